@@ -1,0 +1,79 @@
+"""The one exception tree of the library: every failure says at which byte and in which field."""
+
+from __future__ import annotations
+
+__all__ = [
+    "DecodeError",
+    "EncodeError",
+    "LimitExceeded",
+    "Malformed",
+    "Truncated",
+    "UnknownApi",
+    "UnsupportedVersion",
+]
+
+
+class DecodeError(Exception):
+    """Bytes that are not what they should be.
+
+    `offset` is the byte (from the start of the buffer handed in) at which decoding gave up, `path` the field
+    (`topics[0].name`), empty where there is none. `reason` is the word that the exchange record uses.
+    """
+
+    reason = "malformed"
+
+    def __init__(self, text: str, *, offset: int = 0, path: str = "") -> None:
+        super().__init__(text)
+        self.text = text
+        self.offset = offset
+        self.path = path
+
+    def __str__(self) -> str:
+        place = f" at byte {self.offset}"
+        if self.path:
+            place += f" ({self.path})"
+        return self.text + place
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_rebuild, (type(self), self.text, self.offset, self.path))
+
+
+def _rebuild(kind: type[DecodeError], text: str, offset: int, path: str) -> DecodeError:
+    return kind(text, offset=offset, path=path)
+
+
+class Truncated(DecodeError):
+    """The bytes end before the value does."""
+
+    reason = "truncated"
+
+
+class Malformed(DecodeError):
+    """A length, count, checksum or marker that cannot be."""
+
+
+class LimitExceeded(DecodeError):
+    """A value is legal but beyond what `decoders.limits` allows."""
+
+    reason = "limit"
+
+
+class UnknownApi(DecodeError):
+    """No API has this key or name."""
+
+    reason = "unknown_api"
+
+
+class UnsupportedVersion(DecodeError):
+    """The API exists, this version of it does not."""
+
+    reason = "unsupported_version"
+
+
+class EncodeError(ValueError):
+    """A value that the message, at this version, cannot carry; `path` names the field."""
+
+    def __init__(self, text: str, *, path: str = "") -> None:
+        super().__init__(f"{path}: {text}" if path else text)
+        self.text = text
+        self.path = path

@@ -1,0 +1,27 @@
+"""Every cap in one place, each with the reason for its size; all in bytes or plain counts."""
+
+from __future__ import annotations
+
+from typing import Final
+
+MIB: Final = 1 << 20
+
+# A broker's default for requests is 100 MiB (socket.request.max.bytes); fetch responses may be a bit larger.
+FRAME_MAX: Final = 128 * MIB
+# All bytes held for reassembly and for exchanges in flight, over all connections together.
+HELD_MAX: Final = 64 * MIB
+# Kafka's own default for the largest batch is 1 MiB; 64 MiB leaves room for every real one and none for a bomb.
+BATCH_INFLATED_MAX: Final = 64 * MIB
+EXCHANGE_INFLATED_MAX: Final = 256 * MIB
+# Values (fields and array elements) in one message: a full cluster's Metadata has about 10**6.
+VALUES_MAX: Final = 10**7
+# Wrappers inside wrappers: Kafka itself writes one level.
+RECORD_NESTING_MAX: Final = 4
+CONNECTIONS_MAX: Final = 10**6
+IN_FLIGHT_MAX: Final = 10**4
+# Raw bytes of an undecoded side that are kept in the exchange record.
+RAW_KEPT_MAX: Final = 64 * 1024
+# Bytes kept of a connection while it is undecided whether it is Kafka.
+UNDECIDED_MAX: Final = 256 * 1024
+# Segments kept for one direction of a connection while a hole is waited for.
+OUT_OF_ORDER_MAX: Final = 4 * MIB

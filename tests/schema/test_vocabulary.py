@@ -1,0 +1,75 @@
+"""The words of declarations: text in, model out, and every mistake says its line."""
+
+from __future__ import annotations
+
+import pytest
+
+from decoders.schema.model import Versions
+from decoders.schema.vocabulary import DeclarationError, parse_api, parse_message
+
+FETCH = """
+api 1 Fetch
+versions 0-18
+flexible 12+
+listeners broker controller
+request
+    cluster_id   string    12+  null 12+  tag 0  = null  ignorable
+    topics       []struct  0+
+        topic    string    0-12  is topicName  was name,title
+    states       []State   3+
+response
+    throttle_time_ms  int32  1+
+struct State 3+
+    epoch        int32     3+  tag 1 5+  = -1  ignorable
+early response 0 in 2.7 2.8
+    old_field    int16     0+
+"""
+
+
+def test_parse_api() -> None:
+    api = parse_api(FETCH)
+    assert (api.key, api.name, str(api.versions), str(api.flexible)) == (1, "Fetch", "0-18", "12+")
+    assert api.listeners == ("broker", "controller")
+    cluster, topics, states = api.request.fields
+    assert (cluster.kind, cluster.tag, str(cluster.tagged), cluster.default, cluster.has_default) == (
+        "string",
+        0,
+        "12+",
+        None,
+        True,
+    )
+    assert topics.array
+    assert (topics.fields[0].name, topics.fields[0].was, topics.fields[0].entity) == (
+        "topic",
+        ("name", "title"),
+        "topicName",
+    )
+    assert states.struct == "State"
+    assert (str(states.fields[0].tagged), states.fields[0].default, states.fields[0].ignorable) == ("5+", -1, True)
+    assert {key: [f.name for f in message.fields] for key, message in api.early.items()} == {
+        ("response", 0, "2.7"): ["old_field"],
+        ("response", 0, "2.8"): ["old_field"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("message A\nversions 0\nfields\n  x int99 0+", "line 4: no type 'int99'"),
+        ("message A\nversions 0\nfields\n  x int32 0+ wow", "line 4: no word 'wow'"),
+        ("message A\nversions 0\nfields\n  x int32 0+ =", "line 4: a value is missing"),
+        ("message A\nversions 0\nfields\n  x struct 0+", "line 4: a struct has fields"),
+        ("message A\nversions 0\nfields\n  x int32", "line 4: a field needs"),
+        ("wow", "line 1: no word"),
+    ],
+)
+def test_mistakes_name_their_line(text: str, place: str) -> None:
+    with pytest.raises(DeclarationError, match=place):
+        parse_message(text)
+
+
+def test_versions() -> None:
+    assert 5 in Versions.parse("5+")
+    assert 5 not in Versions.parse("0-4")
+    assert not Versions.parse("none")
+    assert str(Versions.parse("2-7") & Versions.parse("5+")) == "5-7"
