@@ -81,6 +81,7 @@ class Field:
     key: bool = False
     flexible: bool = True  # False: never compact, whatever the message (the client id of request headers)
     secret: bool = False
+    unless: str = ""  # the sibling before it that holds a config's name: secret unless that name is known to be public
     entity: str = ""
     was: tuple[str, ...] = ()
     struct: str = ""  # the common struct's name, where it is one
@@ -131,6 +132,7 @@ class PlanField:
     secret: bool
     entity: str
     plan: Plan | None  # a struct's, or an array of structs' element
+    unless: str = ""  # as Field.unless; the JSON decoder asks `public(name)`, which it is given, about that sibling
 
 
 @dataclass(frozen=True, slots=True)

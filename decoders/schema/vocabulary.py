@@ -15,6 +15,7 @@ A declaration is one text block. Its head lines give a word and its value; a sec
 
     NAME TYPE VERSIONS then any of: `null V` nullable versions · `tag N [V]` tagged (in V, else in all its versions) ·
     `= LITERAL` default (JSON, no blanks) · `ignorable` · `key` map key · `inflexible` never compact · `secret` ·
+    `secret unless FIELD` (a config's value: secret unless the name in FIELD, a sibling before it, is known to be public) ·
     `is ENTITY` · `was NAME[,NAME]` older names. TYPE is a primitive, `struct`, a common struct's name, or [] of these.
 """
 
@@ -88,8 +89,14 @@ def _field(line: _Line, commons: dict[str, _Line]) -> Field:
 
 def _option(line: _Line, word: str, words: Iterator[str], versions: Versions, options: dict[str, object]) -> str | None:
     """Read one option into `options`; the word after it, when it had to be looked at."""
-    if word in {"ignorable", "key", "secret"}:
+    if word in {"ignorable", "key"}:
         options[word] = True
+    elif word == "secret":
+        options[word] = True
+        after = next(words, None)
+        if after != "unless":
+            return after
+        options[after] = _next(line, words)
     elif word == "inflexible":
         options["flexible"] = False
     elif word == "null":

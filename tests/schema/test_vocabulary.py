@@ -17,6 +17,10 @@ request
     topics       []struct  0+
         topic    string    0-12  is topicName  was name,title
     states       []State   3+
+    configs      []struct  0+
+        name     string    0+
+        value    string    0+  null 0+  secret unless name  ignorable
+        token    bytes     0+  secret  ignorable
 response
     throttle_time_ms  int32  1+
 struct State 3+
@@ -30,7 +34,7 @@ def test_parse_api() -> None:
     api = parse_api(FETCH)
     assert (api.key, api.name, str(api.versions), str(api.flexible)) == (1, "Fetch", "0-18", "12+")
     assert api.listeners == ("broker", "controller")
-    cluster, topics, states = api.request.fields
+    cluster, topics, states, configs = api.request.fields
     assert (cluster.kind, cluster.tag, str(cluster.tagged), cluster.default, cluster.has_default) == (
         "string",
         0,
@@ -46,6 +50,11 @@ def test_parse_api() -> None:
     )
     assert states.struct == "State"
     assert (str(states.fields[0].tagged), states.fields[0].default, states.fields[0].ignorable) == ("5+", -1, True)
+    assert [(f.secret, f.unless, f.ignorable) for f in configs.fields] == [
+        (False, "", False),
+        (True, "name", True),
+        (True, "", True),
+    ]
     assert {key: [f.name for f in message.fields] for key, message in api.early.items()} == {
         ("response", 0, "2.7"): ["old_field"],
         ("response", 0, "2.8"): ["old_field"],
