@@ -15,7 +15,7 @@ A declaration is one text block. Its head lines give a word and its value; a sec
 
     NAME TYPE VERSIONS then any of: `null V` nullable versions · `tag N [V]` tagged (in V, else in all its versions) ·
     `= LITERAL` default (JSON, no blanks) · `ignorable` · `key` map key · `inflexible` never compact · `secret` ·
-    `secret unless FIELD` (a config's value: secret unless the name in FIELD, a sibling before it, is known to be public) ·
+    `secret unless FIELD` (a config value: unless FIELD, a sibling before it, holds a name known to be public) ·
     `is ENTITY` · `was NAME[,NAME]` older names. TYPE is a primitive, `struct`, a common struct's name, or [] of these.
 """
 
