@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 Side = Literal["request", "response"]
 FOREVER: Final = 32767
@@ -96,6 +97,7 @@ class Message:
     versions: Versions
     flexible: Versions
     fields: tuple[Field, ...]
+    plans: dict[int, Plan] = field(default_factory=dict, compare=False, repr=False)  # what resolve() has made
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +137,12 @@ class PlanField:
     unless: str = ""  # as Field.unless; the JSON decoder asks `public(name)`, which it is given, about that sibling
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """A struct or message at one version: plain fields in wire order, tagged ones by ascending tag."""
+    """A struct or message at one version: plain fields in wire order, tagged ones by ascending tag.
+
+    Plans are compared by identity; `made` holds the functions that compile.py has made of this one.
+    """
 
     name: str
     version: int
@@ -145,3 +150,4 @@ class Plan:
     fields: tuple[PlanField, ...]
     tagged: tuple[PlanField, ...]
     absent: dict[str, Field] = field(default_factory=dict)  # declared fields that this version lacks
+    made: dict[object, Callable[..., Any]] = field(default_factory=dict, repr=False)
