@@ -1,0 +1,1 @@
+"""One module a capture: `python -m captures.make.NAME` makes it again (Java 17, Maven and tcpdump needed)."""

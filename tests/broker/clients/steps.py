@@ -1,0 +1,60 @@
+"""The child's side of a session: reads the steps, calls the function of each, writes one JSON line a step."""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+__all__ = ["encoded", "main", "record", "values"]
+
+
+def main(functions: Mapping[str, Callable[..., Any]], argv: list[str]) -> int:
+    """`argv` is [session.json, answers.ndjson, …]; a function gets (bootstrap, properties, **arguments)."""
+    with open(argv[0], encoding="utf-8") as file:
+        work = json.load(file)
+    with open(argv[1], "w", encoding="utf-8") as answers:
+        for name, arguments in work["steps"]:
+            arguments = dict(arguments)
+            if name == "sleep":
+                time.sleep(arguments["seconds"])
+                result: Any = None
+            else:
+                result = functions[name](work["bootstrap"], dict(work["properties"]), **arguments)
+            answers.write(json.dumps({"step": name, "result": result}) + "\n")
+            answers.flush()
+    sys.stdout.flush()
+    return 0
+
+
+def record(
+    topic: str, partition: int, offset: int, timestamp: int, key: Any, value: Any, headers: list[tuple[str, Any]]
+) -> dict[str, Any]:
+    """What a consumer read, in the shape that the oracle compares."""
+    return {
+        "topic": topic,
+        "partition": partition,
+        "offset": offset,
+        "timestamp": timestamp,
+        "key": encoded(key),
+        "value": encoded(value),
+        "headers": [[name, encoded(data)] for name, data in headers],
+    }
+
+
+def encoded(data: bytes | None) -> str | None:
+    """Base64 text, None stays None."""
+    return None if data is None else base64.b64encode(bytes(data)).decode()
+
+
+def values(count: int, size: int, first: int = 0) -> list[tuple[bytes, bytes]]:
+    """`count` keys and JSON values of about `size` bytes, always the same for the same arguments."""
+    made = []
+    for number in range(first, first + count):
+        text = json.dumps({"order": number, "amount": (number * 7919) % 100000 / 100, "currency": "EUR"})
+        padding = "x" * max(0, size - len(text) - 13)
+        made.append((b"customer-%d" % (number % 17), (text[:-1] + f', "note": "{padding}"}}').encode()))
+    return made

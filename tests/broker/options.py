@@ -1,0 +1,49 @@
+"""What a cluster should be, as one value: release, size, mode, listeners, users, logs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+__all__ = ["LISTENERS", "PASSWORDS", "Listener", "Options"]
+
+Mode = Literal["kraft", "zookeeper"]
+Listener = Literal["PLAINTEXT", "SSL", "MTLS", "SASL_PLAINTEXT", "SASL_SSL"]
+
+# Listener name → Kafka's security protocol.
+LISTENERS: Final[Mapping[str, str]] = {
+    "PLAINTEXT": "PLAINTEXT",
+    "SSL": "SSL",
+    "MTLS": "SSL",
+    "SASL_PLAINTEXT": "SASL_PLAINTEXT",
+    "SASL_SSL": "SASL_SSL",
+}
+# Users that every SASL listener knows, under PLAIN and both SCRAMs.
+PASSWORDS: Final[Mapping[str, str]] = {"admin": "admin-secret", "alice": "alice-secret", "bob": "bob-secret"}
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Everything that decides how a cluster starts.
+
+    `first_port` gives consecutive fixed ports instead of free ones. `properties` are added to (and win over) every
+    node's server.properties. `roles` "combined" makes each node broker and controller; "separate" adds as many
+    controller-only nodes (numbered from 101), KRaft only.
+    """
+
+    version: str = "4.3.1"
+    nodes: int = 1
+    mode: Mode = "kraft"
+    quorum: Literal["static", "dynamic"] = "static"
+    roles: Literal["combined", "separate"] = "combined"
+    listeners: tuple[Listener, ...] = ("PLAINTEXT",)
+    host: str = "127.0.0.1"
+    first_port: int | None = None
+    request_log: bool = False
+    class_archive: bool = False
+    authorizer: bool = False
+    telemetry: bool = False
+    heap: str = "384m"
+    properties: Mapping[str, str] = field(default_factory=dict)
+    start_timeout_s: float = 60.0

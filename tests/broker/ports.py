@@ -1,0 +1,32 @@
+"""Free TCP ports of this machine, below the range that outgoing connections take theirs from."""
+
+from __future__ import annotations
+
+import random
+import socket
+
+__all__ = ["free_ports"]
+
+_LOWEST, _HIGHEST = 20000, 32000
+
+
+def free_ports(count: int, host: str = "127.0.0.1") -> list[int]:
+    """`count` different ports that nobody listens on at this moment."""
+    found: list[int] = []
+    dice = random.SystemRandom()
+    while len(found) < count:
+        port = dice.randrange(_LOWEST, _HIGHEST)
+        if port not in found and _is_free(host, port):
+            found.append(port)
+    return found
+
+
+def _is_free(host: str, port: int) -> bool:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError:
+            return False
+    return True

@@ -1,0 +1,180 @@
+"""Options and ports in, the text of configuration files out: server.properties, zoo.cfg, log4j."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from tests.broker.options import LISTENERS, PASSWORDS, Options
+
+__all__ = ["NodePlan", "as_text", "log4j", "log4j2", "server_properties", "zoo_cfg"]
+
+MECHANISMS: Final = "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512,OAUTHBEARER"
+_SECURITY: Final = "org.apache.kafka.common.security"
+
+
+@dataclass(slots=True)
+class NodePlan:
+    """One node: its id, its folder and the port of each of its listeners (CONTROLLER among them)."""
+
+    id: int
+    folder: Path
+    ports: dict[str, int]
+    broker: bool = True
+    controller: bool = True
+    directory_id: str = ""
+    arguments: list[str] = field(default_factory=list)
+
+
+def server_properties(options: Options, node: NodePlan, nodes: Sequence[NodePlan], zookeeper: int) -> dict[str, str]:
+    """server.properties of one node."""
+    lines = _common(options, len([each for each in nodes if each.broker]))
+    lines["log.dirs"] = str(node.folder / "data")
+    lines.update(_listeners(options, node))
+    if options.mode == "zookeeper":
+        lines["broker.id"] = str(node.id)
+        lines["zookeeper.connect"] = f"{options.host}:{zookeeper}"
+    else:
+        lines.update(_quorum(options, node, nodes))
+    if any(name.startswith("SASL") for name in options.listeners):
+        lines.update(_sasl(options))
+    if any(LISTENERS[name].endswith("SSL") for name in options.listeners):
+        lines.update(_tls(node.folder.parent / "tls", options))
+    if options.authorizer:
+        lines.update(_authorizer(options))
+    if options.telemetry:
+        lines["metric.reporters"] = "Telemetry"
+    lines.update(options.properties)
+    return lines
+
+
+def as_text(lines: Mapping[str, str]) -> str:
+    """A Java properties file (no value here needs escaping)."""
+    return "".join(f"{key}={value}\n" for key, value in lines.items())
+
+
+def zoo_cfg(folder: Path, host: str, port: int) -> str:
+    """A stand-alone ZooKeeper without its web server."""
+    return (
+        f"dataDir={folder}\nclientPort={port}\nclientPortAddress={host}\ntickTime=2000\n"
+        "admin.enableServer=false\nmaxClientCnxns=0\n4lw.commands.whitelist=ruok,srvr\n"
+    )
+
+
+def log4j2(folder: Path, request_log: bool) -> str:
+    """log4j2.properties of 4.x brokers; its own shutdown hook would cut the last lines of the request log."""
+    appenders = [("server", "server.log", "%d{ISO8601} %p %c %m%n"), ("requests", "requests.log", _REQUEST_LAYOUT)]
+    lines = ["status=error", "shutdownHook=disable", "rootLogger.level=info", "rootLogger.appenderRef.s.ref=server"]
+    for name, file, layout in appenders:
+        lines += [f"appender.{name}.type=File", f"appender.{name}.name={name}"]
+        lines += [f"appender.{name}.fileName={folder / file}", f"appender.{name}.layout.type=PatternLayout"]
+        lines += [f"appender.{name}.layout.pattern={layout}"]
+    lines += ["logger.r.name=kafka.request.logger", f"logger.r.level={'debug' if request_log else 'warn'}"]
+    lines += ["logger.r.additivity=false", "logger.r.appenderRef.r.ref=requests"]
+    return "\n".join(lines) + "\n"
+
+
+def log4j(folder: Path, request_log: bool) -> str:
+    """log4j.properties of 3.x brokers (reload4j)."""
+    lines = ["log4j.rootLogger=INFO, server"]
+    for name, file, layout in (
+        ("server", "server.log", "%d %p %c %m%n"),
+        ("requests", "requests.log", _REQUEST_LAYOUT),
+    ):
+        lines += [f"log4j.appender.{name}=org.apache.log4j.FileAppender", f"log4j.appender.{name}.File={folder / file}"]
+        lines += [f"log4j.appender.{name}.layout=org.apache.log4j.PatternLayout"]
+        lines += [f"log4j.appender.{name}.layout.ConversionPattern={layout}"]
+    lines += [f"log4j.logger.kafka.request.logger={'DEBUG' if request_log else 'WARN'}, requests"]
+    lines += ["log4j.additivity.kafka.request.logger=false"]
+    return "\n".join(lines) + "\n"
+
+
+_REQUEST_LAYOUT: Final = "%d{yyyy-MM-dd'T'HH:mm:ss.SSS} %m%n"
+
+
+def _common(options: Options, brokers: int) -> dict[str, str]:
+    copies = str(min(brokers, 3))
+    lines = {"group.initial.rebalance.delay.ms": "0", "log.cleaner.dedupe.buffer.size": "2097152"}
+    stores = [("offsets.topic", ""), ("transaction.state.log", "transaction.state.log.min.isr")]
+    if options.version.startswith("4."):
+        stores.append(("share.coordinator.state.topic", "share.coordinator.state.topic.min.isr"))
+    for prefix, min_isr in stores:
+        lines[f"{prefix}.replication.factor"] = copies
+        lines[f"{prefix}.num.partitions"] = "1"
+        if min_isr:
+            lines[min_isr] = "1"
+    return lines
+
+
+def _listeners(options: Options, node: NodePlan) -> dict[str, str]:
+    host = f"[{options.host}]" if ":" in options.host else options.host
+    mine = [(name, node.ports[name]) for name in _listener_names(options, node)]
+    lines = {"listeners": ",".join(f"{name}://{host}:{port}" for name, port in mine)}
+    protocols = {name: LISTENERS.get(name, "PLAINTEXT") for name in ("CONTROLLER", *options.listeners)}
+    lines["listener.security.protocol.map"] = ",".join(f"{name}:{protocol}" for name, protocol in protocols.items())
+    if node.broker:
+        lines["inter.broker.listener.name"] = options.listeners[0]
+    return lines
+
+
+def _listener_names(options: Options, node: NodePlan) -> list[str]:
+    names: list[str] = list(options.listeners) if node.broker else []
+    if options.mode == "kraft" and node.controller:
+        names.append("CONTROLLER")
+    return names
+
+
+def _quorum(options: Options, node: NodePlan, nodes: Sequence[NodePlan]) -> dict[str, str]:
+    host = f"[{options.host}]" if ":" in options.host else options.host
+    controllers = [(each.id, f"{host}:{each.ports['CONTROLLER']}") for each in nodes if each.controller]
+    roles = [name for name, has in (("broker", node.broker), ("controller", node.controller)) if has]
+    lines = {
+        "process.roles": ",".join(roles),
+        "node.id": str(node.id),
+        "controller.listener.names": "CONTROLLER",
+    }
+    if options.quorum == "static":
+        lines["controller.quorum.voters"] = ",".join(f"{number}@{place}" for number, place in controllers)
+    else:
+        lines["controller.quorum.bootstrap.servers"] = ",".join(place for _, place in controllers)
+    return lines
+
+
+def _sasl(options: Options) -> dict[str, str]:
+    lines = {"sasl.enabled.mechanisms": MECHANISMS, "delegation.token.secret.key": "not-so-secret"}
+    users = " ".join(f'user_{name}="{password}"' for name, password in PASSWORDS.items())
+    admin = f'username="admin" password="{PASSWORDS["admin"]}"'
+    modules = {
+        "plain": f"{_SECURITY}.plain.PlainLoginModule required {admin} {users};",
+        "scram-sha-256": f"{_SECURITY}.scram.ScramLoginModule required {admin};",
+        "scram-sha-512": f"{_SECURITY}.scram.ScramLoginModule required {admin};",
+        "oauthbearer": f"{_SECURITY}.oauthbearer.OAuthBearerLoginModule required "
+        'unsecuredLoginStringClaim_sub="admin";',
+    }
+    for name in options.listeners:
+        if name.startswith("SASL"):
+            for mechanism, module in modules.items():
+                lines[f"listener.name.{name.lower()}.{mechanism}.sasl.jaas.config"] = module
+    lines["sasl.mechanism.inter.broker.protocol"] = "PLAIN"
+    return lines
+
+
+def _tls(folder: Path, options: Options) -> dict[str, str]:
+    lines = {
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": str(folder / "broker.pem"),
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": str(folder / "ca.pem"),
+    }
+    if "MTLS" in options.listeners:
+        lines["listener.name.mtls.ssl.client.auth"] = "required"
+    return lines
+
+
+def _authorizer(options: Options) -> dict[str, str]:
+    name = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+    if options.mode == "zookeeper":
+        name = "kafka.security.authorizer.AclAuthorizer"
+    return {"authorizer.class.name": name, "super.users": "User:ANONYMOUS;User:admin"}
