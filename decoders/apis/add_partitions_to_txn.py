@@ -1,0 +1,37 @@
+"""AddPartitionsToTxn: a producer adds partitions to its transaction; brokers verify it with many at once (KIP-98,
+KIP-890).
+"""
+
+DECLARATION = """
+api 24 AddPartitionsToTxn
+versions 0-5
+flexible 3+
+listeners broker
+request
+    transactions                   []struct                   4+
+        transactional_id  string                     4+  key  is transactionalId
+        producer_id       int64                      4+  is producerId
+        producer_epoch    int16                      4+
+        verify_only       bool                       4+
+        topics            []AddPartitionsToTxnTopic  4+
+    v3_and_below_transactional_id  string                     0-3  is transactionalId  was transactional_id
+    v3_and_below_producer_id       int64                      0-3  is producerId  was producer_id
+    v3_and_below_producer_epoch    int16                      0-3  was producer_epoch
+    v3_and_below_topics            []AddPartitionsToTxnTopic  0-3  was topics
+response
+    throttle_time_ms               int32                            0+
+    error_code                     int16                            4+   ignorable
+    results_by_transaction         []struct                         4+
+        transactional_id  string                           4+  key  is transactionalId
+        topic_results     []AddPartitionsToTxnTopicResult  4+
+    results_by_topic_v3_and_below  []AddPartitionsToTxnTopicResult  0-3  was results
+struct AddPartitionsToTxnTopic 0+
+    name        string   0+  key  is topicName
+    partitions  []int32  0+
+struct AddPartitionsToTxnTopicResult 0+
+    name                  string                               0+  key  is topicName
+    results_by_partition  []AddPartitionsToTxnPartitionResult  0+  was results
+struct AddPartitionsToTxnPartitionResult 0+
+    partition_index       int32  0+  key
+    partition_error_code  int16  0+  was error_code
+"""

@@ -1,0 +1,16 @@
+"""AllocateProducerIds: a broker takes a block of producer ids from the controller (KIP-730)."""
+
+DECLARATION = """
+api 67 AllocateProducerIds
+versions 0
+flexible 0+
+listeners controller
+request
+    broker_id     int32  0+  is brokerId
+    broker_epoch  int64  0+  = -1
+response
+    throttle_time_ms   int32  0+
+    error_code         int16  0+
+    producer_id_start  int64  0+  is producerId
+    producer_id_len    int32  0+
+"""

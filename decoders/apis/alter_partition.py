@@ -1,0 +1,38 @@
+"""AlterPartition: a partition leader tells the controller a new in-sync set (KIP-497, KIP-704, KIP-841, KIP-903)."""
+
+DECLARATION = """
+api 56 AlterPartition
+versions 0-3
+flexible 0+
+listeners controller
+was AlterIsr
+request
+    broker_id     int32     0+  is brokerId
+    broker_epoch  int64     0+  = -1
+    topics        []struct  0+
+        topic_name  string    0-1  ignorable  is topicName  was name
+        topic_id    uuid      2+   ignorable
+        partitions  []struct  0+
+            partition_index        int32     0+
+            leader_epoch           int32     0+
+            new_isr                []int32   0-2  is brokerId
+            new_isr_with_epochs    []struct  3+
+                broker_id     int32  3+  is brokerId
+                broker_epoch  int64  3+  = -1
+            leader_recovery_state  int8      1+
+            partition_epoch        int32     0+   was current_isr_version
+response
+    throttle_time_ms  int32     0+
+    error_code        int16     0+
+    topics            []struct  0+
+        topic_name  string    0-1  ignorable  is topicName  was name
+        topic_id    uuid      2+   ignorable
+        partitions  []struct  0+
+            partition_index        int32    0+
+            error_code             int16    0+
+            leader_id              int32    0+  is brokerId
+            leader_epoch           int32    0+
+            isr                    []int32  0+  is brokerId
+            leader_recovery_state  int8     1+  ignorable
+            partition_epoch        int32    0+  was current_isr_version
+"""

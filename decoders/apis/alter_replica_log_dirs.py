@@ -1,0 +1,21 @@
+"""AlterReplicaLogDirs: moves replicas between the log directories of one broker (KIP-113)."""
+
+DECLARATION = """
+api 34 AlterReplicaLogDirs
+versions 0-2
+flexible 2+
+listeners broker
+request
+    dirs  []struct  0+
+        path    string    0+  key
+        topics  []struct  0+
+            name        string   0+  key  is topicName
+            partitions  []int32  0+
+response
+    throttle_time_ms  int32     0+
+    results           []struct  0+
+        topic_name  string    0+  is topicName
+        partitions  []struct  0+
+            partition_index  int32  0+
+            error_code       int16  0+
+"""

@@ -1,0 +1,26 @@
+"""AlterShareGroupOffsets: sets from where a share group reads (KIP-932)."""
+
+DECLARATION = """
+api 91 AlterShareGroupOffsets
+versions 0
+flexible 0+
+listeners broker
+request
+    group_id  string    0+  is groupId
+    topics    []struct  0+
+        topic_name  string    0+  key  is topicName
+        partitions  []struct  0+
+            partition_index  int32  0+
+            start_offset     int64  0+
+response
+    throttle_time_ms  int32     0+
+    error_code        int16     0+
+    error_message     string    0+  null 0+  = null
+    responses         []struct  0+
+        topic_name  string    0+  key  is topicName
+        topic_id    uuid      0+
+        partitions  []struct  0+
+            partition_index  int32   0+
+            error_code       int16   0+
+            error_message    string  0+  null 0+  = null
+"""

@@ -1,0 +1,24 @@
+"""AlterUserScramCredentials: sets and deletes users' SCRAM credentials (KIP-554)."""
+
+DECLARATION = """
+api 51 AlterUserScramCredentials
+versions 0
+flexible 0+
+listeners broker controller
+request
+    deletions   []struct  0+
+        name       string  0+
+        mechanism  int8    0+
+    upsertions  []struct  0+
+        name             string  0+
+        mechanism        int8    0+
+        iterations       int32   0+
+        salt             bytes   0+  secret
+        salted_password  bytes   0+  secret
+response
+    throttle_time_ms  int32     0+
+    results           []struct  0+
+        user           string  0+
+        error_code     int16   0+
+        error_message  string  0+  null 0+
+"""

@@ -1,0 +1,27 @@
+"""AssignReplicasToDirs: a broker tells the controller in which log directory replicas lie (KIP-858)."""
+
+DECLARATION = """
+api 73 AssignReplicasToDirs
+versions 0
+flexible 0+
+listeners controller
+request
+    broker_id     int32     0+  is brokerId
+    broker_epoch  int64     0+  = -1
+    directories   []struct  0+
+        id      uuid      0+
+        topics  []struct  0+
+            topic_id    uuid      0+
+            partitions  []struct  0+
+                partition_index  int32  0+
+response
+    throttle_time_ms  int32     0+
+    error_code        int16     0+
+    directories       []struct  0+
+        id      uuid      0+
+        topics  []struct  0+
+            topic_id    uuid      0+
+            partitions  []struct  0+
+                partition_index  int32  0+
+                error_code       int16  0+
+"""

@@ -1,0 +1,29 @@
+"""BrokerRegistration: a broker registers with the KRaft controller when it starts (KIP-631, KIP-858, KIP-866)."""
+
+DECLARATION = """
+api 62 BrokerRegistration
+versions 0-4
+flexible 0+
+listeners controller
+request
+    broker_id               int32     0+  is brokerId
+    cluster_id              string    0+
+    incarnation_id          uuid      0+
+    listeners               []struct  0+
+        name               string  0+  key
+        host               string  0+
+        port               uint16  0+
+        security_protocol  int16   0+
+    features                []struct  0+
+        name                   string  0+  key
+        min_supported_version  int16   0+
+        max_supported_version  int16   0+
+    rack                    string    0+  null 0+
+    is_migrating_zk_broker  bool      1+
+    log_dirs                []uuid    2+  ignorable
+    previous_broker_epoch   int64     3+  = -1  ignorable
+response
+    throttle_time_ms  int32  0+
+    error_code        int16  0+
+    broker_epoch      int64  0+  = -1
+"""

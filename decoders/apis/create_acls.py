@@ -1,0 +1,22 @@
+"""CreateAcls: adds access rules (KIP-140, KIP-290 patterns)."""
+
+DECLARATION = """
+api 30 CreateAcls
+versions 0-3
+flexible 2+
+listeners broker controller
+request
+    creations  []struct  0+
+        resource_type          int8    0+
+        resource_name          string  0+
+        resource_pattern_type  int8    1+  = 3
+        principal              string  0+
+        host                   string  0+
+        operation              int8    0+
+        permission_type        int8    0+
+response
+    throttle_time_ms  int32     0+
+    results           []struct  0+
+        error_code     int16   0+
+        error_message  string  0+  null 0+
+"""

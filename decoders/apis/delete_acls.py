@@ -1,0 +1,32 @@
+"""DeleteAcls: deletes the access rules that match filters (KIP-140, KIP-290 patterns)."""
+
+DECLARATION = """
+api 31 DeleteAcls
+versions 0-3
+flexible 2+
+listeners broker controller
+request
+    filters  []struct  0+
+        resource_type_filter  int8    0+
+        resource_name_filter  string  0+  null 0+
+        pattern_type_filter   int8    1+  = 3
+        principal_filter      string  0+  null 0+
+        host_filter           string  0+  null 0+
+        operation             int8    0+
+        permission_type       int8    0+
+response
+    throttle_time_ms  int32     0+
+    filter_results    []struct  0+
+        error_code     int16     0+
+        error_message  string    0+  null 0+
+        matching_acls  []struct  0+
+            error_code       int16   0+
+            error_message    string  0+  null 0+
+            resource_type    int8    0+
+            resource_name    string  0+
+            pattern_type     int8    1+  = 3
+            principal        string  0+
+            host             string  0+
+            operation        int8    0+
+            permission_type  int8    0+
+"""

@@ -1,0 +1,37 @@
+"""DescribeConfigs: shows the settings of topics, brokers, groups and the like, and where they come from (KIP-133,
+KIP-226, KIP-569).
+"""
+
+DECLARATION = """
+api 32 DescribeConfigs
+versions 0-4
+flexible 4+
+listeners broker controller
+request
+    resources              []struct  0+
+        resource_type       int8      0+
+        resource_name       string    0+
+        configuration_keys  []string  0+  null 0+
+    include_synonyms       bool      1+  was include_synoyms
+    include_documentation  bool      3+
+response
+    throttle_time_ms  int32     0+
+    results           []struct  0+
+        error_code     int16     0+
+        error_message  string    0+  null 0+
+        resource_type  int8      0+
+        resource_name  string    0+
+        configs        []struct  0+
+            name           string    0+
+            value          string    0+  null 0+  secret unless name
+            read_only      bool      0+
+            is_default     bool      0
+            config_source  int8      1+  = -1  ignorable
+            is_sensitive   bool      0+
+            synonyms       []struct  1+  ignorable
+                name    string  1+
+                value   string  1+  null 1+  secret unless name
+                source  int8    1+
+            config_type    int8      3+  ignorable
+            documentation  string    3+  null 3+  ignorable
+"""

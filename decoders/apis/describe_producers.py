@@ -1,0 +1,27 @@
+"""DescribeProducers: shows the producers active on partitions (KIP-664)."""
+
+DECLARATION = """
+api 61 DescribeProducers
+versions 0
+flexible 0+
+listeners broker
+request
+    topics  []struct  0+
+        name               string   0+  key  is topicName
+        partition_indexes  []int32  0+
+response
+    throttle_time_ms  int32     0+
+    topics            []struct  0+
+        name        string    0+  is topicName
+        partitions  []struct  0+
+            partition_index   int32     0+
+            error_code        int16     0+
+            error_message     string    0+  null 0+  = null
+            active_producers  []struct  0+
+                producer_id               int64  0+  is producerId
+                producer_epoch            int32  0+
+                last_sequence             int32  0+  = -1
+                last_timestamp            int64  0+  = -1
+                coordinator_epoch         int32  0+
+                current_txn_start_offset  int64  0+  = -1
+"""

@@ -1,0 +1,41 @@
+"""DescribeQuorum: shows the KRaft leader, and how far voters and observers have followed (KIP-595, KIP-836,
+KIP-853).
+"""
+
+DECLARATION = """
+api 55 DescribeQuorum
+versions 0-2
+flexible 0+
+listeners broker controller
+request
+    topics  []struct  0+
+        topic_name  string    0+  is topicName
+        partitions  []struct  0+
+            partition_index  int32  0+
+response
+    error_code     int16     0+
+    error_message  string    2+  null 2+  ignorable
+    topics         []struct  0+
+        topic_name  string    0+  is topicName
+        partitions  []struct  0+
+            partition_index  int32           0+
+            error_code       int16           0+
+            error_message    string          2+  null 2+  ignorable
+            leader_id        int32           0+  is brokerId
+            leader_epoch     int32           0+
+            high_watermark   int64           0+
+            current_voters   []ReplicaState  0+
+            observers        []ReplicaState  0+
+    nodes          []struct  2+
+        node_id    int32     2+  key  is brokerId
+        listeners  []struct  2+
+            name  string  2+  key
+            host  string  2+
+            port  uint16  2+
+struct ReplicaState 0+
+    replica_id                int32  0+  is brokerId
+    replica_directory_id      uuid   2+
+    log_end_offset            int64  0+
+    last_fetch_timestamp      int64  1+  = -1  ignorable
+    last_caught_up_timestamp  int64  1+  = -1  ignorable
+"""

@@ -1,0 +1,23 @@
+"""DescribeTransactions: shows state, producer and partitions of transactions (KIP-664)."""
+
+DECLARATION = """
+api 65 DescribeTransactions
+versions 0
+flexible 0+
+listeners broker
+request
+    transactional_ids  []string  0+  is transactionalId
+response
+    throttle_time_ms    int32     0+
+    transaction_states  []struct  0+
+        error_code                 int16     0+
+        transactional_id           string    0+  is transactionalId
+        transaction_state          string    0+
+        transaction_timeout_ms     int32     0+
+        transaction_start_time_ms  int64     0+
+        producer_id                int64     0+  is producerId
+        producer_epoch             int16     0+
+        topics                     []struct  0+
+            topic       string   0+  key  is topicName
+            partitions  []int32  0+
+"""

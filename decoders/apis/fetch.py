@@ -1,0 +1,69 @@
+"""Fetch: consumers and followers read record batches (KIP-227 sessions, KIP-320 epochs, KIP-392 racks, KIP-516 ids)."""
+
+DECLARATION = """
+api 1 Fetch
+versions 0-18
+flexible 12+
+listeners broker controller
+request
+    cluster_id             string    12+   null 12+  tag 0  = null  ignorable
+    replica_id             int32     0-14  = -1  is brokerId
+    replica_state          struct    15+   tag 1
+        replica_id     int32  15+  = -1  is brokerId
+        replica_epoch  int64  15+  = -1
+    max_wait_ms            int32     0+    was max_wait
+    min_bytes              int32     0+
+    max_bytes              int32     3+    = 2147483647  ignorable
+    isolation_level        int8      4+    ignorable
+    session_id             int32     7+    ignorable
+    session_epoch          int32     7+    = -1  ignorable  was epoch
+    topics                 []struct  0+
+        topic       string    0-12  ignorable  is topicName  was name
+        topic_id    uuid      13+   ignorable
+        partitions  []struct  0+    was fetch_partitions
+            partition             int32  0+   was partition_index
+            current_leader_epoch  int32  9+   = -1  ignorable
+            fetch_offset          int64  0+
+            last_fetched_epoch    int32  12+  = -1
+            log_start_offset      int64  5+   = -1  ignorable
+            partition_max_bytes   int32  0+   was max_bytes
+            replica_directory_id  uuid   17+  tag 0  ignorable
+            high_watermark        int64  18+  tag 1  = 9223372036854775807  ignorable
+    forgotten_topics_data  []struct  7+    was forgotten
+        topic       string   7-12  ignorable  is topicName  was name
+        topic_id    uuid     13+   ignorable
+        partitions  []int32  7+    was forgotten_partition_indexes
+    rack_id                string    11+   ignorable
+response
+    throttle_time_ms  int32     1+   ignorable
+    error_code        int16     7+   ignorable
+    session_id        int32     7+
+    responses         []struct  0+   was topics
+        topic       string    0-12  ignorable  is topicName  was name
+        topic_id    uuid      13+   ignorable
+        partitions  []struct  0+    was partition_responses
+            partition_index         int32     0+   was partition
+            error_code              int16     0+
+            high_watermark          int64     0+
+            last_stable_offset      int64     4+   = -1  ignorable
+            log_start_offset        int64     5+   = -1  ignorable
+            diverging_epoch         struct    12+  tag 0
+                epoch       int32  12+  = -1
+                end_offset  int64  12+  = -1
+            current_leader          struct    12+  tag 1
+                leader_id     int32  12+  = -1  is brokerId
+                leader_epoch  int32  12+  = -1
+            snapshot_id             struct    12+  tag 2
+                end_offset  int64  12+  = -1
+                epoch       int32  12+  = -1
+            aborted_transactions    []struct  4+   null 4+  ignorable  was aborted
+                producer_id   int64  4+  is producerId
+                first_offset  int64  4+
+            preferred_read_replica  int32     11+  = -1  is brokerId
+            records                 records   0+   null 0+  = null  was record_set
+    node_endpoints    []struct  16+  tag 0
+        node_id  int32   16+  key  is brokerId
+        host     string  16+
+        port     int32   16+
+        rack     string  16+  null 16+  = null
+"""

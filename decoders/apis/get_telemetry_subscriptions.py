@@ -1,0 +1,20 @@
+"""GetTelemetrySubscriptions: a client asks which of its metrics the broker wants (KIP-714)."""
+
+DECLARATION = """
+api 71 GetTelemetrySubscriptions
+versions 0
+flexible 0+
+listeners broker
+request
+    client_instance_id  uuid  0+
+response
+    throttle_time_ms            int32     0+
+    error_code                  int16     0+
+    client_instance_id          uuid      0+
+    subscription_id             int32     0+
+    accepted_compression_types  []int8    0+
+    push_interval_ms            int32     0+
+    telemetry_max_bytes         int32     0+
+    delta_temporality           bool      0+
+    requested_metrics           []string  0+
+"""

@@ -1,0 +1,24 @@
+"""IncrementalAlterConfigs: sets, deletes, appends to or subtracts from single settings (KIP-339)."""
+
+DECLARATION = """
+api 44 IncrementalAlterConfigs
+versions 0-1
+flexible 1+
+listeners broker controller
+request
+    resources      []struct  0+
+        resource_type  int8      0+  key
+        resource_name  string    0+  key
+        configs        []struct  0+
+            name              string  0+  key
+            config_operation  int8    0+  key
+            value             string  0+  null 0+  secret unless name
+    validate_only  bool      0+
+response
+    throttle_time_ms  int32     0+
+    responses         []struct  0+
+        error_code     int16   0+
+        error_message  string  0+  null 0+
+        resource_type  int8    0+
+        resource_name  string  0+
+"""

@@ -1,0 +1,23 @@
+"""InitializeShareGroupState: a group coordinator has share state created for partitions (KIP-932)."""
+
+DECLARATION = """
+api 83 InitializeShareGroupState
+versions 0
+flexible 0+
+listeners broker
+request
+    group_id  string    0+
+    topics    []struct  0+
+        topic_id    uuid      0+
+        partitions  []struct  0+
+            partition     int32  0+
+            state_epoch   int32  0+
+            start_offset  int64  0+
+response
+    results  []struct  0+
+        topic_id    uuid      0+
+        partitions  []struct  0+
+            partition      int32   0+
+            error_code     int16   0+
+            error_message  string  0+  null 0+  = null
+"""

@@ -1,0 +1,23 @@
+"""ListTransactions: lists the transactions that a broker coordinates, filtered if wanted (KIP-664, KIP-994,
+KIP-1152).
+"""
+
+DECLARATION = """
+api 66 ListTransactions
+versions 0-2
+flexible 0+
+listeners broker
+request
+    state_filters             []string  0+
+    producer_id_filters       []int64   0+  is producerId
+    duration_filter           int64     1+  = -1
+    transactional_id_pattern  string    2+  null 2+  = null
+response
+    throttle_time_ms       int32     0+
+    error_code             int16     0+
+    unknown_state_filters  []string  0+
+    transaction_states     []struct  0+
+        transactional_id   string  0+  is transactionalId
+        producer_id        int64   0+  is producerId
+        transaction_state  string  0+
+"""

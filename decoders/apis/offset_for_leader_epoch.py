@@ -1,0 +1,25 @@
+"""OffsetForLeaderEpoch: asks where a leader epoch ended, to detect truncation (KIP-101, KIP-320)."""
+
+DECLARATION = """
+api 23 OffsetForLeaderEpoch
+versions 0-4
+flexible 4+
+listeners broker
+request
+    replica_id  int32     3+  = -2  ignorable  is brokerId
+    topics      []struct  0+
+        topic       string    0+  key  is topicName  was name
+        partitions  []struct  0+
+            partition             int32  0+  was partition_index
+            current_leader_epoch  int32  2+  = -1  ignorable
+            leader_epoch          int32  0+
+response
+    throttle_time_ms  int32     2+  ignorable
+    topics            []struct  0+
+        topic       string    0+  key  is topicName  was name
+        partitions  []struct  0+
+            error_code    int16  0+
+            partition     int32  0+  was partition_index
+            leader_epoch  int32  1+  = -1  ignorable
+            end_offset    int64  0+  = -1
+"""

@@ -1,0 +1,35 @@
+"""ReadShareGroupStateSummary: reads only start offset and epochs of persisted delivery state (KIP-932)."""
+
+DECLARATION = """
+api 87 ReadShareGroupStateSummary
+versions 0-1
+flexible 0+
+listeners broker
+request
+    group_id  string    0+
+    topics    []struct  0+
+        topic_id    uuid      0+
+        partitions  []struct  0+
+            partition     int32  0+
+            leader_epoch  int32  0+
+response
+    results  []struct  0+
+        topic_id    uuid      0+
+        partitions  []struct  0+
+            partition                int32   0+
+            error_code               int16   0+
+            error_message            string  0+  null 0+  = null
+            state_epoch              int32   0+
+            leader_epoch             int32   0+
+            start_offset             int64   0+
+            delivery_complete_count  int32   1+  = -1  ignorable
+early response 0 in 3.9 4.0
+    results  []struct  0+
+        topic_id    uuid      0+
+        partitions  []struct  0+
+            partition      int32   0+
+            error_code     int16   0+
+            error_message  string  0+  null 0+  = null
+            state_epoch    int32   0+
+            start_offset   int64   0+
+"""

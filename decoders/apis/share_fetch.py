@@ -1,0 +1,57 @@
+"""ShareFetch: a share consumer acquires records, and acknowledges earlier ones (KIP-932)."""
+
+DECLARATION = """
+api 78 ShareFetch
+versions 0-2
+flexible 0+
+listeners broker
+request
+    group_id               string    0+  null 0+  = null  is groupId
+    member_id              string    0+  null 0+
+    share_session_epoch    int32     0+
+    max_wait_ms            int32     0+
+    min_bytes              int32     0+
+    max_bytes              int32     0+  = 2147483647
+    max_records            int32     1+
+    batch_size             int32     1+
+    share_acquire_mode     int8      2+  ignorable
+    is_renew_ack           bool      2+
+    topics                 []struct  0+
+        topic_id    uuid      0+  key
+        partitions  []struct  0+
+            partition_index          int32     0+  key
+            partition_max_bytes      int32     0
+            acknowledgement_batches  []struct  0+
+                first_offset       int64   0+
+                last_offset        int64   0+
+                acknowledge_types  []int8  0+
+    forgotten_topics_data  []struct  0+
+        topic_id    uuid     0+
+        partitions  []int32  0+
+response
+    throttle_time_ms             int32     0+
+    error_code                   int16     0+
+    error_message                string    0+  null 0+  = null
+    acquisition_lock_timeout_ms  int32     1+
+    responses                    []struct  0+
+        topic_id    uuid      0+  key
+        partitions  []struct  0+
+            partition_index            int32     0+
+            error_code                 int16     0+
+            error_message              string    0+  null 0+  = null
+            acknowledge_error_code     int16     0+
+            acknowledge_error_message  string    0+  null 0+  = null
+            current_leader             struct    0+
+                leader_id     int32  0+
+                leader_epoch  int32  0+
+            records                    records   0+  null 0  = null
+            acquired_records           []struct  0+
+                first_offset    int64  0+
+                last_offset     int64  0+
+                delivery_count  int16  0+
+    node_endpoints               []struct  0+
+        node_id  int32   0+  key  is brokerId
+        host     string  0+
+        port     int32   0+
+        rack     string  0+  null 0+  = null
+"""

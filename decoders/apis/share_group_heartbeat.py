@@ -1,0 +1,25 @@
+"""ShareGroupHeartbeat: a member of a share group joins, stays and leaves (KIP-932)."""
+
+DECLARATION = """
+api 76 ShareGroupHeartbeat
+versions 0-1
+flexible 0+
+listeners broker
+request
+    group_id                string    0+  is groupId
+    member_id               string    0+
+    member_epoch            int32     0+
+    rack_id                 string    0+  null 0+  = null
+    subscribed_topic_names  []string  0+  null 0+  = null  is topicName
+response
+    throttle_time_ms       int32   0+
+    error_code             int16   0+
+    error_message          string  0+  null 0+  = null
+    member_id              string  0+  null 0+  = null
+    member_epoch           int32   0+
+    heartbeat_interval_ms  int32   0+
+    assignment             struct  0+  null 0+  = null
+        topic_partitions  []struct  0+
+            topic_id    uuid     0+
+            partitions  []int32  0+
+"""

@@ -1,0 +1,48 @@
+"""UpdateMetadata: the ZooKeeper-era controller spreads the cluster's state to all brokers (KIP-103, KIP-380)."""
+
+DECLARATION = """
+api 6 UpdateMetadata
+versions 0-8
+flexible 6+
+listeners zkBroker
+request
+    controller_id               int32     0+   is brokerId
+    is_kraft_controller         bool      8+
+    type                        int8      8+   tag 0
+    controller_epoch            int32     0+
+    broker_epoch                int64     5+   = -1  ignorable
+    ungrouped_partition_states  []struct  0-4  was partition_states_v0
+        topic_name        string   0-4  ignorable  is topicName
+        partition_index   int32    0-4
+        controller_epoch  int32    0-4
+        leader            int32    0-4  is brokerId
+        leader_epoch      int32    0-4
+        isr               []int32  0-4  is brokerId
+        zk_version        int32    0-4
+        replicas          []int32  0-4  is brokerId
+        offline_replicas  []int32  4    ignorable  is brokerId
+    topic_states                []struct  5+
+        topic_name        string    5+  is topicName
+        topic_id          uuid      7+  ignorable
+        partition_states  []struct  5+
+            partition_index   int32    5+
+            controller_epoch  int32    5+
+            leader            int32    5+  is brokerId
+            leader_epoch      int32    5+
+            isr               []int32  5+  is brokerId
+            zk_version        int32    5+
+            replicas          []int32  5+  is brokerId
+            offline_replicas  []int32  5+  ignorable  is brokerId
+    live_brokers                []struct  0+   was brokers
+        id         int32     0+  is brokerId
+        v0_host    string    0   ignorable
+        v0_port    int32     0   ignorable
+        endpoints  []struct  1+  ignorable
+            port               int32   1+
+            host               string  1+
+            listener           string  3+  ignorable
+            security_protocol  int16   1+
+        rack       string    2+  null 2+  ignorable
+response
+    error_code  int16  0+
+"""

@@ -1,0 +1,36 @@
+"""Vote: a KRaft candidate asks a voter for its vote (KIP-595, KIP-853, KIP-996 asks before it)."""
+
+DECLARATION = """
+api 52 Vote
+versions 0-2
+flexible 0+
+listeners controller
+request
+    cluster_id  string    0+  null 0+  = null
+    voter_id    int32     1+  = -1  ignorable  is brokerId
+    topics      []struct  0+
+        topic_name  string    0+  is topicName
+        partitions  []struct  0+
+            partition_index       int32  0+
+            replica_epoch         int32  0+  was candidate_epoch
+            replica_id            int32  0+  is brokerId  was candidate_id
+            replica_directory_id  uuid   1+  ignorable  was candidate_directory_id
+            voter_directory_id    uuid   1+  ignorable
+            last_offset_epoch     int32  0+
+            last_offset           int64  0+
+            pre_vote              bool   2+
+response
+    error_code      int16     0+
+    topics          []struct  0+
+        topic_name  string    0+  is topicName
+        partitions  []struct  0+
+            partition_index  int32  0+
+            error_code       int16  0+
+            leader_id        int32  0+  is brokerId
+            leader_epoch     int32  0+
+            vote_granted     bool   0+
+    node_endpoints  []struct  1+  tag 0
+        node_id  int32   1+  key  is brokerId
+        host     string  1+
+        port     uint16  1+
+"""

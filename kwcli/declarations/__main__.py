@@ -1,0 +1,77 @@
+"""`python -m kwcli.declarations check|write JAR…`: our declarations against Kafka's, and written from Kafka's."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from decoders.apis.releases import RELEASES
+from kwcli.declarations.compare import compare, truth
+from kwcli.declarations.definitions import DefinitionError, Release, read_release
+from kwcli.declarations.files import declared, module_path, replaced
+from kwcli.declarations.notation import api_text
+from kwcli.declarations.write import united
+
+_PATHS = click.argument("jars", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path), metavar="JAR…")
+
+
+@click.group()
+def main() -> None:
+    """Compare decoders/apis with the message definitions in kafka-clients jars, or write it from them."""
+
+
+def _read(jars: tuple[Path, ...]) -> list[Release]:
+    try:
+        return [read_release(path) for path in jars]
+    except DefinitionError as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _newest() -> tuple[int, ...]:
+    """The release that our declarations were last written from."""
+    return tuple(map(int, RELEASES[-1].split(".")))
+
+
+@main.command()
+@_PATHS
+def check(jars: tuple[Path, ...]) -> None:
+    """List every difference; exit 1 when there is one.
+
+    Of several jars each speaks for the versions that no newer one of them has.
+
+    \b
+    Example: python -m kwcli.declarations check kafka-clients-3.9.2.jar kafka-clients-4.4.0.jar
+    """
+    ours = declared()
+    found = 0
+    for release, versions in truth(_read(jars)):
+        differences = compare(ours, release, versions, details=release.version[:2] >= _newest())
+        found += len(differences)
+        for difference in differences:
+            click.echo(difference)
+        asked = sum(map(len, versions.values()))
+        click.echo(f"{release}: {2 * asked} (API, version, side), {len(differences)} differences", err=True)
+    sys.exit(1 if found else 0)
+
+
+@main.command()
+@_PATHS
+def write(jars: tuple[Path, ...]) -> None:
+    """Write or update the declaration files; give the newest jar, and older ones for what it lacks.
+
+    \b
+    Example: python -m kwcli.declarations write kafka-clients-4.5.0.jar
+    """
+    for api in united(declared(), _read(jars), _newest()):
+        path = module_path(api.key, api.name)
+        old = path.read_text("utf-8") if path.exists() else None
+        new = replaced(old, api.name, api_text(api))
+        if new != old:
+            path.write_text(new, "utf-8")
+            click.echo(f"{'updated' if old else 'new'}: {path.name} ({api.key} {api.name} {api.versions})")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,172 @@
+"""A kafka-clients jar, or a folder of its unpacked definitions, in; its APIs and structures as model objects out.
+
+The definition files are JSON with `//` comments. Their quirks are met here: a tag given as a string, a field without
+`versions`, text after the object, defaults as strings.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from decoders.schema.model import ALL, NONE, PRIMITIVES, Api, Default, Field, Message, Versions
+
+_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*')
+_RELEASE = re.compile(r"(\d+)\.(\d+)\.(\d+)")
+_FOLDER: Final = "common/message/"
+# What a field without a default starts with; an explicit default equal to it says nothing.
+_OWN: Final[dict[str, Default]] = {"bool": False, "string": "", "float64": 0.0}
+
+
+class DefinitionError(Exception):
+    """A jar without message definitions, or a definition that cannot be understood."""
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """The definitions of one Kafka release: `version` as (4, 4, 0), APIs by key, other structures by name."""
+
+    version: tuple[int, ...]
+    apis: dict[int, Api]
+    structures: dict[str, Message]
+
+    @property
+    def minor(self) -> str:
+        return ".".join(map(str, self.version[:2]))
+
+    def __str__(self) -> str:
+        return ".".join(map(str, self.version))
+
+
+def snake(name: str) -> str:
+    """Kafka's own rule: an underscore before a capital only where the character before it is none."""
+    return re.sub(r"(?<=[^A-Z])(?=[A-Z])", "_", name).lower()
+
+
+def read_release(path: Path) -> Release:
+    """All definitions in a jar or folder; its name must hold the release (`kafka-clients-4.4.0.jar`)."""
+    found = _RELEASE.findall(str(path))
+    if not found:
+        raise DefinitionError(f"{path}: no release number in the path")
+    requests: dict[int, tuple[dict[str, Any], Message]] = {}
+    responses: dict[int, Message] = {}
+    structures: dict[str, Message] = {}
+    for name, text in _files(path):
+        try:
+            data = parse_json(text)
+            message = _message(data)
+        except (ValueError, KeyError) as error:
+            raise DefinitionError(f"{path}: {name}: {error!r}") from error
+        if data["type"] == "request":
+            requests[data["apiKey"]] = (data, message)
+        elif data["type"] == "response":
+            responses[data["apiKey"]] = message
+        else:
+            structures[message.name] = message
+    if not requests:
+        raise DefinitionError(f"{path}: no message definitions")
+    apis = {key: _api(key, *requests[key], responses[key]) for key in sorted(requests)}
+    return Release(tuple(map(int, found[-1])), apis, structures)
+
+
+def _files(path: Path) -> Iterator[tuple[str, str]]:
+    if path.is_dir():
+        for file in sorted(path.glob("**/*.json")):
+            yield file.name, file.read_text("utf-8")
+        return
+    with zipfile.ZipFile(path) as jar:
+        for name in sorted(jar.namelist()):
+            if name.startswith(_FOLDER) and name.endswith(".json"):
+                yield name.removeprefix(_FOLDER), jar.read(name).decode("utf-8")
+
+
+def parse_json(text: str) -> dict[str, Any]:
+    """The first object of JSON text with `//` comments."""
+    plain = _COMMENT.sub(lambda match: match[0] if match[0][0] == '"' else "", text).lstrip()
+    value, _ = json.JSONDecoder().raw_decode(plain)
+    if not isinstance(value, dict):
+        raise ValueError("not an object")
+    return value
+
+
+def _api(key: int, data: dict[str, Any], request: Message, response: Message) -> Api:
+    name = request.name.removesuffix("Request")
+    listeners = tuple(data.get("listeners", ()))
+    return Api(key, name, request.versions, request.flexible, request, response, listeners)
+
+
+def _message(data: dict[str, Any]) -> Message:
+    commons = {common["name"]: common for common in data.get("commonStructs", ())}
+    fields = tuple(_field(field, commons) for field in data.get("fields", ()))
+    return Message(
+        data["name"], Versions.parse(data["validVersions"]), _versions(data, "flexibleVersions", NONE), fields
+    )
+
+
+def _versions(data: dict[str, Any], word: str, default: Versions) -> Versions:
+    return Versions.parse(data[word]) if word in data else default
+
+
+def _field(data: dict[str, Any], commons: dict[str, Any]) -> Field:
+    word: str = data["type"]
+    array = word.startswith("[]")
+    word = word.removeprefix("[]")
+    kind, struct, children = word, "", data.get("fields", ())
+    if word not in PRIMITIVES:
+        kind = "struct"
+        if word in commons:
+            struct, children = word, commons[word]["fields"]
+    tagged = _versions(data, "taggedVersions", NONE)
+    versions = _versions(data, "versions", tagged if tagged else ALL)
+    nullable = _versions(data, "nullableVersions", NONE)
+    default, has_default = _default(data, kind, array)
+    if kind == "records" and nullable and not has_default:
+        has_default = True  # Kafka's classes begin with null here
+    return Field(
+        snake(data["name"]),
+        kind,
+        array,
+        versions,
+        nullable=nullable,
+        tag=int(data["tag"]) if "tag" in data else None,
+        tagged=tagged,
+        default=default,
+        has_default=has_default,
+        ignorable=bool(data.get("ignorable", False)),
+        key=bool(data.get("mapKey", False)),
+        flexible=data.get("flexibleVersions") != "none",
+        entity=data.get("entityType", ""),
+        struct=struct,
+        fields=tuple(_field(child, commons) for child in children),
+    )
+
+
+def _default(data: dict[str, Any], kind: str, array: bool) -> tuple[Default, bool]:
+    """The default as a literal, and whether it differs from the type's own."""
+    if "default" not in data or data["default"] is None:  # JSON null: the struct's own default, an empty struct
+        return None, False
+    value: Default = data["default"]
+    if value == "null":
+        return None, True
+    if array or kind == "struct":
+        raise ValueError(f"default {value!r} of {data['name']}")
+    if isinstance(value, str):
+        value = _literal(value, kind)
+    if value == _OWN.get(kind, 0):
+        return None, False
+    return value, True
+
+
+def _literal(text: str, kind: str) -> Default:
+    if kind == "string":
+        return text
+    if kind == "bool":
+        return {"true": True, "false": False}[text]
+    if kind == "float64":
+        return float(text)
+    return int(text, 0)

@@ -1,0 +1,170 @@
+"""An API or structure of the model in, its declaration as text out: the words that `schema.vocabulary` reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from decoders.schema.model import Api, Field, Message, Side, Versions
+from kwcli.declarations.layout import cells
+
+_INDENT = "    "
+_Early = Mapping[tuple[Side, int, str], Message]
+_Commons = dict[str, Field]
+
+
+def api_text(api: Api) -> str:
+    """The declaration of an API."""
+    lines = [f"api {api.key} {api.name}", *_head(api.versions, api.flexible)]
+    if api.listeners:
+        lines.append(" ".join(("listeners", *api.listeners)))
+    if api.was:
+        lines.append(" ".join(("was", *api.was)))
+    commons = _commons([*api.request.fields, *api.response.fields])
+    for word, message in (("request", api.request), ("response", api.response)):
+        lines += [word, *_fields(message.fields, commons, 1)]
+    lines += _structs(commons)
+    lines += _early(api.early, commons)
+    return "\n".join(lines) + "\n"
+
+
+def message_text(message: Message) -> str:
+    """The declaration of a structure of its own."""
+    commons = _commons(message.fields)
+    lines = [f"message {message.name}", *_head(message.versions, message.flexible)]
+    lines += ["fields", *_fields(message.fields, commons, 1), *_structs(commons)]
+    return "\n".join(lines) + "\n"
+
+
+def _head(versions: Versions, flexible: Versions) -> list[str]:
+    return [f"versions {versions}", f"flexible {flexible}"]
+
+
+def _structs(commons: _Commons) -> Iterator[str]:
+    for name, field in commons.items():
+        yield f"struct {name} {field.versions}"
+        yield from _fields(field.fields, commons, 1)
+
+
+def _early(early: _Early, commons: _Commons) -> Iterator[str]:
+    """One section for a layout, with every release that had it."""
+    sections: dict[str, list[str]] = {}
+    for (side, version, release), message in early.items():
+        only = tuple(_only(field, version) for field in message.fields if version in field.versions)
+        body = "\n".join(_fields(only, commons, 1))
+        sections.setdefault(f"{side} {version}\n{body}", []).append(release)
+    for section, releases in sections.items():
+        head, _, body = section.partition("\n")
+        yield " ".join(("early", head, "in", *releases))
+        yield body
+
+
+def _only(field: Field, version: int) -> Field:
+    """The field as it is in one version."""
+    whole = Versions.parse(f"{version}+")
+    return replace(
+        field,
+        versions=whole,
+        nullable=whole if version in field.nullable else Versions.parse("none"),
+        tagged=whole if version in field.tagged else Versions.parse("none"),
+        was=(),
+        struct="",
+        fields=tuple(_only(child, version) for child in field.fields if version in child.versions),
+    )
+
+
+def _commons(fields: Sequence[Field]) -> _Commons:
+    """Common structs by name, each with fields that serve all its users; those that differ are written in place."""
+    uses: dict[str, list[Field]] = {}
+    _find(fields, uses)
+    found: _Commons = {}
+    for name, users in uses.items():
+        if len(users) > 1 and (shared := _shared(users)) is not None:
+            found[name] = shared
+    return found
+
+
+def _find(fields: Sequence[Field], uses: dict[str, list[Field]]) -> None:
+    for field in fields:
+        if field.struct:
+            uses.setdefault(field.struct, []).append(field)
+        _find(field.fields, uses)
+
+
+def _shared(users: Sequence[Field]) -> Field | None:
+    """A field whose children serve every user in its versions, or None."""
+    whole = _span([user.versions for user in users])
+    children = _unite([user.fields for user in users])
+    if children is None:
+        return None
+    for user in users:
+        for version in range(user.versions.low, min(user.versions.high, 255) + 1):
+            if cells(children, version) != cells(user.fields, version):
+                return None
+    return replace(users[0], versions=whole, fields=children)
+
+
+def _span(ranges: Sequence[Versions]) -> Versions:
+    some = [one for one in ranges if one]
+    return Versions(min(one.low for one in some), max(one.high for one in some)) if some else ranges[0]
+
+
+def _identity(field: Field) -> tuple[object, ...]:
+    return field.name, field.kind, field.array, field.tag, field.secret, field.unless
+
+
+def _unite(levels: Sequence[tuple[Field, ...]]) -> tuple[Field, ...] | None:
+    if len({tuple(map(_identity, level)) for level in levels}) != 1:
+        return None
+    united = []
+    for same in zip(*levels, strict=True):
+        children = _unite([field.fields for field in same])
+        if children is None:
+            return None
+        united.append(
+            replace(
+                same[0],
+                versions=_span([field.versions for field in same]),
+                nullable=_span([field.nullable for field in same]),
+                tagged=_span([field.tagged for field in same]),
+                was=tuple(dict.fromkeys(name for field in same for name in field.was)),
+                fields=children,
+            )
+        )
+    return tuple(united)
+
+
+def _fields(fields: Sequence[Field], commons: _Commons, depth: int) -> Iterator[str]:
+    """One line a field, the columns of one level aligned, children below."""
+    rows = [(field.name, _type(field, commons), str(field.versions), _options(field)) for field in fields]
+    widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
+    for field, row in zip(fields, rows, strict=True):
+        columns = [text.ljust(width) for text, width in zip(row[:3], widths, strict=True)]
+        yield (_INDENT * depth + "  ".join((*columns, row[3]))).rstrip()
+        if field.struct not in commons:
+            yield from _fields(field.fields, commons, depth + 1)
+
+
+def _type(field: Field, commons: _Commons) -> str:
+    return "[]" * field.array + (field.struct if field.struct in commons else field.kind)
+
+
+def _options(field: Field) -> str:
+    words = []
+    if field.nullable:
+        words.append(f"null {field.nullable}")
+    if field.tag is not None:
+        words.append(f"tag {field.tag}" + (f" {field.tagged}" if field.tagged != field.versions else ""))
+    if field.has_default:
+        words.append(f"= {json.dumps(field.default)}")
+    words += [word for word in ("ignorable", "key", "secret") if getattr(field, word)]
+    if field.unless:
+        words[-1] += f" unless {field.unless}"
+    if not field.flexible:
+        words.append("inflexible")
+    if field.entity:
+        words.append(f"is {field.entity}")
+    if field.was:
+        words.append(f"was {','.join(field.was)}")
+    return "  ".join(words)
