@@ -29,4 +29,17 @@ response
         member_id          string  0+
         group_instance_id  string  5+  null 5+  = null  ignorable
         metadata           bytes   0+
+early request 0 in 0.8.2
+    group_id                       string    0+  is groupId
+    session_timeout                int32     0+
+    topics                         []string  0+  is topicName
+    consumer_id                    string    0+
+    partition_assignment_strategy  string    0+
+early response 0 in 0.8.2
+    error_code           int16     0+
+    group_generation_id  int32     0+
+    consumer_id          string    0+
+    assigned_partitions  []struct  0+
+        topic       string   0+  is topicName
+        partitions  []int32  0+
 """
