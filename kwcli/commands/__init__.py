@@ -1,1 +1,0 @@
-"""One module a subcommand, each with a click command named `command`: parse, call, render."""
