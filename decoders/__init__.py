@@ -1,0 +1,87 @@
+"""A decoder of everything that Apache Kafka puts on the wire: bytes in, values out, no I/O.
+
+The names of this module are those that programs may rely on; each is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from decoders.apis import api
+    from decoders.embedded import decode_embedded, encode_embedded
+    from decoders.errors import (
+        DecodeError,
+        EncodeError,
+        LimitExceeded,
+        Malformed,
+        Truncated,
+        UnknownApi,
+        UnsupportedVersion,
+    )
+    from decoders.messages import (
+        Request,
+        Response,
+        decode_message,
+        decode_request,
+        decode_response,
+        encode_message,
+        encode_request,
+        encode_response,
+    )
+    from decoders.schema.model import Api
+
+__all__ = [
+    "Api",
+    "DecodeError",
+    "EncodeError",
+    "LimitExceeded",
+    "Malformed",
+    "Request",
+    "Response",
+    "Truncated",
+    "UnknownApi",
+    "UnsupportedVersion",
+    "api",
+    "decode_embedded",
+    "decode_message",
+    "decode_request",
+    "decode_response",
+    "encode_embedded",
+    "encode_message",
+    "encode_request",
+    "encode_response",
+]
+
+# Public name → the module that has it.
+_HOMES: Final = {
+    "Api": "decoders.schema.model",
+    "DecodeError": "decoders.errors",
+    "EncodeError": "decoders.errors",
+    "LimitExceeded": "decoders.errors",
+    "Malformed": "decoders.errors",
+    "Request": "decoders.messages",
+    "Response": "decoders.messages",
+    "Truncated": "decoders.errors",
+    "UnknownApi": "decoders.errors",
+    "UnsupportedVersion": "decoders.errors",
+    "api": "decoders.apis",
+    "decode_embedded": "decoders.embedded",
+    "decode_message": "decoders.messages",
+    "decode_request": "decoders.messages",
+    "decode_response": "decoders.messages",
+    "encode_embedded": "decoders.embedded",
+    "encode_message": "decoders.messages",
+    "encode_request": "decoders.messages",
+    "encode_response": "decoders.messages",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name on first use (PEP 562)."""
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(home), name)
+    return value

@@ -15,6 +15,12 @@ BATCH_INFLATED_MAX: Final = 64 * MIB
 EXCHANGE_INFLATED_MAX: Final = 256 * MIB
 # Values (fields and array elements) in one message: a full cluster's Metadata has about 10**6.
 VALUES_MAX: Final = 10**7
+# Blocks (frames, members, chunks) of one compressed batch: 64 MiB in the usual 32 KiB blocks of snappy are 2048.
+BLOCKS_MAX: Final = 10**5
+# What one exchange may show: each record takes about 0.5 KiB as a value, each batch 1.5 KiB, each header 0.2 KiB.
+RECORDS_MAX: Final = 10**6
+RECORD_HEADERS_MAX: Final = 2 * 10**6
+BATCHES_MAX: Final = 2 * 10**5
 # Wrappers inside wrappers: Kafka itself writes one level.
 RECORD_NESTING_MAX: Final = 4
 CONNECTIONS_MAX: Final = 10**6

@@ -1,0 +1,55 @@
+"""Compression of batches: codec number and compressed bytes in, plain bytes out, never more than a cap; and back.
+
+Each codec is one module with `inflate(data, cap, magic)` and `deflate(data)`, loaded when first met. `inflate` returns
+at most `cap` bytes, raises LimitExceeded where there would be more and Malformed or Truncated where the data is broken;
+it never allocates what the data merely claims.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from typing import Final, NamedTuple
+
+from decoders.errors import EncodeError, Malformed
+
+
+class Codec(NamedTuple):
+    """The two directions of one codec."""
+
+    inflate: Callable[[memoryview, int, int], bytes]
+    deflate: Callable[[bytes], bytes]
+
+
+# Bits 0-2 of a batch's attributes.
+NAMES: Final = ("none", "gzip", "snappy", "lz4", "zstd")
+NUMBERS: Final = {name: number for number, name in enumerate(NAMES)}
+CODEC_MASK: Final = 0b111
+
+
+@cache
+def codec(number: int) -> Codec:
+    """The codec of that number (not 0). Raises Malformed for one that Kafka does not have."""
+    if not 0 < number < len(NAMES):
+        raise Malformed(f"no compression has the number {number}")
+    module = import_module(f"{__name__}.{NAMES[number]}")
+    return Codec(module.inflate, module.deflate)
+
+
+def codec_name(number: int) -> str:
+    """`gzip` for 1; `UNKNOWN(n)` for a number without a name."""
+    return NAMES[number] if number < len(NAMES) else f"UNKNOWN({number})"
+
+
+def inflate(number: int, data: memoryview, cap: int, magic: int) -> bytes:
+    """Decompress at most `cap` bytes of a batch (or message) of format `magic`."""
+    return codec(number).inflate(data, cap, magic)
+
+
+def deflate(name: str, data: bytes) -> bytes:
+    """Compress as that codec, `none` included. Raises EncodeError for an unknown name."""
+    number = NUMBERS.get(name)
+    if number is None:
+        raise EncodeError(f"no compression is called {name!r}; there are {', '.join(NAMES)}", path="codec")
+    return codec(number).deflate(data) if number else data

@@ -1,0 +1,50 @@
+"""A body with camelCase or older field names in, the same body with the names of its version out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from decoders.schema.model import Field
+
+
+def current_names(fields: Sequence[Field], version: int, value: Mapping[str, Any]) -> dict[str, Any]:
+    """`value` with every name that can be understood replaced; what cannot stays for the encoder to complain about."""
+    known = {field.name: field for field in fields if version in field.versions}
+    spelt = _spellings(fields, version)
+    renamed: dict[str, Any] = {}
+    for name, inner in value.items():
+        field = known.get(name) or spelt.get(_folded(name))
+        if field is None or (field.name != name and field.name in value):
+            renamed[name] = inner
+        else:
+            renamed[field.name] = _inner(field, version, inner)
+    return renamed
+
+
+def _inner(field: Field, version: int, value: Any) -> Any:
+    if not field.fields:
+        return value
+    if field.array and isinstance(value, list | tuple):
+        return [_inner_struct(field, version, element) for element in value]
+    return _inner_struct(field, version, value)
+
+
+def _inner_struct(field: Field, version: int, value: Any) -> Any:
+    return current_names(field.fields, version, value) if isinstance(value, Mapping) else value
+
+
+def _spellings(fields: Sequence[Field], version: int) -> dict[str, Field]:
+    """Every way to write a name, without case and separators: current names before older ones."""
+    found: dict[str, Field] = {}
+    here = sorted(fields, key=lambda field: version not in field.versions)
+    for field in here:
+        found.setdefault(_folded(field.name), field)
+    for field in here:
+        for name in field.was:
+            found.setdefault(_folded(name), field)
+    return found
+
+
+def _folded(name: str) -> str:
+    return name.replace("_", "").replace("-", "").lower()

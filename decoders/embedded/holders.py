@@ -1,0 +1,41 @@
+"""Which fields of which messages may hold a structure, and the JSON value that then stands for their bytes.
+
+Whether it does is told by the bytes: they are shown as the structure only when encoding that gives them again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from decoders.embedded import embedded_json
+from decoders.schema.form import bytes_json
+from decoders.schema.model import Side
+
+_SUBSCRIPTION: Final = "ConsumerProtocolSubscription"
+_ASSIGNMENT: Final = "ConsumerProtocolAssignment"
+
+# (API key, side) → {path without indices: the structure's name, which is the hook's name too}.
+HOLDERS: Final[dict[tuple[int, Side], dict[str, str]]] = {
+    (11, "request"): {"protocols[].metadata": _SUBSCRIPTION},
+    (11, "response"): {"members[].metadata": _SUBSCRIPTION},
+    (14, "request"): {"assignments[].assignment": _ASSIGNMENT},
+    (14, "response"): {"assignment": _ASSIGNMENT},
+    (15, "response"): {
+        "groups[].members[].member_metadata": _SUBSCRIPTION,
+        "groups[].members[].member_assignment": _ASSIGNMENT,
+    },
+}
+
+
+def _shown(name: str) -> Callable[[bytes | None], Any]:
+    def show(data: bytes | None) -> Any:
+        if data is None:
+            return None
+        value = embedded_json(name, data)
+        return bytes_json(data) if value is None else value
+
+    return show
+
+
+HOOKS: Final[dict[str, Callable[[bytes | None], Any]]] = {name: _shown(name) for name in (_SUBSCRIPTION, _ASSIGNMENT)}

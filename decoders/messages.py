@@ -1,0 +1,154 @@
+"""The library's calls for whole messages: API key, version and bytes in, dicts out, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from decoders.apis import api
+from decoders.apis.headers import (
+    request_header_plan,
+    request_header_version,
+    response_header_plan,
+    response_header_version,
+)
+from decoders.apis.names import current_names
+from decoders.errors import DecodeError, EncodeError, Truncated, UnsupportedVersion
+from decoders.schema.message import decode, encode
+from decoders.schema.model import Message, Plan, Side
+from decoders.schema.resolve import resolve
+from decoders.schema.walk import walk
+
+__all__ = [
+    "Request",
+    "Response",
+    "decode_message",
+    "decode_request",
+    "decode_response",
+    "encode_message",
+    "encode_request",
+    "encode_response",
+]
+
+_API_VERSIONS: Final = 18
+_UNSUPPORTED: Final = (35).to_bytes(2, "big")
+
+
+@dataclass(slots=True)
+class Request:
+    """A request's frame, decoded."""
+
+    api_key: int
+    api_version: int
+    correlation_id: int
+    client_id: str | None
+    header: dict[str, Any]
+    body: dict[str, Any]
+
+
+@dataclass(slots=True)
+class Response:
+    """A response's frame, decoded. `api_version` is the layout it has: 0 where a broker knew no better."""
+
+    api_key: int
+    api_version: int
+    correlation_id: int
+    header: dict[str, Any]
+    body: dict[str, Any]
+
+
+def decode_message(
+    api_key: int, version: int, kind: Side, body: bytes, *, strict: bool = True, layout: str | None = None
+) -> dict[str, Any]:
+    """The body of a request or response, without its header. Raises DecodeError.
+
+    `layout` names a release (`"3.5"`) whose early layout of this version is meant. Bytes after the message are an
+    error when strict, else they are kept under `_trailing`.
+    """
+    return decode(_plan(api_key, version, kind, layout), body, strict=strict)
+
+
+def encode_message(
+    api_key: int, version: int, kind: Side, value: Mapping[str, Any], *, layout: str | None = None
+) -> bytes:
+    """The bytes of a body; missing fields take their defaults, older and camelCase names are understood.
+
+    Raises EncodeError, or UnknownApi and UnsupportedVersion.
+    """
+    plan = _plan(api_key, version, kind, layout)
+    try:
+        return encode(plan, value)
+    except EncodeError:
+        renamed = current_names(_message(api_key, version, kind, layout).fields, version, value)
+        if renamed == value:
+            raise
+        return encode(plan, renamed)
+
+
+def decode_request(frame: bytes, *, strict: bool = True) -> Request:
+    """A request as it follows its size field: header and body. Raises DecodeError, offsets from the frame's start."""
+    if len(frame) < 4:
+        raise Truncated(f"need 4 bytes for API key and version, have {len(frame)}", path="request_api_key")
+    key = int.from_bytes(frame[:2], "big", signed=True)
+    version = int.from_bytes(frame[2:4], "big", signed=True)
+    plan = _plan(key, version, "request", None)
+    header, at = walk(request_header_plan(request_header_version(key, version)), frame, 0, len(frame))
+    body = decode(plan, frame, at, strict=strict)
+    return Request(key, version, header["correlation_id"], header.get("client_id"), header, body)
+
+
+def decode_response(frame: bytes, api_key: int, version: int, *, strict: bool = True) -> Response:
+    """A response as it follows its size field, to a request of this API and version. Raises DecodeError.
+
+    A broker answers an ApiVersions request of a version that it does not know in the layout of version 0.
+    """
+    plan = _plan(api_key, version, "response", None)
+    header, at = walk(response_header_plan(response_header_version(api_key, version)), frame, 0, len(frame))
+    try:
+        body = decode(plan, frame, at, strict=strict)
+    except DecodeError as failure:
+        if api_key != _API_VERSIONS or not version or frame[at : at + 2] != _UNSUPPORTED:
+            raise
+        try:
+            body, version = decode(_plan(api_key, 0, "response", None), frame, at, strict=strict), 0
+        except DecodeError:
+            raise failure from None
+    return Response(api_key, version, header["correlation_id"], header, body)
+
+
+def encode_request(
+    api_key: int, version: int, value: Mapping[str, Any], *, correlation_id: int = 0, client_id: str | None = None
+) -> bytes:
+    """The frame of a request, without its size field. Raises as encode_message."""
+    body = encode_message(api_key, version, "request", value)
+    header: dict[str, Any] = {
+        "request_api_key": api_key,
+        "request_api_version": version,
+        "correlation_id": correlation_id,
+        "client_id": client_id,
+    }
+    return encode(request_header_plan(request_header_version(api_key, version)), header) + body
+
+
+def encode_response(api_key: int, version: int, value: Mapping[str, Any], *, correlation_id: int = 0) -> bytes:
+    """The frame of a response, without its size field. Raises as encode_message."""
+    body = encode_message(api_key, version, "response", value)
+    header = {"correlation_id": correlation_id}
+    return encode(response_header_plan(response_header_version(api_key, version)), header) + body
+
+
+def _message(api_key: int, version: int, kind: Side, layout: str | None) -> Message:
+    if kind not in ("request", "response"):
+        raise ValueError(f"kind is request or response, not {kind!r}")
+    found = api(api_key)
+    if layout is not None:
+        early = found.early.get((kind, version, layout))
+        if early is None:
+            raise UnsupportedVersion(f"{found.name} {kind} version {version} has no layout of {layout}")
+        return early
+    return found.request if kind == "request" else found.response
+
+
+def _plan(api_key: int, version: int, kind: Side, layout: str | None) -> Plan:
+    return resolve(_message(api_key, version, kind, layout), version)

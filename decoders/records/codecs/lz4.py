@@ -1,0 +1,115 @@
+"""LZ4 frames: frames in a row in, their contents out; bytes after the last frame are left, as Kafka does.
+
+Magic 0 carries a wrong checksum in the frame's header (Kafka computed it over the frame's magic too, KAFKA-3160), and
+so do old clients in magic 1; there it is set right before the strict reader sees it. The frame's blocks are walked
+first: that shows where it ends and how much can come out at most, so a claimed size is never believed.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import lz4.frame  # type: ignore[import-untyped]  # lz4 ships no types
+
+from decoders.errors import LimitExceeded, Malformed, Truncated
+from decoders.limits import BLOCKS_MAX
+
+_MAGIC: Final = b"\x04\x22\x4d\x18"
+_BLOCK_CHECKSUM, _CONTENT_SIZE, _CONTENT_CHECKSUM, _DICTIONARY = 0x10, 0x08, 0x04, 0x01
+_BLOCK_MAX: Final = {4: 64 << 10, 5: 256 << 10, 6: 1 << 20, 7: 4 << 20}
+_PLAIN_BLOCK: Final = 0x80000000
+# A length byte of a block stands for 255 bytes at most.
+_RATIO: Final = 255
+_MASK: Final = 0xFFFFFFFF
+_PRIME_1, _PRIME_2, _PRIME_3, _PRIME_4, _PRIME_5 = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1
+
+
+class _Frame(NamedTuple):
+    """Where a frame's descriptor and the frame itself end, and the most that can come out of it."""
+
+    body: int
+    end: int
+    bound: int
+
+
+def inflate(data: memoryview, cap: int, magic: int) -> bytes:
+    """All frames of `data`, at most `cap` bytes together."""
+    out: list[bytes] = []
+    at, left, size = 0, cap, len(data)
+    if size and bytes(data[:4]) != _MAGIC:
+        raise Malformed("no LZ4 frame begins here")
+    for _ in range(BLOCKS_MAX):
+        if bytes(data[at : at + 4]) != _MAGIC:
+            return out[0] if len(out) == 1 else b"".join(out)
+        frame = _walk(data, at, size)
+        head: bytes | memoryview = data[at : frame.body]
+        if magic < 2:
+            head = bytes(head[:-1]) + bytes((header_checksum(bytes(head[4:-1])),))
+        reader = lz4.frame.LZ4FrameDecompressor()
+        try:
+            reader.decompress(head)
+            block = reader.decompress(data[frame.body : frame.end], max_length=min(frame.bound, left) + 1)
+        except RuntimeError as failure:
+            raise Malformed(f"no LZ4 frame: {failure}", offset=at) from None
+        left -= len(block)
+        if left < 0:
+            raise LimitExceeded(f"LZ4: more than {cap} bytes come out", offset=at)
+        if not reader.eof:
+            raise Malformed("the LZ4 frame does not end where its blocks do", offset=at)
+        out.append(block)
+        at = frame.end
+    raise LimitExceeded(f"LZ4: more than {BLOCKS_MAX} frames", offset=at)
+
+
+def _walk(data: memoryview, start: int, size: int) -> _Frame:
+    """Step over the frame's blocks without reading them (LZ4 frame format 1.6)."""
+    if start + 7 > size:
+        raise Truncated("the LZ4 frame ends in its header", offset=start)
+    flags = data[start + 4]
+    block_max = _BLOCK_MAX.get(data[start + 5] >> 4 & 7)
+    if flags >> 6 != 1 or block_max is None:
+        raise Malformed("an LZ4 frame header that cannot be", offset=start)
+    body = at = start + 7 + (8 if flags & _CONTENT_SIZE else 0) + (4 if flags & _DICTIONARY else 0)
+    tail = 4 if flags & _BLOCK_CHECKSUM else 0
+    bound = 0
+    for _ in range(BLOCKS_MAX):
+        if at + 4 > size:
+            raise Truncated("the LZ4 frame ends before its end mark", offset=start)
+        count = int.from_bytes(data[at : at + 4], "little")
+        at += 4
+        if not count:
+            at += 4 if flags & _CONTENT_CHECKSUM else 0
+            if at > size:
+                raise Truncated("the LZ4 frame's checksum is cut", offset=start)
+            return _Frame(body, at, bound)
+        plain = count & _PLAIN_BLOCK
+        count &= ~_PLAIN_BLOCK
+        bound += min(block_max, count if plain else count * _RATIO)
+        at += count + tail
+    raise LimitExceeded(f"LZ4: more than {BLOCKS_MAX} blocks", offset=start)
+
+
+def header_checksum(descriptor: bytes) -> int:
+    """The checksum byte of a frame descriptor: the second byte of its xxHash-32 (fewer than 16 bytes, seed 0)."""
+    value = _PRIME_5 + len(descriptor)
+    words = len(descriptor) & ~3
+    for at in range(0, words, 4):
+        value = value + int.from_bytes(descriptor[at : at + 4], "little") * _PRIME_3 & _MASK
+        value = _rotate(value, 17) * _PRIME_4 & _MASK
+    for byte in descriptor[words:]:
+        value = value + byte * _PRIME_5 & _MASK
+        value = _rotate(value, 11) * _PRIME_1 & _MASK
+    value = (value ^ value >> 15) * _PRIME_2 & _MASK
+    value = (value ^ value >> 13) * _PRIME_3 & _MASK
+    return (value ^ value >> 16) >> 8 & 0xFF
+
+
+def _rotate(value: int, bits: int) -> int:
+    return (value << bits | value >> 32 - bits) & _MASK
+
+
+def deflate(data: bytes) -> bytes:
+    """One frame of independent blocks of 64 KiB without size and checksum, as Kafka writes it."""
+    block_size = lz4.frame.BLOCKSIZE_MAX64KB
+    frame: bytes = lz4.frame.compress(data, block_size=block_size, block_linked=False, store_size=False)
+    return frame

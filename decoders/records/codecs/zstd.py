@@ -1,0 +1,99 @@
+"""Zstandard: frames in a row in, their contents out, with or without a content size, skippable frames included.
+
+The frame's blocks are walked first (RFC 8878): that shows where it ends and how much can come out at most, so that cut
+frames are noticed and a claimed size is never believed.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import zstandard
+
+from decoders.errors import LimitExceeded, Malformed, Truncated
+from decoders.limits import BLOCKS_MAX
+
+_MAGIC: Final = b"\x28\xb5\x2f\xfd"
+_SKIP: Final = 0x184D2A5
+_CHECKSUM, _SINGLE = 0x04, 0x20
+_SIZE_BYTES: Final = (0, 2, 4, 8)
+_DICTIONARY_BYTES: Final = (0, 1, 2, 4)
+_BLOCK_MAX: Final = 128 << 10
+_RAW, _RLE, _COMPRESSED = 0, 1, 2
+
+
+class _Frame(NamedTuple):
+    """Where a frame ends, and the most that can come out of it."""
+
+    end: int
+    bound: int
+
+
+def inflate(data: memoryview, cap: int, magic: int) -> bytes:  # noqa: ARG001 - one signature for all codecs
+    """All frames of `data`, at most `cap` bytes together."""
+    out: list[bytes] = []
+    at, left, size = 0, cap, len(data)
+    reader = zstandard.ZstdDecompressor()
+    for _ in range(BLOCKS_MAX):
+        if at == size:
+            return out[0] if len(out) == 1 else b"".join(out)
+        if int.from_bytes(data[at : at + 4], "little") >> 4 == _SKIP:
+            at = _skip(data, at, size)
+            continue
+        frame = _walk(data, at, size)
+        try:
+            block = reader.stream_reader(data[at : frame.end]).read(min(frame.bound, left) + 1)
+        except zstandard.ZstdError as failure:
+            raise Malformed(f"no zstd: {failure}", offset=at) from None
+        left -= len(block)
+        if left < 0:
+            raise LimitExceeded(f"zstd: more than {cap} bytes come out", offset=at)
+        out.append(block)
+        at = frame.end
+    raise LimitExceeded(f"zstd: more than {BLOCKS_MAX} frames", offset=at)
+
+
+def _skip(data: memoryview, at: int, size: int) -> int:
+    end = at + 8 + int.from_bytes(data[at + 4 : at + 8], "little")
+    if at + 8 > size or end > size:
+        raise Truncated("a skippable zstd frame is cut", offset=at)
+    return end
+
+
+def _walk(data: memoryview, start: int, size: int) -> _Frame:
+    """Step over the frame's blocks without reading them."""
+    if bytes(data[start : start + 4]) != _MAGIC[: size - start]:
+        raise Malformed("no zstd frame begins here", offset=start)
+    if start + 5 > size:
+        raise Truncated("the zstd frame ends in its header", offset=start)
+    flags = data[start + 4]
+    single = flags & _SINGLE
+    size_bytes = _SIZE_BYTES[flags >> 6] or (1 if single else 0)
+    at = start + 5 + (0 if single else 1) + _DICTIONARY_BYTES[flags & 3]
+    claimed = int.from_bytes(data[at : at + size_bytes], "little") + (256 if size_bytes == 2 else 0)
+    at += size_bytes
+    bound = 0
+    for _ in range(BLOCKS_MAX):
+        if at + 3 > size:
+            raise Truncated("the zstd frame ends before its last block", offset=start)
+        head = int.from_bytes(data[at : at + 3], "little")
+        kind, count = head >> 1 & 3, head >> 3
+        if kind > _COMPRESSED:
+            raise Malformed("a zstd block of a kind that is not there", offset=at)
+        bound += _BLOCK_MAX if kind == _COMPRESSED else count
+        at += 3 + (1 if kind == _RLE else count)
+        if head & 1:
+            break
+    else:
+        raise LimitExceeded(f"zstd: more than {BLOCKS_MAX} blocks", offset=start)
+    at += 4 if flags & _CHECKSUM else 0
+    if at > size:
+        raise Truncated("the zstd frame is cut", offset=start)
+    if size_bytes and claimed > bound:
+        raise Malformed(f"the zstd frame claims {claimed} bytes, its blocks give at most {bound}", offset=start)
+    return _Frame(at, bound)
+
+
+def deflate(data: bytes) -> bytes:
+    """One frame at zstd's own default level, which is Kafka's too."""
+    return zstandard.ZstdCompressor().compress(data)

@@ -1,0 +1,98 @@
+"""The outside world as one value: streams, variables, terminal facts and clocks, handed to every command.
+
+Commands touch the process only through an `Environment`, so that a test can hand them another one.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import BinaryIO, Protocol, cast
+
+
+class Readable(Protocol):
+    """What standard input must be able to do: give what is there now, at least one byte, or b"" at its end."""
+
+    def read1(self, size: int = -1, /) -> bytes: ...
+
+
+class Environment:
+    """Everything a command may know of its surroundings. `columns` is None where no width was given."""
+
+    __slots__ = (
+        "columns",
+        "debug",
+        "monotonic",
+        "now_ns",
+        "stderr",
+        "stderr_terminal",
+        "stdin",
+        "stdin_terminal",
+        "stdout",
+        "stdout_terminal",
+        "variables",
+    )
+
+    def __init__(
+        self,
+        *,
+        stdin: Readable,
+        stdout: BinaryIO,
+        stderr: BinaryIO,
+        variables: Mapping[str, str],
+        stdin_terminal: bool = False,
+        stdout_terminal: bool = False,
+        stderr_terminal: bool = False,
+        columns: int | None = None,
+        now_ns: Callable[[], int] = time.time_ns,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.stdin = stdin
+        self.stdout = stdout
+        self.stderr = stderr
+        self.variables = variables
+        self.stdin_terminal = stdin_terminal
+        self.stdout_terminal = stdout_terminal
+        self.stderr_terminal = stderr_terminal
+        self.columns = columns
+        self.now_ns = now_ns
+        self.monotonic = monotonic
+        self.debug = False
+
+    @classmethod
+    def of_process(cls) -> Environment:
+        """The real one. A stream that the caller closed (`>&-`) is the null device."""
+        source = sys.stdin.buffer if sys.stdin else open(os.devnull, "rb")  # noqa: SIM115  # lives as long as the process
+        stdout = sys.stdout.buffer if sys.stdout else open(os.devnull, "wb")  # noqa: SIM115  # lives as long as the process
+        stderr = sys.stderr.buffer if sys.stderr else open(os.devnull, "wb")  # noqa: SIM115  # lives as long as the process
+        stdout_terminal = stdout.isatty()
+        stated = os.environ.get("COLUMNS", "")
+        columns = int(stated) if stated.isdecimal() and int(stated) > 0 else None
+        if columns is None and stdout_terminal:
+            columns = shutil.get_terminal_size().columns
+        return cls(
+            stdin=cast(Readable, source),  # a BufferedReader in both cases
+            stdout=stdout,
+            stderr=stderr,
+            variables=os.environ,
+            stdin_terminal=source.isatty(),
+            stdout_terminal=stdout_terminal,
+            stderr_terminal=stderr.isatty(),
+            columns=columns,
+        )
+
+    def say(self, text: str) -> None:
+        """One diagnostic line on standard error; what the terminal could take for a command is escaped."""
+        line = text if text.isprintable() else "".join(c if c.isprintable() else _escaped(c) for c in text)
+        try:
+            self.stderr.write(line.encode("utf-8", "backslashreplace") + b"\n")
+            self.stderr.flush()
+        except OSError:
+            return  # nobody listens
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")

@@ -1,0 +1,28 @@
+"""The ways a command can end, and the one exception that carries such an end up to `main`."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Exit(IntEnum):
+    """Exit codes of `kw`; scripts rely on them."""
+
+    DONE = 0
+    FAILURE = 1  # of the input, or a Kafka-level error in the answer to a call
+    USAGE = 2
+    LOSSY = 3  # only under --strict: traffic was lost or could not be decoded
+    FINDINGS = 4  # a check found something
+    UNREACHABLE = 5  # could not connect
+    REFUSED = 6  # authentication refused
+    TIMEOUT = 124
+    INTERRUPTED = 130
+
+
+class Failure(Exception):
+    """An end that is not a defect: `text` is the one line shown to the user, after `kw: `."""
+
+    def __init__(self, text: str, code: Exit = Exit.FAILURE) -> None:
+        super().__init__(text)
+        self.text = text
+        self.code = code

@@ -1,0 +1,123 @@
+"""The program `kw`: command-line words in, one command run, an exit code out.
+
+Commands are loaded when they are asked for, so that `kw --help` and completion stay fast. Whatever goes wrong ends in
+one line on standard error and an exit code of `exits.py`; `--debug` shows the traceback as well.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from kwcli.env import Environment
+from kwcli.exits import Exit, Failure
+
+# Command → module under kwcli.commands and the line that `kw --help` shows for it.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "completion": ("completion", "Print the completion script for a shell."),
+}
+
+
+class Commands(click.Group):
+    """The table above as a click group."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  # click's signature
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"kwcli.commands.{COMMANDS[cmd_name][0]}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  # click's signature
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        from kwcli import VERSION
+
+        click.echo(f"kw {VERSION}")
+        ctx.exit()
+
+
+kw = Commands(
+    "kw",
+    help="See what is really on the wire: a protocol inspector and debugger for Apache Kafka.",
+    epilog="\b\nExamples:\n  kw completion bash\n  kw completion --help",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    params=[
+        click.Option(
+            ["--version"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_version,
+            help="Print the version and end.",
+        )
+    ],
+)
+
+
+def run(words: Sequence[str], env: Environment) -> int:
+    """Run `kw WORDS…` in `env`; the exit code. Nothing but the end of the interpreter gets past it."""
+    try:
+        outcome = kw.main(list(words), prog_name="kw", standalone_mode=False, obj=env)
+        return int(outcome) if isinstance(outcome, int) else Exit.DONE
+    except Failure as failure:
+        env.say(f"kw: {failure.text}")
+        return failure.code
+    except click.exceptions.NoArgsIsHelpError as error:
+        env.stderr.write(error.format_message().encode() + b"\n")
+        return Exit.USAGE
+    except click.UsageError as error:
+        env.say(f"kw: {_usage(error)}")
+        return Exit.USAGE
+    except click.ClickException as error:
+        env.say(f"kw: {error.format_message()}")
+        return Exit.FAILURE
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        return Exit.INTERRUPTED
+    except BrokenPipeError:
+        return Exit.DONE
+    except Exception as defect:
+        if env.debug:
+            import traceback
+
+            for line in traceback.format_exc().splitlines():
+                env.say(line)
+        place = "" if env.debug else " (--debug shows where)"
+        env.say(f"kw: defect: {type(defect).__name__}: {defect}{place}")
+        return Exit.FAILURE
+
+
+def _usage(error: click.UsageError) -> str:
+    """click's message as one line that begins like ours and says where the help is."""
+    text = " ".join(error.format_message().split()).rstrip(".")
+    if text[:1].isupper() and not text[1:2].isupper():
+        text = text[0].lower() + text[1:]
+    path = error.ctx.command_path if error.ctx else "kw"
+    return f"{text}; see {path} --help"
+
+
+def main() -> int:
+    """The entry point of the installed program."""
+    gc.set_threshold(100_000, 50, 100)
+    env = Environment.of_process()
+    code = run(sys.argv[1:], env)
+    try:
+        env.stdout.flush()
+    except OSError:
+        # Who read our output has gone; let the interpreter's own flush at exit find nothing to complain about.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), env.stdout.fileno())
+    return code

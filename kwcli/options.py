@@ -1,0 +1,104 @@
+"""Words of the command line in, checked values out: the option types that commands share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+import click
+
+from kwcli.env import Environment
+
+FORMATS: Final = ("text", "table", "ndjson", "json", "csv")
+COLORS: Final = ("auto", "always", "never")
+
+_UNITS_MS: Final = {"us": 0.001, "µs": 0.001, "ms": 1.0, "s": 1000.0, "m": 60_000.0}
+_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*(us|µs|ms|s|m)")
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class Duration(click.ParamType[float]):
+    """`100ms`, `1.5s`: milliseconds as a float. A number without a unit says nothing and is refused."""
+
+    name = "duration"
+
+    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if isinstance(value, float):
+            return value
+        match = _DURATION.fullmatch(value.strip())
+        if match is None:
+            self.fail(f"{value!r} is no duration (write 250us, 100ms, 1.5s or 2m)", param, ctx)
+        return float(match[1]) * _UNITS_MS[match[2]]
+
+
+class Ports(click.ParamType[tuple[int, ...]]):
+    """`9092,9093`: a tuple of port numbers."""
+
+    name = "ports"
+
+    def convert(
+        self, value: str | tuple[int, ...], param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, ...]:
+        if isinstance(value, tuple):
+            return value
+        ports = []
+        for word in value.split(","):
+            if not word.strip().isdecimal() or not 0 < int(word) < 65536:
+                self.fail(f"{word!r} is no port (write 9092 or 9092,9093)", param, ctx)
+            ports.append(int(word))
+        return tuple(ports)
+
+
+class Words(click.ParamType[tuple[str, ...]]):
+    """`a,b`: a tuple of the words, none of them empty."""
+
+    name = "words"
+
+    def convert(
+        self, value: str | tuple[str, ...], param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, ...]:
+        if isinstance(value, tuple):
+            return value
+        words = tuple(word.strip() for word in value.split(","))
+        if not all(words):
+            self.fail(f"{value!r} has an empty word in it", param, ctx)
+        return words
+
+
+def flat(values: tuple[tuple[Any, ...], ...]) -> tuple[Any, ...]:
+    """What a repeatable option with comma lists gave, as one tuple."""
+    return tuple(item for group in values for item in group)
+
+
+def _set_debug(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    if value and isinstance(ctx.obj, Environment):
+        ctx.obj.debug = True
+
+
+def output_options(command: Command) -> Command:
+    """The options of every command that shows exchanges: format, colour, amount, defects."""
+    for option in reversed(
+        [
+            click.option(
+                "-o",
+                "--output",
+                type=click.Choice(FORMATS),
+                help="Output format; text on a terminal, ndjson when piped.",
+            ),
+            click.option("--color", type=click.Choice(COLORS), default="auto", help="When to use colours."),
+            click.option("-v", "--verbose", count=True, help="Show bodies too; -vv headers as well."),
+            click.option("-q", "--quiet", is_flag=True, help="No summary and no progress bar."),
+            click.option(
+                "--debug",
+                is_flag=True,
+                is_eager=True,
+                expose_value=False,
+                callback=_set_debug,
+                help="Show the traceback of a defect.",
+            ),
+        ]
+    ):
+        command = option(command)
+    return command

@@ -1,0 +1,155 @@
+"""Inputs: whatever the compression and the sizes of reads, the same capture bytes; whatever is wrong, one line."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import threading
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import lz4.frame  # type: ignore[import-untyped]  # lz4 ships no types
+import pytest
+import zstandard
+
+from kwcli.inputs import InputProblem, Source, open_source
+from tests.cli.worlds import world
+
+PLAIN = bytes.fromhex("d4c3b2a1") + bytes(range(256)) * 2000 + bytes(300_000)
+CODECS: dict[str, Callable[[bytes], bytes]] = {
+    "plain": bytes,
+    "gzip": gzip.compress,
+    "zstd": zstandard.ZstdCompressor(write_checksum=True).compress,
+    "lz4": lambda data: lz4.frame.compress(data, content_checksum=True),
+}
+
+
+def read(source: Source) -> tuple[bytes, str]:
+    """All bytes, and the problem at their end."""
+    parts: list[bytes] = []
+    try:
+        parts.extend(source.pieces())
+    except InputProblem as problem:
+        return b"".join(parts), problem.text
+    return b"".join(parts), ""
+
+
+def slow(data: bytes, size: int) -> Source:
+    """A source that gives `size` bytes at a time."""
+    stream = io.BytesIO(data)
+    return Source("x", lambda count: stream.read(min(size, count)))
+
+
+@pytest.mark.parametrize("codec", list(CODECS))
+@pytest.mark.parametrize("size", [1 << 20, 4099, 7])
+def test_bytes_come_out_as_they_went_in(codec: str, size: int) -> None:
+    plain = PLAIN[:40_000] if size < 100 else PLAIN
+    assert read(slow(CODECS[codec](plain), size)) == (plain, "")
+
+
+@pytest.mark.parametrize("codec", ["gzip", "zstd", "lz4"])
+def test_frames_follow_each_other(codec: str) -> None:
+    data = CODECS[codec](PLAIN) + CODECS[codec](b"more") + CODECS[codec](b"")
+    assert read(slow(data, 5000)) == (PLAIN + b"more", "")
+
+
+@pytest.mark.parametrize("codec", ["gzip", "zstd", "lz4"])
+def test_what_came_before_a_cut_is_kept(codec: str) -> None:
+    data = CODECS[codec](PLAIN)
+    got, problem = read(slow(data[:-3], 5000))
+    assert PLAIN.startswith(got)
+    assert problem == f"x: the {codec} data is cut off after {len(got):,} bytes of capture"
+
+
+@pytest.mark.parametrize("codec", ["gzip", "zstd", "lz4"])
+def test_what_came_before_damage_is_kept(codec: str) -> None:
+    data = bytearray(CODECS[codec](PLAIN))
+    data[-2] ^= 0x55
+    got, problem = read(slow(bytes(data), 1000))
+    assert got == PLAIN[: len(got)]
+    assert problem.startswith(f"x: corrupt {codec} data after ")
+
+
+def test_zeros_after_a_gzip_member_are_padding() -> None:
+    assert read(slow(gzip.compress(PLAIN) + bytes(5000), 1000)) == (PLAIN, "")
+
+
+@pytest.mark.parametrize("codec", ["gzip", "zstd", "lz4"])
+def test_a_bomb_comes_in_bounded_pieces(codec: str) -> None:
+    bomb = CODECS[codec](PLAIN[:4] + bytes(200_000_000))
+    sizes = [len(piece) for piece in slow(bomb, 1 << 20).pieces()]
+    assert sum(sizes) == 200_000_004
+    assert max(sizes) <= 33 << 20
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        (b"", "x: empty: there is no capture in it"),
+        (gzip.compress(b""), "x: empty: there is no capture in it"),
+        (b"\xd4\xc3", "x: cut off at byte 2 inside the file header"),
+        (b"%PDF-1.7", 'x: not a capture: starts with "%PDF" (kw reads pcap and pcapng, also .gz .zst .lz4)'),
+        (
+            b"\x7fELF",
+            "x: not a capture: starts with the bytes 7f 45 4c 46 (kw reads pcap and pcapng, also .gz .zst .lz4)",
+        ),
+        (
+            gzip.compress(b"hello"),
+            'x: not a capture: starts with "hell" (kw reads pcap and pcapng, also .gz .zst .lz4)',
+        ),
+    ],
+)
+def test_what_is_no_capture_is_told_in_one_line(data: bytes, problem: str) -> None:
+    assert read(slow(data, 1 << 20)) == (b"", problem)
+
+
+def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
+    missing = tmp_path / "x.pcap"
+    for name, reason in ((missing, "no such file"), (tmp_path, "a directory, not a capture")):
+        with pytest.raises(InputProblem) as caught:
+            open_source(str(name), world())
+        assert caught.value.text == f"{name}: {reason}"
+
+
+def test_a_file_knows_its_size_and_place(tmp_path: Path) -> None:
+    path = tmp_path / "x.pcap.gz"
+    path.write_bytes(gzip.compress(PLAIN))
+    source = open_source(str(path), world())
+    assert source.size == path.stat().st_size
+    assert read(source) == (PLAIN, "")
+    assert source.taken == source.size
+    source.close()
+
+
+def test_standard_input() -> None:
+    assert read(open_source("-", world(PLAIN))) == (PLAIN, "")
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_a_slow_pipe_is_followed_as_it_grows(compressed: bool) -> None:
+    """Bytes are handed on when they are there, not when a block is full."""
+    reading, writing = os.pipe()
+    engine = zlib.compressobj(wbits=31)
+    seen = threading.Event()
+
+    def write() -> None:
+        for part in (PLAIN[:5000], PLAIN[5000:9000]):
+            data = engine.compress(part) + engine.flush(zlib.Z_SYNC_FLUSH) if compressed else part
+            os.write(writing, data)
+            assert seen.wait(5)
+            seen.clear()
+        if compressed:
+            os.write(writing, engine.flush())
+        os.close(writing)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    with open(reading, "rb") as stream:
+        sizes = []
+        for piece in Source("pipe", stream.read1).pieces():
+            sizes.append(len(piece))
+            seen.set()
+    writer.join()
+    assert sizes == [5000, 4000]

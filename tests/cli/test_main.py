@@ -1,0 +1,134 @@
+"""The program as a whole: help, version, exit codes, one line for whatever goes wrong, a quick start."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from kwcli import VERSION
+from kwcli.exits import Exit, Failure
+from kwcli.main import COMMANDS
+from kwcli.main import kw as program
+from tests.cli.worlds import kw, world
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# What `kw --help` may import beyond what the interpreter and click themselves load: nothing that costs anything.
+START_UP = {"kwcli", "kwcli.main", "kwcli.env", "kwcli.exits"}
+# Libraries that no command may load before it needs them.
+HEAVY = {"rich", "scapy", "orjson", "numpy", "pyspark", "zstandard", "lz4", "asyncio", "ssl", "decoders"}
+
+
+def loaded_by(*words: str) -> set[str]:
+    """The modules that `kw WORDS…` has loaded when it ends."""
+    code = (
+        "import sys; from kwcli.env import Environment; from kwcli.main import run;"
+        f"run({list(words)!r}, Environment.of_process()); sys.stderr.write(' '.join(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    return set(done.stderr.split())
+
+
+def test_help_loads_no_command_and_no_library() -> None:
+    modules = loaded_by("--help")
+    assert {name for name in modules if name.split(".")[0] == "kwcli"} == START_UP
+    assert not {name.split(".")[0] for name in modules} & HEAVY
+
+
+@pytest.mark.parametrize("command", list(COMMANDS))
+def test_the_help_of_a_command_loads_no_library(command: str) -> None:
+    assert not {name.split(".")[0] for name in loaded_by(command, "--help")} & HEAVY
+
+
+@pytest.mark.parametrize("command", list(COMMANDS))
+def test_every_command_has_help_with_two_examples(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert kw(command, "--help").code == Exit.DONE
+    examples = capsys.readouterr().out.partition("Examples:")[2]
+    assert sum(f"kw {command}" in line for line in examples.splitlines()) >= 2
+
+
+def test_the_list_of_commands_says_what_each_command_says(capsys: pytest.CaptureFixture[str]) -> None:
+    assert kw("--help").code == Exit.DONE
+    text = capsys.readouterr().out
+    for name, (_, line) in COMMANDS.items():
+        assert f"{name} " in text
+        assert line in text
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert kw("--version").code == Exit.DONE
+    assert capsys.readouterr().out == f"kw {VERSION}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["snif"], "kw: no such command 'snif'; see kw --help"),
+        (["--wat"], "kw: no such option '--wat'; see kw --help"),
+        (["completion", "tcsh"], "kw: invalid value for '{bash|zsh|fish}': 'tcsh' is not one of"),
+    ],
+)
+def test_a_usage_error_is_one_line_and_code_2(words: list[str], line: str) -> None:
+    outcome = kw(*words)
+    assert outcome.code == Exit.USAGE
+    assert outcome.out == ""
+    assert outcome.err.startswith(line)
+    assert outcome.err.count("\n") == 1
+
+
+def test_without_words_the_help_is_shown() -> None:
+    outcome = kw()
+    assert outcome.code == Exit.USAGE
+    assert outcome.out == ""
+    assert "Commands:" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("raised", "code", "line"),
+    [
+        (Failure("x.pcap: no such file"), Exit.FAILURE, "kw: x.pcap: no such file\n"),
+        (Failure("nobody there", Exit.UNREACHABLE), Exit.UNREACHABLE, "kw: nobody there\n"),
+        (KeyError("topics"), Exit.FAILURE, "kw: defect: KeyError: 'topics' (--debug shows where)\n"),
+        (RuntimeError("a\nb"), Exit.FAILURE, "kw: defect: RuntimeError: a\\nb (--debug shows where)\n"),
+        (KeyboardInterrupt(), Exit.INTERRUPTED, ""),
+        (BrokenPipeError(), Exit.DONE, ""),
+    ],
+)
+def test_whatever_a_command_raises_ends_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, raised: BaseException, code: Exit, line: str
+) -> None:
+    def fail(*_words: object, **_options: object) -> None:
+        raise raised
+
+    monkeypatch.setattr(program, "main", fail)
+    outcome = kw("anything")
+    assert (outcome.code, outcome.out, outcome.err) == (code, "", line)
+
+
+def test_debug_shows_the_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_words: object, **_options: object) -> None:
+        raise KeyError("topics")
+
+    monkeypatch.setattr(program, "main", fail)
+    env = world()
+    env.debug = True
+    outcome = kw("anything", env=env)
+    assert outcome.code == Exit.FAILURE
+    assert "Traceback" in outcome.err
+    assert outcome.err.endswith("kw: defect: KeyError: 'topics'\n")
+
+
+def test_a_diagnostic_cannot_command_the_terminal() -> None:
+    env = world()
+    env.say("kw: \x1b[2Jx\udcff.pcap")
+    assert env.stderr.getvalue() == b"kw: \\x1b[2Jx\\udcff.pcap\n"  # type: ignore[attr-defined]  # a BytesIO
+
+
+def test_every_command_is_a_click_command() -> None:
+    ctx = click.Context(program)
+    assert all(isinstance(program.get_command(ctx, name), click.Command) for name in COMMANDS)
+    assert program.get_command(ctx, "nonsense") is None

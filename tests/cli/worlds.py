@@ -1,0 +1,46 @@
+"""Environments made of memory, and `kw` run in them: the stage on which the command-line tests play."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from kwcli.env import Environment
+from kwcli.main import run
+
+
+class Outcome(NamedTuple):
+    """What a run of `kw` left behind."""
+
+    code: int
+    out: str
+    err: str
+
+
+def world(
+    stdin: bytes = b"",
+    *,
+    variables: Mapping[str, str] | None = None,
+    columns: int | None = None,
+    terminal: bool = False,
+) -> Environment:
+    """An environment whose streams are memory; `terminal` makes its output look like one."""
+    return Environment(
+        stdin=io.BytesIO(stdin),
+        stdout=io.BytesIO(),
+        stderr=io.BytesIO(),
+        variables=variables or {},
+        stdout_terminal=terminal,
+        stderr_terminal=terminal,
+        columns=columns,
+    )
+
+
+def kw(*words: str, env: Environment | None = None) -> Outcome:
+    """Run `kw WORDS…`."""
+    env = env or world()
+    code = run(words, env)
+    assert isinstance(env.stdout, io.BytesIO)
+    assert isinstance(env.stderr, io.BytesIO)
+    return Outcome(code, env.stdout.getvalue().decode(), env.stderr.getvalue().decode())

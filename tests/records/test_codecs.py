@@ -1,0 +1,280 @@
+"""Every codec against independent writers, cut and broken data, and bombs."""
+
+from __future__ import annotations
+
+import gzip
+import random
+import resource
+import struct
+import subprocess
+import sys
+import tracemalloc
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import cramjam
+import lz4.block  # type: ignore[import-untyped]  # lz4 ships no types
+import lz4.frame  # type: ignore[import-untyped]  # lz4 ships no types
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated
+from decoders.limits import MIB
+from decoders.records.codecs import NAMES, codec_name, deflate, inflate
+from decoders.records.codecs.lz4 import header_checksum
+
+CODECS = NAMES[1:]
+TEXT = b'{"name":"value","list":[1,2,3]}' * 40
+NOISE = random.Random(7).randbytes(3000)
+
+
+def unpack(name: str, data: bytes, cap: int = MIB, magic: int = 2) -> bytes:
+    return inflate(NAMES.index(name), memoryview(data), cap, magic)
+
+
+def raw_snappy(data: bytes) -> bytes:
+    return bytes(cramjam.snappy.compress_raw(data))
+
+
+def zstd_unsized(data: bytes) -> bytes:
+    stream = zstandard.ZstdCompressor(write_checksum=True).compressobj()
+    return stream.compress(data) + stream.flush()
+
+
+def zstd_flushed(data: bytes) -> bytes:
+    stream = zstandard.ZstdCompressor().compressobj()
+    half = len(data) // 2
+    out = stream.compress(data[:half]) + stream.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
+    return out + stream.compress(data[half:]) + stream.flush()
+
+
+def xerial(data: bytes, block: int) -> bytes:
+    out = bytes.fromhex("82 53 4e 41 50 50 59 00  00 00 00 01  00 00 00 01")
+    for at in range(0, len(data), block):
+        piece = raw_snappy(data[at : at + block])
+        out += struct.pack(">i", len(piece)) + piece
+    return out
+
+
+def lz4_frame(data: bytes, **options: object) -> bytes:
+    frame: bytes = lz4.frame.compress(data, **options)
+    return frame
+
+
+def spoil_header(frame: bytes) -> bytes:
+    """The header checksum of a frame without content size, as Kafka wrote it in magic 0: over the magic as well."""
+    broken = header_checksum(frame[:6])
+    assert broken != frame[6]
+    return frame[:6] + bytes([broken]) + frame[7:]
+
+
+# name of the form, codec, writer
+WRITERS: list[tuple[str, str, Callable[[bytes], bytes]]] = [
+    ("gzip", "gzip", gzip.compress),
+    ("gzip stored", "gzip", lambda data: gzip.compress(data, 0)),
+    ("gzip two members", "gzip", lambda data: gzip.compress(data[:11]) + gzip.compress(data[11:])),
+    ("gzip and zeros", "gzip", lambda data: gzip.compress(data) + bytes(9)),
+    ("gzip of cramjam", "gzip", lambda data: bytes(cramjam.gzip.compress(data))),
+    ("snappy raw", "snappy", raw_snappy),
+    ("snappy stream", "snappy", lambda data: xerial(data, 32768)),
+    ("snappy small blocks", "snappy", lambda data: xerial(data, 100)),
+    ("snappy two streams", "snappy", lambda data: xerial(data[:11], 100) + xerial(data[11:], 100)),
+    ("lz4", "lz4", lz4_frame),
+    ("lz4 sized", "lz4", lambda data: lz4_frame(data, store_size=True, content_checksum=True)),
+    ("lz4 block checksums", "lz4", lambda data: lz4_frame(data, store_size=False, block_checksum=True)),
+    ("lz4 linked 4 MiB", "lz4", lambda data: lz4_frame(data, block_size=7, block_linked=True)),
+    ("lz4 two frames", "lz4", lambda data: lz4_frame(data[:11]) + lz4_frame(data[11:])),
+    ("lz4 of cramjam", "lz4", lambda data: bytes(cramjam.lz4.compress(data))),
+    ("zstd", "zstd", zstandard.ZstdCompressor().compress),
+    ("zstd no size", "zstd", zstd_unsized),
+    ("zstd flushed", "zstd", zstd_flushed),
+    ("zstd two frames", "zstd", lambda data: zstd_unsized(data[:11]) + zstandard.ZstdCompressor().compress(data[11:])),
+    ("zstd skippable", "zstd", lambda data: b"\x5a\x2a\x4d\x18\2\0\0\0ab" + zstd_unsized(data)),
+    ("zstd of cramjam", "zstd", lambda data: bytes(cramjam.zstd.compress(data))),
+]
+FORMS = pytest.mark.parametrize(("codec", "write"), [row[1:] for row in WRITERS], ids=[row[0] for row in WRITERS])
+
+
+@FORMS
+@pytest.mark.parametrize("data", [b"a", b"plain", TEXT, NOISE, TEXT * 200], ids=["a", "plain", "text", "noise", "long"])
+def test_reads_what_others_write(codec: str, write: Callable[[bytes], bytes], data: bytes) -> None:
+    assert unpack(codec, write(data)) == data
+
+
+@FORMS
+def test_every_cut_is_noticed(codec: str, write: Callable[[bytes], bytes]) -> None:
+    whole = write(TEXT)
+    for size in range(len(whole)):
+        try:
+            got = unpack(codec, whole[:size])
+        except DecodeError:
+            continue
+        # Only a cut between members, frames or blocks of a snappy stream, or in what follows them, can pass.
+        assert TEXT.startswith(got)
+        assert len(got) in (0, 11, len(TEXT)) or (codec == "snappy" and len(got) % 100 in (0, 11))
+
+
+@FORMS
+def test_the_cap_is_exact(codec: str, write: Callable[[bytes], bytes]) -> None:
+    data = TEXT * 20
+    assert unpack(codec, write(data), len(data)) == data
+    for cap in (0, 10, len(data) - 1):
+        with pytest.raises(LimitExceeded):
+            unpack(codec, write(data), cap)
+
+
+@FORMS
+@given(st.data())
+def test_broken_data_raises_only_decode_errors(
+    codec: str, write: Callable[[bytes], bytes], data: st.DataObject
+) -> None:
+    whole = bytearray(write(TEXT))
+    for _ in range(data.draw(st.integers(1, 4))):
+        whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
+    try:
+        got = unpack(codec, bytes(whole), 1 << 16)
+    except DecodeError:
+        return
+    assert len(got) <= 1 << 16
+
+
+@given(st.sampled_from(CODECS), st.binary(max_size=64), st.booleans())
+def test_noise_raises_only_decode_errors(codec: str, data: bytes, led: bool) -> None:
+    lead = {
+        "gzip": b"\x1f\x8b\x08",
+        "snappy": b"\x82SNAPPY\0",
+        "lz4": b"\x04\x22\x4d\x18\x40",
+        "zstd": b"\x28\xb5\x2f\xfd",
+    }
+    try:
+        unpack(codec, lead[codec] + data if led else data, 1 << 16)
+    except DecodeError:
+        return
+
+
+@given(st.sampled_from(NAMES), st.binary(max_size=3000) | st.builds(bytes, st.integers(0, 200_000)))
+def test_round_trip(codec: str, data: bytes) -> None:
+    packed = deflate(codec, data)
+    assert codec == "none" or unpack(codec, packed) == data
+
+
+def test_lz4_with_the_wrong_header_checksum_of_old_clients() -> None:
+    frame = spoil_header(lz4_frame(TEXT, store_size=False))
+    assert unpack("lz4", frame, magic=0) == TEXT
+    assert unpack("lz4", frame, magic=1) == TEXT
+    with pytest.raises(Malformed):
+        unpack("lz4", frame, magic=2)
+
+
+@pytest.mark.parametrize("options", [{"store_size": False}, {"store_size": True}, {"content_checksum": True}])
+def test_lz4_header_checksum_agrees_with_the_library(options: dict[str, object]) -> None:
+    for size in (0, 1, 77, 1 << 17):
+        frame = lz4_frame(bytes(size), **options)
+        end = 14 if frame[4] & 8 else 6
+        assert header_checksum(frame[4:end]) == frame[end]
+
+
+def snappy_claim(size: int) -> bytes:
+    out = b""
+    while size > 127:
+        out += bytes([size & 127 | 128])
+        size >>= 7
+    return out + bytes([size])
+
+
+def gzip_bomb(size: int) -> bytes:
+    return gzip.compress(bytes(size), 9)
+
+
+# What claims or gives 4 GB, in about a kilobyte; the error that must come.
+BOMBS: list[tuple[str, str, bytes, type[DecodeError]]] = [
+    ("raw claim", "snappy", snappy_claim(0xFFFFFFFF) + bytes(1000), Malformed),
+    (
+        "block claim",
+        "snappy",
+        xerial(b"", 9) + struct.pack(">i", 1000) + snappy_claim(0xFFFFFFFF) + bytes(995),
+        Malformed,
+    ),
+    ("block size", "snappy", xerial(b"", 9) + struct.pack(">i", 0x7FFFFFFF) + bytes(1000), Truncated),
+    ("copies", "snappy", raw_snappy(bytes(90 * MIB)), LimitExceeded),
+    ("stream", "snappy", xerial(bytes(90 * MIB), 1 << 20), LimitExceeded),
+    ("zeros", "lz4", lz4_frame(bytes(90 * MIB)), LimitExceeded),
+    ("zeros 4 MiB blocks", "lz4", lz4_frame(bytes(90 * MIB), block_size=7), LimitExceeded),
+    ("claim", "lz4", b"", Malformed),
+    ("zeros", "gzip", gzip_bomb(90 * MIB), LimitExceeded),
+    ("members", "gzip", gzip_bomb(9 * MIB) * 10, LimitExceeded),
+    ("zeros", "zstd", zstandard.ZstdCompressor().compress(bytes(90 * MIB)), LimitExceeded),
+    ("zeros no size", "zstd", zstd_unsized(bytes(90 * MIB)), LimitExceeded),
+    ("rle", "zstd", b"\x28\xb5\x2f\xfd\x00\x58" + b"\x02\x00\x10\x00" * 900 + b"\x03\x00\x10\x00", LimitExceeded),
+    ("claim", "zstd", b"\x28\xb5\x2f\xfd\xc0\x58" + struct.pack("<Q", 1 << 32) + b"\x03\x00\x10\x00", Malformed),
+    ("single segment", "zstd", b"\x28\xb5\x2f\xfd\xa0" + struct.pack("<I", 1 << 31) + b"\x03\x00\x10\x00", Malformed),
+]
+
+
+def lz4_claim() -> bytes:
+    """A frame of one small block that claims 4 GB of contents."""
+    descriptor = bytes([0x68, 0x40]) + struct.pack("<Q", 1 << 32)
+    block: bytes = lz4.block.compress(b"abc" * 100, store_size=False)
+    frame = b"\x04\x22\x4d\x18" + descriptor + bytes([header_checksum(descriptor)])
+    return frame + struct.pack("<I", len(block)) + block + bytes(4)
+
+
+@pytest.mark.parametrize(
+    ("codec", "data", "error"), [row[1:] for row in BOMBS], ids=[f"{row[1]} {row[0]}" for row in BOMBS]
+)
+def test_bombs_are_errors_and_no_allocations(codec: str, data: bytes, error: type[DecodeError]) -> None:
+    data = data or lz4_claim()
+    cap = 4 * MIB
+    with pytest.raises(error):
+        unpack(codec, data, cap)  # what is loaded on first use is not counted
+    tracemalloc.start()
+    try:
+        with pytest.raises(error):
+            unpack(codec, data, cap)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 3 * cap
+
+
+def bombs_in_little_memory() -> None:
+    """All bombs with 48 MiB of address space left: the libraries' own allocations count here too. Runs on its own."""
+    for codec in CODECS:
+        unpack(codec, deflate(codec, TEXT))
+    size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize() + 48 * MIB
+    resource.setrlimit(resource.RLIMIT_AS, (size, size))
+    for _, codec, data, error in BOMBS:
+        with pytest.raises(error):
+            unpack(codec, data or lz4_claim(), 4 * MIB)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="address space is measured in /proc")
+def test_bombs_fit_in_little_memory() -> None:
+    program = "from tests.records.test_codecs import bombs_in_little_memory as bombs; bombs()"
+    root = Path(__file__).parents[2]
+    done = subprocess.run([sys.executable, "-c", program], cwd=root, check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_many_empty_members_take_linear_time() -> None:
+    assert unpack("gzip", gzip.compress(b"") * 20_000 + gzip.compress(TEXT)) == TEXT
+    empty = zlib.compressobj(wbits=31).flush()
+    with pytest.raises(LimitExceeded):
+        unpack("gzip", empty * 100_001)
+
+
+@pytest.mark.parametrize(
+    ("number", "name"), [(0, "none"), (1, "gzip"), (2, "snappy"), (3, "lz4"), (4, "zstd"), (7, "UNKNOWN(7)")]
+)
+def test_names(number: int, name: str) -> None:
+    assert codec_name(number) == name
+
+
+def test_unknown_codec() -> None:
+    with pytest.raises(Malformed, match="number 5"):
+        inflate(5, memoryview(b""), 10, 2)
+    with pytest.raises(ValueError, match="there are none, gzip"):
+        deflate("brotli", b"")
