@@ -58,6 +58,12 @@ def redacted(size: int) -> dict[str, int]:
     return {"redacted": size}
 
 
+def is_public(table: Mapping[str, Hook], name: object) -> bool:
+    """Whether a config's name is known to be public, so that its value need not be redacted."""
+    public = table.get(PUBLIC)
+    return public is not None and isinstance(name, str) and bool(public(name))
+
+
 def to_json(
     plan: Plan,
     value: Mapping[str, Any],
@@ -102,16 +108,13 @@ class _Form:
     def element(self, field: PlanField, value: Any, path: str, owner: Mapping[str, Any]) -> Any:
         if field.plan is not None:
             return None if value is None else self.struct(field.plan, value, path + ".")
-        if field.secret and not self.reveal and value is not None and not self.is_public(field, owner):
+        public = field.unless and is_public(self.table, owner.get(field.unless))
+        if field.secret and not self.reveal and value is not None and not public:
             return redacted(_size(field, value))
-        hook = self.hooks.get(path)
+        hook = self.hooks.get(path) if field.kind in {"bytes", "records"} else None
         if hook is not None:
             return self.table[hook](value)
         return leaf_json(field.kind, value)
-
-    def is_public(self, field: PlanField, owner: Mapping[str, Any]) -> bool:
-        public = self.table.get(PUBLIC) if field.unless else None
-        return public is not None and bool(public(owner.get(field.unless)))
 
 
 def leaf_json(kind: str, value: Any) -> Any:
