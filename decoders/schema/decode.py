@@ -53,7 +53,7 @@ class Reading:
         )
         unit.names.update({name: getattr(runtime, name) for name in _RUNTIME})
         unit.names.update(
-            {name: getattr(form, name) for name in ("bytes_json", "string_json", "float_json", "is_public")}
+            {name: getattr(form, name) for name in ("json_bytes", "string_json", "float_json", "is_public")}
         )
         unit.names["uuid_text"] = uuid_text
 
@@ -282,8 +282,8 @@ def _part(want: Want, name: str) -> Want:
 
 _JSON: Final = {
     "string": "string_json({})",
-    "bytes": "bytes_json({})",
-    "records": "bytes_json({})",
+    "bytes": "json_bytes({})",
+    "records": "json_bytes({})",
     "uuid": "uuid_text({})",
     "float64": "float_json({})",
 }

@@ -5,7 +5,6 @@ The leaf functions here are what generated JSON decoders call; `to_json` does th
 
 from __future__ import annotations
 
-import re
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -14,26 +13,17 @@ from uuid import UUID
 from decoders.schema.model import FIXED, Plan, PlanField
 from decoders.schema.walk import UNKNOWN
 from decoders.wire.primitives import uuid_text
+from decoders.wire.text import json_bytes
 
 Hook = Callable[[Any], Any]
 # The name in a hook table of `public(config name) -> bool`, which `secret unless FIELD` asks.
 PUBLIC: Final = "public"
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]").search
 _INFINITY: Final = float("inf")
 
 
 def base64_json(data: bytes) -> dict[str, str]:
     """Bytes that are no text."""
     return {"base64": b64encode(data).decode()}
-
-
-def bytes_json(data: bytes) -> str | dict[str, str]:
-    """Text where the bytes are UTF-8 without control characters other than tab and newlines, else base64."""
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        return base64_json(data)
-    return base64_json(data) if _CONTROL(text) else text
 
 
 def string_json(data: bytes) -> str | dict[str, str]:
@@ -124,7 +114,7 @@ def leaf_json(kind: str, value: Any) -> Any:
     if kind == "string":
         return string_json(value.encode("utf-8", "surrogateescape"))
     if kind in {"bytes", "records"}:
-        return bytes_json(value)
+        return json_bytes(value)
     if kind == "uuid":
         return uuid_text(value.bytes if isinstance(value, UUID) else value)
     return float_json(value) if kind == "float64" else value

@@ -31,10 +31,12 @@ def message(rng: Random) -> Message:
 
 def _fields(rng: Random, last: int, flexible: Versions, depth: int) -> tuple[Field, ...]:
     always = Field("always", rng.choice(["int8", "int32", "string"]), False, Versions(0, FOREVER))
-    fields = [always] if rng.random() < 0.9 or depth < 3 else []
+    fields = [always]
     for number in range(rng.choice([1, 2, 3, 5, 8] if depth == 3 else [0, 1, 2, 3, 4])):
         fields.append(_field(rng, f"field_{number}", last, flexible, depth))
     rng.shuffle(fields)
+    if any(field.unless for field in fields):
+        fields.sort(key=lambda field: field.name != "always")
     return tuple(fields)
 
 
