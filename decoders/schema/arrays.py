@@ -18,175 +18,161 @@ if TYPE_CHECKING:
 MANY = 4
 
 
-def read(reading: Reading, body: Body, field: PlanField, want: Want, path: str, place: str) -> str | None:
-    """Lines that read an array; the expression of its value, None where it is not wanted."""
-    number = body.new("n")
-    body.piece("S" if field.compact else "i", number)
-    body.flush()
-    if field.plan is None and field.kind in FIXED and not reading.mode.careful and want != "count":
-        return _numbers(reading, body, field, want, number)
-    _count(reading, body, field, number)
-    count = f"{number} - 1" if field.compact else number
-    there = number if field.compact else f"{number} >= 0"
-    value = body.new("x")
-    if want == "count":
-        body.put(f"{value} = {count} if {there} else None" if field.nullable else f"{value} = {count}")
-    inner = None if want == "count" else want
-    if not field.nullable:
-        _elements(reading, body, field, inner, number, count, value, path, place)
-    else:
-        with body.block(f"if {there}:"):
-            _elements(reading, body, field, inner, number, count, value, path, place)
-        if inner is not None:
-            with body.block("else:"):
-                body.put(f"{value} = None")
-    return None if want is None else value
+class ArrayReading:
+    """The reading of one array: `path` and `place` are those of Reading.struct, `before` the values before it."""
 
+    def __init__(
+        self, reading: Reading, body: Body, field: PlanField, want: Want, path: str, place: str, before: dict[str, str]
+    ) -> None:
+        self.reading = reading
+        self.body = body
+        self.field = field
+        self.want = want
+        self.path = path
+        self.place = place
+        self.before = before
+        self.number = body.new("n")  # the variable of the count as read: a compact one is one more, 0 for null
+        self.value = body.new("x")
+        self.count = f"{self.number} - 1" if field.compact else self.number
 
-def _count(reading: Reading, body: Body, field: PlanField, number: str) -> None:
-    """Check the count and bring `at` behind it; a compact one stays one more than it is, 0 for null."""
-    body.sync()
-    least = least_element(field)
-    null = "_or_null" if field.nullable else ""
-    if field.compact:
-        long = f"{number}, at = long_count{null}(buf, at - 1, {body.end}, {least})"
-        body.put(f"if not {body.is_short(number)}:", f"    {long}")
-    else:
-        long = f"{number} = count{null}({number}, at, {body.end}, {least})"
-        sure = "True" if field.plan is not None and not least_struct(field.plan) else f"not 0 <= {number} < 16"
-        body.put(f"if {sure}:", f"    {long}")
-    if reading.mode.careful:
-        values = f"({number} - 1)" if field.compact else number
-        body.put(f"if {number} > 0:", f"    spend(left, {values} * {weight(field)})")
+    def read(self) -> str | None:
+        """Lines that read the array; the expression of its value, None where it is not wanted."""
+        body, field, want, value = self.body, self.field, self.want, self.value
+        body.piece("S" if field.compact else "i", self.number)
+        body.flush()
+        if field.plan is None and field.kind in FIXED and not self.reading.mode.careful and want != "count":
+            self._numbers(LETTERS[field.kind], FIXED[field.kind])
+            return None if want is None else value
+        self._check()
+        there = self.number if field.compact else f"{self.number} >= 0"
+        if want == "count":
+            body.put(f"{value} = {self.count} if {there} else None" if field.nullable else f"{value} = {self.count}")
+            self.want = None
+        if not field.nullable:
+            self._elements()
+        else:
+            with body.block(f"if {there}:"):
+                self._elements()
+                body.put("pass")
+            if self.want is not None:
+                body.put("else:", f"    {value} = None")
+        return None if want is None else value
 
-
-def _numbers(reading: Reading, body: Body, field: PlanField, want: Want, number: str) -> str | None:
-    """An array of a fixed type, in one unpack_from by its count."""
-    letter = LETTERS[field.kind]
-    width = FIXED[field.kind]
-    value = body.new("x") if want is not None else ""
-    convert = reading.convert(field.kind)
-    tables = table(_repeat(letter), "", 1) if field.compact else long_table(_repeat(letter), "")
-    name = body.const("table", tables) if value else ""
-    shift, body.shift = body.shift, 0
-
-    def take(unpack: str, at: str) -> None:
-        if value:
-            values = f"{unpack}(buf, {at})"
-            each = convert.format("w")
-            body.put(f"{value} = [*{values}]" if each == "w" else f"{value} = [{each} for w in {values}]")
-
-    short = body.is_short(number) if field.compact else f"0 <= {number} < 128"
-    with body.block(f"if {short}:"):
-        take(f"{name}[{number}]", plus("at", shift))
-        size = number if width == 1 else f"{width} * {number}"
-        body.put(f"at += {plus(size, shift - (width if field.compact else 0))}")
-    if field.nullable:
-        with body.block(f"elif not {number}:" if field.compact else f"elif {number} == -1:"):
-            body.put(*([f"{value} = None"] if value else []), f"at += {shift}")
-    null = "_or_null" if field.nullable else ""
-    with body.block("else:"):
+    def _check(self) -> None:
+        """Check the count and bring `at` behind it."""
+        body, field, number = self.body, self.field, self.number
+        body.sync()
+        least = least_element(field)
+        null = "_or_null" if field.nullable else ""
         if field.compact:
-            body.put(f"{number}, at = long_count{null}(buf, {plus('at', shift - 1)}, {body.end}, {width})")
-            body.put(f"{number} -= 1")
+            long = f"{number}, at = long_count{null}(buf, at - 1, {body.end}, {least})"
+            body.put(f"if not {body.is_short(number)}:", f"    {long}")
         else:
-            body.put(f"at += {shift}", f"{number} = count{null}({number}, at, {body.end}, {width})")
-        if field.nullable and field.compact:
-            with body.block(f"if {number} < 0:"):
-                body.put(f"{value} = None" if value else "pass")
-            with body.block("else:"):
-                take(f"many({letter!r}, {number})", "at")
+            sure = "True" if field.plan is not None and not least_struct(field.plan) else f"not 0 <= {number} < 16"
+            body.put(f"if {sure}:", f"    {number} = count{null}({number}, at, {body.end}, {least})")
+        if self.reading.mode.careful:
+            body.put(f"if {number} > 0:", f"    spend(left, ({self.count}) * {weight(field)})")
+
+    def _take(self, unpack: str, at: str) -> None:
+        """Make the array of what an unpack_from gives."""
+        if self.want is None:
+            return
+        each = self.reading.convert(self.field.kind).format("w")
+        values = f"{unpack}(buf, {at})"
+        self.body.put(f"{self.value} = [*{values}]" if each == "w" else f"{self.value} = [{each} for w in {values}]")
+
+    def _numbers(self, letter: str, width: int) -> None:
+        """An array of a fixed type, in one unpack_from by its count."""
+        body, field, number = self.body, self.field, self.number
+        form = "%d" + letter if len(letter) == 1 else letter
+        tables = table(form, "", 1) if field.compact else long_table(form, "")
+        name = body.const("table", tables) if self.want is not None else ""
+        shift, body.shift = body.shift, 0
+        short = body.is_short(number) if field.compact else f"0 <= {number} < 128"
+        with body.block(f"if {short}:"):
+            self._take(f"{name}[{number}]", plus("at", shift))
+            size = number if width == 1 else f"{width} * {number}"
+            body.put(f"at += {plus(size, shift - (width if field.compact else 0))}")
+        null = [f"{self.value} = None"] if self.want is not None else []
+        if field.nullable:
+            with body.block(f"elif not {number}:" if field.compact else f"elif {number} == -1:"):
+                body.put(*null, f"at += {shift}")
+        with body.block("else:"):
+            if field.compact:
+                long = "long_count_or_null" if field.nullable else "long_count"
+                body.put(f"{number}, at = {long}(buf, {plus('at', shift - 1)}, {body.end}, {width})", f"{number} -= 1")
+            else:
+                body.put(f"at += {shift}", f"{number} = count({number}, at, {body.end}, {width})")
+            if field.nullable and field.compact:  # null may be written in more bytes than one
+                body.put(f"if {number} < 0:", *(["    " + line for line in null] or ["    pass"]))
+                with body.block("else:"):
+                    self._take(f"many({letter!r}, {number})", "at")
+                    body.put(f"at += {width} * {number}")
+            else:
+                self._take(f"many({letter!r}, {number})", "at")
                 body.put(f"at += {width} * {number}")
-        else:
-            take(f"many({letter!r}, {number})", "at")
-            body.put(f"at += {width} * {number}")
-    return value or None
 
-
-def _repeat(letter: str) -> str:
-    """A format for a count: struct repeats single letters itself, others are repeated as text."""
-    return "%d" + letter if len(letter) == 1 else letter
-
-
-def _elements(
-    reading: Reading,
-    body: Body,
-    field: PlanField,
-    want: Want,
-    number: str,
-    count: str,
-    value: str,
-    path: str,
-    place: str,
-) -> None:
-    """Lines that read the elements of an array whose count is known."""
-    if field.plan is None:
-        _leaves(reading, body, field, want, count, value, path)
-        return
-    fixed = fixed_struct(reading, field.plan, want)
-    if fixed is None:
-        _loop(reading, body, field.plan, want, count, value, path, place)
-        return
-    size = fixed.size
-    many = f"{number} > {MANY + 1 if field.compact else MANY}"
-    total = f"{size} * ({count})" if field.compact else f"{size} * {number}"
-    if want is None:
-        if not fixed.tags:
+    def _elements(self) -> None:
+        """Lines that read the elements of an array whose count is known."""
+        if self.field.plan is None:
+            self._leaves()
+            return
+        fixed = fixed_struct(self.reading, self.field.plan, self.want)
+        if fixed is None:
+            self._loop(self.field.plan)
+            return
+        body, value, count = self.body, self.value, self.count
+        many = f"{self.number} > {MANY + self.field.compact}"
+        total = f"{fixed.size} * ({count})"
+        if self.want is None and not fixed.tags:
             body.put(f"at += {total}")
             return
-        slices = " and ".join(
-            f"buf[{plus('at', offset)}:at + {total}:{size}].count(0) == {count}" for offset in fixed.tags
-        )
-        with body.block(f"if {many} and {slices}:"):
-            body.put(f"at += {total}")
-    else:
-        each = body.const("each", Struct(">" + fixed.form).iter_unpack)
-        no_tags = f" if not ({' or '.join(fixed.tag_names)})" if fixed.tags else ""
-        made = f"[{fixed.value} for {fixed.targets} in {each}(buf[at:at + {total}]){no_tags}]"
-        enough = f"{many} and len({value} := {made}) == {count}" if fixed.tags else many
-        with body.block(f"if {enough}:"):
-            if not fixed.tags:
-                body.put(f"{value} = {made}")
-            body.put(f"at += {total}")
-    with body.block("else:"):
-        _loop(reading, body, field.plan, want, count, value, path, place)
-
-
-def _leaves(reading: Reading, body: Body, field: PlanField, want: Want, count: str, value: str, path: str) -> None:
-    """Numbers at once; strings, bytes and varints one by one."""
-    width = FIXED.get(field.kind)
-    if width is not None:
-        if want is not None:
-            each = reading.convert(field.kind).format("w")
-            body.put(f"{value} = [{each} for w in many({LETTERS[field.kind]!r}, {count})(buf, at)]")
-        body.put(f"at += {width} * ({count})")
-        return
-    if want is not None:
-        body.put(f"{value} = []")
-    with body.block(f"for _ in range({count}):"):
-        if field.kind in {"string", "bytes", "records"}:
-            item = reading.sized(body, field, False, want, path + "[]", {})
+        if self.want is None:
+            slices = "".join(
+                f" and buf[{plus('at', n)}:at + {total}:{fixed.size}].count(0) == {count}" for n in fixed.tags
+            )
+            enough = many + slices
         else:
-            item = reading.number(body, field, want, "")
-        body.sync()
-        if item is not None:
-            body.put(f"{value}.append({item})")
+            each = body.const("each", Struct(">" + fixed.form).iter_unpack)
+            no_tags = f" if not ({' or '.join(fixed.tag_names)})" if fixed.tags else ""
+            made = f"[{fixed.value} for {fixed.targets} in {each}(buf[at:at + {total}]){no_tags}]"
+            enough = f"{many} and len({value} := {made}) == {count}"
+        body.put(f"if {enough}:", f"    at += {total}")
+        with body.block("else:"):
+            self._loop(self.field.plan)
 
+    def _leaves(self) -> None:
+        """Numbers at once; strings, bytes and varints one by one."""
+        body, field = self.body, self.field
+        width = FIXED.get(field.kind)
+        if width is not None:
+            self._take(f"many({LETTERS[field.kind]!r}, {self.count})", "at")
+            body.put(f"at += {width} * ({self.count})")
+            return
+        if self.want is not None:
+            body.put(f"{self.value} = []")
+        with body.block(f"for _ in range({self.count}):"):
+            if field.kind in {"string", "bytes", "records"}:
+                item = self.reading.sized(body, field, False, self.want, self.path + "[]", self.before)
+            else:
+                item = self.reading.number(body, field, self.want, "")
+            body.sync()
+            if item is not None:
+                body.put(f"{self.value}.append({item})")
 
-def _loop(reading: Reading, body: Body, plan: Plan, want: Want, count: str, value: str, path: str, place: str) -> None:
-    """Structs one by one."""
-    if want is not None:
-        body.put(f"{value} = []")
-    index = body.new("i")
-    with body.block(f"for {index} in range({count}):"):
-        if any(inner.array for inner in plan.fields):
-            body.fail_if(
-                f"at > {body.end}"
-            )  # so that a short message in a long buffer does not read far beyond its end
-        each = reading.struct(body, plan, want, path + "[].", f"{place}[{{{index}}}].")
-        body.sync()
-        if want is not None:
-            body.put(f"{value}.append({each})")
+    def _loop(self, plan: Plan) -> None:
+        """Structs one by one."""
+        body = self.body
+        if self.want is not None:
+            body.put(f"{self.value} = []")
+        index = body.new("i")
+        with body.block(f"for {index} in range({self.count}):"):
+            if any(inner.array for inner in plan.fields):
+                body.fail_if(f"at > {body.end}")  # a short message in a long buffer must not be read far beyond its end
+            each = self.reading.struct(body, plan, self.want, self.path + "[].", f"{self.place}[{{{index}}}].")
+            body.sync()
+            if self.want is not None:
+                body.put(f"{self.value}.append({each})")
 
 
 class FixedStruct(NamedTuple):

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from decoders.limits import VALUES_MAX
-from decoders.schema import arrays, form, runtime
+from decoders.schema import form, runtime
+from decoders.schema.arrays import ArrayReading
 from decoders.schema.emit import Body, Tail, Unit, plus
 from decoders.schema.model import FIXED, Plan, PlanField
 from decoders.schema.walk import UNKNOWN
@@ -112,7 +113,7 @@ class Reading:
         path += inner.name
         place += inner.name
         if inner.array:
-            return arrays.read(self, body, inner, want, path, place)
+            return ArrayReading(self, body, inner, want, path, place, before).read()
         if inner.plan is not None:
             return self._inner(body, inner, want, path, place)
         if inner.kind in SIZED:
@@ -258,7 +259,8 @@ class Reading:
             word = "if"
             for inner in plan.tagged:
                 with body.block(f"{word} tag == {inner.tag}:"):
-                    value = self.field(body, inner, _part(want, inner.name), path, "{place}", {})
+                    before = {inner.unless: f"into.get({inner.unless!r})"}
+                    value = self.field(body, inner, _part(want, inner.name), path, "{place}", before)
                     body.sync()
                     body.fail_if("at != stop")
                     if value is not None:

@@ -85,7 +85,7 @@ class _Form:
             if name == UNKNOWN:
                 out[name] = {str(tag): base64_json(data) for tag, data in inner.items()}
             elif name in fields:
-                out[name] = self.field(fields[name], inner, prefix + name, value)
+                out[name] = self.field(fields[name], inner, prefix + name, out)
         return out
 
     def field(self, field: PlanField, value: Any, path: str, owner: Mapping[str, Any]) -> Any:
