@@ -31,3 +31,17 @@ RAW_KEPT_MAX: Final = 64 * 1024
 UNDECIDED_MAX: Final = 256 * 1024
 # Segments kept for one direction of a connection while a hole is waited for.
 OUT_OF_ORDER_MAX: Final = 4 * MIB
+# Largest captured packet believed: BIG TCP on Linux makes packets of up to 512 KiB, tcpdump cuts at 256 KiB.
+PACKET_MAX: Final = 4 * MIB
+# IP packets waiting for their other fragments; each holds at most 64 KiB.
+FRAGMENTED_MAX: Final = 64
+# A pcapng block is held whole: the largest real ones are name tables and TLS key logs, far below this.
+BLOCK_MAX: Final = 16 * MIB
+# Interfaces of one pcapng section.
+INTERFACES_MAX: Final = 4096
+# What one held segment costs besides its bytes: a tuple, numbers, a bytes object.
+SEGMENT_COST: Final = 256
+# Connections that ended, still remembered so that their last packets do not look like new ones.
+CLOSED_MAX: Final = 65_536
+# A connection silent for so long (ns of capture time) is over: brokers and clients close theirs after 10 minutes.
+IDLE_NS: Final = 2 * 3600 * 10**9

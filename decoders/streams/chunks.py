@@ -1,7 +1,12 @@
 """The hand-over between transport and protocol: who sent which bytes when, in the order of the capture.
 
-A chunk is a tuple `(half, time_ns, packet, data)`. `half` is the sending side of a connection, `data` is `bytes` (the
-next bytes of that direction's stream, never empty) or one of the events below. Chunks travel in lists.
+In come segments: tuples `(key, time_ns, packet, seq, ack, flags, payload, cut)`, see `Segment`. Out go chunks: tuples
+`(half, time_ns, packet, data)`; `half` is the sending side of a connection, `data` is `bytes` (the next bytes of that
+direction's stream, never empty) or one of the events below; time and packet number are those of the packet that first
+carried the bytes, so they need not ascend where packets were captured out of order. Chunks travel in lists.
+
+A byte's *place* in its direction's stream counts from 0 at the first byte given, bytes of gaps included: the sum of
+`len(data)` and `Gap.size` of the chunks before it.
 """
 
 from __future__ import annotations
@@ -9,7 +14,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-# How a connection ended: both FIN or RST seen, replaced by a new SYN (idle: given up for a limit), end of input.
+# key: source and target address, source and target port as on the wire (12 bytes for IPv4, 36 for IPv6);
+# packet: number as Wireshark counts, from 1; seq, ack: raw; flags: the TCP flag byte; payload: the bytes captured;
+# cut: bytes of payload that were on the wire behind them but not captured (snaplen).
+Segment = tuple[bytes, int, int, int, int, int, bytes, int]
+
+# How a connection ended: FIN seen (of both sides; of one, when a new connection takes the ports), RST seen, given up
+# because its ports were taken by a new connection or because it was silent for too long, end of input.
 How = Literal["fin", "rst", "idle", "capture_end"]
 # Why bytes of known length are missing.
 Why = Literal["lost", "snaplen", "limit"]
@@ -24,16 +35,43 @@ class Gap:
 
 
 @dataclass(frozen=True, slots=True)
+class Again:
+    """`size` bytes from place `at` of this direction's stream were sent a second time (and dropped here).
+
+    Comes when the second copy was captured, always after the chunk with the first copy; says nothing about the next
+    bytes. A packet that the capture merely holds twice (same bytes again, within a millisecond) gives none.
+    """
+
+    at: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
 class Close:
-    """This connection is over; the last event that either of its halves gives."""
+    """This connection is over; the last event that either of its halves gives (it comes on `connection.first`)."""
 
     how: How
 
 
 class Half:
-    """One direction of a connection; `peer` is the other one. Later stages hang their own state on `state`."""
+    """One direction of a connection; `peer` is the other one. Later stages hang their own state on `state`.
 
-    __slots__ = ("connection", "peer", "source", "state", "target")
+    The counters are kept by reassembly as segments pass: `packets` with this sender, `last_ns` the time of the latest
+    one, `gaps` and `missing` the number of gaps and their bytes, `again` the segments sent a second time.
+    """
+
+    __slots__ = (
+        "again",
+        "connection",
+        "gaps",
+        "last_ns",
+        "missing",
+        "packets",
+        "peer",
+        "source",
+        "state",
+        "target",
+    )
 
     def __init__(self, connection: Connection, source: str, target: str) -> None:
         self.connection = connection
@@ -41,25 +79,33 @@ class Half:
         self.target = target
         self.peer: Half = self
         self.state: object = None
+        self.packets = 0
+        self.last_ns = 0
+        self.gaps = 0
+        self.missing = 0
+        self.again = 0
 
 
 class Connection:
     """One TCP connection as captured. `number` counts from 1 in order of appearance.
 
     `opened` says whether the capture has its handshake; the initiator (sender of the SYN) is then `first`, else `first`
-    is the side whose segment came first. `key` is the 4-tuple as text, `began_ns` the time of its first packet.
+    is the side whose segment came first. `began_ns` is the time of its first packet: with the two addresses
+    (`first.source`, `first.target`) that is its identity.
     """
 
     __slots__ = ("began_ns", "first", "number", "opened", "second")
+
+    half: type[Half] = Half  # what a direction is made of
 
     def __init__(self, number: int, first: str, second: str, began_ns: int, *, opened: bool) -> None:
         self.number = number
         self.began_ns = began_ns
         self.opened = opened
-        self.first = Half(self, first, second)
-        self.second = Half(self, second, first)
+        self.first = self.half(self, first, second)
+        self.second = self.half(self, second, first)
         self.first.peer = self.second
         self.second.peer = self.first
 
 
-Chunk = tuple[Half, int, int, bytes | Gap | Close]
+Chunk = tuple[Half, int, int, bytes | Gap | Again | Close]

@@ -1,0 +1,95 @@
+"""IP fragments in, the payload of the whole packet out once every fragment of it has been seen.
+
+The first copy of a fragment counts; a packet whose fragments overlap otherwise, or were cut by snaplen, is given up
+(RFC 5722), and so is the oldest one when too many wait.
+"""
+
+from __future__ import annotations
+
+from decoders.errors import Malformed
+from decoders.limits import FRAGMENTED_MAX
+from decoders.wire.state import fields
+
+__all__ = ["Fragments"]
+
+# Largest payload that fragment offsets can describe (RFC 791).
+_SIZE_MAX = 65_535
+
+
+class _Packet:
+    __slots__ = ("end", "have", "parts", "protocol")
+
+    def __init__(self) -> None:
+        self.parts: dict[int, bytes] = {}
+        self.have = 0
+        self.end = -1  # known once the last fragment was seen
+        self.protocol = -1  # known once the first one was
+
+
+class Fragments:
+    """The packets of which some fragments were seen; `given_up` counts those that will never be whole."""
+
+    def __init__(self) -> None:
+        self.given_up = 0
+        self._open: dict[bytes, _Packet] = {}
+
+    def add(self, name: bytes, at: int, more: bool, protocol: int, data: bytes | None) -> tuple[int, bytes] | None:
+        """A fragment of the packet called `name`, at byte `at` of its payload; None for data that was cut.
+
+        Gives (protocol, payload) when it was the one that was missing.
+        """
+        packet = self._open.get(name)
+        if packet is None:
+            if len(self._open) >= FRAGMENTED_MAX:
+                self._give_up(next(iter(self._open)))
+            packet = self._open[name] = _Packet()
+        if data is None or at + len(data) > _SIZE_MAX or (more and not data):
+            return self._give_up(name)
+        if at in packet.parts:
+            return None if len(packet.parts[at]) == len(data) else self._give_up(name)
+        packet.parts[at] = data
+        packet.have += len(data)
+        if not more:
+            packet.end = at + len(data)
+        if at == 0:
+            packet.protocol = protocol
+        if packet.end < 0 or packet.protocol < 0 or packet.have < packet.end:
+            return None
+        del self._open[name]
+        place = 0
+        for start, part in sorted(packet.parts.items()):
+            if start != place:
+                self.given_up += 1
+                return None
+            place += len(part)
+        return packet.protocol, b"".join(part for _, part in sorted(packet.parts.items()))
+
+    def finish(self) -> None:
+        """No fragment follows: what waits is given up."""
+        self.given_up += len(self._open)
+        self._open.clear()
+
+    def _give_up(self, name: bytes) -> tuple[int, bytes] | None:
+        del self._open[name]
+        self.given_up += 1
+        return None
+
+    def export(self) -> object:
+        """The state as built-in values."""
+        return [
+            self.given_up,
+            [[name, packet.parts, packet.end, packet.protocol] for name, packet in self._open.items()],
+        ]
+
+    def resume(self, state: object) -> None:
+        """Take over what `export` gave. Raises DecodeError when it is something else."""
+        given_up, packets = fields(state, int, list)
+        self._open.clear()
+        self.given_up = given_up
+        for row in packets:
+            name, parts, end, protocol = fields(row, bytes, dict, int, int)
+            if not all(isinstance(at, int) and isinstance(part, bytes) for at, part in parts.items()):
+                raise Malformed("a saved fragment is none")
+            packet = self._open[name] = _Packet()
+            packet.parts, packet.end, packet.protocol = parts, end, protocol
+            packet.have = sum(map(len, parts.values()))

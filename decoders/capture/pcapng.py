@@ -1,0 +1,288 @@
+"""The blocks of a pcapng file in, TCP segments out (draft-ietf-opsawg-pcapng).
+
+Enhanced packet blocks go through one fused loop (`python -m tests.bench.capture`); the other blocks are read by what
+`_BLOCKS` names, and passed over where it names nothing. Sections may follow one another in either byte order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import astuple, dataclass
+from math import gcd
+from struct import Struct
+from typing import Final
+
+from decoders.capture.link import LINKS, UNSUPPORTED
+from decoders.capture.network import Dissector
+from decoders.capture.tcp import FUSED_SIZE, fused6, header_sizes, unpacker4
+from decoders.errors import LimitExceeded, Malformed
+from decoders.limits import BLOCK_MAX, INTERFACES_MAX, PACKET_MAX
+from decoders.streams.chunks import Segment
+from decoders.wire.state import fields
+
+__all__ = ["MAGIC", "Interface", "Pcapng"]
+
+MAGIC: Final = b"\x0a\x0d\x0d\x0a"  # the same in both byte orders
+
+_SECTION: Final = 0x0A0D0D0A
+_ENHANCED: Final = 6
+_BLOCK_MIN: Final = 12
+_PACKET_AT: Final = 28  # where the packet begins in an enhanced packet block, the header included
+_ORDERS: Final = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
+
+# Option codes of interface descriptions and of interface statistics.
+_END: Final = 0
+_IF_NAME: Final = 2
+_IF_TSRESOL: Final = 9
+_IF_TSOFFSET: Final = 14
+_ISB_DROPS: Final = (5, 7)  # dropped by the interface, by the operating system
+
+# A fraction of a second finer than this is no clock, and the power of it a large number.
+_RESOLUTION_MAX: Final = 64
+
+
+@dataclass(slots=True)
+class Interface:
+    """One capture interface. A tick is `numerator/denominator` ns, `offset_ns` is added; `dropped` as it says."""
+
+    link_type: int
+    snaplen: int
+    name: str = ""
+    numerator: int = 1000
+    denominator: int = 1
+    offset_ns: int = 0
+    dropped: int = 0
+
+
+class Pcapng:
+    """One file. `read` takes whole blocks; `packets` counts packets, `interfaces` are those of the current section."""
+
+    def __init__(self, dissector: Dissector, *, fused: bool = True) -> None:
+        self.packets = 0
+        self.interfaces: list[Interface] = []
+        self._dissector = dissector
+        self._fused = fused
+        self._order = "<"
+        self._earlier_drops = 0  # of earlier sections
+        self._time_ns = 0  # of the latest packet that had one
+
+    @property
+    def dropped(self) -> int:
+        """Packets that the interfaces and the capturing system say they dropped."""
+        return self._earlier_drops + sum(interface.dropped for interface in self.interfaces)
+
+    def read(self, buf: bytes, out: list[Segment]) -> tuple[int, int]:
+        """Append the segments of the whole blocks in `buf`, which begins at a block.
+
+        Gives (bytes used, bytes that the next block needs, as far as known). Raises Malformed at a block that cannot
+        be one, with the segments before it in `out`.
+        """
+        at, size = 0, len(buf)
+        while True:
+            at = self._enhanced(buf, at, out)
+            if size - at < _BLOCK_MIN:
+                return at, _BLOCK_MIN
+            if buf[at : at + 4] == MAGIC:
+                self._begin_section(buf, at)
+            kind, length = Struct(self._order + "II").unpack_from(buf, at)
+            if length < _BLOCK_MIN or length & 3 or length > BLOCK_MAX:
+                raise Malformed(f"no block: a length of {length:,} bytes", offset=at)
+            end = at + length
+            if end > size:
+                return at, length
+            if self._u32(buf, end - 4) != length:
+                raise Malformed(f"a block of {length:,} bytes does not end with that number", offset=at)
+            handler = _BLOCKS.get(kind)
+            if handler is not None:
+                handler(self, buf, at, end - 4, out)
+            at = end
+
+    def _enhanced(self, buf: bytes, at: int, out: list[Segment]) -> int:
+        """Read enhanced packet blocks up to a block that is another, not whole, or wrong; gives its offset."""
+        block = Struct(self._order + "IIIIIII").unpack_from
+        interfaces, packet, time_ns = self.interfaces, self.packets, self._time_ns
+        dissect, append = self._dissector.segment, out.append
+        current, size = -1, len(buf)
+        last = size - _PACKET_AT
+        while at <= last:
+            kind, length, number, high, low, captured, wire = block(buf, at)
+            after = at + length
+            begin = at + _PACKET_AT
+            end = begin + captured
+            if kind != _ENHANCED or after > size or end + 4 > after or not captured <= wire <= PACKET_MAX:
+                break
+            # Two lengths that agree, or the one that closes the block.
+            if length != (captured + 35) & -4 and (length & 3 or self._u32(buf, after - 4) != length):
+                break
+            if number != current:
+                if number >= len(interfaces):
+                    break
+                current, interface = number, interfaces[number]
+                numerator, denominator, offset_ns = interface.numerator, interface.denominator, interface.offset_ns
+                link = LINKS.get(interface.link_type, UNSUPPORTED)
+                four, base, sizes = unpacker4(link), link.size, header_sizes(link.size + 20)
+                ip4, ip6, safe = link.ip4, link.ip6, last - base - FUSED_SIZE if self._fused else -1
+            packet += 1
+            time_ns = (high << 32 | low) * numerator + offset_ns
+            if denominator != 1:
+                time_ns = (high << 32 | low) * numerator // denominator + offset_ns
+            at, frame = after, at
+            if frame <= safe:
+                network, version, total, fragment, protocol, key, seq, ack, offset, flags = four(buf, begin)
+                if version == 0x45 and network == ip4 and protocol == 6 and not fragment & 0xBFFF:
+                    start = begin + sizes[offset]
+                    stop = begin + base + total
+                    if start <= stop <= end:
+                        append((key, time_ns, packet, seq, ack, flags, buf[start:stop], 0))
+                        continue
+                elif version >> 4 == 6 and network == ip6:
+                    segment = fused6(link, buf, begin, end, time_ns, packet)
+                    if segment is not None:
+                        append(segment)
+                        continue
+            segment = dissect(link, buf, begin, end, wire - captured, time_ns, packet)
+            if segment is not None:
+                append(segment)
+        self.packets, self._time_ns = packet, time_ns
+        return at
+
+    def export(self) -> object:
+        """The state as built-in values."""
+        interfaces = [list(astuple(interface)) for interface in self.interfaces]
+        return [self.packets, self._order, self._earlier_drops, self._time_ns, interfaces]
+
+    def resume(self, state: object) -> None:
+        """Take over what `export` gave. Raises DecodeError when it is something else."""
+        self.packets, order, self._earlier_drops, self._time_ns, interfaces = fields(state, int, str, int, int, list)
+        if order not in _ORDERS.values() or len(interfaces) > INTERFACES_MAX:
+            raise Malformed("a saved state of no known section")
+        self._order = order
+        self.interfaces = [Interface(*fields(row, int, int, str, int, int, int, int)) for row in interfaces]
+        if any(interface.denominator < 1 for interface in self.interfaces):
+            raise Malformed("a saved interface without a clock")
+
+    def _u32(self, buf: bytes, at: int) -> int:
+        value: int = Struct(self._order + "I").unpack_from(buf, at)[0]
+        return value
+
+    def _begin_section(self, buf: bytes, at: int) -> None:
+        order = _ORDERS.get(buf[at + 8 : at + 12])
+        if order is None:
+            raise Malformed("a section without its byte-order magic", offset=at + 8)
+        self._order = order
+        self._earlier_drops = self.dropped
+        self.interfaces = []
+
+    def _section(self, buf: bytes, at: int, end: int, _out: list[Segment]) -> None:
+        """What is left to check of a section header once it is there as a whole."""
+        major = Struct(self._order + "H").unpack_from(buf, at + 12)[0] if at + 16 <= end else 0
+        if major != 1:
+            raise Malformed(f"version {major} of pcapng is not known", offset=at + 12)
+
+    def _describe(self, buf: bytes, at: int, end: int, _out: list[Segment]) -> None:
+        if at + 16 > end:
+            raise Malformed("an interface description too short to be one", offset=at)
+        if len(self.interfaces) >= INTERFACES_MAX:
+            raise LimitExceeded(f"more than {INTERFACES_MAX} interfaces", offset=at)
+        interface = Interface(*Struct(self._order + "HxxI").unpack_from(buf, at + 8))
+        for code, value in self._options(buf, at + 16, end):
+            if code == _IF_NAME:
+                interface.name = value.rstrip(b"\0").decode("utf-8", "replace")
+            elif code == _IF_TSRESOL and value:
+                power = value[0] & 0x7F
+                base = 2 if value[0] & 0x80 else 10
+                if power > _RESOLUTION_MAX:
+                    raise Malformed(f"a clock of {base}**-{power} seconds", offset=at)
+                ticks = base**power
+                divisor = gcd(ticks, 1_000_000_000)
+                interface.numerator = 1_000_000_000 // divisor
+                interface.denominator = ticks // divisor
+            elif code == _IF_TSOFFSET and len(value) == 8:
+                interface.offset_ns = Struct(self._order + "q").unpack(value)[0] * 1_000_000_000
+        self.interfaces.append(interface)
+
+    def _statistics(self, buf: bytes, at: int, end: int, _out: list[Segment]) -> None:
+        if at + 20 > end or self._u32(buf, at + 8) >= len(self.interfaces):
+            return  # says nothing about packets: not worth the rest of the file
+        counter = Struct(self._order + "Q")
+        drops = {
+            code: counter.unpack(value)[0]
+            for code, value in self._options(buf, at + 20, end)
+            if code in _ISB_DROPS and len(value) == 8
+        }
+        self.interfaces[self._u32(buf, at + 8)].dropped = sum(drops.values())
+
+    def _options(self, buf: bytes, at: int, end: int) -> Iterator[tuple[int, bytes]]:
+        option = Struct(self._order + "HH")
+        while at + 4 <= end:
+            code, size = option.unpack_from(buf, at)
+            at += 4
+            if code == _END or at + size > end:
+                return
+            yield code, buf[at : at + size]
+            at += size + 3 & -4
+
+    def _simple(self, buf: bytes, at: int, end: int, out: list[Segment]) -> None:
+        """A packet of the first interface, without a time: it gets that of the packet before it."""
+        if at + 12 > end:
+            raise Malformed("a packet block too short to be one", offset=at)
+        if not self.interfaces:
+            raise Malformed("a packet of an interface that is not described", offset=at)
+        wire = self._u32(buf, at + 8)
+        snaplen = self.interfaces[0].snaplen or wire
+        self._packet(buf, at + 12, end, 0, min(wire, snaplen), wire, self._time_ns, out)
+
+    def _obsolete(self, buf: bytes, at: int, end: int, out: list[Segment]) -> None:
+        if at + _PACKET_AT > end:
+            raise Malformed("a packet block too short to be one", offset=at)
+        number, _drops, high, low, captured, wire = Struct(self._order + "HHIIII").unpack_from(buf, at + 8)
+        self._timed(buf, at, end, number, high << 32 | low, captured, wire, out)
+
+    def _enhanced_plain(self, buf: bytes, at: int, end: int, out: list[Segment]) -> None:
+        """An enhanced packet block at which the fused loop stopped: nearly always to say what is wrong with it."""
+        if at + _PACKET_AT > end:
+            raise Malformed("a packet block too short to be one", offset=at)
+        number, high, low, captured, wire = Struct(self._order + "IIIII").unpack_from(buf, at + 8)
+        self._timed(buf, at, end, number, high << 32 | low, captured, wire, out)
+
+    def _timed(
+        self, buf: bytes, at: int, end: int, number: int, ticks: int, captured: int, wire: int, out: list[Segment]
+    ) -> None:
+        if number >= len(self.interfaces):
+            raise Malformed(f"a packet of interface {number}, which is not described", offset=at)
+        interface = self.interfaces[number]
+        time_ns = ticks * interface.numerator // interface.denominator + interface.offset_ns
+        self._packet(buf, at + _PACKET_AT, end, number, captured, wire, time_ns, out)
+        self._time_ns = time_ns
+
+    def _packet(
+        self,
+        buf: bytes,
+        at: int,
+        end: int,
+        number: int,
+        captured: int,
+        wire: int,
+        time_ns: int,
+        out: list[Segment],
+    ) -> None:
+        if captured > end - at or not captured <= wire <= PACKET_MAX:
+            raise Malformed(f"a packet of {wire:,} bytes of which {captured:,} were captured", offset=at)
+        self.packets += 1
+        link = LINKS.get(self.interfaces[number].link_type, UNSUPPORTED)
+        segment = self._dissector.segment(link, buf, at, at + captured, wire - captured, time_ns, self.packets)
+        if segment is not None:
+            out.append(segment)
+
+
+_Handler = Callable[[Pcapng, bytes, int, int, list[Segment]], None]
+
+# Block type → what reads the block buf[at:end], its header included, its closing length not. Others are passed over.
+_BLOCKS: Final[dict[int, _Handler]] = {
+    _SECTION: Pcapng._section,
+    1: Pcapng._describe,
+    2: Pcapng._obsolete,
+    3: Pcapng._simple,
+    5: Pcapng._statistics,
+    _ENHANCED: Pcapng._enhanced_plain,
+}

@@ -1,0 +1,176 @@
+"""The table of TCP connections: which are open, which ended lately, which have been silent for too long."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from decoders.errors import Malformed
+from decoders.limits import CLOSED_MAX, CONNECTIONS_MAX, IDLE_NS
+from decoders.streams.chunks import Connection, Segment
+from decoders.streams.flow import MASK, UNSEEN, WAITING, Flow, ahead
+from decoders.wire.state import fields
+
+__all__ = ["Connections", "TcpConnection"]
+
+# Segments this near the end of a closed connection, this soon (2 MSL), belong to it.
+LATE: Final = 1 << 24
+LATE_NS: Final = 120 * 10**9
+# Connections before the first look for silent ones.
+SWEEP_MIN: Final = 4096
+
+
+class TcpConnection(Connection):
+    """A connection put together from segments."""
+
+    __slots__ = ("over",)
+
+    half = Flow
+    first: Flow
+    second: Flow
+
+    def __init__(self, number: int, first: str, second: str, began_ns: int, *, opened: bool) -> None:
+        super().__init__(number, first, second, began_ns, opened=opened)
+        self.over = False
+
+    @property
+    def last_ns(self) -> int:
+        """Time of its latest packet."""
+        return max(self.first.last_ns, self.second.last_ns)
+
+    def settle(self) -> bool:
+        """Decide between fast and slow path for what follows; True when something is waited for."""
+        first, second = self.first, self.second
+        if first.held or second.held or first.hole() or second.hole():
+            first.next = second.next = WAITING
+            return True
+        for flow in (first, second):
+            flow.next = flow.place & MASK if flow.started else UNSEEN
+        return False
+
+    def export(self) -> object:
+        """The state as built-in values."""
+        return [self.number, self.began_ns, self.opened, self.first.export(), self.second.export()]
+
+    @classmethod
+    def resumed(cls, state: object) -> TcpConnection:
+        """The connection whose `export` gave this. Raises DecodeError when it is something else."""
+        number, began_ns, opened, first, second = fields(state, int, int, bool, list, list)
+        texts = [row[1] if len(row) > 1 else None for row in (first, second)]
+        if not isinstance(texts[0], str) or not isinstance(texts[1], str):
+            raise Malformed("a saved connection without addresses")
+        connection = cls(number, texts[0], texts[1], began_ns, opened=opened)
+        connection.first.resume(first)
+        connection.second.resume(second)
+        return connection
+
+
+class Connections:
+    """All connections of a capture. `flows` has both directions of the open ones, by key."""
+
+    def __init__(self) -> None:
+        self.flows: dict[bytes, Flow] = {}
+        self.count = 0
+        self._ended: dict[bytes, tuple[int, int, int]] = {}  # key → first and next raw number, time of the end
+        self._sweep_at = SWEEP_MIN
+
+    def by_number(self) -> dict[int, TcpConnection]:
+        """The open connections in order of appearance."""
+        known = {flow.connection.number: flow.connection for flow in self.flows.values()}
+        return {number: known[number] for number in sorted(known)}
+
+    def open(self, key: bytes, time_ns: int, *, initiator: bool) -> Flow:
+        """A new connection; gives the flow with this key, which is `first` if it is the initiator."""
+        self.count += 1
+        source, target = endpoints(key)
+        if initiator:
+            connection = TcpConnection(self.count, source, target, time_ns, opened=False)
+            flow = connection.first
+        else:
+            connection = TcpConnection(self.count, target, source, time_ns, opened=False)
+            flow = connection.second
+        flow.key, flow.peer.key = key, turned(key)
+        for half in (flow, flow.peer):
+            self.flows[half.key] = half
+            self._ended.pop(half.key, None)
+        return flow
+
+    def end(self, connection: TcpConnection, time_ns: int) -> None:
+        """A connection is over: remember it for a while."""
+        connection.over = True
+        for flow in (connection.first, connection.second):
+            del self.flows[flow.key]
+            if flow.place:
+                self._ended[flow.key] = (flow.first & MASK, flow.place & MASK, time_ns)
+        while len(self._ended) > CLOSED_MAX:
+            del self._ended[next(iter(self._ended))]
+
+    def repeats(self, key: bytes, first: int) -> bool:
+        """Whether a SYN is a copy of the one that began a connection that is over."""
+        return key in self._ended and self._ended[key][0] == first
+
+    def late(self, segment: Segment) -> int | None:
+        """New bytes that a segment without SYN adds to a connection that is over; None if it belongs to no such."""
+        key, time_ns, _, seq, _, _, data, cut = segment
+        if key not in self._ended:
+            return None
+        _, after, ended_ns = self._ended[key]
+        if abs(ahead(seq, after)) >= LATE or time_ns - ended_ns >= LATE_NS:
+            return None
+        size = len(data) + cut
+        return max(min(ahead(seq, after) + size, size), 0)
+
+    def silent(self, now_ns: int) -> list[TcpConnection]:
+        """Connections to end before the next is opened, looked for at ever larger numbers of them.
+
+        Those that were silent for too long, and the longest silent tenth when there are too many.
+        """
+        if len(self.flows) < 2 * self._sweep_at:
+            return []
+        known = sorted(self.by_number().values(), key=lambda connection: (connection.last_ns, connection.number))
+        surplus = len(known) - CONNECTIONS_MAX * 9 // 10 if len(known) >= CONNECTIONS_MAX else 0
+        gone = [
+            connection
+            for index, connection in enumerate(known)
+            if index < surplus or connection.last_ns < now_ns - IDLE_NS
+        ]
+        self._sweep_at = min(max(SWEEP_MIN, 2 * (len(known) - len(gone))), CONNECTIONS_MAX)
+        return gone
+
+    def export(self) -> object:
+        """The state as built-in values."""
+        connections = [connection.export() for connection in self.by_number().values()]
+        return [connections, self.count, [[key, *row] for key, row in self._ended.items()], self._sweep_at]
+
+    def resume(self, state: object) -> None:
+        """Take over what `export` gave. Raises DecodeError when it is something else."""
+        rows, self.count, ended, self._sweep_at = fields(state, list, int, list, int)
+        connections = [TcpConnection.resumed(row) for row in rows]
+        flows = [flow for connection in connections for flow in (connection.first, connection.second)]
+        self.flows = {flow.key: flow for flow in flows}
+        if len(self.flows) < len(flows) or any(turned(flow.key) != flow.peer.key for flow in flows):
+            raise Malformed("a saved state with a connection twice")
+        self._ended = {}
+        for row in ended:
+            key, first, after, ended_ns = fields(row, bytes, int, int, int)
+            self._ended[key] = (first, after, ended_ns)
+
+
+def endpoints(key: bytes) -> tuple[str, str]:
+    """Source and target of a key as text: `10.0.0.1:9092`, `[::1]:9092`."""
+    size = (len(key) - 4) // 2
+    source, target = _address(key[:size]), _address(key[size:-4])
+    return f"{source}:{key[-4] << 8 | key[-3]}", f"{target}:{key[-2] << 8 | key[-1]}"
+
+
+def _address(data: bytes) -> str:
+    if len(data) == 4:
+        return ".".join(map(str, data))
+    from ipaddress import IPv6Address  # only where there is one: it costs start-up time
+
+    return f"[{IPv6Address(data)}]"
+
+
+def turned(key: bytes) -> bytes:
+    """The key of the other direction."""
+    size = (len(key) - 4) // 2
+    return key[size:-4] + key[:size] + key[-2:] + key[-4:-2]

@@ -1,0 +1,234 @@
+"""What reassembly knows of one direction of a TCP connection: how far it has come, what waits for a hole.
+
+Sequence numbers are kept *long*: the 32 bits of the wire with the number of wrap-arounds above them, so that they
+compare and subtract as plain numbers. A direction's `place` is the long number of the next byte it will give.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import TYPE_CHECKING, Final
+
+from decoders.limits import SEGMENT_COST
+from decoders.streams.chunks import Connection, Half
+from decoders.wire.state import fields
+
+if TYPE_CHECKING:
+    from decoders.streams.connections import TcpConnection
+
+__all__ = [
+    *("ENDS", "FAR", "MASK", "PATIENCE_NS", "PLAIN", "RESETS", "SURE", "UNSEEN", "WAITING", "Entry", "Flow"),
+    *("ahead", "deadlocked"),
+]
+
+MASK: Final = 0xFFFF_FFFF
+# Values of `Flow.next` that no sequence number has.
+UNSEEN: Final = 1 << 32  # nothing is known of this direction; above every acknowledgement
+WAITING: Final = -1  # this connection takes the slow path: something is missing; below every acknowledgement
+# Captures swap packets that went through different queues: rarely by more than a handful, never for seconds.
+PATIENCE: Final = 32
+PATIENCE_NS: Final = 3 * 10**9
+# Segments after which a direction without SYN begins, acknowledged or not; the same for a stray run of segments.
+SURE: Final = 3
+# A step beyond this is no hole and no retransmission: windows are smaller (RFC 7323 allows 1 GiB, nobody has it).
+FAR: Final = 1 << 28
+
+# What a segment that waits does beside carrying bytes.
+PLAIN: Final = 0
+ENDS: Final = 1  # FIN
+RESETS: Final = 2  # RST
+
+# A segment that waits: long numbers of its first byte and of the byte behind it, time, packet number, raw
+# acknowledgement number (-1: none), the bytes captured, PLAIN or (then without bytes) ENDS or RESETS.
+Entry = tuple[int, int, int, int, int, bytes, int]
+# How far the peer has acknowledged, where the last held segment ends, packets of the peer, packets of the connection,
+# time: all at one moment.
+Mark = tuple[int, int, int, int, int]
+
+
+class Flow(Half):
+    """One direction of a TCP connection."""
+
+    __slots__ = (
+        "acked",
+        "ended",
+        "far",
+        "first",
+        "held",
+        "held_size",
+        "key",
+        "mark",
+        "next",
+        "place",
+        "sent",
+        "started",
+        "sure",
+    )
+
+    connection: TcpConnection
+    peer: Flow
+
+    def __init__(self, connection: Connection, source: str, target: str) -> None:
+        super().__init__(connection, source, target)
+        self.key = b""
+        # The raw sequence number that may take the fast path, or UNSEEN or WAITING. While it is a raw number it is
+        # the low half of `place`, which is brought up to date by `sync`.
+        self.next = UNSEEN
+        self.place = 0  # 0: not even guessed; a guess until `started`
+        self.first = 0
+        self.started = False  # `first` and `place` are sure
+        self.ended = False  # the FIN was reached
+        self.acked = 0  # highest number the peer has acknowledged, 0: none known
+        self.sent = 0  # number of the latest segment without bytes, as long as the start is not sure
+        self.held: list[Entry] = []  # ascending, not overlapping, all behind `place`
+        self.held_size = 0
+        self.far: list[Entry] = []
+        self.mark: Mark = (0, 0, 0, 0, 0)
+        self.sure = 0  # bytes missing before this number will not come any more
+
+    def sync(self) -> None:
+        """Take over into `place` how far the fast path has come."""
+        if 0 <= self.next <= MASK:
+            self.place = self.place & ~MASK | self.next
+
+    def long(self, number: int) -> int:
+        """A raw sequence or acknowledgement number as the long one nearest to `place`."""
+        if not self.place:
+            self.place = UNSEEN | number
+        return self.place + ahead(number, self.place)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the stream so far, missing ones included."""
+        self.sync()
+        return max(self.place - self.first - self.ended, 0) if self.started else 0
+
+    def begin(self, place: int) -> None:
+        """From now on it is sure that the stream begins at this number."""
+        self.place = self.first = place
+        self.started = True
+
+    def begin_again(self, place: int) -> None:
+        """The stream goes on at a number that has nothing to do with those before."""
+        size = self.size
+        self.begin(place)
+        self.first = place - size
+        self.acked = self.sure = 0
+
+    def is_sure(self) -> bool:
+        """Whether nothing comes before the first held segment of a direction whose SYN is not in the capture."""
+        start = self.held[0][0]
+        return start in (self.acked, self.sent) or self.acked > start or len(self.held) >= SURE
+
+    def watch(self, time_ns: int) -> None:
+        """Let patience run: `sure` follows what was known PATIENCE packets of the connection, or PATIENCE_NS, ago."""
+        acked, top, heard, packets, since_ns = self.mark
+        now = self.packets + self.peer.packets
+        if now - packets < PATIENCE and time_ns - since_ns < PATIENCE_NS:
+            return
+        # A peer that is not heard at all will not acknowledge either.
+        self.sure = max(self.sure, acked, top if heard == self.peer.packets else 0)
+        self.remember(time_ns)
+
+    def remember(self, time_ns: int) -> None:
+        """Note what is known now."""
+        top = self.held[-1][1] if self.held else 0
+        self.mark = (self.acked, top, self.peer.packets, self.packets + self.peer.packets, time_ns)
+
+    def hold(self, entry: Entry) -> None:
+        """Keep what of a segment is not held already: the first copy of a byte wins."""
+        start, end, time_ns, packet, ack, data, role = entry
+        held = self.held
+        if held and held[-1][6]:  # the end of the stream is known
+            end = min(end, held[-1][0])
+        if role:
+            if not held or (held[-1][1] <= start and held[-1][6] < role):
+                held.append(entry)
+                self.held_size += SEGMENT_COST
+            return
+        index = len(held)
+        if held and held[-1][1] > start:
+            index = bisect_right(held, start, key=_end)
+        at = start
+        while at < end:
+            stop = min(end, held[index][0]) if index < len(held) else end
+            if stop > at:
+                piece = data[at - start : stop - start]
+                held.insert(index, (at, stop, time_ns, packet, ack, piece, PLAIN))
+                self.held_size += len(piece) + SEGMENT_COST
+                index += 1
+            at = stop
+            if index < len(held):
+                at = max(at, held[index][1])
+                index += 1
+
+    def ready(self) -> Entry | None:
+        """The segment that can be given next, if there is one."""
+        if not self.held:
+            return None
+        entry = self.held[0]
+        if not self.started:
+            if not self.is_sure():
+                return None
+            self.begin(entry[0])
+        if entry[0] > self.place or (entry[4] >= 0 and self.peer.lacks(entry[4])):
+            return None
+        return entry
+
+    def hole(self) -> int:
+        """Where the hole at `place` ends, as far as known; 0 when nothing is missing."""
+        if not self.started:
+            return 0
+        end = self.held[0][0] if self.held else self.acked
+        # One number further may be a FIN that is not in the capture.
+        return end if end > self.place + (not self.held) else 0
+
+    def lacks(self, number: int) -> bool:
+        """Whether the sender of acknowledgement `number` has bytes of this direction that are not given yet."""
+        return self.started and 1 < ahead(number, self.place) < FAR
+
+    def export(self) -> object:
+        """The state as built-in values."""
+        self.sync()
+        return [
+            *(self.key, self.source, self.packets, self.last_ns, self.gaps, self.missing, self.again),
+            *(self.next, self.place, self.first, self.started, self.ended, self.acked, self.sent),
+            *(self.held, self.held_size, self.far, self.mark, self.sure),
+        ]
+
+    def resume(self, state: object) -> None:
+        """Take over what `export` gave. Raises DecodeError when it is something else."""
+        key, _, self.packets, self.last_ns, self.gaps, self.missing, self.again, *rest = fields(
+            state, bytes, str, *[int] * 5, *[int] * 3, bool, bool, int, int, list, int, list, tuple, int
+        )
+        self.key = key
+        self.next, self.place, self.first, self.started, self.ended, self.acked, self.sent, *rest = rest
+        held, self.held_size, far, mark, self.sure = rest
+        self.held = [_entry(entry) for entry in held]
+        self.far = [_entry(entry) for entry in far]
+        acked, top, heard, packets, time_ns = fields(mark, *[int] * 5)
+        self.mark = (acked, top, heard, packets, time_ns)
+
+
+def _end(entry: Entry) -> int:
+    return entry[1]
+
+
+def ahead(number: int, place: int) -> int:
+    """How far the raw `number` is ahead of the long or raw `place`, negative when it is behind."""
+    return ((number - place + 0x8000_0000) & MASK) - 0x8000_0000
+
+
+def deadlocked(first: Flow, second: Flow) -> tuple[Entry | None, Entry | None]:
+    """The next segments of two directions of which each waits for bytes that the other one holds (no real TCP does)."""
+    if not (first.held and second.held):
+        return None, None
+    entry, other = first.held[0], second.held[0]
+    if first.started and second.started and entry[0] <= first.place and other[0] <= second.place:
+        return entry, other
+    return None, None
+
+
+def _entry(value: object) -> Entry:
+    start, end, time_ns, packet, ack, data, role = fields(value, int, int, int, int, int, bytes, int)
+    return start, end, time_ns, packet, ack, data, role
