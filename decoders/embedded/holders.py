@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from decoders.embedded import embedded_json
-from decoders.schema.form import bytes_json
 from decoders.schema.model import Side
+from decoders.wire.text import json_bytes
 
 _SUBSCRIPTION: Final = "ConsumerProtocolSubscription"
 _ASSIGNMENT: Final = "ConsumerProtocolAssignment"
@@ -33,7 +33,7 @@ def _shown(name: str) -> Callable[[bytes | None], Any]:
         if data is None:
             return None
         value = embedded_json(name, data)
-        return bytes_json(data) if value is None else value
+        return json_bytes(data) if value is None else value
 
     return show
 

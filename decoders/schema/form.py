@@ -5,7 +5,6 @@ The leaf functions here are what generated JSON decoders call; `to_json` does th
 
 from __future__ import annotations
 
-import re
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -14,26 +13,17 @@ from uuid import UUID
 from decoders.schema.model import FIXED, Plan, PlanField
 from decoders.schema.walk import UNKNOWN
 from decoders.wire.primitives import uuid_text
+from decoders.wire.text import json_bytes
 
 Hook = Callable[[Any], Any]
 # The name in a hook table of `public(config name) -> bool`, which `secret unless FIELD` asks.
 PUBLIC: Final = "public"
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]").search
 _INFINITY: Final = float("inf")
 
 
 def base64_json(data: bytes) -> dict[str, str]:
     """Bytes that are no text."""
     return {"base64": b64encode(data).decode()}
-
-
-def bytes_json(data: bytes) -> str | dict[str, str]:
-    """Text where the bytes are UTF-8 without control characters other than tab and newlines, else base64."""
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        return base64_json(data)
-    return base64_json(data) if _CONTROL(text) else text
 
 
 def string_json(data: bytes) -> str | dict[str, str]:
@@ -56,6 +46,12 @@ def float_json(value: float) -> float | str:
 def redacted(size: int) -> dict[str, int]:
     """What stands for a secret of `size` bytes."""
     return {"redacted": size}
+
+
+def is_public(table: Mapping[str, Hook], name: object) -> bool:
+    """Whether a config's name is known to be public, so that its value need not be redacted."""
+    public = table.get(PUBLIC)
+    return public is not None and isinstance(name, str) and bool(public(name))
 
 
 def to_json(
@@ -89,7 +85,7 @@ class _Form:
             if name == UNKNOWN:
                 out[name] = {str(tag): base64_json(data) for tag, data in inner.items()}
             elif name in fields:
-                out[name] = self.field(fields[name], inner, prefix + name, value)
+                out[name] = self.field(fields[name], inner, prefix + name, out)
         return out
 
     def field(self, field: PlanField, value: Any, path: str, owner: Mapping[str, Any]) -> Any:
@@ -102,16 +98,13 @@ class _Form:
     def element(self, field: PlanField, value: Any, path: str, owner: Mapping[str, Any]) -> Any:
         if field.plan is not None:
             return None if value is None else self.struct(field.plan, value, path + ".")
-        if field.secret and not self.reveal and value is not None and not self.is_public(field, owner):
+        public = field.unless and is_public(self.table, owner.get(field.unless))
+        if field.secret and not self.reveal and value is not None and not public:
             return redacted(_size(field, value))
-        hook = self.hooks.get(path)
+        hook = self.hooks.get(path) if field.kind in {"bytes", "records"} else None
         if hook is not None:
             return self.table[hook](value)
         return leaf_json(field.kind, value)
-
-    def is_public(self, field: PlanField, owner: Mapping[str, Any]) -> bool:
-        public = self.table.get(PUBLIC) if field.unless else None
-        return public is not None and bool(public(owner.get(field.unless)))
 
 
 def leaf_json(kind: str, value: Any) -> Any:
@@ -121,7 +114,7 @@ def leaf_json(kind: str, value: Any) -> Any:
     if kind == "string":
         return string_json(value.encode("utf-8", "surrogateescape"))
     if kind in {"bytes", "records"}:
-        return bytes_json(value)
+        return json_bytes(value)
     if kind == "uuid":
         return uuid_text(value.bytes if isinstance(value, UUID) else value)
     return float_json(value) if kind == "float64" else value

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from decoders.errors import DecodeError, Malformed
+from decoders.schema.compile import CRUDE, decoder
 from decoders.schema.form import Hook, to_json
 from decoders.schema.model import Plan
 from decoders.schema.walk import Walker
@@ -25,7 +26,15 @@ def decode(plan: Plan, data: bytes, at: int = 0, end: int | None = None, *, stri
     kept under `_trailing`.
     """
     stop = len(data) if end is None else end
-    return examine(plan, data, at, stop, strict=strict)
+    try:
+        value, after = decoder(plan)(data, at, stop)
+    except CRUDE:
+        return examine(plan, data, at, stop, strict=strict)
+    if after != stop:
+        if strict:
+            raise trailing(after, stop)
+        value[TRAILING] = data[after:stop]
+    return value
 
 
 def examine(plan: Plan, data: bytes, at: int, end: int, *, strict: bool = True) -> dict[str, Any]:

@@ -154,9 +154,14 @@ class Cluster:
         total = sum(len(names) for _, names, _, _ in plans) + 1
         free = list(range(options.first_port, options.first_port + total)) if options.first_port else []
         free = free or free_ports(total, options.host)
+        # Listener by listener, so that fixed ports read 9092, 9093, 9094 for three nodes' PLAINTEXT.
+        order = sorted(
+            {name for _, names, _, _ in plans for name in names}, key=lambda name: (name != "PLAINTEXT", name)
+        )
+        taken = {(number, name): free.pop(0) for name in order for number, names, _, _ in plans if name in names}
         nodes = []
         for number, names, broker, controller in plans:
-            ports = {name: free.pop(0) for name in names}
+            ports = {name: taken[number, name] for name in names}
             nodes.append(NodePlan(number, self.folder / f"node-{number}", ports, broker, controller, _uuid22()))
         self.zookeeper_port = free.pop(0)
         return nodes

@@ -9,10 +9,11 @@ from typing import Final, Literal
 __all__ = ["LISTENERS", "PASSWORDS", "Listener", "Options"]
 
 Mode = Literal["kraft", "zookeeper"]
-Listener = Literal["PLAINTEXT", "SSL", "MTLS", "SASL_PLAINTEXT", "SASL_SSL"]
+Listener = Literal["INTERNAL", "PLAINTEXT", "SSL", "MTLS", "SASL_PLAINTEXT", "SASL_SSL"]
 
 # Listener name → Kafka's security protocol.
 LISTENERS: Final[Mapping[str, str]] = {
+    "INTERNAL": "PLAINTEXT",
     "PLAINTEXT": "PLAINTEXT",
     "SSL": "SSL",
     "MTLS": "SSL",
@@ -27,9 +28,9 @@ PASSWORDS: Final[Mapping[str, str]] = {"admin": "admin-secret", "alice": "alice-
 class Options:
     """Everything that decides how a cluster starts.
 
-    `first_port` gives consecutive fixed ports instead of free ones. `properties` are added to (and win over) every
-    node's server.properties. `roles` "combined" makes each node broker and controller; "separate" adds as many
-    controller-only nodes (numbered from 101), KRaft only.
+    The first listener is the one that brokers use among themselves. `first_port` gives consecutive fixed ports instead
+    of free ones. `properties` are added to (and win over) every node's server.properties. `roles` "combined" makes each
+    node broker and controller; "separate" adds as many controller-only nodes (numbered from 101), KRaft only.
     """
 
     version: str = "4.3.1"

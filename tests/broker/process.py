@@ -15,7 +15,7 @@ from typing import Final
 
 __all__ = ["JAVA_FLAGS", "Process", "run_java"]
 
-JAVA_FLAGS: Final = ("-Xms64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
+JAVA_FLAGS: Final = ("-Xms64m", "-Duser.timezone=UTC", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
 
 _alive: weakref.WeakSet[Process] = weakref.WeakSet()
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None

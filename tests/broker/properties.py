@@ -36,6 +36,8 @@ def server_properties(options: Options, node: NodePlan, nodes: Sequence[NodePlan
     if options.mode == "zookeeper":
         lines["broker.id"] = str(node.id)
         lines["zookeeper.connect"] = f"{options.host}:{zookeeper}"
+        # So that a crashed node is given up, and may come back, after two seconds.
+        lines["zookeeper.session.timeout.ms"] = "2000"
     else:
         lines.update(_quorum(options, node, nodes))
     if any(name.startswith("SASL") for name in options.listeners):
@@ -58,7 +60,7 @@ def as_text(lines: Mapping[str, str]) -> str:
 def zoo_cfg(folder: Path, host: str, port: int) -> str:
     """A stand-alone ZooKeeper without its web server."""
     return (
-        f"dataDir={folder}\nclientPort={port}\nclientPortAddress={host}\ntickTime=2000\n"
+        f"dataDir={folder}\nclientPort={port}\nclientPortAddress={host}\ntickTime=500\n"
         "admin.enableServer=false\nmaxClientCnxns=0\n4lw.commands.whitelist=ruok,srvr\n"
     )
 

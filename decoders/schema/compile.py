@@ -1,0 +1,106 @@
+"""Plan in, functions out: generates their source when first asked for, compiles it, and keeps both.
+
+The generated text is registered with `linecache`, so that tracebacks and `text_of` show it. All functions either end
+exactly where the message ends, or raise one of `CRUDE`; the walker then says what is wrong and where.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+from decoders.schema.decode import ALL, Mode, Reading, Want
+from decoders.schema.emit import Unit
+from decoders.schema.form import Hook
+from decoders.schema.model import Plan
+from decoders.schema.project import wanted
+from decoders.schema.runtime import CRUDE
+
+Decoder = Callable[[bytes, int, int], tuple[dict[str, Any], int]]
+JsonDecoder = Callable[[bytes, int, int, Mapping[str, Hook]], tuple[dict[str, Any], int]]
+Errors = list[tuple[str, int]]
+Projector = Callable[[bytes, int, int], tuple[dict[str, Any], Errors | None, int]]
+
+__all__ = ["CRUDE", "Decoder", "JsonDecoder", "Projector", "decoder", "json_decoder", "projector", "text_of"]
+
+_serial = count(1)
+
+
+def decoder(plan: Plan, *, raw_uuids: bool = False) -> Decoder:
+    """The function that reads `buf[at:end]` as Python values and gives them with the offset after them.
+
+    It fails with one of CRUDE where the bytes are no such message; fewer bytes than `end` says are no failure: compare
+    the offset. `raw_uuids` leaves uuids as 16 bytes (to compare speed with libraries that do).
+    """
+    key = ("decode", raw_uuids)
+    return plan.made.get(key) or _made(plan, key, ALL, Mode(raw_uuids=raw_uuids))
+
+
+def json_decoder(plan: Plan, hooks: Mapping[str, str] | None = None, reveal: bool = False) -> JsonDecoder:
+    """As decoder, in JSON form (see form.py); the function takes the table of hooks as its last argument."""
+    key = ("json", frozenset((hooks or {}).items()), reveal)
+    return plan.made.get(key) or _made(plan, key, ALL, Mode(json=True, reveal=reveal, hooks=dict(hooks or {})))
+
+
+def projector(plan: Plan, paths: frozenset[str], errors: bool) -> Projector:
+    """The function that reads only the fields that `paths` name (see project.py), and checks the bytes of the others.
+
+    It gives the view, a list of (path with indices, code) of the error codes that are not 0 (None where there is none,
+    or `errors` is not set), and the offset after the message. It fails exactly when the decoder does. Secrets are
+    redacted in a view unless their path ends in `:raw`.
+    """
+    key = ("project", paths, errors)
+    made = plan.made.get(key)
+    if made is None:
+        errors = errors and has_errors(plan)
+        made = _made(plan, key, wanted(plan, paths), Mode(projection=True, errors=errors, reveal=False))
+    return made
+
+
+def has_errors(plan: Plan) -> bool:
+    """Whether a message has any error code field."""
+    return any(
+        (field.kind == "int16" and not field.array and field.name.endswith("error_code"))
+        or (field.plan is not None and has_errors(field.plan))
+        for field in (*plan.fields, *plan.tagged)
+    )
+
+
+def _made(plan: Plan, key: tuple[object, ...], want: Want, mode: Mode) -> Callable[..., Any]:
+    function = plan.made[key] = build(plan, str(key[0]), want, mode)
+    return function
+
+
+def build(plan: Plan, purpose: str, want: Want, mode: Mode) -> Callable[..., Any]:
+    """Compile one decoder of a plan."""
+    unit = Unit()
+    if not mode.careful:
+
+        def careful(*arguments: Any) -> Any:
+            key = (purpose, "careful", repr(want), mode.json, mode.errors, mode.reveal, frozenset(mode.hooks.items()))
+            made = plan.made.get(key)
+            if made is None:
+                made = plan.made[key] = build(plan, purpose, want, replace(mode, careful=True))
+            return made(*arguments)
+
+        unit.names["careful"] = careful
+    Reading(unit, mode).root(plan, want)
+    return install(f"{purpose} {plan.name} v{plan.version}", unit, "decode")
+
+
+def install(title: str, unit: Unit, name: str) -> Callable[..., Any]:
+    """Compile what a unit holds; the function of that name."""
+    text = "\n\n".join(unit.parts) + "\n"
+    place = f"<{title} #{next(_serial)}>"
+    linecache.cache[place] = (len(text), None, text.splitlines(keepends=True), place)
+    exec(compile(text, place, "exec"), unit.names)
+    made: Callable[..., Any] = unit.names[name]  # type: ignore[assignment]  # exec has put the function there
+    return made
+
+
+def text_of(function: Callable[..., Any]) -> str:
+    """The generated source of a function."""
+    return "".join(linecache.getlines(function.__code__.co_filename))

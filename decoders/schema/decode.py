@@ -1,0 +1,291 @@
+"""Plan in, source of a decoder out: of everything as Python values or in JSON form, or of the wanted fields only.
+
+A `Want` says what of a field is kept: None skips it (its bytes are still checked), ALL keeps it whole, a dict keeps
+those fields of a struct, a word is a cheap form (`span`: where the bytes are; `raw`: also where it is a secret;
+`count`: of an array). Tagged fields are read by functions of their own, called only when there are any.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from decoders.limits import VALUES_MAX
+from decoders.schema import form, runtime
+from decoders.schema.arrays import ArrayReading
+from decoders.schema.emit import Body, Tail, Unit, plus
+from decoders.schema.model import FIXED, Plan, PlanField
+from decoders.schema.walk import UNKNOWN
+from decoders.wire.primitives import LETTERS, uuid_text
+
+Want = Any  # None | str | dict[str, Want]
+ALL: Final = ""
+SIZED: Final = frozenset({"string", "bytes", "records"})
+_RUNTIME: Final = (
+    "Crude", "count", "count_or_null", "long_count", "long_count_or_null", "long_data", "long_data_or_null",
+    "long_skip", "long_skip_or_null", "many", "put_last", "put_last_json", "read_tags", "read_tags_json", "size",
+    "size_or_null", "skip_tags", "spend", "tag_count", "text", "uuid", "uvarint", "varint", "varlong",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Mode:
+    """Which values a decoder makes. A `careful` one reads any text and counts values; others pass such messages on."""
+
+    json: bool = False
+    projection: bool = False
+    errors: bool = False
+    careful: bool = False
+    reveal: bool = True
+    raw_uuids: bool = False
+    hooks: dict[str, str] = field(default_factory=dict)
+
+
+class Reading:
+    """The reading of one message: puts the function `decode`, and all that it calls, into a unit."""
+
+    def __init__(self, unit: Unit, mode: Mode) -> None:
+        self.unit = unit
+        self.mode = mode
+        self.more = "".join(
+            f", {name}"
+            for name, there in (("table", mode.json), ("errs", mode.errors), ("left", mode.careful))
+            if there
+        )
+        unit.names.update({name: getattr(runtime, name) for name in _RUNTIME})
+        unit.names.update(
+            {name: getattr(form, name) for name in ("json_bytes", "string_json", "float_json", "is_public")}
+        )
+        unit.names["uuid_text"] = uuid_text
+
+    def root(self, plan: Plan, want: Want) -> None:
+        """The function `decode(buf, at, end)`; JSON decoders also take the hook table, projections return errors."""
+        body = Body(self.unit)
+        table = ", table" if self.mode.json else ""
+        body.put(f"def decode(buf, at, end{table}):")
+        body.depth = 1
+        if self.mode.careful:
+            body.put(f"left = [{VALUES_MAX}]")
+        else:
+            body.put(f"if end - at > {VALUES_MAX}:", f"    return careful(buf, at, end{table})", "start = at")
+        if self.mode.errors:
+            body.put("errs = []")
+        with body.block("try:"):
+            value = self.struct(body, plan, want, "", "")
+            body.sync()
+            body.fail_if("at > end")
+            if self.mode.projection:
+                value = f"{value}, {'errs or None' if self.mode.errors else None}"
+            body.put(f"return {value}, at")
+        if self.mode.careful:
+            body.put("finally:", "    pass")
+        else:
+            body.put("except UnicodeDecodeError:", f"    return careful(buf, start, end{table})")
+        self.unit.parts.append("\n".join(body.lines))
+
+    def struct(self, body: Body, plan: Plan, want: Want, path: str, place: str) -> str | None:
+        """Lines that read a struct; the expression of its value, None where nothing of it is wanted.
+
+        `path` leads to its fields without indices, `place` likewise with them as the text of an f-string.
+        """
+        entries: dict[str, str] = {}
+        for inner in plan.fields:
+            value = self.field(body, inner, _part(want, inner.name), path, place, entries)
+            if value is not None:
+                entries[inner.name] = value
+        value = None if want is None else "{" + ", ".join(f"{name!r}: {text}" for name, text in entries.items()) + "}"
+        if not plan.flexible:
+            return value
+        tags = body.new("t")
+        body.piece("S", tags)
+        body.sync()
+        name = "None"
+        if value is not None:
+            name = body.new("d")
+            body.put(f"{name} = {value}")
+        body.put(f"if {tags}:", f"    at = {self.tags(plan, want, path, place, name, body.end)}")
+        return None if value is None else name
+
+    def field(
+        self, body: Body, inner: PlanField, want: Want, path: str, place: str, before: dict[str, str]
+    ) -> str | None:
+        """Lines that read a field; the expression of its value, None where it is not wanted."""
+        path += inner.name
+        place += inner.name
+        if inner.array:
+            return ArrayReading(self, body, inner, want, path, place, before).read()
+        if inner.plan is not None:
+            return self._inner(body, inner, want, path, place)
+        if inner.kind in SIZED:
+            return self.sized(body, inner, inner.nullable, want, path, before)
+        return self.number(body, inner, want, place)
+
+    def number(self, body: Body, inner: PlanField, want: Want, place: str) -> str | None:
+        """A value of fixed size, or a varint."""
+        value = body.new("v")
+        letter = LETTERS.get(inner.kind)
+        if letter is None:
+            body.sync()
+            body.put(f"{value}, at = {inner.kind}(buf, at)")
+            return None if want is None else value
+        error = self.mode.errors and inner.kind == "int16" and inner.name.endswith("error_code")
+        body.piece(letter, value if want is not None or error else "")
+        if error:
+            body.after(f"if {value}:", f'    errs.append((f"{place}", {value}))')
+        if want is None:
+            return None
+        if inner.secret and want != "raw" and not self.mode.reveal:
+            return f"{{'redacted': {FIXED[inner.kind]}}}"
+        return self.convert(inner.kind).format(value)
+
+    def convert(self, kind: str) -> str:
+        """The final form of what struct or a slice gives for `{}`."""
+        if self.mode.json:
+            return _JSON.get(kind, "{}") if kind != "string" or self.mode.careful else "{}.decode()"
+        if kind == "string":
+            return "text({})" if self.mode.careful else "{}.decode()"
+        return "uuid({})" if kind == "uuid" and not self.mode.raw_uuids else "{}"
+
+    def sized(
+        self, body: Body, inner: PlanField, nullable: bool, want: Want, path: str, before: dict[str, str]
+    ) -> str | None:
+        """A string, bytes or records."""
+        text = inner.kind == "string"
+        size = body.new("m")
+        body.piece("S" if inner.compact else "h" if text else "i", size)
+        value = body.new("v")
+        secret = inner.secret and want != "raw" and not self.mode.reveal
+        if want is None:
+            return self._pass(body, inner.compact, nullable, size, "", "")
+        if want == "span":
+            return self._pass(body, inner.compact, nullable, size, value, "({start}, {size})")
+        if secret and not (inner.unless and self.mode.json):
+            return self._pass(body, inner.compact, nullable, size, value, "{{'redacted': {size}}}")
+        convert = self.convert(inner.kind)
+        null = "None"
+        hook = self.mode.hooks.get(path) if self.mode.json and not text else None
+        if hook is not None:
+            convert = f"table[{hook!r}]({{}})"
+            null = convert.format(None)
+        if secret:
+            body.follow(Tail(size, value, "{}", "None" if nullable else "", inner.compact, text))
+            shown = convert.format(value)
+            name = before.get(inner.unless, "None")
+            return (
+                f"({null} if {value} is None else {shown} if is_public(table, {name}) "
+                f"else {{'redacted': len({value})}})"
+            )
+        body.follow(Tail(size, value, convert, null if nullable else "", inner.compact, text))
+        return value
+
+    def _pass(self, body: Body, compact: bool, nullable: bool, size: str, value: str, form: str) -> str | None:
+        """Step over bytes; with a form, make a value of where they are and how many."""
+        body.flush()
+        shift = body.shift
+        body.shift = 0
+
+        def make(start: str, size: str) -> list[str]:
+            return [f"{value} = {form.format(start=start, size=size)}"] if form else []
+
+        with body.block(f"if {body.is_short(size)}:" if compact else f"if {size} >= 0:"):
+            body.put(*make(plus("at", shift), f"{size} - 1" if compact else size))
+            body.put(f"at += {plus(size, shift - compact)}")
+        if nullable:
+            with body.block(f"elif not {size}:" if compact else f"elif {size} == -1:"):
+                body.put(f"{value} = None") if form else None
+                body.put(f"at += {shift}")
+        with body.block("else:"):
+            if not compact:
+                body.put("raise Crude")
+            elif not form:
+                body.put(
+                    f"at = {'long_skip_or_null' if nullable else 'long_skip'}(buf, {plus('at', shift - 1)}, {body.end})"
+                )
+            else:
+                body.put(
+                    f"{size}, at = {'size_or_null' if nullable else 'size'}(buf, {plus('at', shift - 1)}, {body.end})"
+                )
+                with body.block(f"if {size} < 0:"):
+                    body.put(f"{value} = None")
+                with body.block("else:"):
+                    body.put(*make("at", size), f"at += {size}")
+        return value if form else None
+
+    def _inner(self, body: Body, inner: PlanField, want: Want, path: str, place: str) -> str | None:
+        assert inner.plan is not None
+        path += "."
+        place += "."
+        if not inner.nullable:
+            return self.struct(body, inner.plan, want, path, place)
+        value = body.new("v")
+        flag = body.new("f")
+        if inner.tag is None:
+            body.piece("S", flag)
+            body.sync()
+            null = body.is_negative(flag)
+        else:
+            body.sync()
+            body.put(f"{flag}, at = uvarint(buf, at)")
+            null = f"not {flag}"
+        with body.block(f"if {null}:"):
+            body.put(f"{value} = None")
+        with body.block("else:"):
+            whole = self.struct(body, inner.plan, want, path, place)
+            body.sync()
+            body.put(f"{value} = {whole}")
+        return None if want is None else value
+
+    def tags(self, plan: Plan, want: Want, path: str, place: str, into: str, end: str) -> str:
+        """The call that reads the tag section whose count is the byte before `at`; its value is the offset after it."""
+        left = ", left" if self.mode.careful else ""
+        if not plan.tagged:
+            if _part(want, UNKNOWN) is None:
+                return f"skip_tags(buf, at - 1, {end}{left})"
+            return f"{'read_tags_json' if self.mode.json else 'read_tags'}(buf, at - 1, {end}, {into}{left})"
+        name = self.unit.new("tags")
+        self._tags(name, plan, want, path)
+        place_argument = f', f"{place}"' if self.mode.errors else ""
+        return f"{name}(buf, at - 1, {end}, {into}{self.more}{place_argument})"
+
+    def _tags(self, name: str, plan: Plan, want: Want, path: str) -> None:
+        body = Body(self.unit, end="stop")
+        body.put(f"def {name}(buf, at, end, into{self.more}{', place' if self.mode.errors else ''}):")
+        body.depth = 1
+        body.put(f"n, at = tag_count(buf, at, end, {'left' if self.mode.careful else None})", "unknown = {}")
+        keep = _part(want, UNKNOWN) is not None
+        with body.block("for _ in range(n):"):
+            body.put("tag, at = uvarint(buf, at)", "stop, at = uvarint(buf, at)", "stop += at")
+            body.fail_if("stop > end")
+            word = "if"
+            for inner in plan.tagged:
+                with body.block(f"{word} tag == {inner.tag}:"):
+                    before = {inner.unless: f"into.get({inner.unless!r})"}
+                    value = self.field(body, inner, _part(want, inner.name), path, "{place}", before)
+                    body.sync()
+                    body.fail_if("at != stop")
+                    if value is not None:
+                        body.put(f"into[{inner.name!r}] = {value}")
+                word = "elif"
+            with body.block("else:"):
+                if keep:
+                    body.put("unknown[tag] = buf[at:stop]")
+                body.put("at = stop")
+        if want is not None:
+            names = tuple(inner.name for inner in plan.tagged if _part(want, inner.name) is not None)
+            body.put(f"{'put_last_json' if self.mode.json else 'put_last'}(into, {names!r}, unknown)")
+        body.put("return at")
+        self.unit.parts.append("\n".join(body.lines))
+
+
+def _part(want: Want, name: str) -> Want:
+    """What is wanted of a field of a struct of which `want` is wanted."""
+    return want.get(name) if isinstance(want, dict) else None if want is None else ALL
+
+
+_JSON: Final = {
+    "string": "string_json({})",
+    "bytes": "json_bytes({})",
+    "records": "json_bytes({})",
+    "uuid": "uuid_text({})",
+    "float64": "float_json({})",
+}

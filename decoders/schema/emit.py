@@ -1,0 +1,253 @@
+"""Steps of reading in, lines of Python out: what the generators of decoders and projections share.
+
+A `Unit` is the module that is being generated (functions and constants), a `Body` one function of it. A body collects
+fixed-width pieces into runs: each run is one `unpack_from` with a cached struct. A string whose size is known to be
+short is unpacked together with the run after it, by a struct looked up by that size. `shift` counts bytes that were
+read but not yet added to the variable `at`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from struct import Struct, calcsize
+from typing import NamedTuple
+
+from decoders.schema.runtime import LongTable, Unpack, short_table
+
+
+@lru_cache(maxsize=4096)
+def unpacker(form: str) -> Unpack:
+    """The one unpack_from of a format."""
+    return Struct(">" + form).unpack_from
+
+
+@lru_cache(maxsize=1024)
+def table(form: str, after: str, bias: int) -> list[Unpack]:
+    """The one table of a format, by size byte."""
+    return short_table(form, after, bias)
+
+
+@lru_cache(maxsize=1024)
+def long_table(form: str, after: str) -> LongTable:
+    """The one table of a format, by size."""
+    return LongTable(form, after)
+
+
+class Unit:
+    """A module in the making: `names` are its globals, `parts` the text of its functions."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, object] = {}
+        self.parts: list[str] = []
+        self._count = 0
+        self._constants: dict[int, str] = {}
+
+    def new(self, stem: str) -> str:
+        """A name not used before."""
+        self._count += 1
+        return f"{stem}{self._count}"
+
+    def constant(self, stem: str, value: object) -> str:
+        """The global name of a value."""
+        name = self._constants.get(id(value))
+        if name is None:
+            name = self._constants[id(value)] = self.new(stem)
+            self.names[name] = value
+        return name
+
+
+class Piece(NamedTuple):
+    """A fixed-width piece: its struct letter (`S`: a size, count or flag byte) and the variable, empty to skip it."""
+
+    letter: str
+    target: str
+
+
+class Tail(NamedTuple):
+    """A string or bytes whose size was just read into `size`, and which the next run follows."""
+
+    size: str
+    target: str
+    convert: str  # the value as an expression of the raw bytes `{}`
+    null: str  # the value for null, as an expression; empty where null is not allowed
+    compact: bool
+    text: bool
+
+
+class Body:
+    """One function in the making. `end` is the variable that bounds what it may read."""
+
+    def __init__(self, unit: Unit, end: str = "end") -> None:
+        self.unit = unit
+        self.end = end
+        self.lines: list[str] = []
+        self.shift = 0
+        self.depth = 0
+        self._pieces: list[Piece] = []
+        self._after: list[str] = []
+        self._tail: Tail | None = None
+        self._unsigned: set[str] = set()
+
+    def put(self, *lines: str) -> None:
+        """Lines at the present depth."""
+        self.lines += ["    " * self.depth + line for line in lines]
+
+    @contextmanager
+    def block(self, head: str) -> Iterator[None]:
+        """Lines below `head`."""
+        self.put(head)
+        self.depth += 1
+        yield
+        self.depth -= 1
+
+    def fail_if(self, condition: str) -> None:
+        """Give up under a condition."""
+        self.put(f"if {condition}:", "    raise Crude")
+
+    def new(self, stem: str) -> str:
+        """A name not used before."""
+        return self.unit.new(stem)
+
+    def const(self, stem: str, value: object) -> str:
+        """The global name of a value."""
+        return self.unit.constant(stem, value)
+
+    def piece(self, letter: str, target: str = "") -> None:
+        """A fixed-width piece of the run, into `target`, or skipped."""
+        self._pieces.append(Piece(letter, target))
+
+    def after(self, *lines: str) -> None:
+        """Lines to put when the present run has been read."""
+        self._after += lines
+
+    def follow(self, tail: Tail) -> None:
+        """A string or bytes whose size is the last piece."""
+        self.flush()
+        self._tail = tail
+
+    def at(self, more: int = 0) -> str:
+        """The expression of the offset that reading has come to."""
+        return plus("at", self.shift + more)
+
+    def is_short(self, size: str) -> str:
+        """The condition that a compact size stands in one byte and is not null."""
+        return f"0 < {size} < 128" if size in self._unsigned else f"{size} > 0"
+
+    def is_negative(self, flag: str) -> str:
+        """The condition that an int8 is negative."""
+        return f"{flag} > 127" if flag in self._unsigned else f"{flag} < 0"
+
+    def sync(self) -> None:
+        """Read what is pending and bring `at` up to date."""
+        self.flush()
+        if self.shift:
+            self.put(f"at += {self.shift}")
+            self.shift = 0
+
+    def flush(self) -> None:
+        """Read what is pending."""
+        tail, self._tail = self._tail, None
+        pieces, self._pieces = self._pieces, []
+        after, self._after = self._after, []
+        lead, core, rest = _split(pieces)
+        if tail is not None:
+            self._read_tail(tail, lead, core)
+            self.shift = rest
+        else:
+            self._read(core, self.at(lead))
+            self.shift += lead + _size(core) + rest
+        self.put(*after)
+
+    def _read(self, core: list[Piece], offset: str) -> None:
+        """Lines that read a run which begins and ends with a wanted piece."""
+        if not core:
+            return
+        letter, target = core[0]
+        if len(core) > 1 or letter not in "S?":
+            unpack = self.const("unpack", unpacker(run_format(core)))
+            self.put(f"{targets(core)} = {unpack}(buf, {offset})")
+        elif letter == "?":
+            self.put(f"{target} = buf[{offset}] != 0")
+        else:
+            self.put(f"{target} = buf[{offset}]")
+            self._unsigned.add(target)
+
+    def _read_tail(self, tail: Tail, lead: int, core: list[Piece]) -> None:
+        total = lead + _size(core)
+        with self.block(f"if {self.is_short(tail.size)}:" if tail.compact else f"if {tail.size} >= 0:"):
+            if tail.text and (len(core) > 1 or (core and core[0].letter not in "S?")):
+                self._unpack_tail(tail, lead, core)
+            else:
+                self._slice_tail(tail, lead, core)
+        if tail.null:
+            with self.block(f"elif not {tail.size}:" if tail.compact else f"elif {tail.size} == -1:"):
+                self.put(f"{tail.target} = {tail.null}")
+                self._read(core, self.at(lead))
+                if self.shift + total:
+                    self.put(f"at += {self.shift + total}")
+        with self.block("else:"):
+            if not tail.compact:
+                self.put("raise Crude")
+                return
+            long = "long_data_or_null" if tail.null else "long_data"
+            self.put(f"{tail.target}, at = {long}(buf, {self.at(-1)}, {self.end})")
+            value = tail.convert.format(tail.target)
+            if tail.null and not (value == tail.target and tail.null == "None"):
+                value = f"{tail.null} if {tail.target} is None else {value}"
+            if value != tail.target:
+                self.put(f"{tail.target} = {value}")
+            self._read(core, plus("at", lead))
+            if total:
+                self.put(f"at += {total}")
+
+    def _slice_tail(self, tail: Tail, lead: int, core: list[Piece]) -> None:
+        stop = self.new("e")
+        self.put(f"{stop} = {plus(f'at + {tail.size}', self.shift - tail.compact)}")
+        if not tail.text and not tail.compact:
+            self.fail_if(f"{stop} > {self.end}")
+        self.put(f"{tail.target} = {tail.convert.format(f'buf[{self.at()}:{stop}]')}")
+        self._read(core, plus(stop, lead))
+        self.put(f"at = {plus(stop, lead + _size(core))}")
+
+    def _unpack_tail(self, tail: Tail, lead: int, core: list[Piece]) -> None:
+        after = (f"{lead}x" if lead else "") + run_format(core)
+        unpack = table("%ds", after, 1) if tail.compact else long_table("%ds", after)
+        name = self.const("table", unpack)
+        self.put(f"{tail.target}, {targets(core)} = {name}[{tail.size}](buf, {self.at()})")
+        value = tail.convert.format(tail.target)
+        if value != tail.target:
+            self.put(f"{tail.target} = {value}")
+        self.put(f"at += {plus(tail.size, self.shift - tail.compact + lead + _size(core))}")
+
+
+def plus(base: str, more: int) -> str:
+    """The expression of a sum."""
+    return base if not more else f"{base} + {more}" if more > 0 else f"{base} - {-more}"
+
+
+def _letters(letter: str) -> str:
+    return "b" if letter == "S" else letter
+
+
+def run_format(pieces: list[Piece]) -> str:
+    return "".join(_letters(letter) if target else f"{calcsize('>' + _letters(letter))}x" for letter, target in pieces)
+
+
+def _size(pieces: list[Piece]) -> int:
+    return calcsize(">" + "".join(_letters(piece.letter) for piece in pieces))
+
+
+def targets(pieces: list[Piece]) -> str:
+    names = [piece.target for piece in pieces if piece.target]
+    return ", ".join(names) + ("," if len(names) == 1 else "")
+
+
+def _split(pieces: list[Piece]) -> tuple[int, list[Piece], int]:
+    """Bytes skipped before the first wanted piece, the pieces from it to the last wanted one, bytes skipped after."""
+    wanted = [number for number, piece in enumerate(pieces) if piece.target]
+    if not wanted:
+        return _size(pieces), [], 0
+    first, last = wanted[0], wanted[-1] + 1
+    return _size(pieces[:first]), pieces[first:last], _size(pieces[last:])

@@ -1,0 +1,152 @@
+"""aiokafka."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import aiokafka  # type: ignore[import-untyped]  # it has no types
+from aiokafka import admin as aio_admin
+
+from tests.broker.clients import steps
+
+_CODECS = {"none": None}
+_WORDS = {
+    "client.id": "client_id",
+    "security.protocol": "security_protocol",
+    "sasl.mechanism": "sasl_mechanism",
+    "sasl.username": "sasl_plain_username",
+    "sasl.password": "sasl_plain_password",
+}
+
+
+def _settings(properties: Mapping[str, str]) -> dict[str, Any]:
+    return {_WORDS[key]: value for key, value in properties.items() if key in _WORDS}
+
+
+def create(bootstrap: str, properties: dict[str, str], *, topics: dict[str, int], replicas: int = 1) -> str:
+    """CreateTopics."""
+
+    async def work() -> str:
+        client = aio_admin.AIOKafkaAdminClient(bootstrap_servers=bootstrap, **_settings(properties))
+        await client.start()
+        wanted = [aio_admin.NewTopic(name, count, replicas) for name, count in topics.items()]
+        answer = await client.create_topics(wanted)
+        await client.describe_cluster()
+        await client.list_consumer_groups()
+        await client.close()
+        return str(answer)
+
+    return asyncio.run(work())
+
+
+def produce(
+    bootstrap: str,
+    properties: dict[str, str],
+    *,
+    topic: str,
+    count: int = 10,
+    size: int = 0,
+    first: int = 0,
+    partition: int | None = None,
+    headers: dict[str, str] | None = None,
+    config: Mapping[str, str] | None = None,
+) -> int:
+    """Send `count` records; gives how many were acknowledged."""
+
+    async def work() -> int:
+        settings = {**properties, **(config or {})}
+        acks: Any = settings.get("acks", "all")
+        codec = settings.get("compression.type", "none")
+        producer = aiokafka.AIOKafkaProducer(
+            bootstrap_servers=bootstrap,
+            acks=acks if acks == "all" else int(acks),
+            compression_type=_CODECS.get(codec, codec),
+            enable_idempotence=settings.get("enable.idempotence") == "true",
+            **_settings(settings),
+        )
+        await producer.start()
+        marks = [(name, value.encode()) for name, value in (headers or {}).items()]
+        waiting = []
+        for key, value in steps.values(count, size, first):
+            waiting.append(await producer.send(topic, value, key, partition=partition, headers=marks))
+        done = await asyncio.gather(*waiting, return_exceptions=True)
+        await producer.stop()
+        return sum(not isinstance(each, BaseException) for each in done)
+
+    return asyncio.run(work())
+
+
+def consume(
+    bootstrap: str,
+    properties: dict[str, str],
+    *,
+    topics: list[str],
+    group: str | None = None,
+    count: int = 10,
+    polls: int = 60,
+    keep: bool = True,
+) -> list[dict[str, Any]] | int:
+    """Read until `count` records came; gives them (or how many)."""
+
+    async def work() -> list[dict[str, Any]]:
+        consumer = aiokafka.AIOKafkaConsumer(
+            *topics,
+            bootstrap_servers=bootstrap,
+            group_id=group,
+            auto_offset_reset="earliest",
+            enable_auto_commit=False,
+            **_settings(properties),
+        )
+        await consumer.start()
+        found: list[dict[str, Any]] = []
+        for _ in range(polls):
+            for each in (await consumer.getmany(timeout_ms=500)).values():
+                found += [_read(message) for message in each]
+            if len(found) >= count:
+                break
+        if group:
+            await consumer.commit()
+        await consumer.stop()
+        return found
+
+    found = asyncio.run(work())
+    return found if keep else len(found)
+
+
+def _read(message: Any) -> dict[str, Any]:
+    headers = [(name, data) for name, data in message.headers]
+    place = (message.topic, message.partition, message.offset, message.timestamp)
+    return steps.record(*place, message.key, message.value, headers)
+
+
+def transact(
+    bootstrap: str, properties: dict[str, str], *, topic: str, id: str, count: int = 5, ends: list[str] | None = None
+) -> int:
+    """One transaction per word of `ends` (`commit` or `abort`)."""
+
+    async def work() -> int:
+        producer = aiokafka.AIOKafkaProducer(bootstrap_servers=bootstrap, transactional_id=id, **_settings(properties))
+        await producer.start()
+        for number, end in enumerate(ends or ["commit"]):
+            await producer.begin_transaction()
+            for key, value in steps.values(count, 0, number * count):
+                await producer.send_and_wait(topic, value, key)
+            await (producer.commit_transaction() if end == "commit" else producer.abort_transaction())
+        await producer.stop()
+        return len(ends or ["commit"])
+
+    return asyncio.run(work())
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "create": create,
+    "produce": produce,
+    "consume": consume,
+    "transact": transact,
+}
+
+if __name__ == "__main__":
+    sys.exit(steps.main(FUNCTIONS, sys.argv[1:]))

@@ -1,0 +1,102 @@
+// A kafkajs client that plays the steps of a session file and writes one JSON line a step.
+import { appendFileSync, readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import kafkajs from "kafkajs";
+
+const { Kafka, CompressionTypes, logLevel } = kafkajs;
+const codecs = { none: CompressionTypes.None, gzip: CompressionTypes.GZIP };
+const acks = { all: -1, 0: 0, 1: 1 };
+const mechanisms = { PLAIN: "plain", "SCRAM-SHA-256": "scram-sha-256", "SCRAM-SHA-512": "scram-sha-512" };
+
+const work = JSON.parse(readFileSync(process.argv[2], "utf8"));
+
+function client() {
+  const properties = work.properties;
+  const mechanism = properties["sasl.mechanism"];
+  return new Kafka({
+    clientId: properties["client.id"] ?? "kafkajs",
+    brokers: work.bootstrap.split(","),
+    logLevel: logLevel.NOTHING,
+    sasl: mechanism && {
+      mechanism: mechanisms[mechanism],
+      username: properties["sasl.username"],
+      password: properties["sasl.password"],
+    },
+  });
+}
+
+function values({ count = 10, size = 0, first = 0, headers = {} }) {
+  return Array.from({ length: count }, (_, index) => {
+    const order = first + index;
+    const note = "x".repeat(Math.max(0, size - 50));
+    return { key: `customer-${order % 17}`, value: JSON.stringify({ order, amount: ((order * 7919) % 100000) / 100, note }), headers };
+  });
+}
+
+async function create({ topics }) {
+  const admin = client().admin();
+  await admin.connect();
+  const wanted = Object.entries(topics).map(([topic, numPartitions]) => ({ topic, numPartitions }));
+  const made = await admin.createTopics({ topics: wanted });
+  await admin.disconnect();
+  return made;
+}
+
+async function produce({ topic, config = {}, ...rest }) {
+  const producer = client().producer({ idempotent: config["enable.idempotence"] === "true" });
+  await producer.connect();
+  const messages = values(rest);
+  await producer.send({
+    topic,
+    messages,
+    acks: acks[config.acks ?? "all"],
+    compression: codecs[config["compression.type"] ?? "none"],
+  });
+  await producer.disconnect();
+  return messages.length;
+}
+
+const encoded = (data) => (data === null || data === undefined ? null : Buffer.from(data).toString("base64"));
+
+async function consume({ topics, group, count = 10, polls = 60, keep = true }) {
+  const consumer = client().consumer({ groupId: group ?? "nobody", sessionTimeout: 10000 });
+  await consumer.connect();
+  await consumer.subscribe({ topics, fromBeginning: true });
+  const found = [];
+  await consumer.run({
+    eachMessage: async ({ topic, partition, message }) => {
+      found.push({
+        topic,
+        partition,
+        offset: Number(message.offset),
+        timestamp: Number(message.timestamp),
+        key: encoded(message.key),
+        value: encoded(message.value),
+        headers: Object.entries(message.headers ?? {}).map(([name, data]) => [name, encoded(data)]),
+      });
+    },
+  });
+  for (let poll = 0; poll < polls && found.length < count; poll++) await sleep(500);
+  await consumer.disconnect();
+  return keep ? found : found.length;
+}
+
+async function transact({ topic, id, ends = ["commit"], ...rest }) {
+  const producer = client().producer({ transactionalId: id, idempotent: true, maxInFlightRequests: 1 });
+  await producer.connect();
+  for (const end of ends) {
+    const transaction = await producer.transaction();
+    await transaction.send({ topic, messages: values(rest) });
+    await (end === "commit" ? transaction.commit() : transaction.abort());
+  }
+  await producer.disconnect();
+  return ends.length;
+}
+
+const functions = { create, produce, consume, transact, sleep: ({ seconds }) => sleep(seconds * 1000) };
+
+for (const [name, parameters] of work.steps) {
+  const result = await functions[name](parameters);
+  appendFileSync(process.argv[3], JSON.stringify({ step: name, result: result ?? null }) + "\n");
+}
+process.exit(0);

@@ -1,0 +1,154 @@
+"""What clients do to a cluster: one function a story, used for the captures that ship and for the log oracle."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Final
+
+from tests.broker.clients.sasl import sasl
+from tests.broker.clients.session import ClientFailed, Step, run, start
+from tests.broker.cluster import Cluster
+
+__all__ = [
+    "CODECS",
+    "authenticate",
+    "authenticate_raw",
+    "family",
+    "nodes_come_and_go",
+    "old_clients",
+    "share_groups",
+]
+
+CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
+# Codecs that a family can write without further libraries.
+_WRITES: Final = {"node": ("none", "gzip"), "python": ("none", "gzip", "lz4", "zstd")}
+_OLDEST: Final = ("java-0.8.2.2", "java-0.9.0.1", "java-0.10.2.2", "java-0.11.0.3", "java-1.0.2")
+
+
+def family(cluster: Cluster, client: str, *, listener: str = "PLAINTEXT", prefix: str = "") -> None:
+    """All that one client family can do here: topics, every codec and acks, a group, transactions, admin calls."""
+    place = cluster.bootstrap(listener)
+    orders, payments = f"{prefix}orders", f"{prefix}payments"
+    name = client.partition("-")[0]
+    steps: list[Step] = []
+    if client.startswith("java-0"):
+        run("librdkafka", place, [("create", {"topics": {orders: 3, payments: 1}})])
+    else:
+        steps.append(("create", {"topics": {orders: 3, payments: 1}}))
+    for codec in _codecs(client):
+        steps.append(("produce", {"topic": orders, "count": 20, "config": {"compression.type": codec}}))
+    for acks in ("0", "1"):
+        plain = {"acks": acks, **({"enable.idempotence": "false"} if _knows_idempotence(client) else {})}
+        steps.append(("produce", {"topic": payments, "count": 3, "config": plain}))
+    if not client.startswith("java-0.8"):
+        steps.append(("consume", {"topics": [orders], "group": f"{prefix}billing", "count": 20 * len(_codecs(client))}))
+    if not client.startswith(("java-0.8", "java-0.9", "java-0.10")):
+        steps.append(("transact", {"topic": payments, "id": f"{prefix}checkout-7", "ends": ["commit", "abort"]}))
+    if name in ("java", "librdkafka") and not client.startswith("java-0"):
+        steps.append(("administer", {"topic": orders, "group": f"{prefix}billing"}))
+    if name == "java" and not client.startswith("java-0.8"):
+        steps.append(("offsets", {"topic": orders}))
+    run(client, place, steps, {"client.id": f"{name}-1"})
+
+
+def _codecs(client: str) -> Sequence[str]:
+    if client.startswith(("java-0", "java-1", "java-2.0")):
+        return CODECS[:4]
+    return _WRITES.get(client.partition("-")[0], CODECS)
+
+
+def _knows_idempotence(client: str) -> bool:
+    return not client.startswith(("java-0.8", "java-0.9", "java-0.10", "node", "go"))
+
+
+def old_clients(cluster: Cluster, clients: Sequence[str] = _OLDEST) -> None:
+    """Java clients from before flexible versions, one after the other, each with topics of its own."""
+    for number, client in enumerate(clients):
+        family(cluster, client, prefix=f"y{number}-")
+
+
+def share_groups(cluster: Cluster) -> None:
+    """A share group of two members; one record is given back and delivered again."""
+    place = cluster.bootstrap()
+    steps: list[Step] = [("create", {"topics": {"parcels": 2}}), ("produce", {"topic": "parcels", "count": 20})]
+    run("librdkafka", place, steps, {"client.id": "warehouse"})
+    work = {"topics": ["parcels"], "group": "packers", "count": 20, "polls": 8, "release": 1}
+    members = [start("java-4.4.0", place, [("share", work)], {"client.id": f"packer-{n}"}) for n in (1, 2)]
+    time.sleep(2)
+    # A new share group starts at the end of its topics.
+    run("librdkafka", place, [("sleep", {"seconds": 3}), ("produce", {"topic": "parcels", "count": 20, "first": 20})])
+    for member in members:
+        member.finish()
+    run("java-4.4.0", place, [("administer", {"topic": "parcels", "group": "packers"})], {"client.id": "admin"})
+
+
+def authenticate(cluster: Cluster, listener: str = "SASL_PLAINTEXT") -> None:
+    """Framed SASL: every mechanism, several families, a wrong password, an unknown mechanism."""
+    place = cluster.bootstrap(listener)
+    steps: list[Step] = [
+        ("create", {"topics": {"orders": 2}}),
+        ("produce", {"topic": "orders", "count": 5}),
+        ("consume", {"topics": ["orders"], "group": "billing", "count": 5, "polls": 10}),
+    ]
+    for client in ("java-4.4.0", "librdkafka", "aiokafka", "python", "go", "node"):
+        mechanisms = ["PLAIN", "SCRAM-SHA-256"]
+        if client == "librdkafka" or client.startswith("java"):
+            mechanisms += ["SCRAM-SHA-512", "OAUTHBEARER"]
+        for mechanism in mechanisms:
+            wanted = steps if mechanism == "PLAIN" else steps[1:2]
+            run(client, place, wanted, sasl(client, mechanism, "admin", protocol=listener))
+    for client in ("java-4.4.0", "librdkafka"):
+        for mechanism in ("PLAIN", "SCRAM-SHA-512", "SCRAM-SHA-1"):
+            _refused(client, place, sasl(client, mechanism, password="wrong", protocol=listener))
+
+
+def authenticate_raw(cluster: Cluster, clients: Sequence[str] = ("java-0.10.2.2", "java-0.11.0.3")) -> None:
+    """SASL before SaslAuthenticate: tokens with only a size before them."""
+    place = cluster.bootstrap("SASL_PLAINTEXT")
+    admin = sasl("librdkafka", "PLAIN", "admin")
+    run("librdkafka", place, [("create", {"topics": {"orders": 2}})], admin)
+    for client in clients:
+        for mechanism in ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"):
+            steps: list[Step] = [("produce", {"topic": "orders", "count": 5})]
+            if mechanism != "PLAIN":
+                steps.append(("consume", {"topics": ["orders"], "group": "billing", "count": 5, "polls": 10}))
+            run(client, place, steps, sasl(client, mechanism, "admin"))
+        for mechanism in ("PLAIN", "SCRAM-SHA-256"):
+            _refused(client, place, sasl(client, mechanism, password="wrong"))
+
+
+def _refused(client: str, place: str, properties: dict[str, str]) -> None:
+    """A client that may not come in; how long it tries is bounded."""
+    bounds = {"message.timeout.ms": "1500"} if client == "librdkafka" else {"max.block.ms": "1500"}
+    session = start(client, place, [("produce", {"topic": "orders", "count": 1})], {**properties, **bounds})
+    try:
+        session.finish(timeout_s=15)
+    except ClientFailed:
+        return
+
+
+def nodes_come_and_go(cluster: Cluster, *, transactions: bool = True) -> None:
+    """Replicated topics while each node in turn is stopped or crashes and comes back."""
+    place = cluster.bootstrap()
+    first: list[Step] = [
+        ("create", {"topics": {"orders": 3, "payments": 1}, "replicas": 3}),
+        ("produce", {"topic": "orders", "count": 50, "batches": 5}),
+    ]
+    run("librdkafka", place, first)
+    steady = {"topic": "orders", "count": 60, "batches": 60, "config": {"linger.ms": "100"}}
+    busy = start("librdkafka", place, [("produce", steady)], {"client.id": "checkout-7"})
+    cluster.stop_node(3)
+    cluster.start_node(3)
+    cluster.kill_node(2)
+    time.sleep(3)
+    cluster.start_node(2)
+    busy.finish()
+    last: list[Step] = []
+    if transactions:
+        last.append(("transact", {"topic": "payments", "id": "ledger", "ends": ["commit", "abort"]}))
+    last += [
+        ("consume", {"topics": ["orders"], "group": "billing", "count": 110, "polls": 20, "keep": False}),
+        ("delete", {"topics": ["payments"]}),
+    ]
+    run("librdkafka", place, last)

@@ -1,0 +1,133 @@
+"""Generated code against the walker: random declarations, random values, cut and damaged bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from decoders.errors import DecodeError
+from decoders.schema.compile import CRUDE, build, decoder, json_decoder, projector, text_of
+from decoders.schema.decode import ALL, Mode
+from decoders.schema.form import to_json
+from decoders.schema.message import decode, partial
+from decoders.schema.model import Plan
+from decoders.schema.resolve import resolve
+from decoders.schema.walk import walk
+from decoders.schema.write import write
+from tests.schema import plain
+from tests.schema.declarations import message
+from tests.schema.values import random_value, without_defaults
+
+SEEDS = st.integers(0, 2**48)
+
+
+def plans(seed: int) -> Iterator[tuple[Plan, Random]]:
+    rng = Random(seed)
+    declared = message(rng)
+    for version in range(declared.versions.high + 1):
+        yield resolve(declared, version), rng
+
+
+def random_paths(plan: Plan, rng: Random, prefix: str = "") -> Iterator[str]:
+    for field in (*plan.fields, *plan.tagged):
+        path = prefix + field.name
+        if field.plan is not None and rng.random() < 0.7:
+            yield from random_paths(field.plan, rng, path + ("[]." if field.array else "."))
+        elif rng.random() < 0.4:
+            words = [""]
+            if field.array:
+                words.append(":count")
+            elif field.plan is None:
+                words.append(":raw")
+                if field.kind in {"string", "bytes", "records"}:
+                    words.append(":span")
+            yield path + rng.choice(words)
+
+
+TABLE = {"public": lambda name: len(name) % 2 == 0}
+
+
+def verdict(read: Any, *arguments: Any) -> Any:
+    """What a reader gives, or that it fails."""
+    try:
+        return read(*arguments)
+    except (DecodeError, *CRUDE):
+        return "fails"
+
+
+def readers_agree(plan: Plan, buf: bytes, at: int, end: int, paths: frozenset[str]) -> Any:
+    """Check that every reader gives the same for these bytes; what it is."""
+    expected = verdict(walk, plan, buf, at, end)
+    assert repr(verdict(decoder(plan), buf, at, end)) == repr(expected)
+    assert repr(verdict(build(plan, "careful", ALL, Mode(careful=True)), buf, at, end)) == repr(expected)
+    for reveal in (False, True):
+        got = verdict(json_decoder(plan, {}, reveal), buf, at, end, TABLE)
+        form = expected if expected == "fails" else (to_json(plan, expected[0], {}, TABLE, reveal=reveal), expected[1])
+        assert repr(got) == repr(form)
+    view = verdict(plain.project, plan, buf, at, end, paths)
+    assert repr(verdict(projector(plan, paths, True), buf, at, end)) == repr(view)
+    without_errors = view if view == "fails" else (view[0], None, view[2])
+    assert repr(verdict(projector(plan, paths, False), buf, at, end)) == repr(without_errors)
+    return expected
+
+
+@settings(max_examples=120, deadline=None)
+@given(SEEDS)
+def test_all_readers_give_what_was_written(seed: int) -> None:
+    for plan, rng in plans(seed):
+        value = random_value(plan, rng)
+        data = write(plan, value)
+        assert write(plan, without_defaults(plan, value)) == data
+        buf = b"\x7f\x01" + data + b"\x01\x01\x7f\x7f" * 3
+        paths = frozenset(random_paths(plan, rng))
+        assert readers_agree(plan, buf, 2, 2 + len(data), paths) == (value, 2 + len(data))
+        assert list(decode(plan, data)) == list(value)
+        orjson.dumps(json_decoder(plan)(data, 0, len(data), {})[0])
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS)
+def test_all_readers_agree_on_cut_and_damaged_bytes(seed: int) -> None:
+    for plan, rng in plans(seed):
+        data = write(plan, random_value(plan, rng, values=60))
+        paths = frozenset(random_paths(plan, rng))
+        for size in {*range(min(len(data), 20)), *(rng.randrange(len(data) + 1) for _ in range(10))} - {len(data)}:
+            assert readers_agree(plan, data[:size], 0, size, paths) == "fails"
+            assert readers_agree(plan, data, 0, size, paths) == "fails"
+        for _ in range(20):
+            damaged = bytearray(data)
+            for _ in range(rng.randrange(1, 4)):
+                if damaged:
+                    damaged[rng.randrange(len(damaged))] = rng.choice([0, 1, 2, 0x7F, 0x80, 0xFF, rng.randrange(256)])
+            readers_agree(plan, bytes(damaged), 0, len(damaged), paths)
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS)
+def test_only_decode_errors_with_offset_and_path(seed: int) -> None:
+    for plan, rng in plans(seed):
+        for _ in range(10):
+            noise = rng.randbytes(rng.randrange(60))
+            fields, failure = partial(plan, noise)
+            orjson.dumps(partial(plan, noise, json=True)[0])
+            if failure is None:
+                assert decode(plan, noise) == fields
+                continue
+            assert 0 <= failure.offset <= len(noise)
+            assert failure.path or "after the end" in failure.text
+            with pytest.raises(DecodeError) as caught:
+                decode(plan, noise)
+            assert str(caught.value) == str(failure)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_generated_code_is_kept_for_tracebacks(seed: int) -> None:
+    for plan, _ in plans(seed):
+        assert "def decode(buf, at, end):" in text_of(decoder(plan))
+        assert decoder(plan) is decoder(plan)

@@ -1,0 +1,130 @@
+"""Random values of a plan by seed, in complete canonical form: what encoding and decoding give back unchanged.
+
+Boundary numbers, nulls, defaults, empty, long and strange text, tagged fields and unknown tags all occur.
+"""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+from uuid import UUID
+
+from decoders.schema.model import Plan, PlanField
+from decoders.schema.resolve import STRUCT_DEFAULT
+from decoders.schema.write import write
+from decoders.wire.primitives import RANGES
+
+TEXTS = ["", "a", "orders", "τόπος-日本-🙂", "with\ttab\nand line", "control\x00\x1b\x7f", 'quote"back\\slash']
+STRANGE = ["\udcff\udc80", "half\udce3\udc81"]
+FLOATS = [0.0, -0.0, 1.5, -1e300, 5e-324, float("inf"), float("-inf")]
+TAGS = [9, 10, 127, 128, 16384, 2**31 - 2]
+
+
+def random_value(plan: Plan, rng: Random, *, strange: bool = True, values: int = 400) -> dict[str, Any]:
+    """A value of a message. `strange` allows strings that are no UTF-8; about `values` values at most."""
+    return _Maker(rng, strange, values).struct(plan)
+
+
+class _Maker:
+    def __init__(self, rng: Random, strange: bool, values: int) -> None:
+        self.rng = rng
+        self.left = values
+        self.texts = TEXTS + STRANGE if strange else TEXTS
+
+    def struct(self, plan: Plan) -> dict[str, Any]:
+        self.left -= 1 + len(plan.fields)
+        value = {field.name: self.field(field) for field in plan.fields}
+        if not plan.flexible:
+            return value
+        for field in plan.tagged:
+            if self.rng.random() < 0.5:
+                inner = self.field(field)
+                if not is_default(field, inner):
+                    value[field.name] = inner
+        if self.rng.random() < 0.15:
+            tags = self.rng.sample(TAGS, self.rng.randrange(1, 3))
+            value["_tagged_fields"] = {tag: self.data() for tag in sorted(tags)}
+        return value
+
+    def field(self, field: PlanField) -> Any:
+        if field.nullable and self.rng.random() < 0.25:
+            return None
+        if self.rng.random() < 0.1 and field.default != STRUCT_DEFAULT:
+            return final(field, field.default)
+        if field.array:
+            return [self.element(field) for _ in range(self.count(field))]
+        return self.element(field)
+
+    def count(self, field: PlanField) -> int:
+        if self.left <= 0:
+            return 0
+        long = [127, 128, 300] if field.plan is None or self.rng.random() < 0.1 else []
+        count = self.rng.choice([0, 1, 1, 2, 2, 3, 5, 7, *long])
+        self.left -= count
+        return min(count, max(self.left, 3))
+
+    def element(self, field: PlanField) -> Any:
+        if field.plan is not None:
+            return self.struct(field.plan)
+        rng = self.rng
+        if field.kind == "bool":
+            return rng.random() < 0.5
+        if field.kind == "float64":
+            return rng.choice(FLOATS)
+        if field.kind == "uuid":
+            return UUID(bytes=rng.choice([bytes(16), b"\xff" * 16, rng.randbytes(16)]))
+        if field.kind == "string":
+            return self.text()
+        if field.kind in {"bytes", "records"}:
+            return self.data()
+        low, high = RANGES[field.kind]
+        if rng.random() < 0.4:
+            return rng.choice([low, high, 0, max(low, -1), 1, min(high, 127), min(high, 128)])
+        return rng.randint(low, high) >> rng.randrange(high.bit_length())
+
+    def text(self) -> str:
+        roll = self.rng.random()
+        if roll < 0.5:
+            return self.rng.choice(self.texts)
+        if roll < 0.95 or self.left <= 0:
+            return "".join(self.rng.choices("abcdefghij-._0123456789", k=self.rng.randrange(1, 40)))
+        self.left -= 50
+        return "é" * self.rng.choice([63, 64, 65, 200, 9000])
+
+    def data(self) -> bytes:
+        roll = self.rng.random()
+        if roll < 0.3:
+            return self.rng.choice(self.texts).encode("utf-8", "surrogateescape")
+        if roll < 0.95 or self.left <= 0:
+            return self.rng.randbytes(self.rng.randrange(40))
+        self.left -= 50
+        return self.rng.randbytes(self.rng.choice([126, 127, 128, 20000]))
+
+
+def is_default(field: PlanField, value: Any) -> bool:
+    """Whether a tagged field with this value would be left out."""
+    one = Plan("One", 0, False, (field,), ())
+    return write(one, {field.name: value}) == write(one, {field.name: field.default})
+
+
+def final(field: PlanField, default: Any) -> Any:
+    """A plan's default as a decoded value."""
+    if field.array and default == ():
+        return []
+    return UUID(bytes=default) if field.kind == "uuid" and isinstance(default, bytes) else default
+
+
+def without_defaults(plan: Plan, value: dict[str, Any]) -> dict[str, Any]:
+    """The same value with the plain fields left out that have their default."""
+    out = dict(value)
+    for field in plan.fields:
+        if repr(final(field, field.default)) == repr(value[field.name]):
+            del out[field.name]
+        elif field.plan is not None and value[field.name] is not None:
+            inner = value[field.name]
+            out[field.name] = (
+                [without_defaults(field.plan, each) for each in inner]
+                if field.array
+                else without_defaults(field.plan, inner)
+            )
+    return out
