@@ -14,6 +14,8 @@ from typing import Any
 
 from decoders.schema.decode import ALL, Mode, Reading, Want
 from decoders.schema.emit import Unit
+from decoders.schema.encode import CRUDE as ENCODE_CRUDE
+from decoders.schema.encode import Writing
 from decoders.schema.form import Hook
 from decoders.schema.model import Plan
 from decoders.schema.project import wanted
@@ -22,9 +24,22 @@ from decoders.schema.runtime import CRUDE
 Decoder = Callable[[bytes, int, int], tuple[dict[str, Any], int]]
 JsonDecoder = Callable[[bytes, int, int, Mapping[str, Hook]], tuple[dict[str, Any], int]]
 Errors = list[tuple[str, int]]
+Encoder = Callable[[Mapping[str, Any]], bytes]
 Projector = Callable[[bytes, int, int], tuple[dict[str, Any], Errors | None, int]]
 
-__all__ = ["CRUDE", "Decoder", "JsonDecoder", "Projector", "decoder", "json_decoder", "projector", "text_of"]
+__all__ = [
+    "CRUDE",
+    "ENCODE_CRUDE",
+    "Decoder",
+    "Encoder",
+    "JsonDecoder",
+    "Projector",
+    "decoder",
+    "encoder",
+    "json_decoder",
+    "projector",
+    "text_of",
+]
 
 _serial = count(1)
 
@@ -57,6 +72,16 @@ def projector(plan: Plan, paths: frozenset[str], errors: bool) -> Projector:
     if made is None:
         errors = errors and has_errors(plan)
         made = _made(plan, key, wanted(plan, paths), Mode(projection=True, errors=errors, reveal=False))
+    return made
+
+
+def encoder(plan: Plan) -> Encoder:
+    """The function that encodes complete values; for others it raises one of ENCODE_CRUDE, and write.py does it."""
+    made = plan.made.get("encode")
+    if made is None:
+        unit = Unit()
+        Writing(unit).root(plan)
+        made = plan.made["encode"] = install(f"encode {plan.name} v{plan.version}", unit, "encode")
     return made
 
 

@@ -81,7 +81,7 @@ class Reading:
             body.put("finally:", "    pass")
         else:
             body.put("except UnicodeDecodeError:", f"    return careful(buf, start, end{table})")
-        self.unit.parts.append("\n".join(body.lines))
+        body.finish()
 
     def struct(self, body: Body, plan: Plan, want: Want, path: str, place: str) -> str | None:
         """Lines that read a struct; the expression of its value, None where nothing of it is wanted.
@@ -274,7 +274,7 @@ class Reading:
             names = tuple(inner.name for inner in plan.tagged if _part(want, inner.name) is not None)
             body.put(f"{'put_last_json' if self.mode.json else 'put_last'}(into, {names!r}, unknown)")
         body.put("return at")
-        self.unit.parts.append("\n".join(body.lines))
+        body.finish()
 
 
 def _part(want: Want, name: str) -> Want:

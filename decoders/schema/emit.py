@@ -1,9 +1,9 @@
 """Steps of reading in, lines of Python out: what the generators of decoders and projections share.
 
-A `Unit` is the module that is being generated (functions and constants), a `Body` one function of it. A body collects
-fixed-width pieces into runs: each run is one `unpack_from` with a cached struct. A string whose size is known to be
-short is unpacked together with the run after it, by a struct looked up by that size. `shift` counts bytes that were
-read but not yet added to the variable `at`.
+A `Unit` is the module that is being generated (functions and constants), a `Body` a function of it that reads. A body
+collects fixed-width pieces into runs: each run is one `unpack_from` with a cached struct. A string whose size is known
+to be short is unpacked together with the run after it, by a struct looked up by that size. `shift` counts bytes that
+were read but not yet added to the variable `at`.
 """
 
 from __future__ import annotations
@@ -76,19 +76,13 @@ class Tail(NamedTuple):
     text: bool
 
 
-class Body:
-    """One function in the making. `end` is the variable that bounds what it may read."""
+class Lines:
+    """The text of one function in the making."""
 
-    def __init__(self, unit: Unit, end: str = "end") -> None:
+    def __init__(self, unit: Unit) -> None:
         self.unit = unit
-        self.end = end
         self.lines: list[str] = []
-        self.shift = 0
         self.depth = 0
-        self._pieces: list[Piece] = []
-        self._after: list[str] = []
-        self._tail: Tail | None = None
-        self._unsigned: set[str] = set()
 
     def put(self, *lines: str) -> None:
         """Lines at the present depth."""
@@ -102,10 +96,6 @@ class Body:
         yield
         self.depth -= 1
 
-    def fail_if(self, condition: str) -> None:
-        """Give up under a condition."""
-        self.put(f"if {condition}:", "    raise Crude")
-
     def new(self, stem: str) -> str:
         """A name not used before."""
         return self.unit.new(stem)
@@ -113,6 +103,27 @@ class Body:
     def const(self, stem: str, value: object) -> str:
         """The global name of a value."""
         return self.unit.constant(stem, value)
+
+    def finish(self) -> None:
+        """Hand the function to the unit."""
+        self.unit.parts.append("\n".join(self.lines))
+
+
+class Body(Lines):
+    """A reading function in the making. `end` is the variable that bounds what it may read."""
+
+    def __init__(self, unit: Unit, end: str = "end") -> None:
+        super().__init__(unit)
+        self.end = end
+        self.shift = 0
+        self._pieces: list[Piece] = []
+        self._after: list[str] = []
+        self._tail: Tail | None = None
+        self._unsigned: set[str] = set()
+
+    def fail_if(self, condition: str) -> None:
+        """Give up under a condition."""
+        self.put(f"if {condition}:", "    raise Crude")
 
     def piece(self, letter: str, target: str = "") -> None:
         """A fixed-width piece of the run, into `target`, or skipped."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from decoders.errors import DecodeError, Malformed
-from decoders.schema.compile import CRUDE, decoder
+from decoders.schema.compile import CRUDE, ENCODE_CRUDE, decoder, encoder
 from decoders.schema.form import Hook, to_json
 from decoders.schema.model import Plan
 from decoders.schema.walk import Walker
@@ -55,7 +55,10 @@ def trailing(at: int, end: int) -> Malformed:
 
 def encode(plan: Plan, value: Mapping[str, Any]) -> bytes:
     """The bytes of a message; missing fields take their defaults. Raises EncodeError."""
-    return write(plan, value)
+    try:
+        return encoder(plan)(value)
+    except ENCODE_CRUDE:
+        return write(plan, value)
 
 
 def partial(

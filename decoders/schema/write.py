@@ -132,7 +132,7 @@ def _tags(plan: Plan, value: Mapping[str, Any], out: list[bytes], prefix: str) -
         content: list[bytes] = []
         _field(field, value[field.name], content, prefix + field.name)
         data = b"".join(content)
-        if data != _default_bytes(field):
+        if data != default_bytes(field):
             parts[field.tag or 0] = data
     known = {field.tag: field.name for field in plan.tagged}
     for tag, data in unknown_tags(value.get(UNKNOWN), prefix + UNKNOWN).items():
@@ -144,7 +144,8 @@ def _tags(plan: Plan, value: Mapping[str, Any], out: list[bytes], prefix: str) -
         out += (write_uvarint(tag), write_uvarint(len(parts[tag])), parts[tag])
 
 
-def _default_bytes(field: PlanField) -> bytes:
+def default_bytes(field: PlanField) -> bytes:
+    """What a tagged field has on the wire when it is at its default, which is then left out."""
     content: list[bytes] = []
     _field(field, field.default, content, "")
     return b"".join(content)

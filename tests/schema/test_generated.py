@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoders.errors import DecodeError
-from decoders.schema.compile import CRUDE, build, decoder, json_decoder, projector, text_of
+from decoders.errors import DecodeError, EncodeError
+from decoders.schema.compile import CRUDE, build, decoder, encoder, json_decoder, projector, text_of
 from decoders.schema.decode import ALL, Mode
 from decoders.schema.form import to_json
-from decoders.schema.message import decode, partial
+from decoders.schema.message import decode, encode, partial
 from decoders.schema.model import Plan
 from decoders.schema.resolve import resolve
 from decoders.schema.walk import walk
@@ -53,6 +53,11 @@ def random_paths(plan: Plan, rng: Random, prefix: str = "") -> Iterator[str]:
 TABLE = {"public": lambda name: len(name) % 2 == 0}
 
 
+def strange(value: object) -> bool:
+    """Whether there is text in a value that is no UTF-8."""
+    return "\\udc" in ascii(value)
+
+
 def verdict(read: Any, *arguments: Any) -> Any:
     """What a reader gives, or that it fails."""
     try:
@@ -84,6 +89,9 @@ def test_all_readers_give_what_was_written(seed: int) -> None:
         value = random_value(plan, rng)
         data = write(plan, value)
         assert write(plan, without_defaults(plan, value)) == data
+        if not strange(value):
+            assert encoder(plan)(value) == data
+        assert encode(plan, value) == encode(plan, without_defaults(plan, value)) == data
         buf = b"\x7f\x01" + data + b"\x01\x01\x7f\x7f" * 3
         paths = frozenset(random_paths(plan, rng))
         assert readers_agree(plan, buf, 2, 2 + len(data), paths) == (value, 2 + len(data))
@@ -124,6 +132,44 @@ def test_only_decode_errors_with_offset_and_path(seed: int) -> None:
             with pytest.raises(DecodeError) as caught:
                 decode(plan, noise)
             assert str(caught.value) == str(failure)
+
+
+WRONG = [None, "x", "\udcff", 1.5, b"raw", [], [None], {}, {"nobody": 1}, -1, 128, 2**70, True, ("a",), bytearray(b"b")]
+
+
+def spoil(value: Any, rng: Random) -> Any:
+    """The value with something in it replaced, removed or added."""
+    if isinstance(value, dict) and value and rng.random() < 0.9:
+        spoiled = dict(value)
+        name = rng.choice(list(value))
+        roll = rng.random()
+        if roll < 0.1:
+            del spoiled[name]
+        elif roll < 0.15:
+            spoiled["nobody"] = 1
+        else:
+            spoiled[name] = spoil(value[name], rng)
+        return spoiled
+    if isinstance(value, list) and value and rng.random() < 0.9:
+        place = rng.randrange(len(value))
+        return [*value[:place], spoil(value[place], rng), *value[place + 1 :]]
+    return rng.choice(WRONG)
+
+
+@settings(max_examples=80, deadline=None)
+@given(SEEDS)
+def test_values_that_do_not_fit_are_refused_as_the_plain_encoder_does(seed: int) -> None:
+    def outcome(encoding: Any, plan: Plan, value: Any) -> Any:
+        try:
+            return encoding(plan, value)
+        except EncodeError as failure:
+            return str(failure)
+
+    for plan, rng in plans(seed):
+        value = random_value(plan, rng, values=60)
+        for _ in range(20):
+            wrong = spoil(value, rng)
+            assert outcome(encode, plan, wrong) == outcome(write, plan, wrong)
 
 
 @pytest.mark.parametrize("seed", range(3))

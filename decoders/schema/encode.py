@@ -1,0 +1,314 @@
+"""Plan in, source of an encoder out: for complete values of the right types; anything else is left to write.py.
+
+Fixed-width fields are packed in runs. A string, bytes or an array of numbers is packed with the fields around it by a
+struct looked up by its length. The pieces are joined at the end. A value that this cannot take (a field is missing,
+a name unknown, a number too large) makes the encoder fail in some way, and write.py then encodes it or says what is
+wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from struct import Struct
+from struct import error as struct_error
+from typing import Any, Final, NamedTuple
+
+from decoders.schema import runtime
+from decoders.schema.emit import Lines, Unit
+from decoders.schema.model import FIXED, Plan, PlanField
+from decoders.schema.walk import UNKNOWN
+from decoders.schema.write import default_bytes, unknown_tags
+from decoders.wire.primitives import LETTERS, uuid_bytes, write_number
+from decoders.wire.varints import write_uvarint
+
+Pack = Callable[..., bytes]
+# All that an encoder may raise for a value that it cannot take.
+CRUDE: Final = (runtime.Crude, struct_error, LookupError, TypeError, AttributeError, ValueError, OverflowError)
+# Sizes that, one more, stand in one byte.
+SHORT: Final = 127
+SIZED: Final = frozenset({"string", "bytes", "records"})
+BOOLS: Final = {True: 1, False: 0}
+
+
+class PackTable(dict[int, Pack]):
+    """pack by length: of the fields before, the length, the data or numbers, the fields after."""
+
+    def __init__(self, before: str, each: str, after: str) -> None:
+        super().__init__()
+        self._parts = before, each, after
+
+    def __missing__(self, length: int) -> Pack:
+        before, each, after = self._parts
+        middle = f"{length}{each}" if len(each) == 1 else each * length
+        pack = Struct(f">{before}{middle}{after}").pack
+        if length < runtime.KEPT:
+            self[length] = pack
+        return pack
+
+
+@lru_cache(maxsize=2048)
+def pack_table(before: str, each: str, after: str) -> PackTable:
+    """The one table of these formats."""
+    return PackTable(before, each, after)
+
+
+@lru_cache(maxsize=2048)
+def packer(form: str) -> Pack:
+    """The one pack of a format."""
+    return Struct(">" + form).pack
+
+
+def many(letter: str, values: list[Any]) -> bytes:
+    """An array too long for the tables."""
+    return Struct(f">{len(values)}{letter}" if len(letter) == 1 else ">" + letter * len(values)).pack(*values)
+
+
+def tag_section(tags: dict[int, bytes]) -> bytes:
+    """Tagged fields, ascending, with their count before them."""
+    out = [write_uvarint(len(tags))]
+    for tag in sorted(tags):
+        out += (write_uvarint(tag), write_uvarint(len(tags[tag])), tags[tag])
+    return b"".join(out)
+
+
+def add_unknown(tags: dict[int, bytes], value: object, known: frozenset[int]) -> None:
+    """Add what `_tagged_fields` holds."""
+    unknown = unknown_tags(value, UNKNOWN)
+    if not known.isdisjoint(unknown):
+        raise runtime.Crude
+    tags.update(unknown)
+
+
+class Variable(NamedTuple):
+    """What a pack holds besides fields of fixed width: bytes, or numbers, whose length is in the variable `length`."""
+
+    value: str
+    length: str
+    size: str  # the struct letter of the size before it
+    each: str  # "s" for bytes, else the letter of the numbers
+    null: str  # the variable that may be None; empty where null is not allowed
+    ready: tuple[str, ...]  # lines that make `value` and `length` when it is not null
+
+
+class Writer(Lines):
+    """An encoding function in the making: `pending` fields go into one pack, with at most one variable item."""
+
+    def __init__(self, unit: Unit) -> None:
+        super().__init__(unit)
+        self.before: list[tuple[str, str]] = []
+        self.variable: Variable | None = None
+        self.after: list[tuple[str, str]] = []
+
+    def piece(self, letter: str, value: str) -> None:
+        """A field of fixed width; value "" packs zeros."""
+        (self.before if self.variable is None else self.after).append((letter, value))
+
+    def add(self, variable: Variable) -> None:
+        """Bytes or numbers, with their size."""
+        if self.variable is not None:
+            self.flush()
+        self.variable = variable
+
+    def pack(self, pieces: list[tuple[str, str]]) -> str:
+        """The expression that packs fields of fixed width; empty where there are none."""
+        if not pieces:
+            return ""
+        form = "".join("x" if not value else letter for letter, value in pieces)
+        return f"{self.const('pack', packer(form))}({', '.join(value for _, value in pieces if value)})"
+
+    def flush(self) -> None:
+        """Pack what is pending."""
+        before, variable, after = self.before, self.variable, self.after
+        self.before, self.variable, self.after = [], None, []
+        if variable is None:
+            if before:
+                self.put(f"out({self.pack(before)})")
+        elif not variable.null:
+            self._put_variable(before, variable, after)
+        else:
+            with self.block(f"if {variable.null} is None:"):
+                null = ("b", "") if variable.size == "b" else (variable.size, "-1")
+                self.put(f"out({self.pack([*before, null, *after])})")
+            with self.block("else:"):
+                self._put_variable(before, variable, after)
+
+    def _put_variable(self, before: list[tuple[str, str]], variable: Variable, after: list[tuple[str, str]]) -> None:
+        self.put(*variable.ready)
+        length = variable.length
+        numbers = variable.each != "s"
+        values = [value for _, value in before if value]
+        values.append(f"{length} + 1" if variable.size == "b" else length)
+        values.append(f"*{variable.value}" if numbers else variable.value)
+        values += [value for _, value in after if value]
+        form = "".join("x" if not value else letter for letter, value in before)
+        rest = "".join("x" if not value else letter for letter, value in after)
+        table = self.const("table", pack_table(form + variable.size, variable.each, rest))
+        short = f"out({table}[{length}]({', '.join(values)}))"
+        if variable.size == "h":
+            self.put(short)
+            return
+        with self.block(f"if {length} < {SHORT}:"):
+            self.put(short)
+        with self.block("else:"):
+            if variable.size == "b":
+                self.put(*self.outs(self.pack(before), f"write_uvarint({length} + 1)"))
+            else:
+                self.put(*self.outs(self.pack([*before, (variable.size, length)])))
+            data = f"many({variable.each!r}, {variable.value})" if numbers else variable.value
+            self.put(*self.outs(data, self.pack(after)))
+
+    def outs(self, *values: str) -> list[str]:
+        """Lines that put out these expressions."""
+        return [f"out({value})" for value in values if value]
+
+
+class Writing:
+    """The writing of one message: puts the function `encode`, and all that it calls, into a unit."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        unit.names.update(
+            Crude=runtime.Crude, BOOLS=BOOLS, add_unknown=add_unknown, many=many, tag_section=tag_section,
+            uuid_bytes=uuid_bytes, write_number=write_number, write_uvarint=write_uvarint,
+        )  # fmt: skip
+
+    def root(self, plan: Plan) -> None:
+        """The function `encode(value)`."""
+        body = Writer(self.unit)
+        body.put("def encode(v):")
+        body.depth = 1
+        body.put("parts = []", "out = parts.append")
+        self.struct(body, plan, "v")
+        body.flush()
+        body.put('return b"".join(parts)')
+        body.finish()
+
+    def struct(self, body: Writer, plan: Plan, value: str) -> None:
+        """Lines that encode a struct that is in a variable."""
+        if not plan.flexible:
+            body.put(f"if len({value}) != {len(plan.fields)}:", "    raise Crude")
+        for field in plan.fields:
+            self.field(body, field, f"{value}[{field.name!r}]")
+        if plan.flexible:
+            body.piece("b", "")
+            body.flush()
+            # The count of tagged fields was put out as 0, as it nearly always is.
+            body.put(f"if len({value}) != {len(plan.fields)}:")
+            body.put(f"    parts[-1] = parts[-1][:-1] + {self._tags(plan)}({value})")
+
+    def field(self, body: Writer, field: PlanField, value: str) -> None:
+        """Lines that encode the field whose value this expression is."""
+        if field.array:
+            self._array(body, field, value)
+        elif field.plan is not None:
+            self._inner(body, field, value)
+        else:
+            self._leaf(body, field, value, field.nullable)
+
+    def _leaf(self, body: Writer, field: PlanField, value: str, nullable: bool) -> None:
+        if field.kind in SIZED:
+            self._sized(body, field, value, nullable)
+        elif field.kind in LETTERS:
+            body.piece(_LETTERS.get(field.kind, LETTERS[field.kind]), _CONVERT.get(field.kind, "{}").format(value))
+        else:
+            body.flush()
+            body.put(f"out(write_number({field.kind!r}, {value}))")
+
+    def _sized(self, body: Writer, field: PlanField, value: str, nullable: bool) -> None:
+        text = field.kind == "string"
+        name = body.new("s")
+        length = body.new("n")
+        if text and not nullable:
+            ready = [f"{name} = {value}.encode()"]
+        else:
+            body.put(f"{name} = {value}")
+            ready = [f"{name} = {name}.encode()"] if text else [f"if {name}.__class__ is not bytes:", "    raise Crude"]
+        size = "b" if field.compact else "h" if text else "i"
+        body.add(Variable(name, length, size, "s", name if nullable else "", (*ready, f"{length} = len({name})")))
+
+    def _array(self, body: Writer, field: PlanField, value: str) -> None:
+        name = body.new("x")
+        length = body.new("n")
+        body.put(f"{name} = {value}")
+        check = (f"if {name}.__class__ is not list:", "    raise Crude", f"{length} = len({name})")
+        size = "b" if field.compact else "i"
+        if field.plan is None and field.kind in FIXED:
+            convert = _CONVERT.get(field.kind)
+            ready = check if convert is None else (*check, f"{name} = [{convert.format('w')} for w in {name}]")
+            letter = _LETTERS.get(field.kind, LETTERS[field.kind])
+            body.add(Variable(name, length, size, letter, name if field.nullable else "", ready))
+            return
+        if body.variable is not None:
+            body.flush()
+        if not field.nullable:
+            self._elements(body, field, name, length, size, check)
+            return
+        before, body.before = body.before, []
+        with body.block(f"if {name} is None:"):
+            body.put(f"out({body.pack([*before, ('b', '') if size == 'b' else (size, '-1')])})")
+        body.before = before
+        with body.block("else:"):
+            self._elements(body, field, name, length, size, check)
+
+    def _elements(
+        self, body: Writer, field: PlanField, name: str, length: str, size: str, check: tuple[str, ...]
+    ) -> None:
+        body.put(*check)
+        before, body.before = body.before, []
+        if size == "b":
+            short = body.pack([*before, (size, f"{length} + 1")])
+            first = body.pack(before)
+            body.put(
+                f"out({short} if {length} < {SHORT} else {first + ' + ' if first else ''}write_uvarint({length} + 1))"
+            )
+        else:
+            body.put(f"out({body.pack([*before, (size, length)])})")
+        item = body.new("w")
+        with body.block(f"for {item} in {name}:"):
+            if field.plan is not None:
+                self.struct(body, field.plan, item)
+            else:
+                self._leaf(body, field, item, nullable=False)
+            body.flush()
+
+    def _inner(self, body: Writer, field: PlanField, value: str) -> None:
+        assert field.plan is not None
+        name = body.new("w")
+        body.put(f"{name} = {value}")
+        if not field.nullable:
+            self.struct(body, field.plan, name)
+            return
+        body.flush()
+        null = b"\xff" if field.tag is None else b"\0"
+        body.put(f"if {name} is None:", f"    out({null!r})")
+        with body.block("else:"):
+            body.piece("b", "1")
+            self.struct(body, field.plan, name)
+            body.flush()
+
+    def _tags(self, plan: Plan) -> str:
+        """The name of the function that makes a tag section."""
+        name = self.unit.new("tags")
+        body = Writer(self.unit)
+        body.put(f"def {name}(v):")
+        body.depth = 1
+        body.put("tags = {}", f"n = {len(plan.fields)}")
+        for field in plan.tagged:
+            with body.block(f"if {field.name!r} in v:"):
+                body.put("n += 1", "parts = []", "out = parts.append")
+                self.field(body, field, f"v[{field.name!r}]")
+                body.flush()
+                body.put('data = b"".join(parts)')
+                body.put(f"if data != {default_bytes(field)!r}:", f"    tags[{field.tag}] = data")
+        known = body.const("known", frozenset(field.tag for field in plan.tagged))
+        with body.block(f"if {UNKNOWN!r} in v:"):
+            body.put("n += 1", f"add_unknown(tags, v[{UNKNOWN!r}], {known})")
+        body.put("if n != len(v):", "    raise Crude", "return tag_section(tags)")
+        body.finish()
+        return name
+
+
+# Where struct is too tolerant, or packs another type.
+_LETTERS: Final = {"bool": "B"}
+_CONVERT: Final = {"bool": "BOOLS[{}]", "uuid": "uuid_bytes({})"}
