@@ -112,7 +112,17 @@ def postgresql(scratch: Path, file: Path) -> None:
     with Recorder(file, [port]):
         _quiet([str(_POSTGRES / "psql"), "-h", "127.0.0.1", "-p", str(port), "-U", "postgres", "-c", queries])
         _quiet(
-            [str(_POSTGRES / "psql"), "-h", "127.0.0.1", "-p", str(port), "-U", "postgres", "-c", "select version()"]
+            [
+                str(_POSTGRES / "psql"),
+                "-h",
+                "127.0.0.1",
+                "-p",
+                str(port),
+                "-U",
+                "postgres",
+                "-c",
+                "show server_encoding",
+            ]
         )
 
 
