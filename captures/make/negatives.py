@@ -109,21 +109,10 @@ def postgresql(scratch: Path, file: Path) -> None:
     _serve(server, port, scratch)
     time.sleep(1)
     queries = "select 1; select * from generate_series(1, 300); copy (select 1) to stdout; select nothing;"
+    client = [str(_POSTGRES / "psql"), "-h", "127.0.0.1", "-p", str(port), "-U", "postgres", "-c"]
     with Recorder(file, [port]):
-        _quiet([str(_POSTGRES / "psql"), "-h", "127.0.0.1", "-p", str(port), "-U", "postgres", "-c", queries])
-        _quiet(
-            [
-                str(_POSTGRES / "psql"),
-                "-h",
-                "127.0.0.1",
-                "-p",
-                str(port),
-                "-U",
-                "postgres",
-                "-c",
-                "show server_encoding",
-            ]
-        )
+        _quiet([*client, queries])
+        _quiet([*client, "show server_encoding"])
 
 
 def mongodb(_scratch: Path, file: Path) -> None:

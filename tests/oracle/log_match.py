@@ -166,12 +166,12 @@ class _Talk:
 
     def _in_sasl_phase(self, at: int, record: Record) -> bool:
         if not self.sasl:
-            return record["status"] == "token"
+            return bool(record["status"] == "token")
         if record["status"] == "token" or record["api_key"] in (_HANDSHAKE, _AUTHENTICATE):
             return True
         number = record["connection"]
         earlier = any(id(each) in self.matched and each["connection"] == number for each in self.records[:at])
-        return record["api_key"] == _API_VERSIONS and not earlier
+        return bool(record["api_key"] == _API_VERSIONS and not earlier)
 
     def _ends_its_connection(self, at: int, record: Record) -> bool:
         """The broker closed (refused, or stopped) or the client was gone: nothing behind it was answered."""
