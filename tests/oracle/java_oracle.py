@@ -1,0 +1,139 @@
+"""A Kafka release in, the answers of its own classes out; and what of them must equal what the library says."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from base64 import b64decode
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+from uuid import UUID
+
+from decoders.apis import api
+from decoders.apis.releases import spoken
+from decoders.schema.model import Plan, PlanField, Side
+from decoders.schema.resolve import resolve
+from tests.broker.jars import client_jars
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+SIDES: Final[tuple[Side, Side]] = ("request", "response")
+Case = tuple[int, int, Side]
+
+
+def ask(release: str, questions: Sequence[Sequence[object]]) -> list[Any]:
+    """The answers of one JVM with the classes of this release, in order."""
+    jars = [str(path) for path in client_jars(release)]
+    lines = "".join(json.dumps(question) + "\n" for question in questions)
+    command = [sys.executable, "-m", "tests.oracle.java_process", *jars]
+    done = subprocess.run(command, input=lines, capture_output=True, text=True, cwd=ROOT, check=False)
+    if done.returncode:
+        raise RuntimeError(f"the Java process failed: {done.stderr[-3000:]}")
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    if len(answers) != len(questions):
+        raise RuntimeError(f"{len(questions)} questions, {len(answers)} answers: {done.stderr[-3000:]}")
+    return answers
+
+
+def cases(release: str) -> Iterator[Case]:
+    """Every (API key, version, side) that the release speaks."""
+    for key, versions in spoken(minor(release)).items():
+        for version in range(versions.low, versions.high + 1):
+            for side in SIDES:
+                yield key, version, side
+
+
+def minor(release: str) -> str:
+    return release.rpartition(".")[0]
+
+
+def plan_of(release: str, case: Case) -> Plan:
+    """The library's plan of what this release calls by this number: an early layout where it had one."""
+    key, version, side = case
+    found = api(key)
+    stable = found.request if side == "request" else found.response
+    return resolve(found.early.get((side, version, minor(release)), stable), version)
+
+
+def expected_layout(plan: Plan) -> list[list[Any]]:
+    """The plan in the words of java_process.layout()."""
+    return [_row(field) for field in (*plan.fields, *plan.tagged)]
+
+
+_WORDS: Final = {"bool": "BOOLEAN"}
+
+
+def _row(field: PlanField) -> list[Any]:
+    array = ("COMPACT_ARRAY of " if field.compact else "ARRAY of ") if field.array else ""
+    children = expected_layout(field.plan) if field.plan is not None else []
+    word = _WORDS.get(field.kind, field.kind.upper())
+    if field.kind in ("string", "bytes", "records"):
+        null = field.nullable and not field.array
+        word = ("COMPACT_" if field.compact else "") + ("NULLABLE_" if null else "") + word
+    return [field.name, array + word, field.nullable, field.tag, children]
+
+
+def differences(plan: Plan, value: dict[str, Any], node: Any, names: dict[str, tuple[str, ...]]) -> list[str]:
+    """Where Kafka's JSON of a message is not the value; `names` are older names by current one."""
+    return list(_struct(plan, value, node, names, ""))
+
+
+def _folded(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+def _struct(
+    plan: Plan, value: dict[str, Any], node: Any, names: dict[str, tuple[str, ...]], path: str
+) -> Iterator[str]:
+    if not isinstance(node, dict):
+        yield f"{path}: Kafka has {node!r:.60}"
+        return
+    left = {_folded(name): inner for name, inner in node.items()}
+    for field in (*plan.fields, *plan.tagged):
+        place = f"{path}.{field.name}"
+        spelt = [_folded(name) for name in (field.name, *names.get(field.name, ()))]
+        if field.kind == "records" and value.get(field.name) is not None:
+            spelt = [name + "sizeinbytes" for name in spelt]
+        found = next((name for name in spelt if name in left), None)
+        if field.name not in value:
+            if found is not None:
+                yield f"{place}: Kafka has {left[found]!r:.60}, we have nothing"
+        elif found is None:
+            yield f"{place}: Kafka has nothing, we have {value[field.name]!r:.60}"
+        else:
+            yield from _field(field, value[field.name], left[found], names, place)
+        left.pop(found or "", None)
+    for name in left:
+        yield f"{path}.{name}: only Kafka has it"
+
+
+def _field(field: PlanField, value: Any, node: Any, names: dict[str, tuple[str, ...]], path: str) -> Iterator[str]:
+    if value is None or node is None:
+        if value is not node:
+            yield f"{path}: we have {value!r:.60}, Kafka {node!r:.60}"
+    elif not field.array:
+        yield from _one(field, value, node, names, path)
+    elif len(value) != len(node):
+        yield f"{path}: we have {len(value)} elements, Kafka {len(node)}"
+    else:
+        for number, (mine, its) in enumerate(zip(value, node, strict=True)):
+            yield from _one(field, mine, its, names, f"{path}[{number}]")
+
+
+def _one(field: PlanField, value: Any, node: Any, names: dict[str, tuple[str, ...]], path: str) -> Iterator[str]:
+    if field.plan is not None:
+        yield from _struct(field.plan, value, node, names, path)
+        return
+    if field.kind == "records":
+        same = len(value) == node
+    elif field.kind == "bytes":
+        same = value == b64decode(node)
+    elif field.kind == "uuid":
+        same = value == UUID(bytes=b64decode(node + "==", b"-_"))
+    elif field.kind == "float64":
+        same = value == float(node)
+    else:
+        same = value == node and type(value) is type(node)
+    if not same:
+        yield f"{path}: we have {value!r:.60}, Kafka {node!r:.60}"

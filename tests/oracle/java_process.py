@@ -1,0 +1,134 @@
+"""Kafka's generated classes behind a pipe: a question in JSON on each line of stdin, its answer on a line of stdout.
+
+Run as `python -m tests.oracle.java_process JAR…`; one process holds one JVM with one release's classes.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import jpype  # type: ignore[import-untyped]  # it has no types
+
+_MESSAGE = "org.apache.kafka.common.message."
+_PROTOCOL = "org.apache.kafka.common.protocol."
+
+
+class Kafka:
+    """The classes of one release."""
+
+    def __init__(self) -> None:
+        self.apis = {int(api.apiKey()): api for api in jpype.JClass(_MESSAGE + "ApiMessageType").values()}
+        self.accessor = jpype.JClass(_PROTOCOL + "ByteBufferAccessor")
+        self.cache = jpype.JClass(_PROTOCOL + "ObjectSerializationCache")
+        self.buffer = jpype.JClass("java.nio.ByteBuffer")
+        self.mapper = jpype.JClass("com.fasterxml.jackson.databind.ObjectMapper")()
+        self.classes = cache(self._classes)
+
+    def _classes(self, key: int | str, side: str) -> tuple[Any, Any]:
+        """The data class and the JSON converter of a side of an API, or of a structure that has a name."""
+        if isinstance(key, str):
+            return jpype.JClass(_MESSAGE + key), jpype.JClass(f"{_MESSAGE}{key}JsonConverter")
+        api = self.apis[key]
+        kind = (api.newRequest() if side == "request" else api.newResponse()).getClass()
+        name = str(kind.getName())
+        return jpype.JClass(name), jpype.JClass(name + "JsonConverter")
+
+    def inventory(self) -> Iterator[dict[str, Any]]:
+        """Every API: its versions, header versions, and the layout of each version of both sides."""
+        for key, api in sorted(self.apis.items()):
+            low = int(api.lowestSupportedVersion())
+            high = int(api.highestSupportedVersion(True))
+            versions = range(low, high + 1)
+            yield {
+                "key": key,
+                "name": str(api.name),
+                "versions": [low, high],
+                "headers": {
+                    "request": [int(api.requestHeaderVersion(jpype.JShort(v))) for v in versions],
+                    "response": [int(api.responseHeaderVersion(jpype.JShort(v))) for v in versions],
+                },
+                "layouts": {
+                    side: [layout(self.classes(key, side)[0].SCHEMAS[v]) for v in versions]
+                    for side in ("request", "response")
+                },
+            }
+
+    def defaults(self, key: int | str, version: int, side: str) -> str:
+        """The bytes of a message that nobody has filled in."""
+        return self.write(self.classes(key, side)[0](), version)
+
+    def message(self, key: int | str, version: int, side: str, data: str, rebuild: bool) -> dict[str, Any]:
+        """What Kafka reads in the bytes, and the bytes that it writes for it; from its JSON too with `rebuild`."""
+        kind, converter = self.classes(key, side)
+        short = jpype.JShort(version)
+        readable = self.accessor(self.buffer.wrap(jpype.JArray(jpype.JByte)(bytes.fromhex(data))))
+        message = kind(readable, short)
+        node = converter.write(message, short, False)
+        answer = {
+            "left": int(readable.remaining()),
+            "json": str(node.toString()),
+            "again": self.write(message, version),
+        }
+        if rebuild:
+            answer["rebuilt"] = self.write(converter.read(self.mapper.readTree(node.toString()), short), version)
+        return answer
+
+    def write(self, message: Any, version: int) -> str:
+        store = self.cache()
+        short = jpype.JShort(version)
+        buffer = self.buffer.allocate(message.size(store, short))
+        message.write(self.accessor(buffer), store, short)
+        return bytes(buffer.array()).hex()
+
+
+def layout(schema: Any) -> list[list[Any]]:
+    """[name, type in the words of the protocol guide, nullable, tag, layout of a struct's fields] of each field."""
+    rows = []
+    for bound in schema.fields():
+        kind = bound.def_.type
+        if str(kind.getClass().getSimpleName()) == "TaggedFields":
+            for tag, field in _tagged(kind).items():
+                rows.append(_row(str(field.name), field.type, int(tag)))
+        else:
+            rows.append(_row(str(bound.def_.name), kind, None))
+    return rows
+
+
+def _tagged(kind: Any) -> Any:
+    """The map of tags; 3.9 keeps it private."""
+    slot = kind.getClass().getDeclaredField("fields")
+    slot.setAccessible(True)
+    return slot.get(kind)
+
+
+def _row(name: str, kind: Any, tag: int | None) -> list[Any]:
+    nullable = bool(kind.isNullable())
+    inner, array = kind, ""
+    if kind.isArray():
+        array = "COMPACT_ARRAY of " if kind.getClass().getSimpleName() == "CompactArrayOf" else "ARRAY of "
+        inner = kind.arrayElementType().get()
+    if str(inner.getClass().getSimpleName()) in ("Schema", "NullableSchema"):
+        return [name, array + "STRUCT", nullable, tag, layout(inner)]
+    return [name, array + str(inner.typeName()), nullable, tag, []]
+
+
+def main(jars: list[str]) -> None:
+    jpype.startJVM(classpath=jars)
+    kafka = Kafka()
+    for line in sys.stdin:
+        ask, *arguments = json.loads(line)
+        answer: Any
+        try:
+            answer = list(kafka.inventory()) if ask == "inventory" else getattr(kafka, ask)(*arguments)
+        except jpype.JException as error:
+            answer = {"error": str(error)}
+        sys.stdout.write(json.dumps(answer) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

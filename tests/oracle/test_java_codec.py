@@ -1,0 +1,198 @@
+"""Against Kafka's own generated classes: the same layouts, headers, values, bytes and defaults, without exception."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pytest
+
+from decoders.apis import api
+from decoders.apis.headers import request_header_version, response_header_version
+from decoders.apis.releases import spoken
+from decoders.embedded import STRUCTURES, structure
+from decoders.schema.message import decode, encode
+from decoders.schema.model import Field, Plan
+from decoders.schema.resolve import resolve
+from tests.broker.jars import Missing, missing_tools
+from tests.oracle.java_oracle import SIDES, Case, ask, cases, differences, expected_layout, minor, plan_of
+from tests.oracle.java_values import STYLES, random_value
+
+pytestmark = pytest.mark.oracle
+
+# 3.9.2 has what 4.0 removed, 4.0.2 the first share APIs, 4.4.0 everything else.
+RELEASES: Final = ("3.9.2", "4.0.2", "4.4.0")
+# Styles whose JSON says all that the bytes say, so that Kafka can build the message from it.
+REBUILT: Final = ("plain", "empty", "nulls", "tagged")
+# Structures that became definitions only in a later release.
+LATER: Final = {"ControlRecordTypeSchema": "4.3", "EndTxnMarker": "4.1"}
+COUNTS: Final = {"3.9.2": 646, "4.0.2": 558, "4.4.0": 618}
+
+
+@pytest.fixture(scope="module", params=RELEASES)
+def release(request: pytest.FixtureRequest) -> str:
+    problem = missing_tools()
+    if problem:
+        pytest.skip(problem)
+    found: str = request.param
+    return found
+
+
+def report(wrong: list[str]) -> str:
+    return f"{len(wrong)} differences:\n" + "\n".join(line[:300] for line in wrong[:60])
+
+
+def answers(release: str, questions: list[list[object]]) -> list[Any]:
+    try:
+        return ask(release, questions)
+    except Missing as problem:
+        pytest.skip(str(problem))
+
+
+def older_names(case: Case) -> dict[str, tuple[str, ...]]:
+    """Current field name → older ones, anywhere in the message."""
+    found: dict[str, tuple[str, ...]] = {}
+
+    def gather(fields: tuple[Field, ...]) -> None:
+        for field in fields:
+            found[field.name] = found.get(field.name, ()) + field.was
+            gather(field.fields)
+
+    key, _, side = case
+    gather(getattr(api(key), side).fields)
+    return found
+
+
+def test_every_case_is_asked(release: str) -> None:
+    assert len(list(cases(release))) == COUNTS[release]
+
+
+def test_layouts_and_headers(release: str) -> None:
+    (inventory,) = answers(release, [["inventory"]])
+    wrong: list[str] = []
+    for row in inventory:
+        key, (low, high) = row["key"], row["versions"]
+        if (low, high) == (0, -1):
+            continue  # 4.x keeps the names of four APIs whose versions are all gone
+        if str(spoken(minor(release))[key]) != (f"{low}-{high}" if low != high else f"{low}"):
+            wrong.append(f"{key}: Kafka has versions {low}-{high}")
+        for at, version in enumerate(range(low, high + 1)):
+            headers = (request_header_version(key, version), response_header_version(key, version))
+            if headers != (row["headers"]["request"][at], row["headers"]["response"][at]):
+                wrong.append(f"{key} v{version}: header versions {headers}")
+            for side in SIDES:
+                case: Case = (key, version, side)
+                mine = expected_layout(plan_of(release, case))
+                kafkas = row["layouts"][side][at]
+                if release != RELEASES[-1]:
+                    mine, kafkas = vague(mine), vague(kafkas)
+                wrong += compared(mine, kafkas, older_names(case), f"{row['name']} {side} v{version}")
+    assert not wrong, report(wrong)
+    assert {row["key"] for row in inventory if row["versions"] != [0, -1]} == set(spoken(minor(release)))
+
+
+def vague(rows: list[Any]) -> list[Any]:
+    """A layout as older classes tell it: they do not say which structs and records may be null."""
+    told = []
+    for name, word, nullable, tag, inner in rows:
+        silent = word == "STRUCT" or word.endswith("RECORDS")
+        word = word.replace("NULLABLE_", "") if silent else word
+        told.append([name, word, nullable and not silent, tag, vague(inner)])
+    return told
+
+
+def compared(mine: list[Any], kafkas: list[Any], names: dict[str, tuple[str, ...]], place: str) -> Iterator[str]:
+    if len(mine) != len(kafkas):
+        yield f"{place}: we have {[row[0] for row in mine]}, Kafka {[row[0] for row in kafkas]}"
+        return
+    for ours, theirs in zip(mine, kafkas, strict=True):
+        name, word, nullable, tag, inner = ours
+        if theirs[0] not in (name, *names.get(name, ())) or (word, tag) != (theirs[1], theirs[3]):
+            yield f"{place}.{name}: we have {ours[:4]}, Kafka {theirs[:4]}"
+        if nullable != theirs[2]:
+            yield f"{place}.{name}: nullable {nullable}, Kafka {theirs[2]}"
+        yield from compared(inner, theirs[4], names, f"{place}.{name}")
+
+
+def test_values_and_bytes(release: str) -> None:
+    """Kafka reads the same values in our bytes, writes the same bytes for them, and we read the same values again."""
+    asked: list[tuple[Case, str, dict[str, Any], bytes]] = []
+    for case in cases(release):
+        plan = plan_of(release, case)
+        for style in STYLES:
+            value = random_value(plan, style, f"{case}{style}")
+            asked.append((case, style, value, encode(plan, value)))
+    questions: list[list[object]] = [
+        ["message", *case, data.hex(), style in REBUILT and not has_records(value, plan_of(release, case))]
+        for case, style, value, data in asked
+    ]
+    wrong: list[str] = []
+    for (case, style, value, data), answer in zip(asked, answers(release, questions), strict=True):
+        place = f"{api(case[0]).name} v{case[1]} {case[2]} {style}"
+        if "error" in answer:
+            wrong.append(f"{place}: {answer['error']}")
+            continue
+        plan = plan_of(release, case)
+        wrong += [f"{place} {text}" for text in differences(plan, value, json.loads(answer["json"]), older_names(case))]
+        again = bytes.fromhex(answer["again"])
+        if answer["left"] or again != data:
+            wrong.append(f"{place}: Kafka writes {again.hex():.80}, we {data.hex():.80}, {answer['left']} left")
+        if answer.get("rebuilt", answer["again"]) != answer["again"]:
+            wrong.append(f"{place}: built from its JSON Kafka writes {answer['rebuilt']:.80}")
+        if decode(plan, again) != value:
+            wrong.append(f"{place}: we read other values in Kafka's bytes")
+    assert not wrong, report(wrong)
+
+
+def has_records(value: dict[str, Any], plan: Plan) -> bool:
+    """Whether the message carries records, which Kafka's JSON leaves out."""
+    for field in (*plan.fields, *plan.tagged):
+        inner = value.get(field.name)
+        if inner is None:
+            continue
+        if field.kind == "records":
+            return True
+        if field.plan is not None and any(has_records(one, field.plan) for one in (inner if field.array else [inner])):
+            return True
+    return False
+
+
+def test_defaults(release: str) -> None:
+    """A message that nobody has filled in has the same bytes."""
+    asked = list(cases(release))
+    wrong: list[str] = []
+    for case, answer in zip(asked, answers(release, [["defaults", *case] for case in asked]), strict=True):
+        ours = encode(plan_of(release, case), {})
+        if isinstance(answer, dict) or bytes.fromhex(answer) != ours:
+            wrong.append(f"{api(case[0]).name} v{case[1]} {case[2]}: Kafka {answer!s:.90}, we {ours.hex():.90}")
+    assert not wrong, report(wrong)
+
+
+def test_structures(release: str) -> None:
+    """The structures inside bytes fields, as far as this release has them."""
+    asked: list[tuple[str, int, str, bytes]] = []
+    for name in STRUCTURES:
+        if release < LATER.get(name, ""):
+            continue
+        versions = structure(name).versions
+        for version in range(versions.low, versions.high + 1):
+            for style in STYLES:
+                value = random_value(resolve(structure(name), version), style, f"{name}{version}{style}")
+                asked.append((name, version, style, encode(resolve(structure(name), version), value)))
+    questions: list[list[object]] = [
+        ["message", name, version, "", data.hex(), style in REBUILT] for name, version, style, data in asked
+    ]
+    wrong: list[str] = []
+    for (name, version, style, data), answer in zip(asked, answers(release, questions), strict=True):
+        written = {answer.get("again"), answer.get("rebuilt", answer.get("again"))}
+        if written != {data.hex()} or answer["left"]:
+            wrong.append(f"{name} v{version} {style}: {answer} for {data.hex()}")
+            continue
+        plan = resolve(structure(name), version)
+        value = decode(plan, data)
+        wrong += [
+            f"{name} v{version} {style} {text}" for text in differences(plan, value, json.loads(answer["json"]), {})
+        ]
+    assert not wrong, report(wrong)
+    assert len(asked) == {"3.9.2": 98, "4.0.2": 98, "4.4.0": 112}[release]
