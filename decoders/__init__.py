@@ -30,14 +30,17 @@ if TYPE_CHECKING:
         encode_request,
         encode_response,
     )
+    from decoders.records import Batch, Record, decode_records, encode_records
     from decoders.schema.model import Api
 
 __all__ = [
     "Api",
+    "Batch",
     "DecodeError",
     "EncodeError",
     "LimitExceeded",
     "Malformed",
+    "Record",
     "Request",
     "Response",
     "Truncated",
@@ -46,10 +49,12 @@ __all__ = [
     "api",
     "decode_embedded",
     "decode_message",
+    "decode_records",
     "decode_request",
     "decode_response",
     "encode_embedded",
     "encode_message",
+    "encode_records",
     "encode_request",
     "encode_response",
 ]
@@ -57,10 +62,12 @@ __all__ = [
 # Public name → the module that has it.
 _HOMES: Final = {
     "Api": "decoders.schema.model",
+    "Batch": "decoders.records",
     "DecodeError": "decoders.errors",
     "EncodeError": "decoders.errors",
     "LimitExceeded": "decoders.errors",
     "Malformed": "decoders.errors",
+    "Record": "decoders.records",
     "Request": "decoders.messages",
     "Response": "decoders.messages",
     "Truncated": "decoders.errors",
@@ -69,10 +76,12 @@ _HOMES: Final = {
     "api": "decoders.apis",
     "decode_embedded": "decoders.embedded",
     "decode_message": "decoders.messages",
+    "decode_records": "decoders.records",
     "decode_request": "decoders.messages",
     "decode_response": "decoders.messages",
     "encode_embedded": "decoders.embedded",
     "encode_message": "decoders.messages",
+    "encode_records": "decoders.records",
     "encode_request": "decoders.messages",
     "encode_response": "decoders.messages",
 }

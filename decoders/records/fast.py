@@ -1,0 +1,231 @@
+"""Records of magic 2 in one tight pass: plain bytes in, rows (the fields of Record) out, or Unusual.
+
+Strategy: neighbours in a batch are alike, so the widths of length, timestamp and offset (one or two bytes each) of one
+record are tried on the next: one `unpack_from` takes them with the key's length, and tables turn them into values. A
+table has None where a width does not fit; then the widths are looked up anew, and where a field is wider than two bytes
+the rest of the batch goes through the loop for any widths. Nothing but the end is compared with the buffer: each record
+must end where its length says and the last one exactly at `stop`. What does not raises Unusual (or IndexError or
+struct.error at the end of the buffer), and the caller reads the same bytes with `plain.rows`, which says where and
+what, and which is the oracle in tests. Benchmark: tests/bench/records.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from struct import Struct
+from typing import Final
+
+from decoders.records.model import Budget, Header, Row
+
+
+class Unusual(Exception):
+    """The plain reader has to look at this batch."""
+
+
+Table = tuple[int | None, ...]
+
+
+def _one_byte(extra: int, *, signed: bool) -> Table:
+    """By a byte: the value of a zigzag varint of that byte alone, plus `extra`; None for negative ones if unsigned."""
+    return (*_half(0, extra, signed=signed), *_NONE)
+
+
+def _two_bytes(extra: int, *, signed: bool) -> Table:
+    """The same by the little-endian number of two bytes."""
+    out: list[int | None] = []
+    for high in range(128):
+        out += _NONE
+        out += _half(high, extra, signed=signed)
+    out += _NONE * 256
+    return tuple(out)
+
+
+def _half(high: int, extra: int, *, signed: bool) -> list[int | None]:
+    """The values of the 128 varints whose low bits count through and whose high bits are given."""
+    first = high << 6
+    out: list[int | None] = [None] * 128
+    out[::2] = range(first + extra, first + extra + 64)
+    if signed:
+        out[1::2] = range(extra - first - 1, extra - first - 65, -1)
+    return out
+
+
+_NONE: Final[Table] = (None,) * 128
+_VALUE: Final = (_one_byte(0, signed=True), _two_bytes(0, signed=True))
+_LENGTH_1, _LENGTH_2 = _one_byte(0, signed=False), _two_bytes(0, signed=False)
+# The length of a record, counted from the first byte of the length itself.
+_EXTENT: Final = (_one_byte(1, signed=False), _two_bytes(2, signed=False))
+
+_Layout = tuple[Callable[[bytes, int], tuple[int, ...]], Table, Table, Table, int]
+
+
+def _layout(length: int, timestamp: int, offset: int) -> _Layout:
+    """How to read a record's head up to the byte of the key's length: by the widths less one."""
+    form = Struct(f"<{'BH'[length]}x{'BH'[timestamp]}{'BH'[offset]}B")
+    return form.unpack_from, _EXTENT[length], _VALUE[timestamp], _VALUE[offset], form.size
+
+
+_LAYOUTS: Final = tuple(_layout(index >> 2, index >> 1 & 1, index & 1) for index in range(8))
+
+
+def _find_layout(data: bytes, at: int) -> _Layout | None:
+    """The layout of the record at `at`; None where a field is wider than two bytes."""
+    index = 0
+    for skip in (2, 1, 1):
+        index <<= 1
+        if data[at] > 127:
+            index |= 1
+            at += 1
+            if data[at] > 127:
+                return None
+        at += skip
+    return _LAYOUTS[index]
+
+
+def rows(
+    data: bytes, at: int, stop: int, count: int, base_offset: int, base_timestamp: int, budget: Budget
+) -> Iterator[Row]:
+    """`count` records from `at` on, which must end at `stop`."""
+    unpack, extents, timestamps, offsets, head = _LAYOUTS[0]
+    lengths, lengths_2 = _LENGTH_1, _LENGTH_2
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[Header, ...]
+    for done in range(count):
+        extent, timestamp, offset, size = unpack(data, at)
+        end, stamp, delta = extents[extent], timestamps[timestamp], offsets[offset]
+        if end is None or stamp is None or delta is None:
+            layout = _find_layout(data, at)
+            if layout is None:
+                yield from wide_rows(data, at, stop, count - done, base_offset, base_timestamp, budget)
+                return
+            unpack, extents, timestamps, offsets, head = layout
+            extent, timestamp, offset, size = unpack(data, at)
+            end, stamp, delta = extents[extent], timestamps[timestamp], offsets[offset]
+            if end is None or stamp is None or delta is None:
+                raise Unusual
+        end += at
+        at += head
+        length = lengths[size]
+        if length is not None:
+            start = at
+            at += length
+            key = data[start:at]
+        elif size == 1:
+            key = None
+        else:
+            key, at = _sized(data, at - 1)
+        size = data[at]
+        if size > 127:
+            length = lengths_2[size | data[at + 1] << 8]
+            if length is not None:
+                start = at + 2
+                at = start + length
+                value = data[start:at]
+            else:
+                value, at = _sized(data, at)
+        elif size == 1:
+            value = None
+            at += 1
+        else:
+            start = at + 1
+            at = start + (size >> 1)
+            value = data[start:at]
+            if size & 1:
+                raise Unusual
+        if data[at]:
+            headers, at = read_headers(data, at, budget)
+        else:
+            headers = ()
+            at += 1
+        if at != end:
+            raise Unusual
+        yield base_offset + delta, base_timestamp + stamp, key, value, headers, None
+    if at != stop:
+        raise Unusual
+
+
+def wide_rows(
+    data: bytes, at: int, stop: int, count: int, base_offset: int, base_timestamp: int, budget: Budget
+) -> Iterator[Row]:
+    """The same for fields of any width."""
+    for _ in range(count):
+        extent, at = _varint(data, at)
+        end = at + (extent >> 1)
+        stamp, at = _varint(data, at + 1, 56)
+        delta, at = _varint(data, at)
+        key, at = _sized(data, at)
+        value, at = _sized(data, at)
+        headers: tuple[Header, ...] = ()
+        if data[at]:
+            headers, at = read_headers(data, at, budget)
+        else:
+            at += 1
+        if at != end or extent & 1 or delta >> 32:
+            raise Unusual
+        timestamp = base_timestamp + (stamp >> 1 ^ -(stamp & 1))
+        yield base_offset + (delta >> 1 ^ -(delta & 1)), timestamp, key, value, headers, None
+    if at != stop:
+        raise Unusual
+
+
+def _varint(data: bytes, at: int, last_shift: int = 28) -> tuple[int, int]:
+    """An unsigned varint of at most five bytes (nine for a last shift of 56), and the offset after it."""
+    raw = data[at]
+    at += 1
+    if raw > 127:
+        raw &= 127
+        shift = 7
+        byte = data[at]
+        at += 1
+        while byte > 127:
+            raw |= (byte & 127) << shift
+            shift += 7
+            byte = data[at]
+            at += 1
+        raw |= byte << shift
+        if shift > last_shift:
+            raise Unusual
+    return raw, at
+
+
+def _sized(data: bytes, at: int) -> tuple[bytes | None, int]:
+    """Bytes with their length before them, and the offset after them."""
+    raw, at = _varint(data, at)
+    if raw & 1:
+        if raw != 1:
+            raise Unusual
+        return None, at
+    end = at + (raw >> 1)
+    if end > len(data):
+        raise Unusual
+    return data[at:end], end
+
+
+def read_headers(data: bytes, at: int, budget: Budget) -> tuple[tuple[Header, ...], int]:
+    """The headers of a record from their count on, and the offset after them; takes them off the budget."""
+    raw, at = _varint(data, at)
+    count = raw >> 1
+    # A header takes two bytes or more.
+    if raw & 1 or count * 2 > len(data) - at or count > budget.headers:
+        raise Unusual
+    budget.headers -= count
+    out: list[Header] = []
+    for _ in range(count):
+        raw = data[at]
+        if raw > 127:
+            raw, at = _varint(data, at)
+        else:
+            at += 1
+        if raw & 1:
+            raise Unusual
+        end = at + (raw >> 1)
+        key = data[at:end]
+        raw = data[end]
+        if raw > 127 or raw & 1:
+            value, at = _sized(data, end)
+        else:
+            at = end + 1 + (raw >> 1)
+            value = data[end + 1 : at]
+        out.append((key.decode("utf-8", "surrogateescape"), value))
+    return tuple(out), at

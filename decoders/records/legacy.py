@@ -1,0 +1,215 @@
+"""Message sets of magic 0 and 1: an outer message in, its JSON-ready dict out, with the messages inside a wrapper.
+
+A message: int64 offset, int32 size, then uint32 CRC-32 of what follows, int8 magic, int8 attributes, in magic 1 an
+int64 timestamp, and key and value as int32-sized bytes. A compressed message is a wrapper: its value is a message set.
+Inner offsets are absolute in magic 0; in magic 1 they count so that the last one is the wrapper's (Kafka's
+AbstractLegacyRecordBatch; librdkafka may leave 0 in the wrapper, the inner offsets are then as they are).
+"""
+
+from __future__ import annotations
+
+import zlib
+from struct import Struct
+from typing import Any, Final, NamedTuple
+
+from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated
+from decoders.limits import RECORD_NESTING_MAX
+from decoders.records.batch import LOG_APPEND, LOG_OVERHEAD, Problem, spend
+from decoders.records.codecs import CODEC_MASK, codec_name
+from decoders.records.model import Budget, Form, Row, blank, failed
+from decoders.records.plain import int64
+
+# offset, size, crc, magic, attributes
+_HEAD: Final = Struct(">qiIbb")
+_INT64: Final = Struct(">q")
+_INT32: Final = Struct(">i")
+_CRC_START: Final = 16
+# Smallest size field by magic: checksum, magic, attributes, (timestamp,) two lengths.
+SIZE_MIN: Final = {0: 14, 1: 22}
+
+
+class _Message(NamedTuple):
+    """One message as it stands; `timestamp` is None in magic 0."""
+
+    offset: int
+    attributes: int
+    timestamp: int | None
+    key: bytes | None
+    value: bytes | None
+
+
+class _Found:
+    """What a walk through a wrapper collects: rows while the budget allows, and always count and first offset."""
+
+    def __init__(self, budget: Budget, *, keep: bool) -> None:
+        self.rows: list[Row] = []
+        self.count = 0
+        self.first: int | None = None
+        self.budget = budget
+        self.keep = keep
+
+    def add(self, offset: int, timestamp: int | None, message: _Message) -> None:
+        if self.first is None:
+            self.first = offset
+        self.count += 1
+        if self.keep and self.budget.records > 0:
+            self.budget.records -= 1
+            self.rows.append((offset, timestamp, message.key, message.value, (), None))
+
+
+def _head_fields(data: bytes, at: int, size: int) -> tuple[dict[str, Any], int]:
+    """What the first 18 bytes of an outer message say; and its attributes."""
+    offset, _, _, magic, attributes = _HEAD.unpack_from(data, at)
+    fields = blank(size)
+    fields["last_offset"] = offset
+    fields["magic"] = magic
+    fields["codec"] = codec_name(attributes & CODEC_MASK)
+    if magic:
+        fields["timestamp_type"] = "log_append" if attributes & LOG_APPEND else "create"
+    if not attributes & CODEC_MASK:
+        fields["base_offset"] = offset
+        fields["record_count"] = 1
+    return fields, attributes
+
+
+def cut_fields(data: bytes, at: int, size: int) -> dict[str, Any]:
+    """What the header says of a message of which only `size` bytes are there."""
+    if size < _HEAD.size:
+        fields = blank(size)
+        (fields["last_offset"],) = _INT64.unpack_from(data, at)
+        fields["magic"] = data[at + _CRC_START]
+    else:
+        fields, _ = _head_fields(data, at, size)
+        if fields["magic"] and size >= _HEAD.size + 8:
+            (fields["max_timestamp"],) = _INT64.unpack_from(data, at + _HEAD.size)
+    fields["truncated"] = True
+    return fields
+
+
+def read(data: bytes, at: int, stop: int, budget: Budget, form: Form | None) -> dict[str, Any]:
+    """The whole outer message from `at` to `stop`; with its records where a form for them is given."""
+    fields, attributes = _head_fields(data, at, stop - at)
+    records: list[Any] = []
+    problem: Problem | None = None
+    found = _Found(budget, keep=form is not None)
+    try:
+        message = _message(data, at, stop)
+    except _BadChecksum as failure:
+        fields["crc"] = "bad"
+        problem = "crc", failure.text
+    except DecodeError as failure:
+        fields["crc"] = "ok"
+        problem = "malformed", failure.text
+    else:
+        fields["crc"] = "ok"
+        fields["max_timestamp"] = message.timestamp
+        if attributes & CODEC_MASK:
+            problem = _unwrapped(message, fields["magic"], found)
+            fields["base_offset"] = found.first
+            fields["record_count"] = found.count if problem is None else None
+        else:
+            found.add(message.offset, message.timestamp, message)
+    if problem is not None:
+        failed(fields, *problem)
+    if form is not None:
+        records = form(iter(found.rows))
+        if len(records) < found.count:
+            fields["records_cut"] = found.count - len(records)
+        fields["records"] = records
+    return fields
+
+
+class _BadChecksum(Malformed):
+    reason = "crc"
+
+
+class _BadCodec(Malformed):
+    reason = "codec"
+
+
+def _unwrapped(message: _Message, magic: int, found: _Found) -> Problem | None:
+    """Collect what is inside a wrapper; the problem that ended it early."""
+    try:
+        _unwrap(message, message.offset, magic, found, 1)
+    except DecodeError as failure:
+        return failure.reason, failure.text
+    return None
+
+
+def _unwrap(wrapper: _Message, offset: int, magic: int, found: _Found, depth: int) -> None:
+    """The messages in a wrapper whose absolute offset is `offset`; goes down at most RECORD_NESTING_MAX levels."""
+    if depth > RECORD_NESTING_MAX:
+        raise LimitExceeded(f"compressed messages more than {RECORD_NESTING_MAX} deep")
+    if wrapper.value is None:
+        raise Malformed("a compressed message without a value")
+    try:
+        data = spend(wrapper.attributes & CODEC_MASK, memoryview(wrapper.value), found.budget, magic)
+    except LimitExceeded:
+        raise
+    except DecodeError as failure:
+        raise _BadCodec(failure.text) from None
+    spans = _spans(data)
+    if not spans:
+        raise Malformed("a compressed message with nothing inside")
+    base = 0
+    if magic and offset:
+        base = offset - _INT64.unpack_from(data, spans[-1][0])[0]
+    for at, stop in spans:
+        if data[at + _CRC_START] != magic:
+            raise Malformed(f"a message of magic {data[at + _CRC_START]} inside one of magic {magic}")
+        inner = _message(data, at, stop)
+        absolute = int64(base + inner.offset)
+        if inner.attributes & CODEC_MASK:
+            _unwrap(inner, absolute, magic, found, depth + 1)
+        else:
+            append = wrapper.attributes & LOG_APPEND
+            found.add(absolute, wrapper.timestamp if append else inner.timestamp, inner)
+
+
+def _spans(data: bytes) -> list[tuple[int, int]]:
+    """Where the messages of an inner set begin and end."""
+    out: list[tuple[int, int]] = []
+    at, end = 0, len(data)
+    while at < end:
+        if at + LOG_OVERHEAD + SIZE_MIN[0] > end:
+            raise Truncated("the last inner message is cut", offset=at)
+        (size,) = _INT32.unpack_from(data, at + 8)
+        stop = at + LOG_OVERHEAD + size
+        if size < SIZE_MIN[0] or stop > end:
+            raise Malformed(f"an inner message of {size} bytes, {end - at - LOG_OVERHEAD} are left", offset=at)
+        out.append((at, stop))
+        at = stop
+    return out
+
+
+def _message(data: bytes, at: int, stop: int) -> _Message:
+    """One whole message, its checksum verified."""
+    offset, size, crc, magic, attributes = _HEAD.unpack_from(data, at)
+    found = zlib.crc32(memoryview(data)[at + _CRC_START : stop])
+    if found != crc:
+        raise _BadChecksum(f"the CRC-32 of message {offset} is {found:08x}, it says {crc:08x}", offset=at)
+    if size < SIZE_MIN[1 if magic else 0]:
+        raise Malformed(f"a message of magic {magic} in {size} bytes", offset=at)
+    at += _HEAD.size
+    timestamp = None
+    if magic:
+        (timestamp,) = _INT64.unpack_from(data, at)
+        at += 8
+    key, at = _sized(data, at, stop)
+    value, at = _sized(data, at, stop)
+    if at != stop:
+        raise Malformed(f"{stop - at} bytes follow the value of message {offset}", offset=at)
+    return _Message(offset, attributes, timestamp, key, value)
+
+
+def _sized(data: bytes, at: int, stop: int) -> tuple[bytes | None, int]:
+    """int32-sized bytes, null where the size is negative, and the offset after them."""
+    if at + 4 > stop:
+        raise Truncated("the message is cut", offset=at)
+    (size,) = _INT32.unpack_from(data, at)
+    at += 4
+    if size < 0:
+        return None, at
+    if size > stop - at:
+        raise Truncated(f"{size} bytes, {stop - at} are left in the message", offset=at - 4)
+    return data[at : at + size], at + size

@@ -1,0 +1,106 @@
+"""What the readers give: Batch and Record, and the Budget that bounds one exchange; they hold, they do not decode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from decoders.limits import BATCHES_MAX, EXCHANGE_INFLATED_MAX, RECORD_HEADERS_MAX, RECORDS_MAX
+
+Header = tuple[str, bytes | None]
+# A record as the readers give it: the fields of `Record` in its order.
+Row = tuple[int, int | None, bytes | None, bytes | None, tuple[Header, ...], dict[str, Any] | None]
+# What becomes of the rows of a batch: a list of Record, or of JSON-ready dicts.
+Form = Callable[[Iterator[Row]], list[Any]]
+
+
+class Record(NamedTuple):
+    """One record. `timestamp` is in ms since 1970 (None in magic 0), header keys are text by surrogateescape.
+
+    `control_record` is set in control batches only: {"type", "version", "value"}.
+    """
+
+    offset: int
+    timestamp: int | None
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[Header, ...] = ()
+    control_record: dict[str, Any] | None = None
+
+
+@dataclass(slots=True)
+class Batch:
+    """A batch of magic 2, or an outer message of magic 0 and 1; None is what its magic lacks or what is cut off.
+
+    `size` counts its bytes on the wire, so the sizes of all batches of a buffer are its length. `crc` is "ok", "bad" or
+    "unchecked". `error` is (reason, text) where it cannot be read: `crc`, `codec`, `limit`, `malformed`, and for a
+    structure that is no batch at all `malformed` as well. `records` is None where records were not asked for, and holds
+    those before the failure where there is one. `records_cut` says how many a limit left out.
+    """
+
+    base_offset: int | None = None
+    last_offset: int | None = None
+    magic: int | None = None
+    codec: str | None = None
+    timestamp_type: str | None = None
+    base_timestamp: int | None = None
+    max_timestamp: int | None = None
+    partition_leader_epoch: int | None = None
+    producer_id: int | None = None
+    producer_epoch: int | None = None
+    base_sequence: int | None = None
+    transactional: bool | None = None
+    control: bool | None = None
+    delete_horizon_ms: int | None = None
+    crc: str = "unchecked"
+    record_count: int | None = None
+    size: int = 0
+    truncated: bool = False
+    error: tuple[str, str] | None = None
+    records: list[Record] | None = None
+    records_cut: int = 0
+
+    @property
+    def last_sequence(self) -> int | None:
+        """The sequence of the last record; they wrap from 2147483647 to 0. None where there is none."""
+        if self.base_sequence is None or self.base_sequence < 0 or self.last_offset is None or self.base_offset is None:
+            return None
+        return (self.base_sequence + self.last_offset - self.base_offset) & 0x7FFFFFFF
+
+
+class Budget:
+    """What one exchange may still cost: bytes out of decompression, records and headers shown, batches."""
+
+    __slots__ = ("batches", "headers", "inflated", "records")
+
+    def __init__(
+        self,
+        inflated: int = EXCHANGE_INFLATED_MAX,
+        records: int = RECORDS_MAX,
+        headers: int = RECORD_HEADERS_MAX,
+        batches: int = BATCHES_MAX,
+    ) -> None:
+        self.inflated = inflated
+        self.records = records
+        self.headers = headers
+        self.batches = batches
+
+
+# The keys that every batch has in JSON.
+ALWAYS: Final = tuple(Batch.__dataclass_fields__)[: list(Batch.__dataclass_fields__).index("error")]
+
+
+def blank(size: int) -> dict[str, Any]:
+    """The JSON-ready dict of a batch of which nothing is known but its bytes on the wire."""
+    fields: dict[str, Any] = dict.fromkeys(ALWAYS)
+    fields["crc"] = "unchecked"
+    fields["size"] = size
+    fields["truncated"] = False
+    return fields
+
+
+def failed(fields: dict[str, Any], reason: str, text: str) -> dict[str, Any]:
+    """The same fields with their error."""
+    fields["error"] = {"reason": reason, "text": text}
+    return fields

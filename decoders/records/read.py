@@ -1,0 +1,109 @@
+"""A records field in, its batches out: as JSON-ready dicts, or as Batch and Record; whatever the magics in it.
+
+A batch that cannot be read is a value with an error, never an exception. What cannot be stepped over (a size that
+cannot be) takes the rest of the buffer with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from struct import Struct
+from typing import Any, Final
+
+from decoders.records import batch, legacy
+from decoders.records.json_form import records_json
+from decoders.records.model import Batch, Budget, Form, Record, Row, blank, failed
+
+_INT32: Final = Struct(">i")
+_MAGIC_AT: Final = 16
+_MAGIC_MAX: Final = 2
+_LENGTH_MIN: Final = (legacy.SIZE_MIN[0], legacy.SIZE_MIN[1], batch.SIZE - batch.LOG_OVERHEAD)
+_Reader = Callable[[bytes, int, int, Budget, Form | None], dict[str, Any]]
+_READERS: Final[tuple[_Reader, ...]] = (legacy.read, legacy.read, batch.read)
+_CUT: Final = (legacy.cut_fields, legacy.cut_fields, batch.cut_fields)
+_make: Final = partial(tuple.__new__, Record)
+
+
+def as_records(rows: Iterator[Row]) -> list[Any]:
+    """The form of the library: a list of Record."""
+    return list(map(_make, rows))
+
+
+def batches_json(
+    data: bytes | None, *, records: bool = False, budget: Budget | None = None, form: Form = records_json
+) -> list[dict[str, Any]] | None:
+    """The `records` value of the exchange record; null stays null.
+
+    With `records` each batch has its records, in the given form. The budget is that of the exchange.
+    """
+    if data is None:
+        return None
+    return list(_fields(data, budget or Budget(), form if records else None))
+
+
+def read_batches(data: bytes | None, *, records: bool, budget: Budget | None = None) -> list[Batch]:
+    """The batches of a records field (none of a null one), with their records where asked for."""
+    out = []
+    for fields in _fields(bytes(data or b""), budget or Budget(), as_records if records else None):
+        error = fields.pop("error", None)
+        found = Batch(**fields)
+        if error is not None:
+            found.error = (error["reason"], error["text"])
+        out.append(found)
+    return out
+
+
+def decode_records(data: bytes) -> list[Batch]:
+    """All batches of a records field with all their records, in any of the three formats.
+
+    What a broken batch has to say is in its `error`; nothing is raised.
+    """
+    return read_batches(data, records=True)
+
+
+def _fields(data: bytes, budget: Budget, form: Form | None) -> Iterator[dict[str, Any]]:
+    """One dict for each batch or outer message; their sizes add up to the buffer's."""
+    at, end = 0, len(data)
+    while at < end:
+        budget.batches -= 1
+        if budget.batches < 0:
+            yield failed(_nothing(end - at, form), "limit", "too many batches for one exchange")
+            return
+        stop, problem = _extent(data, at, end)
+        magic = data[at + _MAGIC_AT] if end - at > _MAGIC_AT else _MAGIC_MAX
+        if problem:
+            yield failed(_nothing(stop - at, form), "malformed", problem)
+        elif stop > end:
+            fields = _CUT[magic](data, at, end - at)
+            if form is not None:
+                fields["records"] = []
+            yield fields
+        else:
+            yield _READERS[magic](data, at, stop, budget, form)
+        at = stop
+
+
+def _extent(data: bytes, at: int, end: int) -> tuple[int, str]:
+    """Where the batch at `at` ends (beyond `end` where it is cut off), or what keeps it from being one."""
+    left = end - at
+    if left < batch.LOG_OVERHEAD:
+        return end + 1, ""
+    (length,) = _INT32.unpack_from(data, at + 8)
+    stop = at + batch.LOG_OVERHEAD + length
+    if left <= _MAGIC_AT:
+        return (end, f"a batch of {length} bytes") if length < _LENGTH_MIN[0] else (max(stop, end + 1), "")
+    magic = data[at + _MAGIC_AT]
+    if magic > _MAGIC_MAX:
+        good = length >= _LENGTH_MIN[0] and stop <= end
+        return stop if good else end, f"a batch of magic {magic}"
+    if length < _LENGTH_MIN[magic]:
+        return end, f"a batch of magic {magic} in {length} bytes"
+    return stop, ""
+
+
+def _nothing(size: int, form: Form | None) -> dict[str, Any]:
+    fields = blank(size)
+    if form is not None:
+        fields["records"] = []
+    return fields

@@ -1,0 +1,37 @@
+"""The few numbers of a text line."""
+
+from __future__ import annotations
+
+import pytest
+
+from decoders.records import Summary, summarize
+from decoders.records.codecs import deflate
+from tests.records.making import batch, message, record
+from tests.records.test_batch import HEX
+
+THREE = batch(record(0), record(1), record(2), base_offset=44)
+EMPTY = batch(base_offset=47, last_delta=2)
+GZIP = batch(payload=deflate("gzip", record()), attributes=1, count=1, base_offset=50, last_delta=0)
+WRAPPER = message(1, 62, deflate("snappy", message(1, 0, b"a") + message(1, 2, b"b")), attributes=2)
+OLD = message(0, 59, b"v")
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"", Summary(0, 0, 0, (), (), None, None, False, 0)),
+        (HEX, Summary(1, 2, 80, ("none",), (2,), 42, 43, False, 0)),
+        (HEX + THREE, Summary(2, 5, 80 + len(THREE), ("none",), (2,), 42, 46, False, 0)),
+        (THREE + EMPTY + GZIP, Summary(3, 4, len(THREE + EMPTY + GZIP), ("none", "gzip"), (2,), 44, 50, False, 0)),
+        (HEX + THREE[:70], Summary(1, 2, 150, ("none",), (2,), 42, 43, True, 0)),
+        (HEX[:30], Summary(0, 0, 30, (), (), None, None, True, 0)),
+        (OLD + WRAPPER, Summary(2, 3, len(OLD + WRAPPER), ("none", "snappy"), (0, 1), 59, 62, False, 0)),
+        (HEX + WRAPPER, Summary(2, 4, 80 + len(WRAPPER), ("none", "snappy"), (2, 1), 42, 62, False, 0)),
+        (HEX + b"x" * 70, Summary(1, 2, 150, ("none",), (2,), 42, 43, False, 1)),
+        (message(1, 5, b"no gzip", attributes=1), Summary(1, 0, 41, ("gzip",), (1,), None, 5, False, 1)),
+        (batch(record(), count=-1), Summary(1, 0, 69, ("none",), (2,), 0, 0, False, 1)),
+    ],
+)
+def test_rows(data: bytes, expected: Summary) -> None:
+    assert summarize(data) == expected
+    assert summarize(b"before" + data + HEX, 6, len(data)) == expected
