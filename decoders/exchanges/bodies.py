@@ -1,0 +1,154 @@
+"""A side of an exchange in, its JSON-ready body out, with secrets redacted and records as batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any, Final
+
+from decoders.apis.public_configs import is_public
+from decoders.embedded.holders import HOLDERS, HOOKS
+from decoders.errors import DecodeError
+from decoders.exchanges.exchange import Exchange, Failure
+from decoders.exchanges.specs import Layout, Spec, failed
+from decoders.records.json_form import records_json
+from decoders.records.model import Budget
+from decoders.records.read import batches_json
+from decoders.records.secrets import holds_secret
+from decoders.schema import message
+from decoders.schema.compile import CRUDE, json_decoder
+from decoders.schema.form import PUBLIC
+from decoders.schema.model import Plan, Side
+
+FETCH: Final = 1
+FETCH_SNAPSHOT: Final = 59
+# The topic of the cluster's own state, whose records hold credentials (KIP-500, KIP-516).
+METADATA_TOPIC: Final = "__cluster_metadata"
+METADATA_TOPIC_ID: Final = "AAAAAAAAAAAAAAAAAAAAAQ"
+RECORDS: Final = "records"
+
+Hooks = Mapping[str, Callable[[Any], Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How much a record shows: `records` lists every record of a batch, `reveal_secrets` shows secrets."""
+
+    records: bool = False
+    reveal_secrets: bool = False
+
+
+PLAIN: Final = Options()
+
+
+def _record_paths(plan: Plan, prefix: str = "") -> Iterator[str]:
+    for field in (*plan.fields, *plan.tagged):
+        path = prefix + field.name + ("[]" if field.array else "")
+        if field.kind == "records":
+            yield path
+        elif field.plan is not None:
+            yield from _record_paths(field.plan, path + ".")
+
+
+@cache
+def _has_records(plan: Plan) -> bool:
+    return next(_record_paths(plan), None) is not None
+
+
+@cache
+def hooks_of(key: int, side: Side, plan: Plan) -> dict[str, str]:
+    """The fields of a body that hold something: path → name in the table of hooks."""
+    return {**HOLDERS.get((key, side), {}), **dict.fromkeys(_record_paths(plan), RECORDS)}
+
+
+_NO_RECORDS: Final[Hooks] = {**HOOKS, PUBLIC: is_public}
+
+
+def table(options: Options, *, metadata: bool) -> Hooks:
+    """The functions of the hooks, for one exchange; `metadata` says that records are of the cluster's own state."""
+    form = partial(records_json, hide=holds_secret) if metadata and not options.reveal_secrets else records_json
+    show = partial(batches_json, records=options.records, budget=Budget(), form=form)
+    return {**_NO_RECORDS, RECORDS: show}
+
+
+def body_json(
+    exchange: Exchange, side: Side, options: Options = PLAIN
+) -> tuple[Any, Failure | None, str | None, Plan | None]:
+    """The body, why it could not be decoded to its end, the release of an early layout, and the layout used."""
+    data = exchange.request_raw if side == "request" else exchange.response_raw
+    if data is None:
+        return None, None, None, None
+    spec = exchange.spec
+    missing = exchange.extra.get(side) if exchange.extra is not None else None
+    if missing is None:
+        end = len(data)
+        try:
+            at = spec.body(side, data)
+        except DecodeError:
+            pass
+        else:
+            for layout in spec.layouts(side):
+                if not spec.fits(layout, data):
+                    continue
+                body = _decoded(spec, side, layout, data, at, end, options)
+                if body is not None:
+                    return body, None, layout.release, layout.plan
+    body, failure = _before_failure(spec, side, data, missing, options)
+    return body, failure, None, None
+
+
+def _decoded(
+    spec: Spec, side: Side, layout: Layout, data: bytes, at: int, end: int, options: Options
+) -> dict[str, Any] | None:
+    plan = layout.plan
+    assert spec.key is not None
+    decode = json_decoder(plan, hooks_of(spec.key, side, plan), options.reveal_secrets)
+    records = _has_records(plan)
+    hooks = table(options, metadata=spec.key == FETCH_SNAPSHOT) if records else _NO_RECORDS
+    try:
+        body, after = decode(data, at, end, hooks)
+        if records and options.records and spec.key == FETCH and not options.reveal_secrets and _is_metadata(body):
+            body, after = decode(data, at, end, table(options, metadata=True))
+    except (*CRUDE, DecodeError):  # generated code fails crudely; _before_failure says how
+        return None
+    return body if after == end else None
+
+
+def _is_metadata(body: Mapping[str, Any]) -> bool:
+    return any(
+        topic.get("topic") == METADATA_TOPIC or topic.get("topic_id") == METADATA_TOPIC_ID
+        for topic in body["responses"]
+    )
+
+
+def _before_failure(
+    spec: Spec, side: Side, data: bytes, missing: str | None, options: Options
+) -> tuple[dict[str, Any], Failure]:
+    try:
+        plan = spec.stable(side)
+        body, problem = message.partial(
+            plan,
+            data,
+            spec.body(side, data),
+            len(data),
+            json=True,
+            hooks=hooks_of(spec.key or 0, side, plan),
+            table=table(options, metadata=spec.key in (FETCH, FETCH_SNAPSHOT)),
+            reveal=options.reveal_secrets,
+        )
+    except DecodeError as failure:
+        return {}, failed(failure, missing)
+    return body, failed(problem, missing)
+
+
+@cache
+def holds_secrets(spec_key: int | None, layouts: tuple[Layout, ...]) -> bool:
+    """Whether the raw bytes of a side may hold a secret; those of an unknown message may."""
+    return not layouts or spec_key in (FETCH, FETCH_SNAPSHOT) or any(_secret(layout.plan) for layout in layouts)
+
+
+def _secret(plan: Plan) -> bool:
+    return any(
+        field.secret or (field.plan is not None and _secret(field.plan)) for field in (*plan.fields, *plan.tagged)
+    )

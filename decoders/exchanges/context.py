@@ -1,0 +1,82 @@
+"""What all connections of one engine share: layouts, topic names, the budget, the counts, and where things come out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from decoders.exchanges.exchange import Exchange, Settled, Skipped
+from decoders.exchanges.needs import Needs
+from decoders.exchanges.pairing import Pairing
+from decoders.exchanges.specs import Specs
+from decoders.exchanges.summary import Summary
+from decoders.exchanges.topics import Topics
+from decoders.limits import HELD_MAX, RAW_KEPT_MAX
+from decoders.streams.detect import Undecided
+from decoders.streams.framing import Budget, Lane, give_up
+
+# Of a request that is given up for the budget, what is kept to say which it was.
+HEAD_KEPT = 512
+# Steps in which the budget follows a single frame that is larger than it.
+STEP = 4 << 20
+
+
+class Context:
+    """The state of one engine beside its connections."""
+
+    __slots__ = ("brokers", "budget", "out", "pairings", "ports", "runs", "specs", "summary", "topics", "undecided")
+
+    def __init__(self, ports: Iterable[int] | None, needs: Needs) -> None:
+        self.ports = None if ports is None else frozenset(ports)
+        self.specs = Specs(needs)
+        self.topics = Topics()
+        self.budget = Budget()
+        self.summary = Summary()
+        self.out: list[Settled] = []
+        self.runs = 0  # of `out`, how many are no exchange
+        self.pairings: dict[int, Pairing] = {}  # open connections that are Kafka, by number
+        self.undecided: dict[int, Undecided] = {}
+        self.brokers: set[str] = set()  # endpoints once recognised
+
+    def skip(self, skipped: Skipped) -> None:
+        """Report bytes that are no exchange."""
+        self.summary.skipped[skipped.reason] += 1
+        self.summary.skipped_bytes[skipped.reason] += skipped.size
+        self.out.append(skipped)
+        self.runs += 1
+
+    def shed(self, current: Lane | None) -> None:
+        """Too much is held: give up the oldest bodies until half the budget is free.
+
+        First requests in flight, then connections undecided, then frames under way but for the `current` one, which
+        alone may grow to the limit of a frame.
+        """
+        budget = self.budget
+        aim = HELD_MAX // 2
+        waiting = [exchange for pairing in self.pairings.values() for exchange in pairing.in_flight.waiting()]
+        waiting.sort(key=_sent)
+        for exchange in waiting:
+            if budget.held <= aim:
+                break
+            self._cut(exchange)
+        for undecided in self.undecided.values():
+            if budget.held <= aim:
+                break
+            before = undecided.held
+            undecided.let_go(0)
+            budget.held -= before - undecided.held
+        for pairing in self.pairings.values():
+            for lane in (pairing.client_lane, pairing.server_lane):
+                if budget.held > aim and lane is not current:
+                    give_up(lane, RAW_KEPT_MAX)
+        budget.most = max(HELD_MAX, budget.held + STEP)
+
+    def _cut(self, exchange: Exchange) -> None:
+        data = exchange.request_raw
+        if data is not None and len(data) > HEAD_KEPT:
+            exchange.request_raw = data[:HEAD_KEPT]
+            exchange.extra = {"request": "limit", **(exchange.extra or {})}
+            self.budget.held -= len(data) - HEAD_KEPT
+
+
+def _sent(exchange: Exchange) -> int:
+    return exchange.request_packet_end or 0

@@ -1,0 +1,33 @@
+"""TCP segments in, settled exchanges and skipped runs out: reassembly, framing, detection and pairing as one stage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from decoders.exchanges.exchange import Settled
+from decoders.exchanges.needs import Needs
+from decoders.exchanges.stage import Pairer
+from decoders.exchanges.summary import Summary
+from decoders.streams.chunks import Segment
+from decoders.streams.reassembly import Reassembly
+
+
+class Engine:
+    """All of one capture. `ports` are Kafka without a look, and no others; `needs` is what `Exchange.view` holds."""
+
+    def __init__(self, ports: Iterable[int] | None = None, needs: Needs | None = None) -> None:
+        self.reassembly = Reassembly()
+        self.pairer = Pairer(ports, needs)
+
+    @property
+    def summary(self) -> Summary:
+        """The counts so far."""
+        return self.pairer.summary
+
+    def feed(self, segments: list[Segment], now_ns: int = 0) -> list[Settled]:
+        """What settles with these segments."""
+        return self.pairer.feed(self.reassembly.feed(segments, now_ns), now_ns)
+
+    def finish(self) -> list[Settled]:
+        """What the end of the capture settles."""
+        return self.pairer.feed(self.reassembly.finish()) + self.pairer.finish()

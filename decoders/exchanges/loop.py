@@ -1,0 +1,113 @@
+"""Chunks of all connections in, exchanges out: the one pass that every packet goes through.
+
+A frame that lies whole in one chunk, on a connection in step and of an API version without peculiarities, is paired
+here in line (`python -m tests.bench.exchanges`); so is a piece of a large body. Everything else is called: framing.take
+and pairing.py do the same in plain form, which is what the tests compare this with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from struct import Struct
+from typing import Any, Final
+
+from decoders.exchanges.context import Context
+from decoders.exchanges.exchange import Exchange
+from decoders.limits import IN_FLIGHT_MAX
+from decoders.streams.chunks import Chunk, Half
+from decoders.streams.framing import BODY, REQUEST, RESPONSE, take
+from decoders.streams.heads import RESPONSE as RESPONSE_FORM
+
+Unusual = Callable[[Half, int, int, Any], None]
+# Size, API key and version together, correlation id, client id length.
+REQUEST_FORM: Final = Struct(">iIih")
+REQUEST_HEAD: Final = REQUEST_FORM.size
+RESPONSE_HEAD: Final = RESPONSE_FORM.size
+
+
+def advance(context: Context, chunks: Iterable[Chunk], unusual: Unusual) -> None:  # noqa: C901 - one loop, no calls
+    """Take chunks; `unusual` is called for events and for halves that have no lane."""
+    budget = context.budget
+    plain = context.specs.plain.get
+    names = context.topics.names
+    push = context.out.append
+    request_form = REQUEST_FORM.unpack_from
+    response_form = RESPONSE_FORM.unpack_from
+    data: Any
+    lane: Any
+    for half, time_ns, packet, data in chunks:
+        lane = half.state
+        if lane is None or data.__class__ is not bytes:
+            unusual(half, time_ns, packet, data)
+            continue
+        mode = lane.mode
+        size = len(data)
+        if mode == RESPONSE:
+            if size >= RESPONSE_HEAD:
+                need, correlation_id = response_form(data)
+                if need + 4 == size:
+                    table = lane.owner.in_flight
+                    exchange = table.get(correlation_id)
+                    if exchange.__class__ is Exchange:
+                        del table[correlation_id]
+                        lane.place += size
+                        exchange.response_ns = exchange.response_end_ns = time_ns
+                        exchange.response_packet = exchange.response_packet_end = packet
+                        exchange.response_size = need
+                        exchange.response_raw = data
+                        budget.held -= len(exchange.request_raw)  # type: ignore[arg-type]  # a request in flight has its bytes
+                        if exchange.spec.watched:
+                            lane.owner.watch(exchange)
+                        exchange.known = len(names)
+                        push(exchange)
+                        continue
+        elif mode == REQUEST:
+            if size >= REQUEST_HEAD:
+                need, code, correlation_id, length = request_form(data)
+                spec = plain(code)
+                if need + 4 == size and spec is not None and 0 <= length <= need - 10:
+                    owner = lane.owner
+                    table = owner.in_flight
+                    at = length + REQUEST_HEAD
+                    client_raw = data[REQUEST_HEAD:at]
+                    if correlation_id not in table and len(table) < IN_FLIGHT_MAX:
+                        if client_raw != owner.client_raw:
+                            owner.rename(client_raw)
+                        exchange = Exchange()
+                        exchange.ends = owner.ends
+                        exchange.spec = spec
+                        exchange.api_key = spec.key
+                        exchange.api_version = spec.version
+                        exchange.correlation_id = correlation_id
+                        exchange.client_id = owner.client_id
+                        exchange.client_software = owner.software
+                        exchange.outcome = "complete"
+                        exchange.extra = None
+                        exchange.looked = False
+                        exchange.time_ns = exchange.request_end_ns = time_ns
+                        exchange.request_packet = exchange.request_packet_end = packet
+                        exchange.request_size = need
+                        exchange.request_raw = data
+                        exchange.place = lane.place
+                        lane.place += size
+                        if spec.no_acks is not None and (
+                            data.startswith(spec.no_acks, at) or not data.startswith(spec.null_id, at)
+                        ):
+                            owner.produce(exchange)
+                        else:
+                            table[correlation_id] = exchange
+                            budget.held += size
+                            if budget.held > budget.most:
+                                context.shed(lane)
+                        continue
+        elif mode == BODY and size < lane.left:
+            lane.left -= size
+            lane.place += size
+            lane.parts.append(data)
+            budget.held += size
+            if budget.held > budget.most:
+                context.shed(lane)
+            continue
+        take(lane, time_ns, packet, data)
+        if budget.held > budget.most:
+            context.shed(lane)

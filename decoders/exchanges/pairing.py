@@ -1,0 +1,395 @@
+"""Frames of one connection in, settled exchanges out: requests and responses paired by correlation id.
+
+What every exchange goes through is done by loop.py on the attributes here; this is the same for whatever is unusual:
+frames over several segments, holes, SASL tokens, duplicates, orphans, the end of the connection.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import TYPE_CHECKING, Final
+
+from decoders.apis import NAMES, api
+from decoders.errors import DecodeError
+from decoders.exchanges.exchange import Ends, Exchange, Skipped, Status
+from decoders.exchanges.fill import begin, put_no_request, put_no_response, put_request, put_response, wants_no_answer
+from decoders.exchanges.identity import SINCE, ClientSoftware, client_software
+from decoders.exchanges.inflight import InFlight
+from decoders.exchanges.phases import GSSAPI_TAG, Phase, Sasl
+from decoders.exchanges.specs import PRODUCE, SASL_HANDSHAKE
+from decoders.limits import FRAME_MAX, IN_FLIGHT_MAX
+from decoders.schema.model import Side
+from decoders.streams.chunks import How
+from decoders.streams.framing import (
+    ASK,
+    REQUEST,
+    REQUEST_HEAD,
+    RESPONSE,
+    RESPONSE_HEAD,
+    Budget,
+    Frame,
+    Lane,
+    Reason,
+    Run,
+    close,
+)
+from decoders.streams.heads import API_VERSIONS, CONTROLLED_SHUTDOWN, request_head
+from decoders.streams.places import request_places, response_places
+from decoders.streams.resync import NO, YES
+from decoders.streams.verdict import request_verdict, response_verdict
+
+if TYPE_CHECKING:
+    from decoders.exchanges.context import Context
+
+# API keys that a lane in step may carry: those known and as many again for newer releases.
+KEY_MAX: Final = 1000
+VERSION_MAX: Final = 100
+TOKEN_MAX: Final = 1 << 20
+# Least sizes: key, version and correlation id; a correlation id.
+REQUEST_LEAST: Final = 8
+RESPONSE_LEAST: Final = 4
+
+HEAD: Final = Struct(">hhi")
+KEY_VERSION: Final = Struct(">hh")
+LENGTH: Final = Struct(">h")
+CORRELATION: Final = Struct(">i")
+
+
+class Pairing:
+    """One Kafka connection: its two lanes, its requests in flight, its SASL phase, who the client is."""
+
+    __slots__ = (
+        "budget",
+        "client_first",
+        "client_id",
+        "client_lane",
+        "client_raw",
+        "closing",
+        "context",
+        "early",
+        "ends",
+        "in_flight",
+        "opening",
+        "sasl",
+        "server_lane",
+        "software",
+    )
+
+    def __init__(self, context: Context, ends: Ends, *, client_first: bool, opening: bool) -> None:
+        self.context = context
+        self.budget: Budget = context.budget
+        self.ends = ends
+        self.client_first = client_first  # the client is the first half of the connection
+        self.in_flight = InFlight()
+        self.client_raw: bytes | None = None  # of the latest request
+        self.client_id: str | None = None
+        self.software: ClientSoftware | None = None
+        self.sasl = Sasl()
+        self.opening = opening  # nothing has come yet, and what comes is the first of the stream
+        self.early: dict[int, Frame] = {}  # responses whose request is still under way
+        self.closing: How | None = None
+        self.client_lane = Lane(self, request=True)
+        self.server_lane = Lane(self, request=False)
+
+    # What framing asks.
+
+    def objection(self, lane: Lane, data: bytes, at: int, size: int) -> Reason | None:
+        """Why the head at `at`, of a lane in step, cannot be the head of a frame of this size."""
+        if not lane.request:
+            return self._response_objection(lane, data, at, size)
+        if self.opening and size > 0 and data[at + 4] == GSSAPI_TAG:
+            self.sasl.opened_with_token()
+            self._follow_phase()
+        self.opening = False
+        if self.sasl.phase is not Phase.KAFKA and 0 <= size <= TOKEN_MAX:
+            return None
+        if size < REQUEST_LEAST:
+            return "garbage"
+        key, version = KEY_VERSION.unpack_from(data, at + 4)
+        if not 0 <= key < KEY_MAX or not 0 <= version < VERSION_MAX:
+            return "garbage" if size <= FRAME_MAX else "oversized"
+        if (key, version) != (CONTROLLED_SHUTDOWN, 0):
+            length = LENGTH.unpack_from(data, at + 12)[0] if size >= REQUEST_HEAD - 4 else -2
+            if not -1 <= length <= size - (REQUEST_HEAD - 4):
+                return "garbage" if size <= FRAME_MAX else "oversized"
+        if size > FRAME_MAX and (key not in NAMES or version not in api(key).versions):
+            return "oversized"
+        return None
+
+    def _response_objection(self, lane: Lane, data: bytes, at: int, size: int) -> Reason | None:
+        if self.sasl.tokens and 0 <= size <= TOKEN_MAX:
+            return None
+        if size < RESPONSE_LEAST:
+            return "garbage"
+        if size <= FRAME_MAX and not lane.doubt:
+            return None
+        if self.in_flight.first(CORRELATION.unpack_from(data, at + 4)[0]) is not None:
+            return None
+        return "oversized" if size > FRAME_MAX else "lost"
+
+    def plausible(self, lane: Lane, data: bytes, at: int) -> int:
+        """A verdict about a frame that may begin at `at` of a lane that has lost its step."""
+        if lane.request:
+            return request_verdict(data, at, self.client_raw)
+        if len(data) - at < RESPONSE_HEAD:
+            return NO
+        exchange = self.in_flight.first(CORRELATION.unpack_from(data, at + 4)[0])
+        if exchange is None or exchange.api_key is None or exchange.api_version is None:
+            return NO
+        return response_verdict(data, at, exchange.api_key, exchange.api_version)
+
+    def candidates(self, lane: Lane, data: bytes, at: int) -> list[int]:
+        """The offsets from `at` on where a cheap look allows a frame."""
+        if lane.request:
+            return request_places(data, at, self.client_raw)
+        return response_places(data, at, self.in_flight)
+
+    # Frames.
+
+    def frame(self, lane: Lane, frame: Frame) -> None:
+        """A frame has come to its end."""
+        if lane.request:
+            self._request(frame)
+        else:
+            self._response(frame)
+
+    def _request(self, frame: Frame) -> None:
+        data = frame.data
+        if self.sasl.phase is not Phase.KAFKA:
+            verdict = request_verdict(data, 0)
+            if verdict != YES and not (verdict and frame.missing):
+                self._token(frame)
+                return
+            self._leave_tokens()
+        if len(data) < REQUEST_LEAST + 4:
+            self._headless(self.client_lane, frame)
+            return
+        exchange = self._sent(frame)
+        spec = exchange.spec
+        if spec.key == PRODUCE:
+            self.produce(exchange)
+            return
+        if spec.key == API_VERSIONS and exchange.api_version >= SINCE:  # type: ignore[operator]  # a request has one
+            self.software = client_software(exchange) or self.software
+        elif spec.key == SASL_HANDSHAKE and exchange.api_version == 0:
+            mechanism = exchange.request.get("mechanism", "")
+            self.sasl.asked(str(mechanism))
+            self._follow_phase()
+        self._wait(exchange)
+
+    def _sent(self, frame: Frame) -> Exchange:
+        """A new exchange from a request's frame."""
+        data = frame.data
+        key, version, correlation_id = HEAD.unpack_from(data, 4)
+        exchange = Exchange()
+        try:
+            head = request_head(data, 0, len(data))
+        except DecodeError:  # cut off inside the client id
+            client_id = self.client_id
+        else:
+            client_id = None if head.client_id is None else self.rename(head.client_id)
+        begin(exchange, self.ends, self.context.specs.get(key, version))
+        exchange.api_key = key
+        exchange.api_version = version
+        exchange.correlation_id = correlation_id
+        exchange.client_id = client_id
+        exchange.client_software = self.software
+        put_request(exchange, frame)
+        return exchange
+
+    def rename(self, raw: bytes) -> str:
+        """Take note of the client id of the latest request."""
+        if raw != self.client_raw:
+            self.client_raw = raw
+            self.client_id = raw.decode("utf-8", "surrogateescape")
+            self.context.summary.client(self.ends.client, self.client_id)
+        assert self.client_id is not None
+        return self.client_id
+
+    def _wait(self, exchange: Exchange) -> None:
+        """Put a request into the table."""
+        correlation_id = exchange.correlation_id
+        assert correlation_id is not None
+        if self.in_flight.count() >= IN_FLIGHT_MAX:
+            oldest = self.in_flight.oldest()
+            self.client_lane.lossy = True
+            self._give_up(oldest, "limit")
+        earlier = self.in_flight.first(correlation_id)
+        if earlier is not None and self.server_lane.lost_packet > (earlier.request_packet_end or 0):
+            # Its answer was among what is lost; were it still to come, nobody could tell whose it is.
+            self.in_flight.take(correlation_id)
+            self._give_up(earlier, "lost")
+        self.in_flight.add(correlation_id, exchange)
+        self.budget.held += len(exchange.request_raw or b"")
+        early = self.early.pop(correlation_id, None)
+        if early is not None:
+            self._response(early)
+
+    def _give_up(self, exchange: Exchange, reason: str) -> None:
+        """Settle a request, taken out of the table, that nothing can answer any more."""
+        self.budget.held -= len(exchange.request_raw or b"")
+        exchange.extra = {**(exchange.extra or {}), "reason": reason}
+        self._settle_alone(exchange, "unanswered")
+
+    def _response(self, frame: Frame) -> None:
+        data = frame.data
+        if self.sasl.tokens and not self._answers_handshake(data):
+            self._answer_token(frame)
+            return
+        if len(data) < RESPONSE_HEAD:
+            self._headless(self.server_lane, frame)
+            return
+        correlation_id = CORRELATION.unpack_from(data, 4)[0]
+        exchange = self.in_flight.take(correlation_id)
+        if exchange is None:
+            if self._under_way() == correlation_id and correlation_id not in self.early:
+                self.early[correlation_id] = frame
+            else:
+                self._orphan(frame, correlation_id)
+            return
+        self.budget.held -= len(exchange.request_raw or b"")
+        put_response(exchange, frame)
+        if frame.missing == "incomplete":
+            exchange.outcome = "unanswered"
+            exchange.extra = {**(exchange.extra or {}), "reason": "incomplete", "closed": self.closing}
+            self.context.summary.unanswered += 1
+        self.settle(exchange)
+
+    def _under_way(self) -> int | None:
+        """The correlation id of the request that is coming in."""
+        lane = self.client_lane
+        if not lane.need or lane.doubt or not lane.parts or len(lane.parts[0]) < REQUEST_LEAST + 4:
+            return None
+        return int(CORRELATION.unpack_from(lane.parts[0], 8)[0])
+
+    def _orphan(self, frame: Frame, correlation_id: int) -> None:
+        exchange = Exchange()
+        begin(exchange, self.ends, self.context.specs.unknown)
+        exchange.outcome = "orphan_response"
+        exchange.correlation_id = correlation_id
+        put_no_request(exchange)
+        put_response(exchange, frame)
+        exchange.time_ns = frame.first_ns
+        self.settle(exchange)
+
+    def _headless(self, lane: Lane, frame: Frame) -> None:
+        """A frame of known size, of which not even the header is there."""
+        detail = {"snaplen": "cut by the snap length", "incomplete": "cut off by the end of the connection"}
+        run = Run("lost", detail.get(frame.missing, "segment lost"), frame.first_ns, frame.first_packet, frame.size + 4)
+        lane.lossy = True
+        self.skipped(lane, run, frame.last_ns)
+
+    # SASL.
+
+    def _follow_phase(self) -> None:
+        kafka = self.sasl.phase is Phase.KAFKA
+        self.client_lane.set_ready(REQUEST if kafka else ASK)
+        self.server_lane.set_ready(RESPONSE if kafka and not self.sasl.tokens else ASK)
+
+    def _leave_tokens(self) -> None:
+        """A request has come: no token is answered any more."""
+        while self.sasl.tokens:
+            self._settle_alone(self.sasl.tokens.popleft(), "token")
+        if self.sasl.phase is Phase.TOKENS or self.server_lane.lossy:
+            self.sasl.phase = Phase.KAFKA
+            self._follow_phase()
+
+    def _token(self, frame: Frame) -> None:
+        exchange = Exchange()
+        begin(exchange, self.ends, self.context.specs.unknown)
+        exchange.outcome = "token"
+        exchange.correlation_id = None
+        exchange.client_software = self.software
+        put_request(exchange, frame)
+        self.sasl.tokens.append(exchange)
+        self._follow_phase()
+
+    def _answers_handshake(self, data: bytes) -> bool:
+        """Whether this answers the SaslHandshake behind which a token has come already."""
+        if self.sasl.phase is not Phase.HANDSHAKE or len(data) < RESPONSE_HEAD:
+            return False
+        return self.in_flight.first(CORRELATION.unpack_from(data, 4)[0]) is not None
+
+    def _answer_token(self, frame: Frame) -> None:
+        exchange = self.sasl.tokens.popleft()
+        put_response(exchange, frame)
+        if frame.missing == "incomplete":
+            exchange.extra = {**(exchange.extra or {}), "closed": self.closing}
+        self.sasl.paired()
+        self._follow_phase()
+        self.settle(exchange)
+
+    # Settling.
+
+    def settle(self, exchange: Exchange) -> None:
+        """An exchange whose two sides are there, as far as they ever will be."""
+        if exchange.spec.watched:
+            self.watch(exchange)
+        exchange.known = len(self.context.topics.names)
+        self.context.out.append(exchange)
+
+    def produce(self, exchange: Exchange) -> None:
+        """A Produce request: it waits, unless it wants no answer."""
+        data = exchange.request_raw
+        assert data is not None
+        try:
+            silent = wants_no_answer(exchange.spec, data, request_head(data, 0, len(data)).body)
+        except DecodeError:
+            silent = False
+        if silent:
+            self._settle_alone(exchange, "no_response_expected")
+        else:
+            self._wait(exchange)
+
+    def _settle_alone(self, exchange: Exchange, outcome: Status) -> None:
+        exchange.outcome = outcome
+        put_no_response(exchange)
+        if outcome == "unanswered":
+            self.context.summary.unanswered += 1
+        self.settle(exchange)
+
+    def watch(self, exchange: Exchange) -> None:
+        """Learn what an exchange teaches: topic names, and how a SaslHandshake went."""
+        if exchange.api_key != SASL_HANDSHAKE:
+            exchange.spec.teach(exchange, self.context.topics)
+        elif exchange.api_version == 0 and exchange.response_raw is not None:
+            error_code = exchange.response.get("error_code")
+            if error_code is not None and self.sasl.phase is Phase.HANDSHAKE:
+                self.sasl.answered(error_code)
+                self._follow_phase()
+
+    def again(self, lane: Lane, at: int, size: int) -> None:
+        """Bytes of a lane were sent a second time: mark what is not settled yet."""
+        if not lane.request:
+            lane.again = lane.again or (bool(lane.need) and at + size > lane.place)
+            return
+        for exchange in (*self.in_flight.waiting(), *self.sasl.tokens):
+            if at < exchange.place + (exchange.request_size or 0) + 4 and at + size > exchange.place:
+                exchange.extra = {**(exchange.extra or {}), "retransmitted": True}
+
+    def skipped(self, lane: Lane, run: Run, until_ns: int) -> None:
+        """A run of bytes is over."""
+        if not run.size:
+            return
+        detail = run.detail
+        if until_ns:
+            detail += f", in step again after {(until_ns - run.time_ns) / 1e6:.3f} ms"
+        side: Side = "request" if lane.request else "response"
+        self.context.skip(Skipped(self.ends, side, run.size, run.reason, detail, run.time_ns, until_ns, run.packet))
+
+    def close(self, how: How, time_ns: int, packet: int) -> None:
+        """The connection is over: settle all that waits."""
+        self.closing = how
+        close(self.server_lane, time_ns, packet)
+        close(self.client_lane, time_ns, packet)
+        for correlation_id, frame in self.early.items():
+            self._orphan(frame, correlation_id)
+        self.early = {}
+        for exchange in self.in_flight.drain():
+            self.budget.held -= len(exchange.request_raw or b"")
+            exchange.extra = {**(exchange.extra or {}), "closed": how}
+            self._settle_alone(exchange, "unanswered")
+        while self.sasl.tokens:
+            exchange = self.sasl.tokens.popleft()
+            exchange.extra = {**(exchange.extra or {}), "closed": how}
+            self._settle_alone(exchange, "token")

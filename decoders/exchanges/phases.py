@@ -1,0 +1,62 @@
+"""Where a connection stands in SASL: whether the next frames are Kafka or raw tokens (KIP-43, KIP-152).
+
+Raw tokens follow a SaslHandshake 0 that succeeded. They end after the exchanges that the mechanism has, or at a frame
+that decodes as a request. Clients of 0.9 with GSSAPI open a connection with a token at once.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from enum import Enum
+from typing import Final
+
+from decoders.exchanges.exchange import Exchange
+
+
+class Phase(Enum):
+    """What the next frame of the client may be."""
+
+    KAFKA = 1
+    HANDSHAKE = 2  # SaslHandshake 0 was sent, its answer is not known: a request, or else a token
+    TOKENS = 3
+
+
+GSSAPI: Final = "GSSAPI"
+# Pairs of tokens of the mechanisms that have a fixed number of them.
+PAIRS: Final[dict[str, int]] = {"PLAIN": 1, "SCRAM-SHA-256": 2, "SCRAM-SHA-512": 2}
+# A GSSAPI token begins with an ASN.1 application tag (RFC 2743, 3.1).
+GSSAPI_TAG: Final = 0x60
+
+
+class Sasl:
+    """The SASL state of one connection: `tokens` are the client's that wait for an answer."""
+
+    __slots__ = ("left", "mechanism", "phase", "tokens")
+
+    def __init__(self) -> None:
+        self.phase = Phase.KAFKA
+        self.mechanism = ""
+        self.left = 0  # pairs still to come, 0 where the mechanism does not say
+        self.tokens: deque[Exchange] = deque()
+
+    def asked(self, mechanism: str) -> None:
+        """SaslHandshake 0 was sent."""
+        self.phase = Phase.HANDSHAKE
+        self.mechanism = mechanism
+
+    def answered(self, error_code: int) -> None:
+        """SaslHandshake 0 was answered."""
+        self.phase = Phase.KAFKA if error_code else Phase.TOKENS
+        self.left = PAIRS.get(self.mechanism, 0)
+
+    def opened_with_token(self) -> None:
+        """The connection began with a bare GSSAPI token."""
+        self.phase = Phase.TOKENS
+        self.mechanism = GSSAPI
+
+    def paired(self) -> None:
+        """A token was answered."""
+        if self.left:
+            self.left -= 1
+            if not self.left:
+                self.phase = Phase.KAFKA

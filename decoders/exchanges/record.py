@@ -1,0 +1,228 @@
+"""Exchanges and skipped runs in, the exchange record out: the dict that is one line of NDJSON; and the way back.
+
+The keys and their order are the contract's; `record.schema.json` beside this file describes them. Keys that are always
+there come first, then those that are there only when they say something.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Final
+
+from decoders.apis.error_codes import error_name
+from decoders.exchanges.bodies import PLAIN, Options, body_json, holds_secrets
+from decoders.exchanges.exchange import Exchange, Failure, Settled, Skipped
+from decoders.exchanges.sessions import FETCH, session_of
+from decoders.exchanges.specs import SIDES
+from decoders.exchanges.times import rfc3339
+from decoders.exchanges.topics import at_path
+from decoders.limits import RAW_KEPT_MAX
+from decoders.schema.form import redacted
+from decoders.schema.model import Plan, Side
+from decoders.wire.text import json_bytes, json_text
+
+SCHEMA: Final = 1
+# The scalar keys in their order: the columns of CSV.
+SCALARS: Final = (
+    *("kind", "schema", "time", "latency_ms", "duration_ms", "client", "broker", "connection", "api_key", "api"),
+    *("api_version", "correlation_id", "client_id", "request_size", "response_size", "status", "reason"),
+)
+
+Tree = dict[str, Any]  # field name → None for an error code, a tree for a struct, [tree] for an array of structs
+
+
+def to_json_dict(settled: Settled, options: Options = PLAIN) -> dict[str, Any]:
+    """The record of an exchange or of a skipped run, ready for JSON."""
+    if isinstance(settled, Skipped):
+        return skipped_json(settled)
+    return exchange_json(settled, options)
+
+
+def to_json_bytes(settled: Settled, options: Options = PLAIN) -> bytes:
+    """The same as one line of NDJSON, with its newline."""
+    import orjson  # not needed to make the dicts
+
+    return orjson.dumps(to_json_dict(settled, options), option=orjson.OPT_APPEND_NEWLINE)
+
+
+def skipped_json(skipped: Skipped) -> dict[str, Any]:
+    """The record of a skipped run."""
+    ends = skipped.ends
+    return {
+        "kind": "skipped",
+        "schema": SCHEMA,
+        "time": rfc3339(skipped.time_ns),
+        "client": ends.client,
+        "broker": ends.broker,
+        "connection": ends.number,
+        "direction": skipped.direction,
+        "size": skipped.size,
+        "reason": skipped.reason,
+        "detail": skipped.detail,
+    }
+
+
+def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any]:
+    """The record of an exchange."""
+    ends = exchange.ends
+    spec = exchange.spec
+    if exchange.outcome in ("token", "orphan_response"):
+        request, response, failures, layout, errors = _unread(exchange, options)
+        plans: tuple[Plan | None, Plan | None] = (None, None)
+    else:
+        request, failure, release, plan = body_json(exchange, "request", options)
+        response, its_failure, its_release, its_plan = body_json(exchange, "response", options)
+        failures = _per_side(failure, its_failure)
+        layout = _per_side(release, its_release)
+        errors = [] if response is None or its_plan is None else errors_in(its_plan, response)
+        plans = (plan, its_plan)
+    status: str = exchange.outcome
+    reason = None
+    if failures and status == "complete":
+        status = "undecoded"
+        reason = next(iter(failures.values())).reason
+    client_id = exchange.client_id
+    request_end_ns, response_ns = exchange.request_end_ns, exchange.response_ns
+    response_end_ns = exchange.response_end_ns
+    paired = request_end_ns is not None and response_ns is not None
+    whole = request_end_ns is not None and response_end_ns is not None
+    record: dict[str, Any] = {
+        "kind": "exchange",
+        "schema": SCHEMA,
+        "time": rfc3339(exchange.time_ns),
+        "latency_ms": (response_ns - request_end_ns) / 1e6 if paired else None,  # type: ignore[operator]  # both are there
+        "duration_ms": (response_end_ns - exchange.time_ns) / 1e6 if whole else None,  # type: ignore[operator]  # it is there
+        "client": ends.client,
+        "broker": ends.broker,
+        "connection": ends.number,
+        "api_key": spec.key,
+        "api": spec.name,
+        "api_version": spec.version,
+        "correlation_id": exchange.correlation_id,
+        "client_id": None if client_id is None else json_text(client_id),
+        "request_size": exchange.request_size,
+        "response_size": exchange.response_size,
+        "status": status,
+        "reason": reason,
+        "errors": errors,
+        "request": request,
+        "response": response,
+        "packets": exchange.packets,
+    }
+    if spec.key == FETCH:
+        session = session_of(request, response)
+        if session is not None:
+            record["fetch_session"] = session
+    if exchange.client_software is not None:
+        record["client_software"] = exchange.client_software
+    if layout:
+        record["layout"] = layout
+    names = topic_names(exchange, request, response, plans)
+    if names:
+        record["topic_names"] = names
+    if failures:
+        record["undecoded"] = {
+            side: undecoded_json(exchange, side, failure, options) for side, failure in failures.items()
+        }
+    if exchange.extra is not None:
+        _add_extra(record, exchange.extra)
+    return record
+
+
+def _add_extra(record: dict[str, Any], extra: Mapping[str, Any]) -> None:
+    for name, value in extra.items():
+        if name == "reason":
+            record["reason"] = value
+        elif name not in SIDES and value is not None and name != "closed":
+            record[name] = value
+    if extra.get("closed") is not None:
+        record["closed"] = extra["closed"]
+
+
+def _per_side(request: Any, response: Any) -> dict[Side, Any]:
+    found: dict[Side, Any] = {}
+    if request is not None:
+        found["request"] = request
+    if response is not None:
+        found["response"] = response
+    return found
+
+
+def _unread(
+    exchange: Exchange, options: Options
+) -> tuple[Any, Any, dict[Side, Failure], dict[Side, str], list[dict[str, Any]]]:
+    """What stands for the bodies of a token, and of a response without its request."""
+    if exchange.outcome == "orphan_response":
+        return None, None, exchange.failures, {}, []
+    return token_json(exchange.request_raw, options), token_json(exchange.response_raw, options), {}, {}, []
+
+
+def token_json(raw: bytes | None, options: Options) -> Any:
+    """A raw SASL token."""
+    if raw is None:
+        return None
+    return json_bytes(raw[4:]) if options.reveal_secrets else redacted(len(raw) - 4)
+
+
+def undecoded_json(exchange: Exchange, side: Side, failure: Failure, options: Options) -> dict[str, Any]:
+    """What is said of a side that could not be decoded."""
+    data = (exchange.request_raw if side == "request" else exchange.response_raw) or b""
+    raw: Any = b64encode(data[4 : 4 + RAW_KEPT_MAX]).decode("ascii")
+    if not options.reveal_secrets and holds_secrets(exchange.spec.key, exchange.spec.layouts(side)):
+        raw = redacted(len(data) - 4)
+    return {"reason": failure.reason, "offset": failure.offset, "path": failure.path, "raw": raw}
+
+
+def topic_names(
+    exchange: Exchange, request: Any, response: Any, plans: tuple[Plan | None, Plan | None]
+) -> dict[str, str]:
+    """Names learnt earlier for the topic ids in two JSON bodies."""
+    names: dict[str, str] = {}
+    texts = exchange.ends.topics.texts
+    if not texts or not exchange.known:
+        return names
+    for plan, body, side in zip(plans, (request, response), SIDES, strict=True):
+        if plan is not None:
+            for path in exchange.spec.nameless(side):
+                for text in at_path(body, path):
+                    name = texts.get(text)
+                    if name is not None and name[1] < exchange.known:
+                        names[text] = name[0]
+    return names
+
+
+@cache
+def error_tree(plan: Plan) -> Tree:
+    """Where the error codes of a response are: every int16 field whose name ends in error_code."""
+    tree: Tree = {}
+    for field in (*plan.fields, *plan.tagged):
+        if field.plan is not None:
+            inner = error_tree(field.plan)
+            if inner:
+                tree[field.name] = [inner] if field.array else inner
+        elif field.kind == "int16" and not field.array and field.name.endswith("error_code"):
+            tree[field.name] = None
+    return tree
+
+
+def errors_in(plan: Plan, body: Any) -> list[dict[str, Any]]:
+    """The error codes of a response, in JSON or Python form, that are not 0."""
+    found: list[dict[str, Any]] = []
+    _collect(error_tree(plan), body, "", found)
+    return found
+
+
+def _collect(tree: Tree, body: Any, prefix: str, found: list[dict[str, Any]]) -> None:
+    for name, inner in tree.items():
+        value = body.get(name)
+        if not value:
+            continue
+        if inner is None:
+            found.append({"path": prefix + name, "code": value, "name": error_name(value)})
+        elif isinstance(inner, list):
+            for number, element in enumerate(value):
+                _collect(inner[0], element, f"{prefix}{name}[{number}].", found)
+        else:
+            _collect(inner, value, f"{prefix}{name}.", found)

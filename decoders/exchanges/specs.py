@@ -1,0 +1,299 @@
+"""One API version as an engine sees it: its layouts, how much of it is projected, and the reading of exchanges of it.
+
+A side is read by its stable layout. Where that fails, the other layouts that this version has had are tried: those of
+early-access releases, and version 0 for an ApiVersions response (a broker that does not know the version answers so).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+from decoders.apis import NAMES, api
+from decoders.errors import DecodeError, UnknownApi, UnsupportedVersion
+from decoders.exchanges.exchange import Exchange, Failure
+from decoders.exchanges.needs import Needs
+from decoders.exchanges.topics import LESSONS, Topics, at_path, nameless_ids
+from decoders.schema.compile import CRUDE, Projector, projector
+from decoders.schema.message import decode, partial
+from decoders.schema.model import Plan, Side
+from decoders.schema.resolve import resolve
+from decoders.streams.heads import API_VERSIONS, CONTROLLED_SHUTDOWN, flexible, request_head, response_body
+from decoders.wire.primitives import uuid_text
+
+PRODUCE: Final = 0
+SASL_HANDSHAKE: Final = 17
+SOFTWARE_SINCE: Final = 3
+SIDES: Final[tuple[Side, Side]] = ("request", "response")
+
+TRANSACTIONAL_SINCE: Final = 3
+UNSUPPORTED_VERSION: Final = b"\0\x23"
+# API versions kept apart: all there are are 368, garbage may claim more.
+SPECS_MAX: Final = 10_000
+
+
+class Layout(NamedTuple):
+    """One way that a body may be laid out; `release` names an early one."""
+
+    plan: Plan
+    release: str | None
+
+
+@cache
+def layouts(key: int, version: int, side: Side) -> tuple[Layout, ...]:
+    """The layouts of a side, the stable one first; empty when the version is not known."""
+    if key not in NAMES:
+        return ()
+    declared = api(key)
+    message = declared.request if side == "request" else declared.response
+    found = [Layout(resolve(message, version), None)] if version in declared.versions else []
+    for (its_side, its_version, release), early in declared.early.items():
+        if (its_side, its_version) == (side, version):
+            found.append(Layout(resolve(early, version), release))
+    if key == API_VERSIONS and side == "response" and version:
+        found.append(Layout(resolve(message, 0), None))
+    return tuple(found)
+
+
+class Spec:
+    """One (API, version). What the loop needs is in slots; projections are made when first used."""
+
+    __slots__ = (
+        "_nameless",
+        "_needs",
+        "_projectors",
+        "flexible",
+        "key",
+        "known",
+        "name",
+        "no_acks",
+        "null_id",
+        "version",
+        "watched",
+    )
+
+    def __init__(self, key: int | None, version: int | None, needs: Needs) -> None:
+        self.key = key
+        self.version = version
+        self.known = key is not None and version is not None and key in NAMES and version in api(key).versions
+        self.name = None if key is None else api(key).name if key in NAMES else f"UNKNOWN({key})"
+        self.flexible = key is not None and version is not None and flexible(key, version)
+        # A Produce request whose body begins so wants no answer / has its acks right there.
+        self.no_acks, self.null_id = _acks(key, version or 0)
+        self.watched = key == SASL_HANDSHAKE or teaches(key, version)
+        self._needs = needs
+        self._projectors: dict[Side, tuple[tuple[Layout, Projector], ...]] = {}
+        self._nameless: dict[Side, tuple[str, ...]] = {}
+
+    @property
+    def plain(self) -> bool:
+        """Whether the loop may take a request of it without asking."""
+        if not self.known or self.version is None:
+            return False
+        if self.key == API_VERSIONS:
+            return self.version < SOFTWARE_SINCE
+        return self.key != SASL_HANDSHAKE and (self.key, self.version) != (CONTROLLED_SHUTDOWN, 0)
+
+    def layouts(self, side: Side) -> tuple[Layout, ...]:
+        """The layouts of a side, the stable one first."""
+        return () if self.key is None or self.version is None else layouts(self.key, self.version, side)
+
+    def fits(self, layout: Layout, data: bytes) -> bool:
+        """Whether a layout may be tried on a frame: that of version 0 in place of another only for one error."""
+        return layout.release is not None or layout.plan.version == self.version or data[8:10] == UNSUPPORTED_VERSION
+
+    def body(self, side: Side, data: bytes) -> int:
+        """Where the body begins in a frame. Raises DecodeError."""
+        assert self.key is not None
+        assert self.version is not None
+        if side == "response":
+            return response_body(data, 0, len(data), self.key, self.version)
+        return request_head(data, 0, len(data)).body
+
+    def projectors(self, side: Side) -> tuple[tuple[Layout, Projector], ...]:
+        """The layouts of a side, each with its projection."""
+        made = self._projectors.get(side)
+        if made is None:
+            wanted = self._needs.of(self.key, side) if self.key is not None else frozenset()
+            made = self._projectors[side] = tuple(
+                (layout, projector(layout.plan, wanted, side == "response")) for layout in self.layouts(side)
+            )
+        return made
+
+    def look(self, exchange: Exchange) -> None:
+        """Project both sides of an exchange."""
+        if self.key is None:
+            exchange.note(None, None, None, _unread(exchange), None)
+            return
+        failures: dict[Side, Failure] = {}
+        layout: dict[Side, str] = {}
+        views: list[Any] = [None, None]
+        error_codes: list[tuple[str, int]] | None = None
+        for number, side in enumerate(SIDES):
+            data = exchange.request_raw if side == "request" else exchange.response_raw
+            if data is None:
+                continue
+            missing = exchange.extra.get(side) if exchange.extra is not None else None
+            found = None if missing is not None else self.project(side, data)
+            if found is None:
+                views[number], failures[side] = self.fields(side, data, missing)
+                continue
+            views[number], codes, release = found
+            error_codes = codes or error_codes
+            if release is not None:
+                layout[side] = release
+        exchange.note(views[0], views[1], error_codes, failures or None, layout or None)
+
+    def project(self, side: Side, data: bytes) -> tuple[Any, list[tuple[str, int]] | None, str | None] | None:
+        """The view of a frame, its error codes and the release of its layout; None when it cannot be decoded."""
+        end = len(data)
+        try:
+            at = self.body(side, data)
+        except DecodeError:
+            return None
+        for layout, project in self.projectors(side):
+            if not self.fits(layout, data):
+                continue
+            try:
+                view, codes, after = project(data, at, end)
+            except (*CRUDE, DecodeError):  # generated code fails crudely; fields() says how
+                continue
+            if after == end:
+                return view, codes, layout.release
+        return None
+
+    def fields(self, side: Side, data: bytes, missing: str | None) -> tuple[dict[str, Any], Failure]:
+        """The fields before the failure of a side that cannot be decoded, and the failure."""
+        try:
+            plan = self.stable(side)
+            fields, failure = partial(plan, data, self.body(side, data), len(data))
+        except DecodeError as problem:
+            fields, failure = {}, problem
+        return fields, failed(failure, missing)
+
+    def stable(self, side: Side) -> Plan:
+        """The layout by which a side that fails is explained. Raises UnknownApi or UnsupportedVersion."""
+        found = self.layouts(side)
+        if found:
+            return found[0].plan
+        if self.key not in NAMES:
+            raise UnknownApi(f"no API has the key {self.key}", offset=4)
+        raise UnsupportedVersion(f"{self.name} {side} has no version {self.version}", offset=6)
+
+    def values(self, exchange: Exchange, side: Side) -> Any:
+        """A side as Python values; the fields before the failure of one that fails, None where it is not there."""
+        data = exchange.request_raw if side == "request" else exchange.response_raw
+        if data is None:
+            return None
+        if self.key is None:
+            return data[4:] if exchange.outcome == "token" else {}
+        missing = exchange.extra.get(side) if exchange.extra is not None else None
+        if missing is None:
+            for layout in self.layouts(side):
+                if not self.fits(layout, data):
+                    continue
+                try:
+                    return decode(layout.plan, data, self.body(side, data), len(data))
+                except DecodeError:
+                    continue
+        return self.fields(side, data, missing)[0]
+
+    def topic_names(self, exchange: Exchange) -> dict[str, str]:
+        """Names known for the topic ids in an exchange whose name is not beside them."""
+        found: dict[str, str] = {}
+        for side in SIDES:
+            for path in self.nameless(side):
+                for identity in at_path(exchange.values(side), path):
+                    name = exchange.topic_name(identity)
+                    if name is not None:
+                        found[uuid_text(identity.bytes)] = name
+        return found
+
+    def teach(self, exchange: Exchange, topics: Topics) -> None:
+        """Give the topic names in an exchange to `topics`."""
+        for lesson in LESSONS.get(self.key or 0, ()):
+            data = exchange.request_raw if lesson.side == "request" else exchange.response_raw
+            if data is None or (exchange.extra is not None and lesson.side in exchange.extra):
+                continue
+            wanted = frozenset((f"{lesson.path}.{lesson.name}", f"{lesson.path}.{lesson.id}"))
+            try:
+                at = self.body(lesson.side, data)
+                view, _, after = projector(self.layouts(lesson.side)[0].plan, wanted, False)(data, at, len(data))
+            except (*CRUDE, DecodeError, IndexError):
+                continue
+            if after == len(data):
+                topics.learn(view, lesson)
+
+    def nameless(self, side: Side) -> tuple[str, ...]:
+        """The paths of topic ids whose name is not beside them."""
+        paths = self._nameless.get(side)
+        if paths is None:
+            found = self.layouts(side)
+            paths = self._nameless[side] = tuple(nameless_ids(found[0].plan)) if found else ()
+        return paths
+
+
+def teaches(key: int | None, version: int | None) -> bool:
+    """Whether this version has topic ids beside names."""
+    if key not in LESSONS or version is None:
+        return False
+    return any(
+        _has(layouts(key, version, lesson.side)[0].plan, f"{lesson.path}.{lesson.id}".replace("[]", "").split("."))
+        for lesson in LESSONS[key]
+        if layouts(key, version, lesson.side)
+    )
+
+
+def _has(plan: Plan, names: list[str]) -> bool:
+    for name in names:
+        field = next((field for field in (*plan.fields, *plan.tagged) if field.name == name), None)
+        if field is None:
+            return False
+        plan = field.plan or plan
+    return True
+
+
+def _acks(key: int | None, version: int) -> tuple[bytes | None, bytes]:
+    """How the body of a Produce request begins that wants no answer, and how one whose acks are at a fixed place."""
+    if key != PRODUCE:
+        return None, b""
+    null_id = b"" if version < TRANSACTIONAL_SINCE else b"\xff\xff" if not flexible(key, version) else b"\0\0"
+    return null_id + b"\0\0", null_id
+
+
+def _unread(exchange: Exchange) -> dict[Side, Failure] | None:
+    """The failure of a response without its request."""
+    if exchange.outcome != "orphan_response":
+        return None
+    missing = exchange.extra.get("response") if exchange.extra is not None else None
+    return {"response": Failure(missing or "no_request", 4, "", "its request is not in the capture")}
+
+
+def failed(problem: DecodeError | None, missing: str | None) -> Failure:
+    """The failure of a side; `missing` says that only a part of its bytes is there, and why."""
+    if problem is None:
+        return Failure(missing or "malformed", 0, "", "")
+    return Failure(missing or problem.reason, max(problem.offset - 4, 0), problem.path, problem.text)
+
+
+class Specs:
+    """The API versions that an engine has met; `plain` holds those that the loop may take without asking."""
+
+    __slots__ = ("_known", "needs", "plain", "unknown")
+
+    def __init__(self, needs: Needs) -> None:
+        self.needs = needs
+        self.plain: dict[int, Spec] = {}
+        self._known: dict[tuple[int, int], Spec] = {}
+        self.unknown = Spec(None, None, needs)  # of tokens, and of responses without their request
+
+    def get(self, key: int, version: int) -> Spec:
+        """The one of an API version."""
+        spec = self._known.get((key, version))
+        if spec is None:
+            spec = Spec(key, version, self.needs)
+            if len(self._known) < SPECS_MAX:
+                self._known[key, version] = spec
+                if spec.plain:
+                    self.plain[key << 16 | version] = spec
+        return spec

@@ -1,0 +1,178 @@
+"""Chunks in, settled exchanges and skipped runs out, in the order in which they settle (a stage: feed, finish, …).
+
+A connection is undecided until detect.py knows it for Kafka; then its chunks so far are taken as if they came now. A
+connection to an endpoint that is a broker already, or to a port that was named, is Kafka from its first byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from decoders.exchanges.context import Context
+from decoders.exchanges.exchange import Ends, Settled, Skipped
+from decoders.exchanges.loop import advance
+from decoders.exchanges.needs import Needs
+from decoders.exchanges.pairing import Pairing
+from decoders.exchanges.summary import Summary
+from decoders.streams.chunks import Again, Chunk, Close, Connection, Gap, Half, How
+from decoders.streams.detect import Undecided
+from decoders.streams.foreign import certain
+from decoders.streams.framing import gap, lose_step, take
+
+
+class Pairer:
+    """The stage. `ports` are Kafka without a look, and all others are not looked at; `needs` is what views hold."""
+
+    def __init__(self, ports: Iterable[int] | None = None, needs: Needs | None = None) -> None:
+        self.context = Context(ports, needs or Needs())
+
+    @property
+    def summary(self) -> Summary:
+        """The counts so far."""
+        return self.context.summary
+
+    def feed(self, chunks: list[Chunk], now_ns: int = 0) -> list[Settled]:  # noqa: ARG002 - one protocol for all stages
+        """What settles with these chunks."""
+        if chunks:
+            summary = self.context.summary
+            summary.first_ns = summary.first_ns or chunks[0][1]
+            summary.last_ns = chunks[-1][1]
+            advance(self.context, chunks, self._unusual)
+        return self._given()
+
+    def finish(self) -> list[Settled]:
+        """What the end of the input settles; reassembly has closed all connections that it knows."""
+        context = self.context
+        for number in sorted({*context.pairings, *context.undecided}):
+            undecided = context.undecided.get(number)
+            if undecided is not None:
+                self._end_undecided(undecided, "capture_end", context.summary.last_ns)
+            else:
+                self._end(context.pairings[number], "capture_end", context.summary.last_ns, 0)
+        return self._given()
+
+    def _given(self) -> list[Settled]:
+        out = self.context.out[:]
+        self.context.out.clear()
+        self.context.summary.exchanges += len(out) - self.context.runs
+        self.context.runs = 0
+        return out
+
+    def _unusual(self, half: Half, time_ns: int, packet: int, data: bytes | Gap | Again | Close) -> None:
+        """Events, and bytes of connections that are not, or not yet, Kafka."""
+        number = half.connection.number
+        pairing = self.context.pairings.get(number)
+        if pairing is not None:
+            self._event(pairing, half, time_ns, packet, data)
+            return
+        undecided = self.context.undecided.get(number)
+        if isinstance(data, Close):
+            if undecided is not None:
+                self._end_undecided(undecided, data.how, time_ns)
+            return
+        if isinstance(data, Again):
+            return
+        if undecided is None:
+            undecided = self._meet(half.connection, time_ns, data)
+        if not undecided.foreign:
+            client = self._known(half.connection)
+            if client is not None:
+                self._adopt(undecided, client)
+                self._unusual(half, time_ns, packet, data)
+                return
+        before = undecided.held
+        found = undecided.feed((half, time_ns, packet, data))
+        self.context.budget.held += undecided.held - before
+        if found and undecided.client is not None:
+            self._adopt(undecided, undecided.client)
+        elif self.context.budget.held > self.context.budget.most:
+            self.context.shed(None)
+
+    def _event(
+        self, pairing: Pairing, half: Half, time_ns: int, packet: int, data: bytes | Gap | Again | Close
+    ) -> None:
+        first = half is half.connection.first
+        lane = pairing.client_lane if first == pairing.client_first else pairing.server_lane
+        half.state = lane
+        if isinstance(data, bytes):
+            take(lane, time_ns, packet, data)
+        elif isinstance(data, Gap):
+            self.context.summary.gaps += 1
+            gap(lane, time_ns, packet, data.size, data.why)
+        elif isinstance(data, Again):
+            pairing.again(lane, data.at, data.size)
+        else:
+            self._end(pairing, data.how, time_ns, packet)
+
+    def _meet(self, connection: Connection, time_ns: int, data: bytes | Gap) -> Undecided:
+        """The first chunk of a connection."""
+        undecided = Undecided(connection, time_ns)
+        self.context.undecided[connection.number] = undecided
+        if self.context.ports is not None and self._named(connection) is None:
+            undecided.foreign = "none of the ports named"
+        elif self.context.ports is None and connection.opened and isinstance(data, bytes):
+            undecided.foreign = certain(data)
+        return undecided
+
+    def _named(self, connection: Connection) -> Half | None:
+        """The half that asks, of a connection to a port that was named."""
+        ports = self.context.ports or frozenset()
+        if _port(connection.first.target) in ports:
+            return connection.first
+        return connection.second if _port(connection.second.target) in ports else None
+
+    def _known(self, connection: Connection) -> Half | None:
+        """The half that asks, where that is known without a look at the bytes."""
+        if self.context.ports is not None:
+            return self._named(connection)
+        if connection.first.target in self.context.brokers:
+            return connection.first
+        if not connection.opened and connection.second.target in self.context.brokers:
+            return connection.second
+        return None
+
+    def _adopt(self, undecided: Undecided, client: Half) -> None:
+        """A connection is Kafka: take what it has sent so far."""
+        context = self.context
+        connection = undecided.connection
+        del context.undecided[connection.number]
+        context.budget.held -= undecided.held
+        context.brokers.add(client.target)
+        context.summary.connection(client.source, client.target)
+        ends = Ends(connection.number, client.source, client.target, connection.began_ns, context.topics)
+        first = client is connection.first
+        pairing = Pairing(context, ends, client_first=first, opening=connection.opened and not undecided.dropped)
+        context.pairings[connection.number] = pairing
+        for half, lane in ((client, pairing.client_lane), (client.peer, pairing.server_lane)):
+            half.state = lane
+            if not connection.opened or undecided.dropped:
+                size, since = undecided.dropped.get(half is connection.first, (0, undecided.since(half)))
+                lose_step(lane, "midstream", "the capture begins inside the stream", since, 0, size)
+        chunks, undecided.chunks = undecided.chunks, []
+        advance(context, chunks, self._unusual)
+
+    def _end(self, pairing: Pairing, how: How, time_ns: int, packet: int) -> None:
+        del self.context.pairings[pairing.ends.number]
+        pairing.close(how, time_ns, packet)
+
+    def _end_undecided(self, undecided: Undecided, how: How, time_ns: int) -> None:
+        """A connection is over that has not shown to be Kafka."""
+        context = self.context
+        connection = undecided.connection
+        client = None if undecided.foreign else self._known(connection)
+        if client is not None:
+            self._adopt(undecided, client)
+            self._end(context.pairings[connection.number], how, time_ns, 0)
+            return
+        del context.undecided[connection.number]
+        context.budget.held -= undecided.held
+        size = sum(undecided.sizes.values())
+        if size:
+            first = connection.first
+            ends = Ends(connection.number, first.source, first.target, connection.began_ns, context.topics)
+            detail = undecided.name() or "nothing in it decodes as a request or its response"
+            context.skip(Skipped(ends, None, size, undecided.reason, detail, undecided.time_ns))
+
+
+def _port(endpoint: str) -> int:
+    return int(endpoint.rpartition(":")[2])

@@ -1,0 +1,104 @@
+"""Exchanges in, names of topic ids out: what earlier exchanges of the capture said (KIP-516).
+
+Topic ids are unique over all clusters and are never given a new name, so one table serves the whole capture. Each name
+has a number, and an exchange sees only the names that were known when it was settled: the same answer however late it
+is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+from decoders.schema.model import Plan, Side
+from decoders.wire.primitives import uuid_text
+
+# Names beyond this many are not learnt.
+TOPICS_MAX: Final = 10**6
+NULL_ID: Final = UUID(int=0)
+
+
+class Lesson(NamedTuple):
+    """Where a message has ids and names together: structs at `path`, their name and id fields."""
+
+    side: Side
+    path: str
+    name: str
+    id: str
+
+
+# API key → what it teaches; tests compare this with the declarations.
+LESSONS: Final[dict[int, tuple[Lesson, ...]]] = {
+    3: (Lesson("response", "topics[]", "name", "topic_id"),),
+    4: (Lesson("request", "topic_states[]", "topic_name", "topic_id"),),
+    6: (Lesson("request", "topic_states[]", "topic_name", "topic_id"),),
+    19: (Lesson("response", "topics[]", "name", "topic_id"),),
+    20: (Lesson("response", "responses[]", "name", "topic_id"),),
+    69: (
+        Lesson("response", "groups[].members[].assignment.topic_partitions[]", "topic_name", "topic_id"),
+        Lesson("response", "groups[].members[].target_assignment.topic_partitions[]", "topic_name", "topic_id"),
+    ),
+    75: (Lesson("response", "topics[]", "name", "topic_id"),),
+    77: (Lesson("response", "groups[].members[].assignment.topic_partitions[]", "topic_name", "topic_id"),),
+    90: (Lesson("response", "groups[].topics[]", "topic_name", "topic_id"),),
+    91: (Lesson("response", "responses[]", "topic_name", "topic_id"),),
+    92: (Lesson("response", "responses[]", "topic_name", "topic_id"),),
+}
+
+
+class Topics:
+    """Topic id → name, in the order learnt."""
+
+    __slots__ = ("names", "texts")
+
+    def __init__(self) -> None:
+        self.names: dict[UUID, tuple[str, int]] = {}
+        self.texts: dict[str, tuple[str, int]] = {}  # the same by the text of the id
+
+    def learn(self, value: Any, lesson: Lesson) -> None:
+        """Take the names out of a message or a projection of it."""
+        names = self.names
+        for entry in at_path(value, lesson.path):
+            identity, name = entry.get(lesson.id), entry.get(lesson.name)
+            if name and identity and identity != NULL_ID and identity not in names and len(names) < TOPICS_MAX:
+                self.add(identity, name)
+
+    def add(self, identity: UUID, name: str) -> None:
+        """The next name."""
+        self.names[identity] = self.texts[uuid_text(identity.bytes)] = (name, len(self.names))
+
+    def name(self, identity: UUID, known: int) -> str | None:
+        """The name of an id when the first `known` names had been learnt."""
+        found = self.names.get(identity)
+        return found[0] if found is not None and found[1] < known else None
+
+
+def at_path(value: Any, path: str) -> Iterator[Any]:
+    """Everything at a path without indices (`topics[].partitions[]`); what is missing or null on the way ends it."""
+    name, _, rest = path.partition(".")
+    if not isinstance(value, dict):
+        return
+    inner = value.get(name.removesuffix("[]"))
+    if name.endswith("[]"):
+        for element in inner or ():
+            if rest:
+                yield from at_path(element, rest)
+            else:
+                yield element
+    elif rest:
+        yield from at_path(inner, rest)
+    elif inner is not None:
+        yield inner
+
+
+def nameless_ids(plan: Plan, prefix: str = "") -> Iterator[str]:
+    """The paths of topic ids whose name does not stand beside them."""
+    fields = (*plan.fields, *plan.tagged)
+    names = {field.name for field in fields}
+    for field in fields:
+        path = prefix + field.name + ("[]" if field.array else "")
+        if field.plan is not None:
+            yield from nameless_ids(field.plan, path + ".")
+        elif field.name == "topic_id" and not names & {"name", "topic", "topic_name"}:
+            yield path
