@@ -54,6 +54,7 @@ class Flow(Half):
         "ended",
         "far",
         "first",
+        "heard",
         "held",
         "held_size",
         "key",
@@ -63,6 +64,7 @@ class Flow(Half):
         "sent",
         "started",
         "sure",
+        "syn",
     )
 
     connection: TcpConnection
@@ -77,9 +79,11 @@ class Flow(Half):
         self.place = 0  # 0: not even guessed; a guess until `started`
         self.first = 0
         self.started = False  # `first` and `place` are sure
+        self.syn = False  # by its SYN
         self.ended = False  # the FIN was reached
         self.acked = 0  # highest number the peer has acknowledged, 0: none known
-        self.sent = 0  # number of the latest segment without bytes, as long as the start is not sure
+        self.heard = 0  # what the peer acknowledged first, as long as the start is not sure
+        self.sent = 0  # number of the first segment if that was one without bytes
         self.held: list[Entry] = []  # ascending, not overlapping, all behind `place`
         self.held_size = 0
         self.far: list[Entry] = []
@@ -118,7 +122,11 @@ class Flow(Half):
     def is_sure(self) -> bool:
         """Whether nothing comes before the first held segment of a direction whose SYN is not in the capture."""
         start = self.held[0][0]
-        return start in (self.acked, self.sent) or self.acked > start or len(self.held) >= SURE
+        if self.peer.syn:  # its own is late, or lost
+            return self.sure >= start
+        if self.heard:
+            return self.heard + 1 >= start or self.sure >= start
+        return 0 < self.sent <= start or len(self.held) >= SURE
 
     def watch(self, time_ns: int) -> None:
         """Let patience run: `sure` follows what was known PATIENCE packets of the connection, or PATIENCE_NS, ago."""
@@ -170,7 +178,8 @@ class Flow(Half):
         if not self.started:
             if not self.is_sure():
                 return None
-            self.begin(entry[0])
+            # Less than a segment without bytes has said: missing. One byte less: that was a keep-alive.
+            self.begin(self.sent if self.sent and 1 < entry[0] - self.sent < FAR else entry[0])
         if entry[0] > self.place or (entry[4] >= 0 and self.peer.lacks(entry[4])):
             return None
         return entry
@@ -192,18 +201,18 @@ class Flow(Half):
         self.sync()
         return [
             *(self.key, self.source, self.packets, self.last_ns, self.gaps, self.missing, self.again),
-            *(self.next, self.place, self.first, self.started, self.ended, self.acked, self.sent),
+            *(self.next, self.place, self.first, self.started, self.syn, self.ended, self.acked, self.heard, self.sent),
             *(self.held, self.held_size, self.far, self.mark, self.sure),
         ]
 
     def resume(self, state: object) -> None:
         """Take over what `export` gave. Raises DecodeError when it is something else."""
         key, _, self.packets, self.last_ns, self.gaps, self.missing, self.again, *rest = fields(
-            state, bytes, str, *[int] * 5, *[int] * 3, bool, bool, int, int, list, int, list, tuple, int
+            state, bytes, str, *[int] * 5, *[int] * 3, bool, bool, bool, int, int, int, list, int, list, tuple, int
         )
         self.key = key
-        self.next, self.place, self.first, self.started, self.ended, self.acked, self.sent, *rest = rest
-        held, self.held_size, far, mark, self.sure = rest
+        self.next, self.place, self.first, self.started, self.syn, self.ended, self.acked, *rest = rest
+        self.heard, self.sent, held, self.held_size, far, mark, self.sure = rest
         self.held = [_entry(entry) for entry in held]
         self.far = [_entry(entry) for entry in far]
         acked, top, heard, packets, time_ns = fields(mark, *[int] * 5)

@@ -9,8 +9,8 @@ depends on the segments alone, never on how they came in batches.
 - First copy of a byte wins. A keep-alive or window probe (one byte that was already given) is nothing.
 - A hole is lost when the peer has acknowledged past it, or is not heard at all, and PATIENCE further segments of the
   connection or PATIENCE_NS have passed; at OUT_OF_ORDER_MAX or HELD_MAX; and at the connection's end.
-- Without a SYN a direction begins at its first segment once it is sure that none precedes it: the peer acknowledges
-  it, or has acknowledged up to it before, or a few segments have come.
+- Without a SYN a direction begins at its first segment once it is sure that none precedes it: the first
+  acknowledgement of it says so, or a few segments have come, or the patience is at its end.
 - A FIN waits for what is missing before it. A RST ends the connection at once; its payload, if any, is a message to
   people (RFC 9293 3.5.3) and no part of the stream. What comes after the end is counted in `counts`.
 - A segment far outside every window is believed when others continue it; then the stream has a gap up to there.
@@ -119,6 +119,7 @@ class Reassembly:
             place = peer.long(ack)
             if abs(place - peer.place) < FAR:
                 peer.acked = max(peer.acked, place)
+                peer.heard = peer.heard or place
         self._take(flow, segment, out)
         flow.last_ns = time_ns
         flow.packets += 1
@@ -169,7 +170,7 @@ class Reassembly:
             if start > flow.place - FAR:
                 start = max(start, flow.held[-1][1] if flow.held else flow.place)
         elif not size and not role:
-            if not flow.started and not flow.held:
+            if not (flow.started or flow.held or flow.sent):
                 flow.sent = start
             return
         if abs(start - flow.place) >= FAR:
@@ -321,11 +322,14 @@ class Reassembly:
             flow.sync()
             begun = flow.first if flow.started else flow.held[0][0] if flow.held else flow.place
             behind = -ahead(first, begun)
-            if flow.started and (behind == 0 or (not flow.connection.opened and 0 < behind < LATE)):
+            if flow.syn and behind == 0:
                 return None
-            if flow.started or (begun and not 0 <= behind < LATE):
+            if begun and (flow.syn or not 0 <= behind < LATE):
                 self._close(flow.connection, "idle", out)
                 flow = None
+            elif flow.started and flow.place > flow.first:
+                flow.syn = True  # it comes after the first bytes
+                return None
         if flow is None:
             flow = self._open(segment, out, initiator=not flags & ACK)
         connection = flow.connection
@@ -334,6 +338,9 @@ class Reassembly:
         if fresh and (flow is connection.second) != bool(flags & ACK):
             connection.first, connection.second = connection.second, connection.first
         flow.begin(flow.long(first))
+        flow.syn = True
+        if flags & ACK and not flow.peer.started and not flow.peer.held:
+            flow.peer.begin(flow.peer.long(segment[4]))
         return flow
 
     def _join(self, segment: Segment, out: list[Chunk]) -> Flow | None:
