@@ -127,7 +127,12 @@ def _produce(rng: random.Random, at: int, client: str, records: bytes) -> Exchan
     }
     done = {"index": partition, "error_code": 0, "base_offset": at, "log_append_time_ms": -1, "log_start_offset": 0}
     return _pair(
-        0, 7, at, client, request, {"responses": [{"name": topic, "partition_responses": [done]}], "throttle_time_ms": 0}
+        0,
+        7,
+        at,
+        client,
+        request,
+        {"responses": [{"name": topic, "partition_responses": [done]}], "throttle_time_ms": 0},
     )
 
 
