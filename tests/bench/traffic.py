@@ -110,7 +110,7 @@ def _batch(rng: random.Random, count: int, value: int, codec: str, base: int = 0
             timestamp=1_790_000_000_000 + i,
             key=b"key-%d" % rng.randrange(1000),
             value=b" ".join(rng.choice(words) for _ in range(value // 6))[:value],
-            headers=[],
+            headers=(),
         )
         for i in range(count)
     ]
