@@ -5,6 +5,7 @@ from __future__ import annotations
 from struct import Struct
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from decoders.schema import runtime
 from decoders.schema.emit import Body, Piece, long_table, plus, run_format, table, targets
 from decoders.schema.model import FIXED, Plan, PlanField
 from decoders.schema.resolve import least_element, least_struct
@@ -151,7 +152,7 @@ class ArrayReading:
             return
         if self.want is not None:
             body.put(f"{self.value} = []")
-        with body.block(f"for _ in range({self.count}):"):
+        with body.block(f"for _ in {self._numbers_up()}:"):
             if field.kind in {"string", "bytes", "records"}:
                 item = self.reading.sized(body, field, False, self.want, self.path + "[]", self.before)
             else:
@@ -160,14 +161,20 @@ class ArrayReading:
             if item is not None:
                 body.put(f"{self.value}.append({item})")
 
+    def _numbers_up(self) -> str:
+        """The expression of 0, 1, 2 … below the count."""
+        kept = self.body.const("ranges", runtime.RANGES)
+        index = self.number if self.field.compact else f"{self.number} + 1"
+        return f"({kept}[{index}] if {self.number} < 127 else range({self.count}))"
+
     def _loop(self, plan: Plan) -> None:
         """Structs one by one."""
         body = self.body
         if self.want is not None:
             body.put(f"{self.value} = []")
         index = body.new("i")
-        with body.block(f"for {index} in range({self.count}):"):
-            if any(inner.array for inner in plan.fields):
+        with body.block(f"for {index} in {self._numbers_up()}:"):
+            if any(inner.array and inner.kind not in FIXED for inner in plan.fields):
                 body.fail_if(f"at > {body.end}")  # a short message in a long buffer must not be read far beyond its end
             each = self.reading.struct(body, plan, self.want, self.path + "[].", f"{self.place}[{{{index}}}].")
             body.sync()

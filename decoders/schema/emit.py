@@ -198,6 +198,8 @@ class Body(Lines):
                 self._read(core, self.at(lead))
                 if self.shift + total:
                     self.put(f"at += {self.shift + total}")
+        if tail.compact and not tail.text:
+            self._slice_two(tail, lead, core)
         with self.block("else:"):
             if not tail.compact:
                 self.put("raise Crude")
@@ -221,6 +223,17 @@ class Body(Lines):
         self.put(f"{tail.target} = {tail.convert.format(f'buf[{self.at()}:{stop}]')}")
         self._read(core, plus(stop, lead))
         self.put(f"at = {plus(stop, lead + _size(core))}")
+
+    def _slice_two(self, tail: Tail, lead: int, core: list[Piece]) -> None:
+        """Bytes whose size is a varint of two bytes, as that of most batches of records."""
+        low, stop = self.new("b"), self.new("e")
+        there = "" if tail.null else f"{tail.size} and "
+        with self.block(f"elif {there}0 < ({low} := buf[{self.at()}]) < 128:"):
+            self.put(f"{stop} = {plus(f'at + ({tail.size} & 127 | {low} << 7)', self.shift)}")
+            self.fail_if(f"{stop} > {self.end}")
+            self.put(f"{tail.target} = {tail.convert.format(f'buf[{self.at(1)}:{stop}]')}")
+            self._read(core, plus(stop, lead))
+            self.put(f"at = {plus(stop, lead + _size(core))}")
 
     def _unpack_tail(self, tail: Tail, lead: int, core: list[Piece]) -> None:
         after = (f"{lead}x" if lead else "") + run_format(core)

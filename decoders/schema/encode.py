@@ -27,6 +27,8 @@ Pack = Callable[..., bytes]
 CRUDE: Final = (runtime.Crude, struct_error, LookupError, TypeError, AttributeError, ValueError, OverflowError)
 # Sizes that, one more, stand in one byte.
 SHORT: Final = 127
+# Likewise in two bytes.
+TWO_BYTES: Final = (1 << 14) - 1
 SIZED: Final = frozenset({"string", "bytes", "records"})
 BOOLS: Final = {True: 1, False: 0}
 
@@ -80,6 +82,11 @@ def add_unknown(tags: dict[int, bytes], value: object, known: frozenset[int]) ->
     tags.update(unknown)
 
 
+def unfit() -> None:
+    """Give up on a value that only write.py can judge."""
+    raise runtime.Crude
+
+
 class Variable(NamedTuple):
     """What a pack holds besides fields of fixed width: bytes, or numbers, whose length is in the variable `length`."""
 
@@ -115,6 +122,8 @@ class Writer(Lines):
         if not pieces:
             return ""
         form = "".join("x" if not value else letter for letter, value in pieces)
+        if all(not value or value.lstrip("-").isdigit() for _, value in pieces):
+            return repr(Struct(">" + form).pack(*(int(value) for _, value in pieces if value)))
         return f"{self.const('pack', packer(form))}({', '.join(value for _, value in pieces if value)})"
 
     def flush(self) -> None:
@@ -133,6 +142,17 @@ class Writer(Lines):
             with self.block("else:"):
                 self._put_variable(before, variable, after)
 
+    def flush_with_count(self, count: str) -> None:
+        """Pack what is pending, and a compact count after it, which is nearly always short."""
+        before, variable, after = [*self.before], self.variable, [*self.after]
+        with self.block(f"if {count} < {SHORT}:"):
+            self.piece("b", f"{count} + 1")
+            self.flush()
+        self.before, self.variable, self.after = before, variable, after
+        with self.block("else:"):
+            self.flush()
+            self.put(f"out(write_uvarint({count} + 1))")
+
     def _put_variable(self, before: list[tuple[str, str]], variable: Variable, after: list[tuple[str, str]]) -> None:
         self.put(*variable.ready)
         length = variable.length
@@ -150,6 +170,10 @@ class Writer(Lines):
             return
         with self.block(f"if {length} < {SHORT}:"):
             self.put(short)
+        if variable.size == "b" and not numbers:
+            with self.block(f"elif {length} < {TWO_BYTES}:"):
+                size = [("B", f"{length} + 1 & 127 | 128"), ("B", f"{length} + 1 >> 7")]
+                self.put(*self.outs(self.pack([*before, *size]), variable.value, self.pack(after)))
         with self.block("else:"):
             if variable.size == "b":
                 self.put(*self.outs(self.pack(before), f"write_uvarint({length} + 1)"))
@@ -170,7 +194,7 @@ class Writing:
         self.unit = unit
         unit.names.update(
             Crude=runtime.Crude, BOOLS=BOOLS, add_unknown=add_unknown, many=many, tag_section=tag_section,
-            uuid_bytes=uuid_bytes, write_number=write_number, write_uvarint=write_uvarint,
+            unfit=unfit, uuid_bytes=uuid_bytes, write_number=write_number, write_uvarint=write_uvarint,
         )  # fmt: skip
 
     def root(self, plan: Plan) -> None:
@@ -178,16 +202,20 @@ class Writing:
         body = Writer(self.unit)
         body.put("def encode(v):")
         body.depth = 1
-        body.put("parts = []", "out = parts.append")
-        self.struct(body, plan, "v")
-        body.flush()
-        body.put('return b"".join(parts)')
+        if not plan.fields:
+            tags = self._tags(plan) + "(v)" if plan.flexible else "unfit()"
+            body.put(f"return {tags} if v else {bytes(plan.flexible)!r}")
+        else:
+            body.put("parts = []", "out = parts.append")
+            self.struct(body, plan, "v")
+            body.flush()
+            body.put('return b"".join(parts)')
         body.finish()
 
     def struct(self, body: Writer, plan: Plan, value: str) -> None:
         """Lines that encode a struct that is in a variable."""
         if not plan.flexible:
-            body.put(f"if len({value}) != {len(plan.fields)}:", "    raise Crude")
+            body.put(f"if len({value}) != {len(plan.fields)}:", "    unfit()")
         for field in plan.fields:
             self.field(body, field, f"{value}[{field.name!r}]")
         if plan.flexible:
@@ -239,15 +267,14 @@ class Writing:
             letter = _LETTERS.get(field.kind, LETTERS[field.kind])
             body.add(Variable(name, length, size, letter, name if field.nullable else "", ready))
             return
-        if body.variable is not None:
-            body.flush()
         if not field.nullable:
             self._elements(body, field, name, length, size, check)
             return
-        before, body.before = body.before, []
+        kept = [*body.before], body.variable, [*body.after]
         with body.block(f"if {name} is None:"):
-            body.put(f"out({body.pack([*before, ('b', '') if size == 'b' else (size, '-1')])})")
-        body.before = before
+            body.piece(size, "" if size == "b" else "-1")
+            body.flush()
+        body.before, body.variable, body.after = kept
         with body.block("else:"):
             self._elements(body, field, name, length, size, check)
 
@@ -255,15 +282,11 @@ class Writing:
         self, body: Writer, field: PlanField, name: str, length: str, size: str, check: tuple[str, ...]
     ) -> None:
         body.put(*check)
-        before, body.before = body.before, []
         if size == "b":
-            short = body.pack([*before, (size, f"{length} + 1")])
-            first = body.pack(before)
-            body.put(
-                f"out({short} if {length} < {SHORT} else {first + ' + ' if first else ''}write_uvarint({length} + 1))"
-            )
+            body.flush_with_count(length)
         else:
-            body.put(f"out({body.pack([*before, (size, length)])})")
+            body.piece(size, length)
+            body.flush()
         item = body.new("w")
         with body.block(f"for {item} in {name}:"):
             if field.plan is not None:

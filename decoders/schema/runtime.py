@@ -25,6 +25,8 @@ CRUDE: Final = (Crude, struct_error, IndexError, OverflowError)
 
 # Sizes of 7 bits stand in one byte; tables of structs are as long as that.
 SHORT: Final = 128
+# By count plus one: 0, 1, 2 … below the count. Looking one up is a third of the cost of making one.
+RANGES: Final = [range(number - 1) for number in range(SHORT + 1)]
 # Sizes up to which a struct of its own is kept for strings with int16 sizes.
 KEPT: Final = 512
 

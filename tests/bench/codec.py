@@ -1,0 +1,200 @@
+"""Messages: kw against kafka-python and kio, decoding and encoding, per message and in the mean.
+
+    python -m tests.bench.codec [--api NAME]... [--rows] [--seconds-per-cell 0.01]
+
+Each message is measured in two sizes: with one element in each array, and with ten, five, two by depth. All sides run
+in turn in the same process, and the best time of each counts. Ratios above 1 mean that kw is faster.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import timeit
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from decoders.apis import KEYS, api
+from decoders.schema.compile import decoder, encoder, json_decoder, projector
+from decoders.schema.model import Plan, PlanField, Side
+from decoders.schema.resolve import resolve
+from decoders.schema.write import write
+from tests.bench.peers import kafka_python, kio
+
+SIZES = {"one": (1, 1, 1), "many": (10, 5, 2)}
+TEXT = "orders-eu-central.0123456789"
+SIDES: tuple[Side, Side] = ("request", "response")
+
+
+def typical(plan: Plan, counts: tuple[int, ...], depth: int = 0) -> dict[str, Any]:
+    """A value as real traffic has it: texts of a dozen bytes, small numbers, no error, nothing tagged."""
+    return {field.name: _field(field, counts, depth, number) for number, field in enumerate(plan.fields)}
+
+
+def _field(field: PlanField, counts: tuple[int, ...], depth: int, number: int) -> Any:
+    if field.array:
+        inner = field.plan
+        if inner is not None:
+            return [typical(inner, counts, depth + 1) for _ in range(counts[min(depth, 2)])]
+        return [_leaf(field, each) for each in range(min(3, counts[0] + 2))]
+    if field.plan is not None:
+        return typical(field.plan, counts, depth + 1)
+    return _leaf(field, number)
+
+
+def _leaf(field: PlanField, number: int) -> Any:
+    if field.kind == "string":
+        return None if field.nullable and number % 2 else TEXT[: 6 + number % 12]
+    if field.kind in {"bytes", "records"}:
+        return bytes(1000) if field.kind == "records" else bytes(40)
+    if field.kind == "uuid":
+        return bytes(16)
+    if field.kind == "bool":
+        return False
+    return 1.5 if field.kind == "float64" else 0 if field.name.endswith("error_code") else 100 + number
+
+
+class Row(NamedTuple):
+    """Best times of one message in µs; None where a peer does not have it."""
+
+    name: str
+    decode: float
+    encode: float
+    json: float
+    projection: float
+    kafka_decode: float | None
+    kafka_encode: float | None
+    kio_decode: float | None
+    kio_encode: float | None
+
+
+def best(calls: list[Callable[[], Any] | None], seconds: float) -> list[float | None]:
+    """The best time of each call in µs, all measured in turn."""
+    timers = [None if call is None else timeit.Timer(call) for call in calls]
+    times: list[float | None] = [None] * len(calls)
+    for turn in range(5):
+        for number, timer in enumerate(timers):
+            if timer is None:
+                continue
+            if turn == 0:
+                timer.timeit(2)  # generated code, caches of the interpreter
+            count = max(1, int(seconds / 5 / max(timer.timeit(3) / 3, 1e-7)))
+            spent = timer.timeit(count) / count * 1e6
+            known = times[number]
+            times[number] = spent if known is None else min(known, spent)
+    return times
+
+
+def measure(key: int, version: int, side: Side, size: str, seconds: float) -> Row | None:
+    """One message in one size; None where no peer has it."""
+    declared = api(key)
+    plan = resolve(declared.request if side == "request" else declared.response, version)
+    data = write(plan, typical(plan, SIZES[size]))
+    theirs = kafka_python(key, version, side, data)
+    native = kio(key, version, side, data)
+    if theirs is None and native is None:
+        return None
+    end = len(data)
+    decode, encode = decoder(plan, raw_uuids=True), encoder(plan)
+    value = decode(data, 0, end)[0]
+    assert encode(value) == data
+    to_json = json_decoder(plan)
+    project = projector(plan, frozenset(), True)
+    times = best(
+        [
+            lambda: decode(data, 0, end),
+            lambda: encode(value),
+            lambda: to_json(data, 0, end, {}),
+            lambda: project(data, 0, end),
+            theirs and theirs.decode,
+            theirs and theirs.encode,
+            native and native.decode,
+            native and native.encode,
+        ],
+        seconds,
+    )
+    return Row(f"{declared.name} v{version} {side} ({size})", *times)  # type: ignore[arg-type]  # ours are never None
+
+
+def measured(names: list[str], seconds: float) -> Iterator[Row]:
+    """All messages that a peer has as well."""
+    for key in [api(name).key for name in names] or KEYS:
+        for version in range(api(key).versions.low, api(key).versions.high + 1):
+            for side in SIDES:
+                for size in SIZES:
+                    row = measure(key, version, side, size, seconds)
+                    if row is not None:
+                        yield row
+
+
+class Ratio(NamedTuple):
+    """A row's name and how many times faster kw is."""
+
+    name: str
+    ratio: float
+
+
+def ratios(rows: list[Row], ours: str, theirs: str) -> list[Ratio]:
+    """The ratio of every row that has both, worst first."""
+    found = [
+        Ratio(row.name, getattr(row, theirs) / getattr(row, ours)) for row in rows if getattr(row, theirs) is not None
+    ]
+    return sorted(found, key=lambda each: each.ratio)
+
+
+def mean(found: list[Ratio]) -> float:
+    """The geometric mean."""
+    return math.exp(sum(math.log(each.ratio) for each in found) / len(found))
+
+
+# What is compared; minimum and aim of the mean, minimum and aim of the worst message.
+GOALS = [
+    ("decode against kafka-python", "decode", "kafka_decode", 1.5, 3.0, 1.1, 1.5),
+    ("decode against kio (native)", "decode", "kio_decode", 0.5, 1.0, None, None),
+    ("encode against kio", "encode", "kio_encode", 6.0, 10.0, 3.0, 5.0),
+    ("encode against kafka-python", "encode", "kafka_encode", None, None, None, None),
+]
+
+
+def report(rows: list[Row]) -> None:
+    """Print the means and the worst messages beside what they have to be."""
+    print(f"\n{'':30} {'messages':>8} {'mean':>7} {'minimum':>8} {'aim':>6}   {'worst':>6} {'minimum':>8} {'aim':>6}")
+    for title, ours, theirs, least, aim, worst_least, worst_aim in GOALS:
+        found = ratios(rows, ours, theirs)
+        if not found:
+            continue
+        goals = [f"{'' if goal is None else f'{goal:g}x':>{width}}" for goal, width in ((least, 8), (aim, 6))]
+        worst = [
+            f"{'' if goal is None else f'{goal:g}x':>{width}}" for goal, width in ((worst_least, 8), (worst_aim, 6))
+        ]
+        figures = f"{len(found):8} {mean(found):6.2f}x {' '.join(goals)}   {found[0].ratio:5.2f}x {' '.join(worst)}"
+        print(f"{title:30} {figures}")
+        for each in found[:3]:
+            print(f"    {each.ratio:5.2f}x {each.name}")
+
+
+HEADS = ("decode", "kafka-py", "kio", "encode", "kafka-py", "kio", "json", "errors")
+
+
+def main() -> None:
+    """Measure and print."""
+    options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    options.add_argument("--api", action="append", default=[], help="only this API (repeatable)")
+    options.add_argument("--rows", action="store_true", help="print every message")
+    options.add_argument("--seconds-per-cell", type=float, default=0.01)
+    chosen = options.parse_args()
+    rows = []
+    if chosen.rows:
+        print(f"{'µs':58}" + "".join(f" {head:>8}" for head in HEADS))
+    for row in measured(chosen.api, chosen.seconds_per_cell):
+        rows.append(row)
+        if chosen.rows:
+            ours = (row.decode, row.kafka_decode, row.kio_decode)
+            cells = (*ours, row.encode, row.kafka_encode, row.kio_encode, row.json, row.projection)
+            texts = [f" {'-' if cell is None else f'{cell:.2f}':>8}" for cell in cells]
+            print(f"{row.name:58}" + "".join(texts), flush=True)
+    report(rows)
+
+
+if __name__ == "__main__":
+    main()
