@@ -17,7 +17,7 @@ from decoders.records.model import Budget
 from decoders.records.read import batches_json
 from decoders.records.secrets import holds_secret
 from decoders.schema import message
-from decoders.schema.compile import CRUDE, json_decoder
+from decoders.schema.compile import CRUDE, has_errors, json_decoder
 from decoders.schema.form import PUBLIC
 from decoders.schema.model import Plan, Side
 
@@ -65,11 +65,61 @@ def hooks_of(key: int, side: Side, plan: Plan) -> dict[str, str]:
 _NO_RECORDS: Final[Hooks] = {**HOOKS, PUBLIC: is_public}
 
 
-def table(options: Options, *, metadata: bool) -> Hooks:
+def table(options: Options, *, metadata: bool = False) -> Hooks:
     """The functions of the hooks, for one exchange; `metadata` says that records are of the cluster's own state."""
+    if not options.records:
+        return {**_NO_RECORDS, RECORDS: partial(batches_json, budget=Budget())}
     form = partial(records_json, hide=holds_secret) if metadata and not options.reveal_secrets else records_json
-    show = partial(batches_json, records=options.records, budget=Budget(), form=form)
-    return {**_NO_RECORDS, RECORDS: show}
+    return {**_NO_RECORDS, RECORDS: partial(batches_json, records=True, budget=Budget(), form=form)}
+
+
+class Readers:
+    """How the two sides of an API version become JSON, in the common case: with the stable layouts."""
+
+    __slots__ = ("errors", "has_records", "nameless", "plans", "request", "response")
+
+    def __init__(self, spec: Spec, reveal: bool) -> None:
+        assert spec.key is not None
+        plans = (spec.layouts("request")[0].plan, spec.layouts("response")[0].plan)
+        self.plans = plans
+        self.request = json_decoder(plans[0], hooks_of(spec.key, "request", plans[0]), reveal)
+        self.response = json_decoder(plans[1], hooks_of(spec.key, "response", plans[1]), reveal)
+        self.has_records = any(map(_has_records, plans))
+        self.errors = has_errors(plans[1])
+        self.nameless = bool(spec.nameless("request") or spec.nameless("response"))
+
+
+def both_quick(exchange: Exchange, options: Options) -> tuple[Any, Any, Readers] | None:
+    """The bodies of an exchange in the common case (specs.Spec.look has the same); None when it takes a closer look."""
+    spec = exchange.spec
+    request, response = exchange.request_raw, exchange.response_raw
+    if not spec.quick or exchange.extra is not None or request is None:
+        return None
+    readers: Readers = spec.json[options.reveal_secrets]
+    if readers is None:
+        readers = spec.json[options.reveal_secrets] = Readers(spec, options.reveal_secrets)
+    hooks = table(options) if readers.has_records else _NO_RECORDS
+    try:
+        length = request[12] << 8 | request[13]
+        at = 14 + length if length < 0x8000 else 14
+        if spec.flexible:
+            if request[at]:
+                return None
+            at += 1
+        body, after = readers.request(request, at, len(request), hooks)
+        if after != len(request):
+            return None
+        if response is None:
+            return body, None, readers
+        at = spec.response_at
+        if at == 9 and response[8]:
+            return None
+        answer, after = readers.response(response, at, len(response), hooks)
+    except (*CRUDE, DecodeError):
+        return None
+    if after != len(response) or (options.records and spec.key in (FETCH, FETCH_SNAPSHOT) and _is_metadata(answer)):
+        return None
+    return body, answer, readers
 
 
 def body_json(
@@ -116,7 +166,7 @@ def _decoded(
 
 
 def _is_metadata(body: Mapping[str, Any]) -> bool:
-    return any(
+    return "responses" not in body or any(
         topic.get("topic") == METADATA_TOPIC or topic.get("topic_id") == METADATA_TOPIC_ID
         for topic in body["responses"]
     )

@@ -70,19 +70,17 @@ class Exchange:
     """
 
     __slots__ = (
-        "_failures",
-        "_layout",
-        "_request_view",
-        "_response_view",
         "_values",
         "api_key",
         "api_version",
         "client_id",
         "client_software",
         "correlation_id",
+        "early",
         "ends",
         "error_codes",
         "extra",
+        "failed",
         "known",
         "looked",
         "outcome",
@@ -92,12 +90,14 @@ class Exchange:
         "request_packet_end",
         "request_raw",
         "request_size",
+        "request_view",
         "response_end_ns",
         "response_ns",
         "response_packet",
         "response_packet_end",
         "response_raw",
         "response_size",
+        "response_view",
         "spec",
         "time_ns",
     )
@@ -129,12 +129,12 @@ class Exchange:
 
     # Each of these is there only once it has been asked for.
     looked: bool
-    _request_view: View
-    _response_view: View
+    request_view: View
+    response_view: View
     _values: dict[Side, Any]
     error_codes: list[tuple[str, int]] | None
-    _failures: dict[Side, Failure] | None
-    _layout: dict[Side, str] | None
+    failed: dict[Side, Failure] | None
+    early: dict[Side, str] | None
 
     @property
     def client(self) -> str:
@@ -199,11 +199,11 @@ class Exchange:
         layout: dict[Side, str] | None,
     ) -> None:
         """What spec.look() has found."""
-        self._request_view = request_view
-        self._response_view = response_view
+        self.request_view = request_view
+        self.response_view = response_view
         self.error_codes = error_codes
-        self._failures = failures
-        self._layout = layout
+        self.failed = failures
+        self.early = layout
 
     def view(self, side: Side) -> View:
         """The fields of a side that the engine's needs name (needs.py); None where the side is not there.
@@ -212,7 +212,7 @@ class Exchange:
         """
         if not self.looked:
             self._look()
-        return self._request_view if side == "request" else self._response_view
+        return self.request_view if side == "request" else self.response_view
 
     @property
     def status(self) -> Status:
@@ -221,7 +221,7 @@ class Exchange:
             return self.outcome
         if not self.looked:
             self._look()
-        return "undecoded" if self._failures else "complete"
+        return "undecoded" if self.failed else "complete"
 
     @property
     def reason(self) -> str | None:
@@ -237,14 +237,14 @@ class Exchange:
         """The sides that cannot be decoded."""
         if not self.looked:
             self._look()
-        return self._failures or {}
+        return self.failed or {}
 
     @property
     def layout(self) -> dict[Side, str]:
         """The release whose early layout a side has."""
         if not self.looked:
             self._look()
-        return self._layout or {}
+        return self.early or {}
 
     @property
     def errors(self) -> list[ApiError]:

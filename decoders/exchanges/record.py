@@ -11,8 +11,10 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
+import orjson
+
 from decoders.apis.error_codes import error_name
-from decoders.exchanges.bodies import PLAIN, Options, body_json, holds_secrets
+from decoders.exchanges.bodies import PLAIN, Options, body_json, both_quick, holds_secrets
 from decoders.exchanges.exchange import Exchange, Failure, Settled, Skipped
 from decoders.exchanges.sessions import FETCH, session_of
 from decoders.exchanges.specs import SIDES
@@ -42,8 +44,6 @@ def to_json_dict(settled: Settled, options: Options = PLAIN) -> dict[str, Any]:
 
 def to_json_bytes(settled: Settled, options: Options = PLAIN) -> bytes:
     """The same as one line of NDJSON, with its newline."""
-    import orjson  # not needed to make the dicts
-
     return orjson.dumps(to_json_dict(settled, options), option=orjson.OPT_APPEND_NEWLINE)
 
 
@@ -68,15 +68,26 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
     """The record of an exchange."""
     ends = exchange.ends
     spec = exchange.spec
-    if exchange.outcome in ("token", "orphan_response"):
-        request, response, failures, layout, errors = _unread(exchange, options)
-        plans: tuple[Plan | None, Plan | None] = (None, None)
+    failures: dict[Side, Failure] | None = None
+    layout: dict[Side, str] | None = None
+    errors: list[dict[str, Any]] = []
+    plans: tuple[Plan | None, Plan | None] = (None, None)
+    quick = both_quick(exchange, options)
+    if quick is not None:
+        request, response, readers = quick
+        if readers.errors and response is not None:
+            errors = errors_in(readers.plans[1], response)
+        if readers.nameless:
+            plans = readers.plans
+    elif spec.key is None:
+        request, response, failures = _unread(exchange, options)
     else:
         request, failure, release, plan = body_json(exchange, "request", options)
         response, its_failure, its_release, its_plan = body_json(exchange, "response", options)
         failures = _per_side(failure, its_failure)
         layout = _per_side(release, its_release)
-        errors = [] if response is None or its_plan is None else errors_in(its_plan, response)
+        if response is not None and its_plan is not None:
+            errors = errors_in(its_plan, response)
         plans = (plan, its_plan)
     status: str = exchange.outcome
     reason = None
@@ -109,7 +120,10 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
         "errors": errors,
         "request": request,
         "response": response,
-        "packets": exchange.packets,
+        "packets": {
+            "request": [exchange.request_packet, exchange.request_packet_end] if request_end_ns is not None else None,
+            "response": [exchange.response_packet, exchange.response_packet_end] if response_ns is not None else None,
+        },
     }
     if spec.key == FETCH:
         session = session_of(request, response)
@@ -119,9 +133,10 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
         record["client_software"] = exchange.client_software
     if layout:
         record["layout"] = layout
-    names = topic_names(exchange, request, response, plans)
-    if names:
-        record["topic_names"] = names
+    if exchange.known and plans != (None, None):
+        names = topic_names(exchange, request, response, plans)
+        if names:
+            record["topic_names"] = names
     if failures:
         record["undecoded"] = {
             side: undecoded_json(exchange, side, failure, options) for side, failure in failures.items()
@@ -150,13 +165,11 @@ def _per_side(request: Any, response: Any) -> dict[Side, Any]:
     return found
 
 
-def _unread(
-    exchange: Exchange, options: Options
-) -> tuple[Any, Any, dict[Side, Failure], dict[Side, str], list[dict[str, Any]]]:
+def _unread(exchange: Exchange, options: Options) -> tuple[Any, Any, dict[Side, Failure]]:
     """What stands for the bodies of a token, and of a response without its request."""
     if exchange.outcome == "orphan_response":
-        return None, None, exchange.failures, {}, []
-    return token_json(exchange.request_raw, options), token_json(exchange.response_raw, options), {}, {}, []
+        return None, None, exchange.failures
+    return token_json(exchange.request_raw, options), token_json(exchange.response_raw, options), {}
 
 
 def token_json(raw: bytes | None, options: Options) -> Any:
@@ -181,8 +194,6 @@ def topic_names(
     """Names learnt earlier for the topic ids in two JSON bodies."""
     names: dict[str, str] = {}
     texts = exchange.ends.topics.texts
-    if not texts or not exchange.known:
-        return names
     for plan, body, side in zip(plans, (request, response), SIDES, strict=True):
         if plan is not None:
             for path in exchange.spec.nameless(side):

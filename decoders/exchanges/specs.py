@@ -32,6 +32,10 @@ UNSUPPORTED_VERSION: Final = b"\0\x23"
 SPECS_MAX: Final = 10_000
 
 
+class Unusual(Exception):
+    """The quick way does not do; the long one decides."""
+
+
 class Layout(NamedTuple):
     """One way that a body may be laid out; `release` names an early one."""
 
@@ -62,12 +66,16 @@ class Spec:
         "_nameless",
         "_needs",
         "_projectors",
+        "_quick",
         "flexible",
+        "json",
         "key",
         "known",
         "name",
         "no_acks",
         "null_id",
+        "quick",
+        "response_at",
         "version",
         "watched",
     )
@@ -80,6 +88,11 @@ class Spec:
         self.flexible = key is not None and version is not None and flexible(key, version)
         # A Produce request whose body begins so wants no answer / has its acks right there.
         self.no_acks, self.null_id = _acks(key, version or 0)
+        # Whether a request has a client id and both sides a stable layout; where the body of a response begins.
+        self.quick = self.known and (key, version) != (CONTROLLED_SHUTDOWN, 0)
+        self.response_at = 9 if self.flexible and key != API_VERSIONS else 8
+        self._quick: tuple[Projector, Projector] | None = None
+        self.json: list[Any] = [None, None]  # what bodies.py has made: without and with secrets
         self.watched = key == SASL_HANDSHAKE or teaches(key, version)
         self._needs = needs
         self._projectors: dict[Side, tuple[tuple[Layout, Projector], ...]] = {}
@@ -122,6 +135,45 @@ class Spec:
 
     def look(self, exchange: Exchange) -> None:
         """Project both sides of an exchange."""
+        if self.quick and exchange.extra is None:
+            try:
+                self._look_quick(exchange)
+                return
+            except (*CRUDE, DecodeError, Unusual):
+                pass
+        self._look_closely(exchange)
+
+    def _look_quick(self, exchange: Exchange) -> None:
+        """The common case: both sides have the stable layout, and nothing is in the way. Raises CRUDE or Unusual."""
+        request, response = exchange.request_raw, exchange.response_raw
+        if request is None:
+            raise Unusual
+        quick = self._quick or self._find_quick()
+        length = request[12] << 8 | request[13]
+        at = 14 + length if length < 0x8000 else 14
+        if self.flexible:
+            if request[at]:
+                raise Unusual
+            at += 1
+        exchange.request_view, _, after = quick[0](request, at, len(request))
+        if after != len(request):
+            raise Unusual
+        if response is None:
+            exchange.response_view = exchange.error_codes = None
+        else:
+            at = self.response_at
+            if at == 9 and response[8]:
+                raise Unusual
+            exchange.response_view, exchange.error_codes, after = quick[1](response, at, len(response))
+            if after != len(response):
+                raise Unusual
+        exchange.failed = exchange.early = None
+
+    def _find_quick(self) -> tuple[Projector, Projector]:
+        self._quick = found = (self.projectors("request")[0][1], self.projectors("response")[0][1])
+        return found
+
+    def _look_closely(self, exchange: Exchange) -> None:
         if self.key is None:
             exchange.note(None, None, None, _unread(exchange), None)
             return
