@@ -35,14 +35,15 @@ def _inner_struct(field: Field, version: int, value: Any) -> Any:
 
 
 def _spellings(fields: Sequence[Field], version: int) -> dict[str, Field]:
-    """Every way to write a name, without case and separators: current names before older ones."""
+    """Every way to write a name, without case and separators; this version's fields first, older names after newer."""
     found: dict[str, Field] = {}
-    here = sorted(fields, key=lambda field: version not in field.versions)
-    for field in here:
-        found.setdefault(_folded(field.name), field)
-    for field in here:
-        for name in field.was:
-            found.setdefault(_folded(name), field)
+    for here in (True, False):
+        some = [field for field in fields if (version in field.versions) is here]
+        for field in some:
+            found.setdefault(_folded(field.name), field)
+        for field in some:
+            for name in field.was:
+                found.setdefault(_folded(name), field)
     return found
 
 
