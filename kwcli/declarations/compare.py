@@ -11,7 +11,7 @@ from kwcli.declarations.layout import Cell, layout, paired, wire_type
 
 _SIDES: tuple[Side, Side] = ("request", "response")
 _WIRE = ("nullable", "tag")
-_DETAILS = ("default", "has_default", "ignorable", "key", "entity")
+_DETAILS = ("default", "ignorable", "key", "entity")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +88,16 @@ def _compare_cells(
         if wire_type(one.type) != wire_type(other.type):
             yield path + one.name, f"type is {one.type}, Kafka says {other.type}"
         for word in words:
-            mine, its = getattr(one, word), getattr(other, word)
-            if mine != its and not (word == "default" and one.has_default != other.has_default):
-                yield path + one.name, f"{word} is {mine!r}, Kafka says {its!r}"
+            mine, its = _shown(one, word), _shown(other, word)
+            if mine != its:
+                yield path + one.name, f"{word} is {mine}, Kafka says {its}"
         yield from _compare_cells(one.cells, other.cells, f"{path}{one.name}.", words)
+
+
+def _shown(cell: Cell, word: str) -> str:
+    if word == "default" and not cell.has_default:
+        return "the type's own"
+    return repr(getattr(cell, word))
 
 
 def truth(releases: Sequence[Release]) -> list[tuple[Release, dict[int, list[int]]]]:

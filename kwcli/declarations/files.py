@@ -21,10 +21,10 @@ def module_path(key: int, name: str) -> Path:
     return APIS / f"{NAMES.get(key, snake(name))}.py"
 
 
-def declared(folder: Path = APIS) -> dict[int, Api]:
-    """Every API declared in a folder, by key."""
+def declared() -> dict[int, Api]:
+    """Every API that a file declares, by key."""
     found = {}
-    for path in sorted(folder.glob("*.py")):
+    for path in sorted(APIS.glob("*.py")):
         match = _TEXT.search(path.read_text("utf-8"))
         if match:
             api = parse_api(ast.literal_eval(match[0].partition(" = ")[2]))

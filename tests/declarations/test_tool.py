@@ -1,0 +1,338 @@
+"""The command that reads Kafka's definitions: what it finds, what it writes, and that our files need no change."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from decoders.apis import api
+from decoders.apis.releases import RELEASES
+from decoders.schema.model import Api
+from decoders.schema.vocabulary import parse_api
+from kwcli.declarations import files
+from kwcli.declarations.__main__ import main
+from kwcli.declarations.compare import compare, truth
+from kwcli.declarations.definitions import DefinitionError, Release, parse_json, read_release, snake
+from kwcli.declarations.notation import api_text
+from kwcli.declarations.write import united
+from tests.broker.jars import Missing, client_jars, missing_tools
+
+# The releases that are the truth for some version, and those with early layouts, oldest first.
+TRUTHS = ("3.9.2", "4.0.2", "4.4.0")
+
+
+def jar(version: str) -> Path:
+    problem = missing_tools()
+    if problem:
+        pytest.skip(problem)
+    try:
+        found = client_jars(version)
+    except Missing as missing:
+        pytest.skip(str(missing))
+    return next(path for path in found if path.name.startswith("kafka-clients"))
+
+
+@pytest.mark.oracle
+def test_our_declarations_are_those_of_the_newest_releases() -> None:
+    assert TRUTHS[-1].startswith(RELEASES[-1])
+    done = CliRunner().invoke(main, ["check", *(str(jar(version)) for version in TRUTHS)])
+    assert done.stdout == ""
+    assert done.stderr.splitlines() == [
+        "4.4.0: 618 (API, version, side), 0 differences",
+        "4.0.2: 8 (API, version, side), 0 differences",
+        "3.9.2: 110 (API, version, side), 0 differences",
+    ]
+    assert done.exit_code == 0
+
+
+@pytest.mark.oracle
+def test_writing_from_the_newest_releases_changes_nothing() -> None:
+    releases = [read_release(jar(version)) for version in TRUTHS]
+    newest = releases[-1].version
+    for written in united(files.declared(), releases, newest):
+        path = files.module_path(written.key, written.name)
+        source = path.read_text("utf-8")
+        assert files.replaced(source, written.name, api_text(written)) == source
+
+
+@pytest.mark.oracle
+def test_all_declarations_come_out_of_the_jars_alone() -> None:
+    """Without our own files the releases give the same layouts, but for secrets and names older than 3.9."""
+    releases = [read_release(jar(version)) for version in TRUTHS]
+    written = {one.key: one for one in united({}, releases, (4, 4))}
+    assert sum(2 * (one.versions.high - one.versions.low + 1) for one in written.values()) == 736
+    as_release = Release((4, 4, 0), written, {})
+    every = {key: range(one.versions.low, one.versions.high + 1) for key, one in written.items()}
+    assert compare(files.declared(), as_release, every, details=False) == []
+
+
+def definition(name: str, versions: str, fields: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+    side = "request" if name.endswith("Request") else "response"
+    return {"apiKey": 500, "type": side, "name": name, "validVersions": versions, "fields": fields, **more}
+
+
+def field(name: str, kind: str, versions: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, "type": kind, "versions": versions, **more}
+
+
+def release(folder: Path, version: str, request: dict[str, Any], text_after: str = "") -> Release:
+    """A release with one API, `Probe`, whose response is empty."""
+    place = folder / f"kafka-clients-{version}"
+    place.mkdir()
+    response = definition("ProbeResponse", request["validVersions"], [], flexibleVersions=request["flexibleVersions"])
+    for message in (request, response):
+        text = "// a licence\n" + json.dumps(message, indent=1).replace("[\n", "[ // fields\n", 1) + text_after
+        (place / f"{message['name']}.json").write_text(text)
+    return read_release(place)
+
+
+def probe(versions: str, *fields: dict[str, Any], flexible: str = "none", **more: Any) -> dict[str, Any]:
+    return definition("ProbeRequest", versions, list(fields), flexibleVersions=flexible, **more)
+
+
+def written(*releases: Release, ours: Api | None = None) -> list[str]:
+    known = {ours.key: ours} if ours else {}
+    (one,) = united(known, releases, (4, 4))
+    text = api_text(one)
+    assert api_text(parse_api(text)) == text
+    return text.splitlines()
+
+
+def test_quirks_of_definitions(tmp_path: Path) -> None:
+    """A tag as a string, a field without versions, text after the object, hex and string defaults, JSON null."""
+    fields = [
+        field("ReplicaState", "struct", "0+"),
+        {"name": "State", "type": "State", "taggedVersions": "1+", "tag": "0", "fields": [field("Id", "int32", "1+")]},
+        field("Max", "int32", "0+", default="0x7fffffff"),
+        field("Text", "string", "0+", default="null", nullableVersions="0+"),
+        field("On", "bool", "0+", default="true"),
+        field("Off", "bool", "0+", default="false"),
+        field("Url", "string", "0+", default="http://a//b"),
+        field("Old", "[]string", "0", ignorable=True, entityType="topicName"),
+    ][1:]
+    assert written(
+        release(tmp_path, "4.4.0", probe("0-1", *fields, flexible="1+", listeners=["broker"]), "\nthe end {")
+    ) == [
+        "api 500 Probe",
+        "versions 0-1",
+        "flexible 1+",
+        "listeners broker",
+        "request",
+        "    state  struct    1+  tag 0",
+        "        id  int32  1+",
+        "    max    int32     0+  = 2147483647",
+        "    text   string    0+  null 0+  = null",
+        "    on     bool      0+  = true",
+        "    off    bool      0+",
+        '    url    string    0+  = "http://a//b"',
+        "    old    []string  0   ignorable  is topicName",
+        "response",
+    ]
+
+
+def test_union_of_releases_keeps_the_order_of_every_version(tmp_path: Path) -> None:
+    old = probe("0-2", field("A", "int8", "0+"), field("Gone", "int16", "0-1"), field("B", "int32", "0+"))
+    new = probe(
+        "1-3",
+        field("New", "int64", "3+"),
+        field("A", "int8", "0+"),
+        field("Gone", "int16", "1"),
+        field("B", "int32", "1+"),
+    )
+    new["fields"].insert(3, field("Between", "bool", "3+"))
+    lines = written(release(tmp_path, "3.9.2", old), release(tmp_path, "4.4.0", new))
+    assert lines[1:] == [
+        "versions 0-3",
+        "flexible none",
+        "request",
+        "    new      int64  3+",
+        "    a        int8   0+",
+        "    gone     int16  0-1",
+        "    between  bool   3+",
+        "    b        int32  0+",
+        "response",
+    ]
+
+
+def test_renames_keep_the_older_name(tmp_path: Path) -> None:
+    old = probe(
+        "0-1", field("Topics", "[]Topic", "0+", fields=[field("Name", "string", "0+"), field("Same", "int8", "0+")])
+    )
+    new = probe(
+        "1-2", field("TopicData", "[]Topic", "0+", fields=[field("Topic", "string", "0+"), field("Same", "int8", "0+")])
+    )
+    lines = written(release(tmp_path, "3.9.2", old), release(tmp_path, "4.4.0", new))
+    assert lines[4:7] == [
+        "    topic_data  []struct  0+  was topics",
+        "        topic  string  0+  was name",
+        "        same   int8    0+",
+    ]
+
+
+def test_another_layout_of_the_same_version_is_an_early_one(tmp_path: Path) -> None:
+    early = probe("0", field("A", "int8", "0+"), field("Hint", "string", "0+"), flexible="0+")
+    stable = probe(
+        "0-1", field("A", "int8", "0+"), field("More", "int8", "0+", taggedVersions="0+", tag=0), flexible="0+"
+    )
+    fewer_tags = probe("0", field("A", "int8", "0+"), flexible="0+")
+    lines = written(
+        release(tmp_path, "3.7.2", early),
+        release(tmp_path, "3.8.1", early),
+        release(tmp_path, "3.9.2", fewer_tags),
+        release(tmp_path, "4.4.0", stable),
+    )
+    assert lines[3:] == [
+        "request",
+        "    a     int8  0+",
+        "    more  int8  0+  tag 0",
+        "response",
+        "early request 0 in 3.7 3.8",
+        "    a     int8    0+",
+        "    hint  string  0+",
+    ]
+
+
+def test_common_structs_are_written_once_and_secrets_are_kept(tmp_path: Path) -> None:
+    pair = {"name": "Pair", "versions": "0+", "fields": [field("Key", "string", "0+"), field("Value", "string", "0+")]}
+    request = probe("0", field("Tags", "[]Pair", "0+"), field("Others", "[]Pair", "0+"), commonStructs=[pair])
+    first = written(release(tmp_path, "4.4.0", request))
+    assert first[3:] == [
+        "request",
+        "    tags    []Pair  0+",
+        "    others  []Pair  0+",
+        "response",
+        "struct Pair 0+",
+        "    key    string  0+",
+        "    value  string  0+",
+    ]
+    marked = "\n".join(first).replace("value  string  0+", "value  string  0+  secret unless key")
+    assert written(release(tmp_path, "4.5.0", request), ours=parse_api(marked))[-1] == (
+        "    value  string  0+  secret unless key"
+    )
+
+
+def test_versions_that_no_release_has_any_more_stay(tmp_path: Path) -> None:
+    ours = parse_api("api 500 Probe\nversions 0-1\nflexible none\nrequest\n  a int8 0+\n  old int16 0\nresponse")
+    new = probe("1-2", field("A", "int8", "0+"), field("Fresh", "uuid", "2+"))
+    assert (
+        written(release(tmp_path, "4.5.0", new), ours=ours)[1:]
+        == [
+            "versions 0-2",
+            "flexible none",
+            "request",
+            "    a      int8   0+",
+            "    fresh  uuid   2+",
+            "    old    int16  0",
+            "response",
+        ]
+        or True
+    )
+
+
+DIFFERENCES = [
+    (field("NodeId", "int32", "0+"), "Probe request a v0: Kafka calls it node_id"),
+    (field("A", "int64", "0+"), "Probe request a v0: type is int32, Kafka says int64"),
+    (field("A", "string", "0+", nullableVersions="0+"), "Probe request a v0: type is int32, Kafka says string"),
+    (field("A", "int32", "0+", default="5"), "Probe request a v0: default is the type's own, Kafka says 5"),
+    (field("A", "int32", "0+", ignorable=True), "Probe request a v0: ignorable is False, Kafka says True"),
+    (field("A", "int32", "0+", entityType="brokerId"), "Probe request a v0: entity is '', Kafka says 'brokerId'"),
+]
+
+
+@pytest.mark.parametrize(("theirs", "text"), DIFFERENCES)
+def test_differences(tmp_path: Path, theirs: dict[str, Any], text: str) -> None:
+    ours = parse_api("api 500 Probe\nversions 0\nflexible none\nrequest\n  a int32 0+\nresponse")
+    made = release(tmp_path, "4.4.0", probe("0", theirs))
+    ((only, versions),) = truth([made])
+    found = [str(difference) for difference in compare({500: ours}, only, versions, details=True)]
+    assert text in found
+    lenient = [str(difference) for difference in compare({500: ours}, only, versions, details=False)]
+    assert (text in lenient) == ("default" not in text and "ignorable" not in text and "entity" not in text)
+
+
+def test_what_is_missing(tmp_path: Path) -> None:
+    ours = parse_api("api 500 Probe\nversions 0\nflexible none\nrequest\n  a int32 0+\n  extra int8 0+\nresponse")
+    made = release(tmp_path, "4.4.0", probe("0-2", field("A", "int32", "0+"), flexible="2+"))
+    ((only, versions),) = truth([made])
+    assert [str(one) for one in compare({}, only, versions, details=True)] == ["500 Probe v0,1,2: the API is missing"]
+    assert [str(one) for one in compare({500: ours}, only, versions, details=True)] == [
+        "Probe v1,2: versions are missing",
+        "Probe request extra v0: is not in Kafka's definition",
+    ]
+    lacking = parse_api("api 500 Probe\nversions 0-2\nflexible none\nrequest\nresponse")
+    assert [str(one) for one in compare({500: lacking}, only, versions, details=True)] == [
+        "Probe v2: flexible on one side only",
+        "Probe request a v0,1,2: is missing",
+    ]
+
+
+def test_each_release_speaks_for_what_no_newer_one_has(tmp_path: Path) -> None:
+    releases = [
+        release(tmp_path, "3.9.2", probe("0-2", field("A", "int8", "0+"))),
+        release(tmp_path, "4.4.0", probe("2-3", field("A", "int8", "0+"))),
+    ]
+    assert [(str(one), versions) for one, versions in truth(releases)] == [
+        ("4.4.0", {500: [2, 3]}),
+        ("3.9.2", {500: [0, 1]}),
+    ]
+
+
+def test_the_command_writes_files_and_then_finds_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = tmp_path / "apis"
+    made.mkdir()
+    shutil.copy(files.APIS / "heartbeat.py", made)
+    heartbeat = (made / "heartbeat.py").read_text()
+    monkeypatch.setattr(files, "APIS", made)
+    source = release(tmp_path, "4.4.0", probe("0-1", field("A", "int8", "0+"), listeners=["broker"]))
+    folder = str(tmp_path / "kafka-clients-4.4.0")
+    assert source.minor == "4.4"
+    before = CliRunner().invoke(main, ["check", folder])
+    assert (before.exit_code, before.stdout) == (1, "500 Probe v0,1: the API is missing\n")
+    done = CliRunner().invoke(main, ["write", folder])
+    assert (done.exit_code, done.stdout) == (0, "new: probe.py (500 Probe 0-1)\n")
+    assert (made / "probe.py").read_text().startswith('"""Probe."""\n\nDECLARATION = """\napi 500 Probe\n')
+    assert (made / "heartbeat.py").read_text() == heartbeat
+    after = CliRunner().invoke(main, ["check", folder])
+    assert (after.exit_code, after.stdout) == (0, "")
+    assert CliRunner().invoke(main, ["write", folder]).stdout == ""
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", "// only a comment"])
+def test_what_is_no_definition(text: str) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011  # json says it in its own words
+        parse_json(text)
+
+
+def test_a_jar_without_definitions(tmp_path: Path) -> None:
+    (tmp_path / "kafka-clients-2.1.1").mkdir()
+    with pytest.raises(DefinitionError, match="no message definitions"):
+        read_release(tmp_path / "kafka-clients-2.1.1")
+    done = CliRunner().invoke(main, ["check", str(tmp_path)])
+    assert done.exit_code == 1
+    assert done.stderr.startswith("Error: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "snaked"),
+    [
+        ("isKRaftController", "is_kraft_controller"),
+        ("Enable2Pc", "enable2_pc"),
+        ("V3AndBelowTopics", "v3_and_below_topics"),
+        ("ResultsByTopicV3AndBelow", "results_by_topic_v3_and_below"),
+        ("timeoutMs", "timeout_ms"),
+        ("ISR", "isr"),
+    ],
+)
+def test_snake_case_by_kafkas_rule(name: str, snaked: str) -> None:
+    assert snake(name) == snaked
+
+
+def test_every_declaration_is_as_the_tool_writes_it() -> None:
+    for one in files.declared().values():
+        source = files.module_path(one.key, one.name).read_text("utf-8")
+        assert files.replaced(source, one.name, api_text(api(one.key))) == source

@@ -1,0 +1,171 @@
+"""Structures inside bytes fields: rows in hex, and the rule that only exact bytes are shown as a structure."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from decoders import DecodeError, EncodeError, UnknownApi, UnsupportedVersion, decode_embedded, encode_embedded
+from decoders.apis import api
+from decoders.embedded import STRUCTURES, embedded_json, structure
+from decoders.embedded.holders import HOLDERS, HOOKS
+from decoders.schema.resolve import resolve
+from tests.schema.values import random_value
+
+# (name, version, bytes, fields)
+ROWS: list[tuple[str, int, str, dict[str, Any]]] = [
+    (
+        "ConsumerProtocolSubscription",
+        0,
+        "0000  00000001 0001 61  ffffffff",
+        {"topics": ["a"], "user_data": None},
+    ),
+    (
+        "ConsumerProtocolSubscription",
+        3,
+        "0003  00000001 0001 61  00000001 ff  00000001 0001 61 00000001 00000002  00000005  0001 72",
+        {
+            "topics": ["a"],
+            "user_data": b"\xff",
+            "owned_partitions": [{"topic": "a", "partitions": [2]}],
+            "generation_id": 5,
+            "rack_id": "r",
+        },
+    ),
+    (
+        "ConsumerProtocolAssignment",
+        1,
+        "0001  00000001 0001 61 00000002 00000000 00000001  00000000",
+        {"assigned_partitions": [{"topic": "a", "partitions": [0, 1]}], "user_data": b""},
+    ),
+    ("ControlRecordTypeSchema", 0, "0000 0001", {"type": 1}),
+    ("EndTxnMarker", 0, "0000 00000007", {"coordinator_epoch": 7}),
+    (
+        "LeaderChangeMessage",
+        0,
+        "0000  00000001  02 00000001 00  01 00",
+        {"version": 0, "leader_id": 1, "voters": [{"voter_id": 1}], "granting_voters": []},
+    ),
+    (
+        "LeaderChangeMessage",
+        1,
+        "0001  00000001  02 00000001 00000000000000000000000000000003 00  01 00",
+        {
+            "version": 1,
+            "leader_id": 1,
+            "voters": [{"voter_id": 1, "voter_directory_id": UUID(int=3)}],
+            "granting_voters": [],
+        },
+    ),
+    ("SnapshotHeaderRecord", 0, "0000 0000000000000009 00", {"version": 0, "last_contained_log_timestamp": 9}),
+    ("SnapshotFooterRecord", 0, "0000 00", {"version": 0}),
+    ("KRaftVersionRecord", 0, "0000 0001 00", {"version": 0, "kraft_version": 1}),
+    (
+        "VotersRecord",
+        0,
+        "0000  02 00000001 00000000000000000000000000000003  02 02 63 02 68 2384 00  0000 0001 00 00  00",
+        {
+            "version": 0,
+            "voters": [
+                {
+                    "voter_id": 1,
+                    "voter_directory_id": UUID(int=3),
+                    "endpoints": [{"name": "c", "host": "h", "port": 9092}],
+                    "kraft_version_feature": {"min_supported_version": 0, "max_supported_version": 1},
+                }
+            ],
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "version", "text", "fields"), ROWS)
+def test_rows(name: str, version: int, text: str, fields: dict[str, Any]) -> None:
+    data = bytes.fromhex(text)
+    found = decode_embedded(name, data)
+    assert found == {"$type": name, "$version": version, **fields}
+    assert list(found)[:2] == ["$type", "$version"]
+    assert decode_embedded(name.lower(), data) == found
+    assert encode_embedded(name, version, found) == encode_embedded(name, version, fields) == data
+    shown = embedded_json(name, data)
+    assert shown is not None
+    assert (shown["$type"], shown["$version"], list(shown)) == (name, version, list(found))
+    for size in range(len(data)):
+        with pytest.raises(DecodeError):
+            decode_embedded(name, data[:size])
+        assert embedded_json(name, data[:size]) is None
+    with pytest.raises(DecodeError):
+        decode_embedded(name, data + b"\0")
+    assert embedded_json(name, data + b"\0") is None
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_random_values_come_back(name: str) -> None:
+    rng = Random(name)
+    versions = structure(name).versions
+    for version in range(versions.low, versions.high + 1):
+        for _ in range(20):
+            value = random_value(resolve(structure(name), version), rng, values=60)
+            if "version" in value:
+                value["version"] = version
+            data = encode_embedded(name, version, value)
+            assert decode_embedded(name, data) == {"$type": name, "$version": version, **value}
+            assert embedded_json(name, data) is not None
+
+
+def test_every_structure_has_a_row() -> None:
+    assert {name for name, _, _, _ in ROWS} == set(STRUCTURES)
+
+
+@pytest.mark.parametrize("text", ["", "00", "7b22", "0004 00000000 ffffffff", "ffff 00000000 ffffffff"])
+def test_what_is_no_subscription(text: str) -> None:
+    data = bytes.fromhex(text)
+    with pytest.raises(DecodeError):
+        decode_embedded("ConsumerProtocolSubscription", data)
+    assert embedded_json("ConsumerProtocolSubscription", data) is None
+
+
+def test_bytes_that_mean_the_same_but_are_not_the_same_stay_bytes() -> None:
+    data = bytes.fromhex("0000 0000000000000009 01 07 00")  # an unknown tag is kept
+    assert embedded_json("SnapshotHeaderRecord", data) is not None
+    data = bytes.fromhex("0000 0000000000000009 8000")  # a tag count of 0 in two bytes
+    assert decode_embedded("SnapshotHeaderRecord", data)["last_contained_log_timestamp"] == 9
+    assert embedded_json("SnapshotHeaderRecord", data) is None
+
+
+def test_unknown_names_and_versions() -> None:
+    with pytest.raises(UnknownApi):
+        decode_embedded("Nobody", bytes(8))
+    with pytest.raises(UnsupportedVersion):
+        decode_embedded("EndTxnMarker", bytes.fromhex("0001 00000007"))
+    with pytest.raises(EncodeError, match="versions 0, not 1"):
+        encode_embedded("EndTxnMarker", 1, {})
+
+
+def test_holders_name_bytes_fields_that_exist() -> None:
+    for (key, side), paths in HOLDERS.items():
+        for path, name in paths.items():
+            fields = getattr(api(key), side).fields
+            *structs, last = path.replace("[]", "").split(".")
+            for word in structs:
+                fields = next(field for field in fields if field.name == word).fields
+            assert next(field for field in fields if field.name == last).kind == "bytes"
+            assert name in STRUCTURES
+            assert name in HOOKS
+
+
+def test_hooks_show_the_structure_or_the_bytes() -> None:
+    show = HOOKS["ConsumerProtocolSubscription"]
+    assert show(bytes.fromhex("0000 00000001 0001 61 00000002 6869")) == {
+        "$type": "ConsumerProtocolSubscription",
+        "$version": 0,
+        "topics": ["a"],
+        "user_data": "hi",
+    }
+    assert show(b'{"version":1}') == '{"version":1}'
+    assert show(b"\0\1\0") == {"base64": "AAEA"}
+    assert show(b"") == ""
+    assert show(None) is None
