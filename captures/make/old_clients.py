@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from captures.make.stage import record
 from tests.broker.options import Options
-from tests.broker.plays import old_clients
+from tests.broker.plays import in_turn
 
 if __name__ == "__main__":
-    record("old-clients.pcap.gz", Options(version="3.9.1", first_port=9092), old_clients, from_start=False)
+    record("old-clients.pcap.gz", Options(version="3.9.1", first_port=9092), in_turn, from_start=False)

@@ -20,7 +20,7 @@ FOLDER = Path(__file__).resolve().parents[1]
 def record(
     name: str,
     options: Options,
-    play: Callable[[Cluster], None],
+    play: Callable[[Cluster], object],
     *,
     listeners: Collection[str] = (),
     from_start: bool = True,

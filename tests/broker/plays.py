@@ -1,4 +1,7 @@
-"""What clients do to a cluster: one function a story, used for the captures that ship and for the log oracle."""
+"""What clients do to a cluster: one function a story, for the captures that ship and for the log oracle.
+
+A play gives the records that its consumers read.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from tests.broker.clients.sasl import sasl
-from tests.broker.clients.session import ClientFailed, Step, run, start
+from tests.broker.clients.session import ClientFailed, Results, Step, run, start
 from tests.broker.cluster import Cluster
 
 __all__ = [
@@ -15,8 +18,8 @@ __all__ = [
     "authenticate",
     "authenticate_raw",
     "family",
+    "in_turn",
     "nodes_come_and_go",
-    "old_clients",
     "share_groups",
 ]
 
@@ -26,7 +29,7 @@ _WRITES: Final = {"node": ("none", "gzip"), "python": ("none", "gzip", "lz4", "z
 _OLDEST: Final = ("java-0.8.2.2", "java-0.9.0.1", "java-0.10.2.2", "java-0.11.0.3", "java-1.0.2")
 
 
-def family(cluster: Cluster, client: str, *, listener: str = "PLAINTEXT", prefix: str = "") -> None:
+def family(cluster: Cluster, client: str, *, listener: str = "PLAINTEXT", prefix: str = "") -> Results:
     """All that one client family can do here: topics, every codec and acks, a group, transactions, admin calls."""
     place = cluster.bootstrap(listener)
     orders, payments = f"{prefix}orders", f"{prefix}payments"
@@ -49,7 +52,13 @@ def family(cluster: Cluster, client: str, *, listener: str = "PLAINTEXT", prefix
         steps.append(("administer", {"topic": orders, "group": f"{prefix}billing"}))
     if name == "java" and not client.startswith("java-0.8"):
         steps.append(("offsets", {"topic": orders}))
-    run(client, place, steps, {"client.id": f"{name}-1"})
+    return _read(run(client, place, steps, {"client.id": f"{name}-1"}))
+
+
+def _read(results: Results) -> Results:
+    """The records in the results of steps that consume."""
+    found = [each["result"] for each in results if each["step"] in ("consume", "share")]
+    return [record for records in found if isinstance(records, list) for record in records]
 
 
 def _codecs(client: str) -> Sequence[str]:
@@ -62,13 +71,15 @@ def _knows_idempotence(client: str) -> bool:
     return not client.startswith(("java-0.8", "java-0.9", "java-0.10", "node", "go"))
 
 
-def old_clients(cluster: Cluster, clients: Sequence[str] = _OLDEST) -> None:
-    """Java clients from before flexible versions, one after the other, each with topics of its own."""
+def in_turn(cluster: Cluster, clients: Sequence[str] = _OLDEST) -> Results:
+    """Clients one after the other, each with topics of its own (the default: from before flexible versions)."""
+    found = []
     for number, client in enumerate(clients):
-        family(cluster, client, prefix=f"y{number}-")
+        found += family(cluster, client, prefix=f"y{number}-")
+    return found
 
 
-def share_groups(cluster: Cluster) -> None:
+def share_groups(cluster: Cluster) -> Results:
     """A share group of two members; one record is given back and delivered again."""
     place = cluster.bootstrap()
     steps: list[Step] = [("create", {"topics": {"parcels": 2}}), ("produce", {"topic": "parcels", "count": 20})]
@@ -78,12 +89,12 @@ def share_groups(cluster: Cluster) -> None:
     time.sleep(2)
     # A new share group starts at the end of its topics.
     run("librdkafka", place, [("sleep", {"seconds": 3}), ("produce", {"topic": "parcels", "count": 20, "first": 20})])
-    for member in members:
-        member.finish()
+    found = [record for member in members for record in _read(member.finish())]
     run("java-4.4.0", place, [("administer", {"topic": "parcels", "group": "packers"})], {"client.id": "admin"})
+    return found
 
 
-def authenticate(cluster: Cluster, listener: str = "SASL_PLAINTEXT") -> None:
+def authenticate(cluster: Cluster, listener: str = "SASL_PLAINTEXT") -> Results:
     """Framed SASL: every mechanism, several families, a wrong password, an unknown mechanism."""
     place = cluster.bootstrap(listener)
     steps: list[Step] = [
@@ -91,21 +102,24 @@ def authenticate(cluster: Cluster, listener: str = "SASL_PLAINTEXT") -> None:
         ("produce", {"topic": "orders", "count": 5}),
         ("consume", {"topics": ["orders"], "group": "billing", "count": 5, "polls": 10}),
     ]
+    found = []
     for client in ("java-4.4.0", "librdkafka", "aiokafka", "python", "go", "node"):
         mechanisms = ["PLAIN", "SCRAM-SHA-256"]
         if client == "librdkafka" or client.startswith("java"):
             mechanisms += ["SCRAM-SHA-512", "OAUTHBEARER"]
         for mechanism in mechanisms:
             wanted = steps if mechanism == "PLAIN" else steps[1:2]
-            run(client, place, wanted, sasl(client, mechanism, "admin", protocol=listener))
+            found += _read(run(client, place, wanted, sasl(client, mechanism, "admin", protocol=listener)))
     for client in ("java-4.4.0", "librdkafka"):
         for mechanism in ("PLAIN", "SCRAM-SHA-512", "SCRAM-SHA-1"):
             _refused(client, place, sasl(client, mechanism, password="wrong", protocol=listener))
+    return found
 
 
-def authenticate_raw(cluster: Cluster, clients: Sequence[str] = ("java-0.10.2.2", "java-0.11.0.3")) -> None:
+def authenticate_raw(cluster: Cluster, clients: Sequence[str] = ("java-0.10.2.2", "java-0.11.0.3")) -> Results:
     """SASL before SaslAuthenticate: tokens with only a size before them."""
     place = cluster.bootstrap("SASL_PLAINTEXT")
+    found = []
     admin = sasl("librdkafka", "PLAIN", "admin")
     run("librdkafka", place, [("create", {"topics": {"orders": 2}})], admin)
     for client in clients:
@@ -113,9 +127,10 @@ def authenticate_raw(cluster: Cluster, clients: Sequence[str] = ("java-0.10.2.2"
             steps: list[Step] = [("produce", {"topic": "orders", "count": 5})]
             if mechanism != "PLAIN":
                 steps.append(("consume", {"topics": ["orders"], "group": "billing", "count": 5, "polls": 10}))
-            run(client, place, steps, sasl(client, mechanism, "admin"))
+            found += _read(run(client, place, steps, sasl(client, mechanism, "admin")))
         for mechanism in ("PLAIN", "SCRAM-SHA-256"):
             _refused(client, place, sasl(client, mechanism, password="wrong"))
+    return found
 
 
 def _refused(client: str, place: str, properties: dict[str, str]) -> None:
@@ -128,7 +143,7 @@ def _refused(client: str, place: str, properties: dict[str, str]) -> None:
         return
 
 
-def nodes_come_and_go(cluster: Cluster, *, transactions: bool = True) -> None:
+def nodes_come_and_go(cluster: Cluster, *, transactions: bool = True) -> Results:
     """Replicated topics while each node in turn is stopped or crashes and comes back."""
     place = cluster.bootstrap()
     first: list[Step] = [
@@ -148,7 +163,7 @@ def nodes_come_and_go(cluster: Cluster, *, transactions: bool = True) -> None:
     if transactions:
         last.append(("transact", {"topic": "payments", "id": "ledger", "ends": ["commit", "abort"]}))
     last += [
-        ("consume", {"topics": ["orders"], "group": "billing", "count": 110, "polls": 20, "keep": False}),
+        ("consume", {"topics": ["orders"], "group": "billing", "count": 110, "polls": 20}),
         ("delete", {"topics": ["payments"]}),
     ]
-    run("librdkafka", place, last)
+    return _read(run("librdkafka", place, last))

@@ -22,10 +22,10 @@ _COMPARED: Final = object()
 
 
 def snake_case(name: str) -> str:
-    """Kafka's own rule: an underscore before a capital that follows no capital."""
+    """Kafka's own rule: an underscore before a capital that follows no capital (`kRaftVersion` is KRaftVersion)."""
     made = []
     after_capital = True
-    for letter in name:
+    for letter in name[:1].upper() + name[1:]:
         if letter.isupper() and not after_capital:
             made.append("_")
         after_capital = letter.isupper()

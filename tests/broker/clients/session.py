@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -13,15 +12,15 @@ from typing import Any, Final
 
 from tests.broker.process import Process
 
-__all__ = ["ClientFailed", "Session", "Step", "run", "start"]
+__all__ = ["ClientFailed", "Results", "Session", "Step", "run", "start"]
 
 Step = tuple[str, Mapping[str, Any]]
+Results = list[dict[str, Any]]
 
 _ROOT: Final = Path(__file__).resolve().parents[3]
 # Family → how to start it; what stands after the dash (a release) is handed over as argument.
 _PROGRAMS: Final[Mapping[str, list[str]]] = {
     "java": [sys.executable, "-m", "tests.broker.clients.java"],
-    "scala": [sys.executable, "-m", "tests.broker.clients.scala"],
     "librdkafka": [sys.executable, "-m", "tests.broker.clients.librdkafka"],
     "aiokafka": [sys.executable, "-m", "tests.broker.clients.aio"],
     "python": [sys.executable, "-m", "tests.broker.clients.kafka_python"],
@@ -47,7 +46,7 @@ class Session:
         command = [*_PROGRAMS[family], str(request), str(self._answers), *([release] if release else [])]
         self._process = Process(command, self._folder / "output.log", environment=_environment())
 
-    def finish(self, timeout_s: float = 120.0) -> list[dict[str, Any]]:
+    def finish(self, timeout_s: float = 120.0) -> Results:
         """Wait for the end and give one result a step."""
         code = self._process.wait(timeout_s)
         if code:
@@ -60,13 +59,11 @@ class Session:
 
 
 def start(client: str, bootstrap: str, steps: Sequence[Step], properties: Mapping[str, str] | None = None) -> Session:
-    """Start a client (`java-4.4.0`, `librdkafka`, `aiokafka`, `python`, `go`, `node`, `scala-0.8.2.2`)."""
+    """Start a client (`java-4.4.0`, `librdkafka`, `aiokafka`, `python`, `go`, `node`)."""
     return Session(client, {"bootstrap": bootstrap, "properties": dict(properties or {}), "steps": list(steps)})
 
 
-def run(
-    client: str, bootstrap: str, steps: Sequence[Step], properties: Mapping[str, str] | None = None
-) -> list[dict[str, Any]]:
+def run(client: str, bootstrap: str, steps: Sequence[Step], properties: Mapping[str, str] | None = None) -> Results:
     """Start a client and wait for its results."""
     return start(client, bootstrap, steps, properties).finish()
 
@@ -74,8 +71,3 @@ def run(
 def _environment() -> dict[str, str]:
     path = os.pathsep.join(filter(None, [str(_ROOT), os.environ.get("PYTHONPATH")]))
     return {"PYTHONPATH": path}
-
-
-def has(program: str) -> bool:
-    """Whether a program is on the PATH."""
-    return subprocess.run(["which", program], capture_output=True, check=False).returncode == 0
