@@ -13,7 +13,7 @@ from types import TracebackType
 
 from tests.broker import properties
 from tests.broker.certificates import make_certificates
-from tests.broker.jars import broker_jars, cache
+from tests.broker.jars import broker_jars, cache, telemetry_classes
 from tests.broker.options import LISTENERS, PASSWORDS, Options
 from tests.broker.ports import free_ports
 from tests.broker.process import JAVA_FLAGS, Process, run_java
@@ -38,7 +38,9 @@ class Cluster:
         self._keep = folder is not None
         self.folder = folder or Path(tempfile.mkdtemp(prefix="kw-"))
         self.cluster_id = _uuid22()
-        self._jars = broker_jars(self.options.version)
+        self._jars: list[Path] = broker_jars(self.options.version)
+        if self.options.telemetry:
+            self._jars = [*self._jars, telemetry_classes(self.options.version)]
         self._processes: dict[int, Process] = {}
         self._zookeeper: Process | None = None
         self.zookeeper_port = 0
@@ -198,7 +200,7 @@ class Cluster:
             flags.append(f"-Dlog4j2.configurationFile={node.folder / 'log4j2.properties'}")
         else:
             flags.append(f"-Dlog4j.configuration=file:{node.folder / 'log4j.properties'}")
-        if self.options.class_archive:
+        if self.options.class_archive and not self.options.telemetry:
             flags.append(f"-XX:SharedArchiveFile={_class_archive(self.options.version, self._jars)}")
         return ["java", *flags, "-cp", _class_path(self._jars)]
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-__all__ = ["BROKERS", "Missing", "broker_jars", "cache", "client_jars", "missing_tools", "resolve"]
+__all__ = ["BROKERS", "Missing", "broker_jars", "cache", "client_jars", "missing_tools", "resolve", "telemetry_classes"]
 
 # What a broker of each release needs besides itself: the logging binding that fits its own logging library.
 BROKERS: Final = {
@@ -47,6 +47,16 @@ def broker_jars(version: str) -> list[Path]:
 def client_jars(version: str) -> list[Path]:
     """All jars of the Java client of this release (`kafka-clients`), silent logging."""
     return resolve(f"clients-{version}", (f"org.apache.kafka:kafka-clients:{version}", *CLIENT_EXTRAS))
+
+
+def telemetry_classes(version: str) -> Path:
+    """The folder with the compiled metrics reporter that makes a broker of this release offer telemetry."""
+    source = Path(__file__).parent / "telemetry" / "Telemetry.java"
+    folder = cache() / f"telemetry-{version}"
+    if not (folder / "Telemetry.class").exists():
+        jars = ":".join(map(str, broker_jars(version)))
+        subprocess.run(["javac", "-cp", jars, "-d", str(folder), str(source)], check=True, capture_output=True)
+    return folder
 
 
 def resolve(name: str, coordinates: Sequence[str]) -> list[Path]:

@@ -6,22 +6,36 @@ A play gives the records that its consumers read.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
+from decoders.apis import KEYS, api
+from tests.broker.clients.everything import DEADLY, Speaker, offered
 from tests.broker.clients.sasl import sasl
 from tests.broker.clients.session import ClientFailed, Results, Step, run, start
 from tests.broker.cluster import Cluster
+from tests.broker.options import PASSWORDS
 
 __all__ = [
     "CODECS",
+    "SHORT_SESSIONS",
+    "SMALL_SEGMENTS",
+    "Play",
+    "at_once",
     "authenticate",
+    "authenticate_again",
     "authenticate_raw",
+    "everything",
+    "everything_authenticated",
     "family",
     "in_turn",
     "nodes_come_and_go",
+    "record_sets",
+    "refused",
     "share_groups",
 ]
+
+Play = Callable[[Cluster], Results]
 
 CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 # Codecs that a family can write without further libraries.
@@ -167,3 +181,119 @@ def nodes_come_and_go(cluster: Cluster, *, transactions: bool = True) -> Results
         ("delete", {"topics": ["payments"]}),
     ]
     return _read(run("librdkafka", place, last))
+
+
+def at_once(cluster: Cluster) -> Results:
+    """Several families at the same time on the same topics and in the same group."""
+    place = cluster.bootstrap()
+    run("librdkafka", place, [("create", {"topics": {"orders": 6, "payments": 2}})])
+    sessions = []
+    for number, client in enumerate(("java-4.4.0", "librdkafka", "aiokafka", "python", "go", "java-2.8.2")):
+        made = {"topic": "orders", "count": 200, "first": number * 1000, "size": 300}
+        read = {
+            "topics": ["orders"],
+            "group": "billing" if number % 2 else f"group-{number}",
+            "count": 400,
+            "polls": 12,
+        }
+        sessions.append(start(client, place, [("produce", made), ("consume", read)], {"client.id": f"shop-{number}"}))
+    return [record for session in sessions for record in _read(session.finish())]
+
+
+def authenticate_again(cluster: Cluster) -> Results:
+    """Sessions that end after three seconds: clients authenticate again on the same connection."""
+    place = cluster.bootstrap("SASL_PLAINTEXT")
+    found: Results = []
+    for client in ("java-4.4.0", "librdkafka", "python"):
+        topic = f"orders-{client.partition('-')[0]}"
+        steps: list[Step] = [
+            ("create", {"topics": {topic: 1}}),
+            ("produce", {"topic": topic, "count": 5}),
+            ("consume", {"topics": [topic], "group": "billing", "count": 50, "polls": 18}),
+        ]
+        found += _read(run(client, place, steps, sasl(client, "PLAIN", "admin")))
+    return found
+
+
+def everything(cluster: Cluster) -> Results:
+    """Every API and version that each kind of listener offers, with bodies of many kinds."""
+    run("librdkafka", cluster.bootstrap(), [("create", {"topics": {"orders": 2}})])
+    for listener, port in cluster.nodes[0].ports.items():
+        speaker = Speaker(cluster.options.host, port, cluster.cluster_id, seed=port)
+        speaker.speak(offered(cluster.options.host, port), skip=DEADLY, rounds=4)
+        if not cluster.running(cluster.nodes[0].id):
+            raise RuntimeError(f"the node ended on {listener}")
+    return []
+
+
+def everything_authenticated(cluster: Cluster) -> Results:
+    """The same through a listener with SASL, as a user who may do little, then as one who may do all."""
+    node = cluster.nodes[0]
+    port = node.ports["SASL_PLAINTEXT"]
+    admin = sasl("librdkafka", "PLAIN", "admin")
+    run("librdkafka", cluster.bootstrap("SASL_PLAINTEXT"), [("create", {"topics": {"orders": 2}})], admin)
+    versions = offered(cluster.options.host, port)
+    for user in ("bob", "admin"):
+        credentials = (user, PASSWORDS[user])
+        speaker = Speaker(cluster.options.host, port, cluster.cluster_id, credentials=credentials)
+        speaker.speak(versions, skip=DEADLY, rounds=2)
+    return []
+
+
+def refused(cluster: Cluster) -> Results:
+    """What brokers hang up on: versions and APIs that they do not have, sizes that cannot be, bodies cut short."""
+    place = cluster.bootstrap()
+    run("librdkafka", place, [("create", {"topics": {"orders": 2}})])
+    host, port = cluster.options.host, cluster.nodes[0].ports["PLAINTEXT"]
+    known = offered(host, port)
+    speaker = Speaker(host, port, cluster.cluster_id)
+    for key in KEYS:
+        for version in range(api(key).versions.low, api(key).versions.high + 1):
+            low, high = known.get(key, (0, -1))
+            if not low <= version <= high:
+                speaker.send(key, version)
+    speaker.send(3, 12)
+    for data in (
+        b"\0\0\0\x08\x7f\xff\0\0\0\0\0\1",
+        b"\0\0\0\x0a\0\3\0\x0c\0\0\0\1\0\5",
+        b"\x7f\xff\xff\xff",
+        b"\xff" * 8,
+    ):
+        speaker.raw(data)
+    return family(cluster, "librdkafka", prefix="after-")
+
+
+def record_sets(cluster: Cluster) -> Results:
+    """Big and tiny batches, headers, null keys, tombstones, compaction, log-append time, a record too large."""
+    place = cluster.bootstrap()
+    compacted = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01", "segment.ms": "500"}
+    compacted["delete.retention.ms"] = "60000"
+    steps: list[Step] = [
+        ("create", {"topics": {"orders": 1}, "config": {"message.timestamp.type": "LogAppendTime"}}),
+        ("create", {"topics": {"customers": 1}, "config": compacted}),
+        ("create", {"topics": {"photos": 1}, "config": {"max.message.bytes": "3000000"}}),
+        ("produce", {"topic": "orders", "count": 2000, "batches": 4, "config": {"compression.type": "zstd"}}),
+        ("produce", {"topic": "orders", "count": 30, "batches": 30, "headers": {"trace": "4bf9", "empty": ""}}),
+        ("produce", {"topic": "orders", "count": 20, "null_keys": True, "config": {"compression.type": "lz4"}}),
+        ("produce", {"topic": "photos", "count": 6, "size": 900_000, "config": {"message.max.bytes": "2000000"}}),
+    ]
+    for number in range(6):
+        keyed = {"topic": "customers", "count": 60, "first": number, "tombstones": number == 4}
+        steps.append(("produce", {**keyed, "config": {"compression.type": CODECS[number % 5]}}))
+        steps.append(("sleep", {"seconds": 0.6}))
+    run("librdkafka", place, steps)
+    huge: list[Step] = [("produce", {"topic": "orders", "count": 1, "size": 1_500_000})]
+    run("java-4.4.0", place, huge, {"max.request.size": "3000000"})
+    time.sleep(4)
+    reading: list[Step] = [
+        ("consume", {"topics": ["orders"], "group": "billing", "count": 2050}),
+        ("consume", {"topics": ["customers"], "group": "billing", "count": 1000, "polls": 8}),
+        ("consume", {"topics": ["photos"], "group": "billing", "count": 6, "polls": 20}),
+    ]
+    found = _read(run("java-4.4.0", place, reading))
+    return found + _read(run("librdkafka", place, [(name, {**more, "group": "again"}) for name, more in reading]))
+
+
+# Properties of clusters that some plays need.
+SHORT_SESSIONS: Final = {"listener.name.sasl_plaintext.plain.connections.max.reauth.ms": "3000"}
+SMALL_SEGMENTS: Final = {"log.cleaner.backoff.ms": "500", "log.retention.check.interval.ms": "500"}

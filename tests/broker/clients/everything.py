@@ -42,6 +42,7 @@ class Speaker:
     topics: tuple[str, ...] = ("orders", "nothing")
     topic_ids: tuple[uuid.UUID, ...] = ()
     seed: int = 1
+    credentials: tuple[str, str] | None = None
     timeout_s: float = 3.0
     counts: Counter[str] = field(default_factory=Counter)
     _dice: random.Random = field(init=False)
@@ -88,7 +89,26 @@ class Speaker:
     def _open(self) -> socket.socket:
         if self._connection is None:
             self._connection = socket.create_connection((self.host, self.port), timeout=self.timeout_s)
+            if self.credentials is not None:
+                self._authenticate(self._connection, *self.credentials)
         return self._connection
+
+    def _authenticate(self, connection: socket.socket, user: str, password: str) -> None:
+        """SASL PLAIN, framed."""
+        token = {"auth_bytes": f"\0{user}\0{password}".encode()}
+        for key, version, body in ((17, 1, {"mechanism": "PLAIN"}), (36, 1, token)):
+            connection.sendall(_framed(encode_request(key, version, body, correlation_id=version, client_id="every")))
+            _frame(connection)
+
+    def raw(self, data: bytes) -> None:
+        """Bytes on a connection of their own, then whatever comes back until the other side closes."""
+        with socket.create_connection((self.host, self.port), timeout=self.timeout_s) as connection:
+            connection.sendall(data)
+            try:
+                while connection.recv(4096):
+                    pass
+            except OSError:
+                self.counts["silent"] += 1
 
     def _close(self) -> None:
         if self._connection is not None:

@@ -1,0 +1,37 @@
+"""A capture's bytes in, the records of the engine out (secrets revealed, every record listed)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from decoders.capture.reader import CaptureReader
+from decoders.exchanges.bodies import Options
+from decoders.exchanges.engine import Engine
+from decoders.exchanges.exchange import Exchange, Settled
+from decoders.exchanges.record import to_json_dict
+
+__all__ = ["EVERYTHING", "records", "settled"]
+
+EVERYTHING: Final = Options(records=True, reveal_secrets=True)
+_PIECE: Final = 1 << 20
+
+
+def settled(data: bytes, ports: Iterable[int] | None = None) -> list[Settled]:
+    """All that the engine makes of a capture, in the order settled."""
+    reader, engine = CaptureReader(), Engine(ports)
+    found: list[Settled] = []
+    for at in range(0, len(data), _PIECE):
+        found += engine.feed(reader.feed(data[at : at + _PIECE]))
+    found += engine.feed(reader.finish())
+    return found + engine.finish()
+
+
+def records(data: bytes, ports: Iterable[int] | None = None) -> list[dict[str, Any]]:
+    """The same as the dicts of the exchange record."""
+    return [to_json_dict(each, EVERYTHING) for each in settled(data, ports)]
+
+
+def exchanges(data: bytes, ports: Iterable[int] | None = None) -> list[Exchange]:
+    """Exchanges alone."""
+    return [each for each in settled(data, ports) if isinstance(each, Exchange)]

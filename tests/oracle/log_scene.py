@@ -1,0 +1,63 @@
+"""Plays one scenario on a recorded cluster with its request log on, and compares what kw finds with that log."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tests.broker.cluster import Cluster
+from tests.broker.options import Options
+from tests.broker.recorder import Recorder
+from tests.broker.requestlog import read_logs
+from tests.captures.reading import records
+from tests.oracle.log_match import Comparison, compare
+from tests.oracle.log_records import compare_records
+
+__all__ = ["Scene", "judge", "stage"]
+
+Play = Callable[[Cluster], list[dict[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """`skips` lets runs of bytes that are no Kafka frames through (scenes that send garbage)."""
+
+    options: Options
+    play: Play
+    skips: bool = False
+
+
+def stage(scene: Scene, folder: Path) -> None:
+    """Play it; `folder` then has raw.pcap, one request log a node and what the consumers read."""
+    folder.mkdir(parents=True, exist_ok=True)
+    options = replace(scene.options, request_log=True, class_archive=True)
+    cluster = Cluster(options, folder=folder / "cluster")
+    ports = [*cluster.ports, *([cluster.zookeeper_port] if options.mode == "zookeeper" else [])]
+    with Recorder(folder / "raw.pcap", ports), cluster:
+        read = scene.play(cluster)
+    host = f"[{options.host}]" if ":" in options.host else options.host
+    places = [(name, f"{host}:{port}") for node in cluster.nodes for name, port in node.ports.items()]
+    about = {
+        "logs": [str(file.relative_to(folder)) for file in cluster.request_logs],
+        "sasl": [place for name, place in places if name.startswith("SASL")],
+        "foreign": [f"{host}:{cluster.zookeeper_port}", *[place for name, place in places if name.endswith("SSL")]],
+        "read": read,
+    }
+    (folder / "about.json").write_text(json.dumps(about))
+
+
+def judge(folder: Path, *, skips: bool = False) -> Comparison:
+    """Compare what kw makes of `raw.pcap` with the logs and with what the consumers read."""
+    about = json.loads((folder / "about.json").read_text())
+    found = records((folder / "raw.pcap").read_bytes())
+    entries = read_logs(folder / name for name in about["logs"])
+    if skips:
+        found = [record for record in found if record["kind"] == "exchange"]
+    result = compare(found, entries, sasl=about["sasl"], foreign=about["foreign"])
+    problems, count = compare_records(found, about["read"])
+    result.problems += problems
+    result.counts["records read"] = count
+    return result
