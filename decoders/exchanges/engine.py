@@ -10,6 +10,7 @@ from decoders.exchanges.stage import Pairer
 from decoders.exchanges.summary import Summary
 from decoders.streams.chunks import Segment
 from decoders.streams.reassembly import Reassembly
+from decoders.wire.state import fields, pack, unpack
 
 
 class Engine:
@@ -27,6 +28,16 @@ class Engine:
     def feed(self, segments: list[Segment], now_ns: int = 0) -> list[Settled]:
         """What settles with these segments."""
         return self.pairer.feed(self.reassembly.feed(segments, now_ns), now_ns)
+
+    def export(self) -> bytes:
+        """The state between two feeds, for `resume`."""
+        return pack([self.reassembly.export(), self.pairer.export()])
+
+    def resume(self, state: bytes) -> None:
+        """Go on where `export` was called, maybe in another process. Raises DecodeError when the state is none."""
+        reassembly, pairer = fields(unpack(state), bytes, bytes)
+        self.reassembly.resume(reassembly)
+        self.pairer.resume(pairer, self.reassembly.connections())
 
     def finish(self) -> list[Settled]:
         """What the end of the capture settles."""

@@ -6,18 +6,21 @@ connection to an endpoint that is a broker already, or to a port that was named,
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
+from decoders.errors import Malformed
 from decoders.exchanges.context import Context
 from decoders.exchanges.exchange import Ends, Settled, Skipped
 from decoders.exchanges.loop import advance
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.pairing import Pairing
+from decoders.exchanges.partial import export_context, resume_context
 from decoders.exchanges.summary import Summary
 from decoders.streams.chunks import Again, Chunk, Close, Connection, Gap, Half, How
 from decoders.streams.detect import Undecided
 from decoders.streams.foreign import certain
 from decoders.streams.framing import gap, lose_step, take
+from decoders.wire.state import pack, unpack
 
 
 class Pairer:
@@ -50,6 +53,20 @@ class Pairer:
             else:
                 self._end(context.pairings[number], "capture_end", context.summary.last_ns, 0)
         return self._given()
+
+    def export(self) -> bytes:
+        """The state between two feeds, for `resume`."""
+        return pack(export_context(self.context))
+
+    def resume(self, state: bytes, connections: Mapping[int, Connection]) -> None:
+        """Go on where `export` was called; `connections` are those open, as the stage before has them by number.
+
+        Raises DecodeError when the state is none.
+        """
+        try:
+            resume_context(self.context, unpack(state), connections)
+        except (TypeError, ValueError) as problem:
+            raise Malformed(f"no saved state: {problem}") from None
 
     def _given(self) -> list[Settled]:
         out = self.context.out[:]

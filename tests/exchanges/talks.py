@@ -198,6 +198,17 @@ def segments(turns: list[tuple[bool, bytes]], rng: Random, *, most: int = 1448, 
     return out
 
 
+def interleaved(rng: Random, *connections: list[Segment]) -> list[Segment]:
+    """Segments of several connections in one capture, each in its own order."""
+    left = [list(reversed(each)) for each in connections]
+    out: list[Segment] = []
+    while any(left):
+        key, _, _, seq, ack, flags, data, cut = rng.choice([each for each in left if each]).pop()
+        packet = len(out) + 1
+        out.append((key, packet * MS, packet, seq, ack, flags, data, cut))
+    return out
+
+
 def run(every: list[Segment], **options: Any) -> list[Settled]:
     """All that an engine makes of these segments."""
     engine = Engine(**options)

@@ -8,7 +8,7 @@ import pytest
 
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange
-from tests.exchanges.talks import Talker, records, rows, run, segments
+from tests.exchanges.talks import Talker, interleaved, records, rows, run, segments
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -35,5 +35,26 @@ def test_any_cut_of_the_input_gives_the_same(seed: int) -> None:
         step = rng.choice([1, 1, 2, 5, 20])
         settled += engine.feed(every[at : at + step])
         at += step
+    settled += engine.finish()
+    assert records(settled) == whole
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_export_and_resume_at_any_cut_gives_the_same(seed: int) -> None:
+    rng = Random(seed)
+    every = segments(Talker(rng).talk.turns, rng, most=rng.choice([1448, 50]))
+    every = interleaved(rng, every, segments(Talker(rng).talk.turns, rng, most=200, port=50001))
+    whole = records(run(every))
+    engine = Engine()
+    settled = []
+    at = 0
+    while at < len(every):
+        step = rng.choice([1, 2, 3, 20])
+        settled += engine.feed(every[at : at + step])
+        at += step
+        state = engine.export()
+        engine = Engine()
+        engine.resume(state)
+        assert engine.export() == state
     settled += engine.finish()
     assert records(settled) == whole

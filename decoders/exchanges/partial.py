@@ -1,0 +1,201 @@
+"""The state of a Pairer in, built-in values out, and back: what wire/state.py packs when work is handed over.
+
+What has settled has been given; what remains are requests in flight, frames under way, connections undecided, names
+learnt and counts. Projections and layouts are made again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, Final
+from uuid import UUID
+
+from decoders.errors import Malformed
+from decoders.exchanges.context import Context
+from decoders.exchanges.exchange import Ends, Exchange
+from decoders.exchanges.fill import begin, put_no_response
+from decoders.exchanges.inflight import Queue
+from decoders.exchanges.pairing import Pairing
+from decoders.exchanges.phases import Phase
+from decoders.streams.chunks import Chunk, Connection, Gap
+from decoders.streams.detect import Suspect, Undecided
+from decoders.streams.framing import Frame, Lane, Run
+from decoders.wire.state import fields
+
+PHASES: Final = {phase.value: phase for phase in Phase}
+# The attributes that are saved as they are.
+REQUEST: Final = (
+    *("api_key", "api_version", "correlation_id", "client_id", "client_software", "outcome", "extra", "place"),
+    *("time_ns", "request_end_ns", "request_packet", "request_packet_end", "request_size", "request_raw"),
+)
+LANE: Final = (
+    *("mode", "ready", "parts", "need", "left", "first", "begun", "again", "missing", "doubt", "lossy"),
+    *("lost_packet", "place"),
+)
+RUN: Final = ("reason", "detail", "time_ns", "packet", "size")
+FRAME: Final = (*("data", "size", "first_ns", "first_packet", "last_ns", "last_packet", "place", "missing", "again"),)
+SUSPECT: Final = ("followed", "opening", "window", "starts", "asked", "pairs", "first")
+UNDECIDED: Final = ("held", "sizes", "dropped", "foreign")
+PAIRING: Final = ("client_first", "opening", "client_raw", "client_id", "software")
+COUNTS: Final = (
+    *("clients", "client_ids", "brokers", "connections", "errors", "exchanges", "first_ns", "gaps", "last_ns"),
+    *("undecoded", "unanswered"),
+)
+STATE_KINDS: Final[dict[str, tuple[type, ...]]] = {
+    "parts": (list,),
+    "first": (tuple, bytes),
+    "request_raw": (bytes,),
+    "data": (bytes,),
+    "asked": (dict,),
+    "sizes": (dict,),
+    "dropped": (dict,),
+    "starts": (list,),
+}
+
+
+def saved(value: object, names: tuple[str, ...]) -> list[Any]:
+    """These attributes of an object."""
+    return [getattr(value, name) for name in names]
+
+
+def put(value: object, names: tuple[str, ...], state: object) -> None:
+    """Set these attributes. Raises DecodeError when the state holds something else."""
+    if not isinstance(state, list) or len(state) != len(names):
+        raise Malformed("a saved state of another kind")
+    for name, item in zip(names, state, strict=True):
+        kinds = STATE_KINDS.get(name)
+        if kinds is not None and not isinstance(item, kinds):
+            raise Malformed(f"a saved state with another {name}")
+        setattr(value, name, item)
+
+
+def export_context(context: Context) -> list[Any]:
+    """Everything, as built-in values."""
+    return [
+        [_pairing(pairing) for pairing in context.pairings.values()],
+        [_undecided(undecided) for undecided in context.undecided.values()],
+        [[identity.bytes, name] for identity, (name, _) in context.topics.names.items()],
+        list(context.brokers),
+        [*saved(context.summary, COUNTS), dict(context.summary.skipped), dict(context.summary.skipped_bytes)],
+        [context.budget.held, context.budget.most],
+    ]
+
+
+def resume_context(context: Context, state: object, connections: Mapping[int, Connection]) -> None:
+    """Take over what export_context() gave. Raises DecodeError when it is something else."""
+    pairings, undecided, topics, brokers, counts, budget = fields(state, list, list, list, list, list, list)
+    for row in topics:
+        identity, name = fields(row, bytes, str)
+        if len(identity) != 16:
+            raise Malformed("a saved topic id of another size")
+        context.topics.add(UUID(bytes=identity), name)
+    context.brokers = set(brokers)
+    *plain, skipped, skipped_bytes = counts
+    put(context.summary, COUNTS, plain)
+    context.summary.skipped, context.summary.skipped_bytes = Counter(skipped), Counter(skipped_bytes)
+    for row in pairings:
+        _resume_pairing(context, row)
+    for row in undecided:
+        _resume_undecided(context, row, connections)
+    context.budget.held, context.budget.most = fields(budget, int, int)
+
+
+def _pairing(pairing: Pairing) -> list[Any]:
+    ends, sasl = pairing.ends, pairing.sasl
+    return [
+        [ends.number, ends.client, ends.broker, ends.began_ns],
+        saved(pairing, PAIRING),
+        [
+            [correlation_id, [saved(each, REQUEST) for each in (entry if isinstance(entry, Queue) else (entry,))]]
+            for correlation_id, entry in pairing.in_flight.items()
+        ],
+        [sasl.phase.value, sasl.mechanism, sasl.left, [saved(token, REQUEST) for token in sasl.tokens]],
+        [[correlation_id, saved(frame, FRAME)] for correlation_id, frame in pairing.early.items()],
+        _lane(pairing.client_lane),
+        _lane(pairing.server_lane),
+    ]
+
+
+def _lane(lane: Lane) -> list[Any]:
+    return [saved(lane, LANE), None if lane.run is None else saved(lane.run, RUN)]
+
+
+def _resume_pairing(context: Context, state: object) -> None:
+    ends_row, plain, in_flight, sasl, early, client_lane, server_lane = fields(state, *[list] * 7)
+    number, client, broker, began_ns = fields(ends_row, int, str, str, int)
+    pairing = Pairing(context, Ends(number, client, broker, began_ns, context.topics), client_first=True, opening=False)
+    put(pairing, PAIRING, plain)
+    for row in in_flight:
+        correlation_id, waiting = fields(row, int, list)
+        for each in waiting:
+            pairing.in_flight.add(correlation_id, _request(context, pairing, each))
+    phase, pairing.sasl.mechanism, pairing.sasl.left, tokens = fields(sasl, int, str, int, list)
+    if phase not in PHASES:
+        raise Malformed("a saved phase of another kind")
+    pairing.sasl.phase = PHASES[phase]
+    pairing.sasl.tokens.extend(_request(context, pairing, each) for each in tokens)
+    for row in early:
+        correlation_id, frame_row = fields(row, int, list)
+        frame = Frame(b"", 0, (0, 0), (0, 0), 0)
+        put(frame, FRAME, frame_row)
+        pairing.early[correlation_id] = frame
+    _resume_lane(pairing.client_lane, client_lane)
+    _resume_lane(pairing.server_lane, server_lane)
+    context.pairings[number] = pairing
+
+
+def _request(context: Context, pairing: Pairing, state: object) -> Exchange:
+    exchange = Exchange()
+    begin(exchange, pairing.ends, context.specs.unknown)
+    put_no_response(exchange)
+    put(exchange, REQUEST, state)
+    if isinstance(exchange.api_key, int) and isinstance(exchange.api_version, int):
+        exchange.spec = context.specs.get(exchange.api_key, exchange.api_version)
+    return exchange
+
+
+def _resume_lane(lane: Lane, state: list[Any]) -> None:
+    if len(state) != 2:
+        raise Malformed("a saved lane of another kind")
+    put(lane, LANE, state[0])
+    if state[1] is not None:
+        lane.run = Run("lost", "", 0, 0)
+        put(lane.run, RUN, state[1])
+
+
+def _undecided(undecided: Undecided) -> list[Any]:
+    connection = undecided.connection
+    return [
+        connection.number,
+        undecided.time_ns,
+        [
+            [half is connection.first, time_ns, packet, [data.size, data.why] if isinstance(data, Gap) else data]
+            for half, time_ns, packet, data in undecided.chunks
+        ],
+        saved(undecided, UNDECIDED),
+        [saved(undecided.sides[first], SUSPECT) for first in (True, False)],
+    ]
+
+
+def _resume_undecided(context: Context, state: object, connections: Mapping[int, Connection]) -> None:
+    number, time_ns, chunks, plain, sides = fields(state, int, int, list, list, list)
+    connection = connections.get(number)
+    if connection is None or len(sides) != 2:
+        raise Malformed("a saved connection that reassembly does not know")
+    undecided = Undecided(connection, time_ns)
+    put(undecided, UNDECIDED, plain)
+    for first, row in zip((True, False), sides, strict=True):
+        suspect: Suspect = undecided.sides[first]
+        put(suspect, SUSPECT, row)
+    undecided.chunks = [_chunk(connection, row) for row in chunks]
+    context.undecided[number] = undecided
+
+
+def _chunk(connection: Connection, state: object) -> Chunk:
+    first, time_ns, packet, data = fields(state, bool, int, int, bytes | list)
+    half = connection.first if first else connection.second
+    if isinstance(data, list):
+        size, why = fields(data, int, str)
+        return half, time_ns, packet, Gap(size, why)
+    return half, time_ns, packet, data
