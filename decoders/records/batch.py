@@ -152,17 +152,20 @@ def _records(
     take = min(count, budget.records)
     budget.records -= take
     headers = budget.headers
-
-    def told(rows: Iterator[Row]) -> list[Any]:
-        return form(_as_batch(rows if take == count else islice(rows, take), attributes, fields["max_timestamp"]))
-
+    known = attributes & (LOG_APPEND | CONTROL)
     if -_FAR < base < _FAR and -_FAR < first < _FAR:
+        rows = fast.rows(data, start, stop, count, base, first, budget)
+        if known:
+            rows = _as_batch(rows, attributes, fields["max_timestamp"])
         try:
-            return told(fast.rows(data, start, stop, count, base, first, budget)), None
+            return form(rows if take == count else islice(rows, take)), None
         except (fast.Unusual, IndexError, struct.error):
             budget.headers = headers
     failures: list[DecodeError] = []
-    records = told(_until_failure(plain.rows(data, start, stop, count, base, first, budget), failures))
+    rows = _until_failure(plain.rows(data, start, stop, count, base, first, budget), failures)
+    if known:
+        rows = _as_batch(rows, attributes, fields["max_timestamp"])
+    records = form(rows if take == count else islice(rows, take))
     return records, (failures[0].reason, failures[0].text) if failures else None
 
 

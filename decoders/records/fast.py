@@ -23,6 +23,9 @@ class Unusual(Exception):
 
 
 Table = tuple[int | None, ...]
+_Names = dict[bytes, str]
+_NAMES_MAX: Final = 256
+_SEEN_MAX: Final = 16
 
 
 def _one_byte(extra: int, *, signed: bool) -> Table:
@@ -82,12 +85,14 @@ def _find_layout(data: bytes, at: int) -> _Layout | None:
     return _LAYOUTS[index]
 
 
-def rows(
+def rows(  # noqa: C901 - one loop without calls is the point
     data: bytes, at: int, stop: int, count: int, base_offset: int, base_timestamp: int, budget: Budget
 ) -> Iterator[Row]:
     """`count` records from `at` on, which must end at `stop`."""
     unpack, extents, timestamps, offsets, head = _LAYOUTS[0]
     lengths, lengths_2 = _LENGTH_1, _LENGTH_2
+    names: _Names = {}
+    seen: dict[bytes, tuple[Header, ...]] = {}  # headers by their bytes, until too many differ
     key: bytes | None
     value: bytes | None
     headers: tuple[Header, ...]
@@ -134,7 +139,17 @@ def rows(
             if size & 1:
                 raise Unusual
         if data[at]:
-            headers, at = read_headers(data, at, budget)
+            block = data[at:end] if len(seen) < _SEEN_MAX else b""
+            if block in seen:
+                headers = seen[block]
+                at = end
+                budget.headers -= len(headers)
+                if budget.headers < 0:
+                    raise Unusual
+            else:
+                headers, at = read_headers(data, at, budget, names)
+                if block:
+                    seen[block] = headers
         else:
             headers = ()
             at += 1
@@ -145,26 +160,80 @@ def rows(
         raise Unusual
 
 
-def wide_rows(
+def wide_rows(  # noqa: C901 - as above
     data: bytes, at: int, stop: int, count: int, base_offset: int, base_timestamp: int, budget: Budget
 ) -> Iterator[Row]:
-    """The same for fields of any width."""
+    """The same for fields of any width; a byte that is the whole varint is taken here, a longer one by `_varint`."""
+    lengths, lengths_2 = _LENGTH_1, _LENGTH_2
+    names: _Names = {}
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[Header, ...]
     for _ in range(count):
-        extent, at = _varint(data, at)
-        end = at + (extent >> 1)
-        stamp, at = _varint(data, at + 1, 56)
-        delta, at = _varint(data, at)
-        key, at = _sized(data, at)
-        value, at = _sized(data, at)
-        headers: tuple[Header, ...] = ()
-        if data[at]:
-            headers, at = read_headers(data, at, budget)
-        else:
-            at += 1
-        if at != end or extent & 1 or delta >> 32:
+        raw = data[at]
+        at += 1
+        if raw > 127:
+            if data[at] < 128:
+                raw += (data[at] << 7) - 128
+                at += 1
+            else:
+                raw, at = _varint(data, at - 1)
+        end = at + (raw >> 1)
+        if raw & 1:
             raise Unusual
-        timestamp = base_timestamp + (stamp >> 1 ^ -(stamp & 1))
-        yield base_offset + (delta >> 1 ^ -(delta & 1)), timestamp, key, value, headers, None
+        raw = data[at + 1]
+        at += 2
+        if raw > 127:
+            raw &= 127
+            shift = 7
+            byte = data[at]
+            while byte > 127:
+                raw |= (byte & 127) << shift
+                shift += 7
+                at += 1
+                byte = data[at]
+            if shift > 56:
+                raise Unusual
+            raw |= byte << shift
+            at += 1
+        timestamp = base_timestamp + (raw >> 1 ^ -(raw & 1))
+        raw = data[at]
+        at += 1
+        if raw > 127:
+            if data[at] < 128:
+                raw += (data[at] << 7) - 128
+                at += 1
+            else:
+                raw, at = _varint(data, at - 1)
+                if raw >> 32:
+                    raise Unusual
+        offset = base_offset + (raw >> 1 ^ -(raw & 1))
+        length = lengths[data[at]]
+        if length is not None:
+            start = at + 1
+            at = start + length
+            key = data[start:at]
+        else:
+            key, at = _sized(data, at)
+        length = lengths[data[at]]
+        if length is not None:
+            start = at + 1
+            at = start + length
+            value = data[start:at]
+        elif data[at] > 127 and (length := lengths_2[data[at] | data[at + 1] << 8]) is not None:
+            start = at + 2
+            at = start + length
+            value = data[start:at]
+        else:
+            value, at = _sized(data, at)
+        if data[at]:
+            headers, at = read_headers(data, at, budget, names)
+        else:
+            headers = ()
+            at += 1
+        if at != end:
+            raise Unusual
+        yield offset, timestamp, key, value, headers, None
     if at != stop:
         raise Unusual
 
@@ -202,30 +271,48 @@ def _sized(data: bytes, at: int) -> tuple[bytes | None, int]:
     return data[at:end], end
 
 
-def read_headers(data: bytes, at: int, budget: Budget) -> tuple[tuple[Header, ...], int]:
-    """The headers of a record from their count on, and the offset after them; takes them off the budget."""
-    raw, at = _varint(data, at)
+def read_headers(data: bytes, at: int, budget: Budget, names: _Names) -> tuple[tuple[Header, ...], int]:
+    """The headers of a record from their count on, and the offset after them; takes them off the budget.
+
+    `names` keeps the keys met so far, by their bytes: the headers of a batch mostly have the same ones.
+    """
+    raw = data[at]
+    if raw > 127:
+        raw, at = _varint(data, at)
+    else:
+        at += 1
     count = raw >> 1
     # A header takes two bytes or more.
     if raw & 1 or count * 2 > len(data) - at or count > budget.headers:
         raise Unusual
     budget.headers -= count
+    lengths = _LENGTH_1
     out: list[Header] = []
+    add = out.append
+    value: bytes | None
     for _ in range(count):
-        raw = data[at]
-        if raw > 127:
-            raw, at = _varint(data, at)
+        length = lengths[data[at]]
+        if length is not None:
+            start = at + 1
+            at = start + length
+            key = data[start:at]
         else:
-            at += 1
-        if raw & 1:
-            raise Unusual
-        end = at + (raw >> 1)
-        key = data[at:end]
-        raw = data[end]
-        if raw > 127 or raw & 1:
-            value, at = _sized(data, end)
+            held, at = _sized(data, at)
+            if held is None:
+                raise Unusual
+            key = held
+        try:
+            name = names[key]
+        except KeyError:
+            name = key.decode("utf-8", "surrogateescape")
+            if len(names) < _NAMES_MAX:
+                names[key] = name
+        length = lengths[data[at]]
+        if length is not None:
+            start = at + 1
+            at = start + length
+            value = data[start:at]
         else:
-            at = end + 1 + (raw >> 1)
-            value = data[end + 1 : at]
-        out.append((key.decode("utf-8", "surrogateescape"), value))
+            value, at = _sized(data, at)
+        add((name, value))
     return tuple(out), at

@@ -70,6 +70,14 @@ def _fields(data: bytes, budget: Budget, form: Form | None) -> Iterator[dict[str
         if budget.batches < 0:
             yield failed(_nothing(end - at, form), "limit", "too many batches for one exchange")
             return
+        if end - at >= batch.SIZE and data[at + _MAGIC_AT] == _MAGIC_MAX:
+            # What nearly every one is: a whole batch of magic 2.
+            (length,) = _INT32.unpack_from(data, at + 8)
+            stop = at + batch.LOG_OVERHEAD + length
+            if length >= _LENGTH_MIN[_MAGIC_MAX] and stop <= end:
+                yield batch.read(data, at, stop, budget, form)
+                at = stop
+                continue
         stop, problem = _extent(data, at, end)
         magic = data[at + _MAGIC_AT] if end - at > _MAGIC_AT else _MAGIC_MAX
         if problem:
