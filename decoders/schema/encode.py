@@ -101,8 +101,10 @@ class Variable(NamedTuple):
 class Writer(Lines):
     """An encoding function in the making: `pending` fields go into one pack, with at most one variable item."""
 
-    def __init__(self, unit: Unit) -> None:
+    def __init__(self, unit: Unit, *, direct: bool = False) -> None:
         super().__init__(unit)
+        self._direct = direct  # each pack has a variable of its own, as there are few and no loops
+        self.parts: list[str] = []
         self.before: list[tuple[str, str]] = []
         self.variable: Variable | None = None
         self.after: list[tuple[str, str]] = []
@@ -132,13 +134,16 @@ class Writer(Lines):
         self.before, self.variable, self.after = [], None, []
         if variable is None:
             if before:
-                self.put(f"out({self.pack(before)})")
-        elif not variable.null:
+                self.begin()
+                self.out(self.pack(before))
+            return
+        self.begin()
+        if not variable.null:
             self._put_variable(before, variable, after)
         else:
             with self.block(f"if {variable.null} is None:"):
                 null = ("b", "") if variable.size == "b" else (variable.size, "-1")
-                self.put(f"out({self.pack([*before, null, *after])})")
+                self.out(self.pack([*before, null, *after]))
             with self.block("else:"):
                 self._put_variable(before, variable, after)
 
@@ -151,7 +156,7 @@ class Writer(Lines):
         self.before, self.variable, self.after = before, variable, after
         with self.block("else:"):
             self.flush()
-            self.put(f"out(write_uvarint({count} + 1))")
+            self.out(f"write_uvarint({count} + 1)")
 
     def _put_variable(self, before: list[tuple[str, str]], variable: Variable, after: list[tuple[str, str]]) -> None:
         self.put(*variable.ready)
@@ -164,27 +169,34 @@ class Writer(Lines):
         form = "".join("x" if not value else letter for letter, value in before)
         rest = "".join("x" if not value else letter for letter, value in after)
         table = self.const("table", pack_table(form + variable.size, variable.each, rest))
-        short = f"out({table}[{length}]({', '.join(values)}))"
+        short = f"{table}[{length}]({', '.join(values)})"
         if variable.size == "h":
-            self.put(short)
+            self.out(short)
             return
         with self.block(f"if {length} < {SHORT}:"):
-            self.put(short)
+            self.out(short)
         if variable.size == "b" and not numbers:
             with self.block(f"elif {length} < {TWO_BYTES}:"):
                 size = [("B", f"{length} + 1 & 127 | 128"), ("B", f"{length} + 1 >> 7")]
-                self.put(*self.outs(self.pack([*before, *size]), variable.value, self.pack(after)))
+                self.out(self.pack([*before, *size]), variable.value, self.pack(after))
+        data = f"many({variable.each!r}, {variable.value})" if numbers else variable.value
         with self.block("else:"):
             if variable.size == "b":
-                self.put(*self.outs(self.pack(before), f"write_uvarint({length} + 1)"))
+                self.out(self.pack(before), f"write_uvarint({length} + 1)", data, self.pack(after))
             else:
-                self.put(*self.outs(self.pack([*before, (variable.size, length)])))
-            data = f"many({variable.each!r}, {variable.value})" if numbers else variable.value
-            self.put(*self.outs(data, self.pack(after)))
+                self.out(self.pack([*before, (variable.size, length)]), data, self.pack(after))
 
-    def outs(self, *values: str) -> list[str]:
-        """Lines that put out these expressions."""
-        return [f"out({value})" for value in values if value]
+    def begin(self) -> None:
+        """The next out() lines, one after the other or one of several, make the next piece of the message."""
+        if self._direct:
+            self.parts.append(self.new("p"))
+
+    def out(self, *values: str) -> None:
+        """Lines that put out these expressions, of which some may be empty."""
+        if self._direct:
+            self.put(f"{self.parts[-1]} = {' + '.join(value for value in values if value)}")
+        else:
+            self.put(*(f"out({value})" for value in values if value))
 
 
 class Writing:
@@ -199,12 +211,16 @@ class Writing:
 
     def root(self, plan: Plan) -> None:
         """The function `encode(value)`."""
-        body = Writer(self.unit)
+        body = Writer(self.unit, direct=not _loops(plan))
         body.put("def encode(v):")
         body.depth = 1
         if not plan.fields:
             tags = self._tags(plan) + "(v)" if plan.flexible else "unfit()"
             body.put(f"return {tags} if v else {bytes(plan.flexible)!r}")
+        elif not _loops(plan):
+            self.struct(body, plan, "v")
+            body.flush()
+            body.put(f"return {' + '.join(body.parts)}")
         else:
             body.put("parts = []", "out = parts.append")
             self.struct(body, plan, "v")
@@ -223,7 +239,8 @@ class Writing:
             body.flush()
             # The count of tagged fields was put out as 0, as it nearly always is.
             body.put(f"if len({value}) != {len(plan.fields)}:")
-            body.put(f"    parts[-1] = parts[-1][:-1] + {self._tags(plan)}({value})")
+            last = body.parts[-1] if body.parts else "parts[-1]"
+            body.put(f"    {last} = {last}[:-1] + {self._tags(plan)}({value})")
 
     def field(self, body: Writer, field: PlanField, value: str) -> None:
         """Lines that encode the field whose value this expression is."""
@@ -241,7 +258,8 @@ class Writing:
             body.piece(_LETTERS.get(field.kind, LETTERS[field.kind]), _CONVERT.get(field.kind, "{}").format(value))
         else:
             body.flush()
-            body.put(f"out(write_number({field.kind!r}, {value}))")
+            body.begin()
+            body.out(f"write_number({field.kind!r}, {value})")
 
     def _sized(self, body: Writer, field: PlanField, value: str, nullable: bool) -> None:
         text = field.kind == "string"
@@ -330,6 +348,15 @@ class Writing:
         body.put("if n != len(v):", "    raise Crude", "return tag_section(tags)")
         body.finish()
         return name
+
+
+def _loops(plan: Plan) -> bool:
+    """Whether encoding needs loops, or pieces that are there or not."""
+    return any(
+        (field.array and (field.plan is not None or field.kind not in FIXED))
+        or (field.plan is not None and (field.nullable or _loops(field.plan)))
+        for field in plan.fields
+    )
 
 
 # Where struct is too tolerant, or packs another type.
