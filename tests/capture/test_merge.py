@@ -1,0 +1,39 @@
+"""Several captures by packet time: every segment once, each capture in its own order, the earliest first."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from decoders.capture.merge import merged
+from decoders.streams.chunks import Segment
+
+
+def segment(capture: int, number: int, time_ns: int) -> Segment:
+    return (bytes([capture]), time_ns, number, 0, 0, 0, b"", 0)
+
+
+def cut(segments: list[Segment], size: int) -> list[list[Segment]]:
+    return [segments[at : at + size] for at in range(0, len(segments), size)] + [[]]
+
+
+@given(st.lists(st.lists(st.integers(0, 50)), max_size=4), st.integers(1, 5))
+def test_sorted_captures_come_out_sorted(times: list[list[int]], size: int) -> None:
+    captures = [[segment(i, n, t) for n, t in enumerate(sorted(one))] for i, one in enumerate(times)]
+    out = [one for batch in merged([cut(capture, size) for capture in captures]) for one in batch]
+    assert [one[1] for one in out] == sorted(time for one in times for time in one)
+    for number, capture in enumerate(captures):
+        assert [one for one in out if one[0] == bytes([number])] == capture
+
+
+@given(st.lists(st.lists(st.integers(0, 50)), max_size=4), st.integers(1, 5))
+def test_a_clock_that_jumps_back_loses_nothing(times: list[list[int]], size: int) -> None:
+    captures = [[segment(i, n, t) for n, t in enumerate(one)] for i, one in enumerate(times)]
+    out = [one for batch in merged([cut(capture, size) for capture in captures]) for one in batch]
+    for number, capture in enumerate(captures):
+        assert [one for one in out if one[0] == bytes([number])] == capture
+
+
+def test_a_capture_alone_is_handed_on_as_it_is() -> None:
+    batches = [[segment(0, n, 100 - n)] for n in range(3)]
+    assert list(merged([batches])) == batches
