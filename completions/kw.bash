@@ -2,13 +2,26 @@
 _kw() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} verb= i
     for ((i = 1; i < COMP_CWORD; i++)); do
-        case ${COMP_WORDS[i]} in completion) verb=${COMP_WORDS[i]}; break ;; esac
+        case ${COMP_WORDS[i]} in sniff|completion) verb=${COMP_WORDS[i]}; break ;; esac
     done
     COMPREPLY=()
     case "$verb $before" in
+        "sniff -i"|"sniff --interface") COMPREPLY=($(compgen -W "any $(ls /sys/class/net 2>/dev/null)" -- "$word")); return ;;
+        "sniff --bpf") compopt +o default; return ;;
+        "sniff -w"|"sniff --write") return ;;
+        "sniff --port") compopt +o default; return ;;
+        "sniff --api") COMPREPLY=($(compgen -W "Produce Fetch ListOffsets Metadata LeaderAndIsr StopReplica UpdateMetadata ControlledShutdown OffsetCommit OffsetFetch FindCoordinator JoinGroup Heartbeat LeaveGroup SyncGroup DescribeGroups ListGroups SaslHandshake ApiVersions CreateTopics DeleteTopics DeleteRecords InitProducerId OffsetForLeaderEpoch AddPartitionsToTxn AddOffsetsToTxn EndTxn WriteTxnMarkers TxnOffsetCommit DescribeAcls CreateAcls DeleteAcls DescribeConfigs AlterConfigs AlterReplicaLogDirs DescribeLogDirs SaslAuthenticate CreatePartitions CreateDelegationToken RenewDelegationToken ExpireDelegationToken DescribeDelegationToken DeleteGroups ElectLeaders IncrementalAlterConfigs AlterPartitionReassignments ListPartitionReassignments OffsetDelete DescribeClientQuotas AlterClientQuotas DescribeUserScramCredentials AlterUserScramCredentials Vote BeginQuorumEpoch EndQuorumEpoch DescribeQuorum AlterPartition UpdateFeatures Envelope FetchSnapshot DescribeCluster DescribeProducers BrokerRegistration BrokerHeartbeat UnregisterBroker DescribeTransactions ListTransactions AllocateProducerIds ConsumerGroupHeartbeat ConsumerGroupDescribe ControllerRegistration GetTelemetrySubscriptions PushTelemetry AssignReplicasToDirs ListConfigResources DescribeTopicPartitions ShareGroupHeartbeat ShareGroupDescribe ShareFetch ShareAcknowledge AddRaftVoter RemoveRaftVoter UpdateRaftVoter InitializeShareGroupState ReadShareGroupState WriteShareGroupState DeleteShareGroupState ReadShareGroupStateSummary StreamsGroupHeartbeat StreamsGroupDescribe DescribeShareGroupOffsets AlterShareGroupOffsets DeleteShareGroupOffsets StreamsGroupTopologyDescriptionUpdate UnregisterController" -- "$word")); return ;;
+        "sniff --client-id") compopt +o default; return ;;
+        "sniff --topic") compopt +o default; return ;;
+        "sniff --slower-than") compopt +o default; return ;;
+        "sniff --limit") compopt +o default; return ;;
+        "sniff --sort") COMPREPLY=($(compgen -W "time" -- "$word")); return ;;
+        "sniff -o"|"sniff --output") COMPREPLY=($(compgen -W "text table ndjson json csv" -- "$word")); return ;;
+        "sniff --color") COMPREPLY=($(compgen -W "auto always never" -- "$word")); return ;;
     esac
     case "$verb" in
-        "") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "--version -h --help" -- "$word")); else COMPREPLY=($(compgen -W "completion" -- "$word")); fi ;;
+        "") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "--version -h --help" -- "$word")); else COMPREPLY=($(compgen -W "sniff completion" -- "$word")); fi ;;
+        "sniff") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "-i --interface --bpf -w --write --port --api --client-id --topic --errors --slower-than --limit --records --reveal-secrets --sort --strict -o --output --color -v --verbose -q --quiet --debug -h --help" -- "$word")); else :; fi ;;
         "completion") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "-h --help" -- "$word")); else COMPREPLY=($(compgen -W "bash zsh fish" -- "$word")); fi ;;
     esac
 }

@@ -19,6 +19,7 @@ from kwcli.exits import Exit, Failure
 
 # Command → module under kwcli.commands and the line that `kw --help` shows for it.
 COMMANDS: dict[str, tuple[str, str]] = {
+    "sniff": ("sniff", "Decode captures or live traffic into Kafka exchanges."),
     "completion": ("completion", "Print the completion script for a shell."),
 }
 
@@ -52,7 +53,7 @@ def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
 kw = Commands(
     "kw",
     help="See what is really on the wire: a protocol inspector and debugger for Apache Kafka.",
-    epilog="\b\nExamples:\n  kw completion bash\n  kw completion --help",
+    epilog="\b\nExamples:\n  kw sniff orders.pcapng\n  kw sniff -i eth0 --errors",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     params=[
         click.Option(
@@ -121,3 +122,7 @@ def main() -> int:
         # Who read our output has gone; let the interpreter's own flush at exit find nothing to complain about.
         os.dup2(os.open(os.devnull, os.O_WRONLY), env.stdout.fileno())
     return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

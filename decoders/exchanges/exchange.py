@@ -102,7 +102,7 @@ class Exchange:
         "time_ns",
     )
 
-    kind = "exchange"
+    kind: Literal["exchange"] = "exchange"
     ends: Ends
     spec: Spec
     api_key: int | None
@@ -306,7 +306,7 @@ class Skipped:
 
     __slots__ = ("detail", "direction", "ends", "packet", "reason", "size", "time_ns", "until_ns")
 
-    kind = "skipped"
+    kind: Literal["skipped"] = "skipped"
 
     def __init__(
         self,

@@ -1,0 +1,68 @@
+"""Output formats by name, a literal table: exchanges in, bytes for standard output out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, Final, Protocol
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Settled
+    from decoders.schema.model import Side
+    from kwcli.config import Settings
+
+__all__ = ["FORMATS", "Needs", "Renderer", "Write", "needs", "open_renderer"]
+
+Write = Callable[[bytes], None]
+# What is read of a side of an API before anything is shown: its paths.
+Needs = Callable[[int, "Side"], frozenset[str]]
+
+# Format → module under kwcli.render and the class in it.
+FORMATS: Final[dict[str, tuple[str, str]]] = {
+    "text": ("text", "Text"),
+    "table": ("table", "Table"),
+    "ndjson": ("json", "Ndjson"),
+    "json": ("json", "Json"),
+    "csv": ("csv", "Csv"),
+}
+
+
+class Renderer(Protocol):
+    """Writes rows as they come. `shows_skipped`: whether bytes that are no exchange have a row of their own.
+
+    `errors` and `undecoded` count the exchanges shown whose answer has an error code, that could not be decoded.
+    """
+
+    @property
+    def shows_skipped(self) -> bool: ...
+
+    @property
+    def errors(self) -> int: ...
+
+    @property
+    def undecoded(self) -> int: ...
+
+    def write(self, rows: list[Settled]) -> None: ...
+
+    def close(self) -> None:
+        """Write what is owed at the end."""
+
+
+def open_renderer(settings: Settings, write: Write) -> Renderer:
+    """The renderer of the format in `settings`; `write` takes what it makes."""
+    module, name = FORMATS[settings.format]
+    renderer: Renderer = getattr(import_module(f"kwcli.render.{module}"), name)(settings, write)
+    return renderer
+
+
+def needs(settings: Settings) -> Needs:
+    """What the format reads of bodies; those that show whole bodies, or none, need nothing beforehand."""
+    if settings.format != "text":
+        return _nothing
+    from kwcli.render.fact_functions import needs as of_facts
+
+    return of_facts
+
+
+def _nothing(_key: int, _side: Side) -> frozenset[str]:
+    return frozenset()

@@ -1,0 +1,102 @@
+"""`kw sniff`: captures in, exchanges out."""
+
+from __future__ import annotations
+
+import click
+
+from kwcli.config import settings
+from kwcli.env import Environment
+from kwcli.options import Duration, Ports, Words, flat, output_options
+
+EXAMPLES = """\b
+Examples:
+  kw sniff orders.pcapng --topic 'orders*' --errors
+  kw sniff broker1.pcap.gz broker2.pcap.gz -o ndjson --records > orders.ndjson
+  tcpdump -i eth0 -U -w - 'port 9092' | kw sniff -
+  kw sniff -i eth0 --slower-than 100ms -w slow.pcapng"""
+
+
+@click.command("sniff", epilog=EXAMPLES)
+@click.argument("files", nargs=-1, metavar="[FILE...]", type=click.Path())
+@click.option("-i", "--interface", metavar="IFACE", help="Capture live on this interface (`any`: on all of them).")
+@click.option("--bpf", metavar="EXPR", help="Kernel filter of a live capture, as tcpdump writes it.")
+@click.option(
+    "-w", "--write", metavar="FILE.pcapng", type=click.Path(), help="Keep the packets of a live capture in this file."
+)
+@click.option(
+    "--port",
+    "ports",
+    multiple=True,
+    type=Ports(),
+    metavar="PORT,...",
+    help="Broker ports; without it Kafka is recognised on any port.",
+)
+@click.option(
+    "--api", "apis", multiple=True, type=Words(), metavar="API,...", help="Only these APIs, by name or number."
+)
+@click.option("--client-id", "client_ids", multiple=True, metavar="GLOB", help="Only clients whose id matches.")
+@click.option("--topic", "topics", multiple=True, metavar="GLOB", help="Only exchanges about a topic that matches.")
+@click.option("--errors", is_flag=True, help="Only what went wrong: error codes, undecodable, cut off unanswered.")
+@click.option("--slower-than", type=Duration(), metavar="TIME", help="Only latencies above, for example 100ms.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop reading after N rows that are shown.")
+@click.option("--records", is_flag=True, help="Show every record, with key, value and headers.")
+@click.option("--reveal-secrets", is_flag=True, help="Show tokens, salts and config values instead of {redacted}.")
+@click.option("--sort", type=click.Choice(["time"]), help="Sort by time; keeps everything in memory until the end.")
+@click.option("--strict", is_flag=True, help="Exit code 3 when traffic was lost or could not be decoded.")
+@output_options
+@click.pass_obj
+def command(
+    env: Environment,
+    files: tuple[str, ...],
+    interface: str | None,
+    bpf: str | None,
+    write: str | None,
+    ports: tuple[tuple[int, ...], ...],
+    apis: tuple[tuple[str, ...], ...],
+    client_ids: tuple[str, ...],
+    topics: tuple[str, ...],
+    errors: bool,
+    slower_than: float | None,
+    limit: int | None,
+    records: bool,
+    reveal_secrets: bool,
+    sort: str | None,
+    strict: bool,
+    output: str | None,
+    color: str,
+    verbose: int,
+    quiet: bool,
+) -> int:
+    """Decode captures into Kafka request/response exchanges.
+
+    FILE is a pcap or pcapng capture, also compressed with gzip, zstd or lz4; several are merged by packet time; `-` is
+    standard input. Kafka is found on any port.
+    """
+    from kwcli.selection import Selection
+    from kwcli.sniffing import Sniffing
+
+    if bool(files) == bool(interface):
+        raise click.UsageError("give capture files, or - for standard input, or -i IFACE", click.get_current_context())
+    for name, value in (("--bpf", bpf), ("-w", write)):
+        if value is not None and not interface:
+            raise click.UsageError(f"{name} is for a live capture: it needs -i IFACE", click.get_current_context())
+    sniffing = Sniffing(
+        env,
+        settings(
+            env,
+            output=output,
+            color=color,
+            verbose=verbose,
+            quiet=quiet,
+            records=records,
+            reveal_secrets=reveal_secrets,
+            live=bool(interface) or "-" in files,
+        ),
+        Selection.of(apis=flat(apis), client_ids=client_ids, topics=topics, errors=errors, slower_than=slower_than),
+        ports=frozenset(flat(ports)) or None,
+        limit=limit,
+        sort=sort is not None,
+        strict=strict,
+    )
+    outcome = sniffing.live(interface, bpf, write) if interface else sniffing.files(files)
+    return outcome.exit_code()

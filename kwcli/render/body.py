@@ -1,0 +1,264 @@
+"""A body in its JSON form and the plan it was read by in, indented lines out: trees, with tables where arrays are flat.
+
+Values at their default are dim, error codes have their names, and what a code means is said once at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from kwcli.render.palette import Palette
+from kwcli.render.units import cells, clean, cut
+
+if TYPE_CHECKING:
+    from decoders.schema.model import Plan, PlanField
+
+INDENT: Final = "  "
+NULL: Final = "–"
+NULL_UUID: Final = "AAAAAAAAAAAAAAAAAAAAAA"
+GAP: Final = "  "
+# The field that an element of an array goes by.
+LEADS: Final = ("name", "topic", "topic_name", "group_id", "transactional_id")
+# Headings for tables that do not fit otherwise.
+SHORT: Final = {
+    "partition_index": "partition",
+    "error_code": "error",
+    "replica_nodes": "replicas",
+    "isr_nodes": "isr",
+    "offline_replicas": "offline",
+    "leader_id": "leader",
+    "leader_epoch": "epoch",
+    "current_leader_epoch": "epoch",
+    "partition_leader_epoch": "epoch",
+    "partition_max_bytes": "max_bytes",
+    "committed_offset": "offset",
+    "committed_leader_epoch": "epoch",
+    "committed_metadata": "metadata",
+    "record_count": "records",
+    "timestamp_type": "type",
+    "base_timestamp": "from",
+    "max_timestamp": "to",
+    "topic_authorized_operations": "operations",
+    "eligible_leader_replicas": "elr",
+    "last_known_elr": "last_elr",
+}
+
+
+class Body:
+    """Writes one message. `width` None: nothing is cut. `mentioned` collects the error codes that were shown."""
+
+    def __init__(self, width: int | None, palette: Palette) -> None:
+        self._width = width
+        self._palette = palette
+        self.mentioned: dict[int, str] = {}
+
+    def lines(self, value: dict[str, Any], plan: Plan | None, depth: int = 1) -> Iterator[str]:
+        """The lines of a struct: scalars in one column, then what is nested."""
+        fields = _fields(plan)
+        scalars = {name: item for name, item in value.items() if _is_scalar(item)}
+        margin = INDENT * depth
+        room = max((cells(name) for name in value), default=0)
+        for name, item in value.items():
+            field = fields.get(name)
+            if name in scalars:
+                shown = self._value(name, item, field)
+                yield self._cut(f"{margin}{self._name(name)}{' ' * (room - cells(name))}{GAP}", shown)
+            elif isinstance(item, dict):
+                kind = f" {item['$type']}" if "$type" in item else ""
+                yield f"{margin}{self._name(name)}{kind}"
+                yield from self.lines(_without_type(item), field.plan if field else None, depth + 1)
+            else:
+                yield from self._array(name, item, field, depth, room)
+
+    def _array(
+        self, name: str, items: list[dict[str, Any]], field: PlanField | None, depth: int, room: int
+    ) -> Iterator[str]:
+        plan = field.plan if field else None
+        margin = INDENT * depth
+        if all(_is_scalar(value) for item in items for value in item.values()):
+            head = f"{margin}{self._name(name)}{' ' * (room - cells(name))}{GAP}"
+            blank = " " * (len(margin) + room + len(GAP))
+            for number, line in enumerate(self._table(items, plan, len(blank))):
+                yield (blank if number else head) + line
+            return
+        yield f"{margin}{self._name(name)}"
+        for item in items:
+            yield from self._element(item, plan, depth + 1)
+
+    def _element(self, item: dict[str, Any], plan: Plan | None, depth: int) -> Iterator[str]:
+        """One element with something nested in it: its scalars on one line, led by its name, then the rest."""
+        fields = _fields(plan)
+        margin = INDENT * depth
+        scalars = {name: value for name, value in item.items() if _is_scalar(value)}
+        nested = {name: value for name, value in item.items() if name not in scalars}
+        lead = next((name for name in LEADS if name in scalars), None)
+        words = []
+        if lead is not None:
+            words.append(("", self._value(lead, scalars.pop(lead), fields.get(lead))))
+        words += [(f"{name} ", self._value(name, value, fields.get(name))) for name, value in scalars.items()]
+        yield from self._flow(margin, words)
+        alone = len(nested) == 1
+        for name, value in nested.items():
+            field = fields.get(name)
+            flat = isinstance(value, list) and all(_is_scalar(cell) for one in value for cell in one.values())
+            if alone and flat:
+                indent = INDENT * (depth + 1)
+                yield from (indent + line for line in self._table(value, field.plan if field else None, len(indent)))
+            else:
+                yield from self.lines({name: value}, plan, depth + 1)
+
+    def _flow(self, margin: str, words: list[tuple[str, tuple[str, str]]]) -> Iterator[str]:
+        """Words one after the other, a new line where the width is used up."""
+        line, used = margin, cells(margin)
+        begun = False
+        for name, (text, color) in words:
+            size = cells(name) + cells(text)
+            if begun and self._width is not None and used + 3 + size > self._width:
+                yield line
+                line, used, begun = margin + INDENT, cells(margin) + 2, False
+            if begun:
+                line += f" {self._palette.dim}·{self._palette.off} "
+                used += 3
+            if self._width is not None and used + size > self._width:
+                text = cut(text, max(self._width - used - cells(name), 1))
+            line += f"{self._palette.name}{name}{self._palette.off if name else ''}{self._paint(text, color)}"
+            used += size
+            begun = True
+        yield line
+
+    def _table(self, items: list[dict[str, Any]], plan: Plan | None, indent: int) -> Iterator[str]:
+        """A table of flat structs: a heading, a line each."""
+        fields = _fields(plan)
+        names = list(dict.fromkeys(name for item in items for name in item))
+        columns = {
+            name: [self._value(name, item[name], fields.get(name)) if name in item else ("", "") for item in items]
+            for name in names
+        }
+        titles = {name: name for name in names}
+        room = None if self._width is None else self._width - indent
+        if room is not None and _total(columns, titles) > room:
+            titles = {name: SHORT.get(name, name) for name in names}
+            dull = [name for name in names if all(color == self._palette.dim for _, color in columns[name])]
+            while dull and _total(columns, titles) > room:
+                del columns[dull.pop()]
+        widths = {
+            name: max(cells(titles[name]), *(cells(text) for text, _ in column)) for name, column in columns.items()
+        }
+        dim, off = self._palette.dim, self._palette.off
+        heading = GAP.join(f"{titles[name]:<{widths[name]}}" for name in columns)
+        yield f"{dim}{cut(heading.rstrip(), room) if room is not None else heading.rstrip()}{off}"
+        for number in range(len(items)):
+            line, used = "", 0
+            for name, column in columns.items():
+                text, color = column[number]
+                if room is not None and used + cells(text) > room:
+                    text = cut(text, max(room - used, 0))
+                line += self._paint(text, color) + " " * (widths[name] - cells(text)) + GAP
+                used += widths[name] + len(GAP)
+                if room is not None and used >= room:
+                    break
+            yield line.rstrip()
+
+    def _value(self, name: str, value: Any, field: PlanField | None) -> tuple[str, str]:
+        """The text of a scalar and its colour."""
+        if name.endswith("error_code") and isinstance(value, int) and not isinstance(value, bool):
+            if value == 0:
+                return NULL, self._palette.dim
+            from decoders.apis.error_codes import error_name
+
+            self.mentioned[value] = error_name(value)
+            return self.mentioned[value], self._palette.bad
+        return scalar(value), self._palette.dim if _is_default(value, field) else ""
+
+    def _paint(self, text: str, color: str) -> str:
+        return f"{color}{text}{self._palette.off}" if color and text else text
+
+    def _name(self, name: str) -> str:
+        return f"{self._palette.name}{name}{self._palette.off}"
+
+    def _cut(self, head: str, shown: tuple[str, str]) -> str:
+        text, color = shown
+        if self._width is not None:
+            used = cells(head) - len(self._palette.name) - len(self._palette.off)
+            text = cut(text, max(self._width - used, 1))
+        return head + self._paint(text, color)
+
+
+def _total(columns: dict[str, list[tuple[str, str]]], titles: dict[str, str]) -> int:
+    widths = [max(cells(titles[name]), *(cells(text) for text, _ in column)) for name, column in columns.items()]
+    return sum(widths) + len(GAP) * (len(widths) - 1)
+
+
+def _fields(plan: Plan | None) -> dict[str, PlanField]:
+    return {} if plan is None else {field.name: field for field in (*plan.fields, *plan.tagged)}
+
+
+def _without_type(value: dict[str, Any]) -> dict[str, Any]:
+    return {name: item for name, item in value.items() if name != "$type"}
+
+
+def _is_scalar(value: Any) -> bool:
+    """Whether a value fits in one cell: no struct, no array of structs but record headers."""
+    if isinstance(value, dict):
+        return "base64" in value or "redacted" in value or not value
+    if isinstance(value, list):
+        return not value or not isinstance(value[0], dict) or _is_headers(value) or "base64" in value[0]
+    return True
+
+
+def _is_headers(value: list[Any]) -> bool:
+    return isinstance(value[0], dict) and value[0].keys() == {"key", "value"}
+
+
+def scalar(value: Any) -> str:
+    """A value that is not nested, as text that a terminal cannot obey."""
+    if value is None:
+        return NULL
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return clean(value) if value else '""'
+    if isinstance(value, dict):
+        if "redacted" in value:
+            return f"‹{value['redacted']} bytes redacted›"
+        return f"base64:{value['base64']}" if value else "{}"
+    if isinstance(value, list):
+        return _listed(value)
+    return str(value)
+
+
+def _listed(value: list[Any]) -> str:
+    if not value:
+        return "[]"
+    if _is_headers(value):
+        return " ".join(f"{scalar(one['key'])}={scalar(one['value'])}" for one in value)
+    return ",".join(scalar(one) for one in value)
+
+
+def _is_default(value: Any, field: PlanField | None) -> bool:
+    """Whether a value is what it would be if nobody had set it."""
+    if field is None:
+        return value is None
+    if field.array:
+        return value == [] if field.default == () else value is None
+    if field.kind == "uuid":
+        return bool(value == NULL_UUID)
+    if field.default == b"":
+        return bool(value == "")
+    return bool(value == field.default)
+
+
+def meanings(mentioned: dict[int, str], palette: Palette, width: int | None) -> Iterable[str]:
+    """What the error codes that were shown mean, each once."""
+    if not mentioned:
+        return
+    from decoders.apis.error_codes import ERRORS
+
+    for code, name in mentioned.items():
+        if code in ERRORS:
+            again = "try again" if ERRORS[code].retriable else ""
+            text = f"{ERRORS[code].meaning}{f' ({again})' if again else ''}"
+            room = None if width is None else width - cells(name) - 7
+            shown = text if room is None else cut(text, max(room, 10))
+            yield f"{INDENT}{palette.bad}{name}{palette.off} {code}: {shown}"

@@ -1,0 +1,70 @@
+"""Exchanges in, exchange records as JSON out: one object a line, or one array."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import orjson
+
+from decoders.exchanges.bodies import Options
+from decoders.exchanges.record import to_json_dict
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Settled
+    from kwcli.config import Settings
+    from kwcli.render import Write
+
+# orjson refuses integers beyond 64 bits by itself; the record has none.
+OPTIONS: Final = orjson.OPT_APPEND_NEWLINE
+
+
+class Ndjson:
+    """One object a line."""
+
+    shows_skipped = True
+
+    def __init__(self, settings: Settings, write: Write) -> None:
+        self._write = write
+        self._options = Options(records=settings.records, reveal_secrets=settings.reveal_secrets)
+        self.errors = self.undecoded = 0
+
+    def write(self, rows: list[Settled]) -> None:
+        """Write the rows."""
+        options = self._options
+        dumps = orjson.dumps
+        for row in rows:
+            record = to_json_dict(row, options)
+            if row.kind == "exchange":
+                if record["errors"]:
+                    self.errors += 1
+                if record["status"] == "undecoded":
+                    self.undecoded += 1
+            self._write(dumps(record, None, OPTIONS))
+
+    def close(self) -> None:
+        """Nothing is owed."""
+
+
+class Json:
+    """One array, written as it grows and closed whatever happens."""
+
+    shows_skipped = True
+
+    def __init__(self, settings: Settings, write: Write) -> None:
+        self._write = write
+        self._options = Options(records=settings.records, reveal_secrets=settings.reveal_secrets)
+        self.errors = self.undecoded = 0
+        self._lead = b"[\n"
+
+    def write(self, rows: list[Settled]) -> None:
+        """Write the rows."""
+        for row in rows:
+            record = to_json_dict(row, self._options)
+            self.errors += bool(record.get("errors"))
+            self.undecoded += record.get("status") == "undecoded"
+            self._write(self._lead + orjson.dumps(record))
+            self._lead = b",\n"
+
+    def close(self) -> None:
+        """End the array."""
+        self._write(b"[]\n" if self._lead == b"[\n" else b"\n]\n")

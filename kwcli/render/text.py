@@ -1,0 +1,304 @@
+"""Exchanges in, one line for each out, as wide as the terminal is; colours say what the signs say too.
+
+Lines are f-strings with ready escape codes: a line costs about as much as reading its two projections.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final
+
+from kwcli.render.fact_functions import NO_VIEW, row_of
+from kwcli.render.layout import TIME_WIDTH, Layout, layout
+from kwcli.render.nodes import Nodes
+from kwcli.render.palette import palette
+from kwcli.render.units import NS, amount, cells, clean, cut, took
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Ends, Exchange, Settled, Skipped
+    from decoders.exchanges.specs import Spec
+    from kwcli.config import Settings
+    from kwcli.render import Write
+
+# Metadata and DescribeCluster tell which node has which address.
+NODE_LISTS: Final = (3, 60)
+# Cells of connections kept; beyond that they are made again.
+CELLS_MAX: Final = 20_000
+
+# Status → sign; an exchange with an error code in its answer has ✗.
+SIGNS: Final[dict[str, str]] = {
+    "complete": " ",
+    "no_response_expected": " ",
+    "token": " ",
+    "unanswered": "?",
+    "orphan_response": "←",
+    "undecoded": "!",
+}
+ENDINGS: Final[dict[str | None, str]] = {
+    "fin": "unanswered at close",
+    "rst": "unanswered at reset",
+    "idle": "unanswered when the connection was given up",
+    "capture_end": "unanswered at the end of the capture",
+    None: "unanswered",
+}
+SKIPPED: Final[dict[str, str]] = {
+    "lost": "lost in the capture",
+    "midstream": "before the first whole frame",
+    "garbage": "no Kafka frame",
+    "oversized": "a frame larger than kw keeps",
+    "not_kafka": "a connection that is not Kafka",
+    "tls": "a TLS connection",
+    "snaplen": "cut by the snaplen",
+    "limit": "given up at a limit",
+}
+
+
+class TextLines:
+    """Makes the lines; holds what one line owes to those before it: the day, the known nodes, cells made before."""
+
+    def __init__(self, width: int | None, *, color: bool) -> None:
+        self.layout: Layout = layout(width)
+        self.palette = palette(color)
+        self.errors = 0  # exchanges whose answer has an error code
+        self.undecoded = 0
+        self._after_time = f"{self.palette.off} "
+        self._second = -1
+        self._day = ""
+        self._clock = ""
+        self._nodes = Nodes()
+        self._apis: dict[Spec, str] = {}
+        self._ends: dict[tuple[Ends, str | None, bool], str] = {}
+
+    def header(self) -> str:
+        """The names of the columns."""
+        w = self.layout
+        parts = [f"{'time':<{TIME_WIDTH}}", f"{'took':>{w.took}}", f"{'client':<{w.client}}"]
+        for title, width in (("software", w.software), ("address", w.address)):
+            if width:
+                parts.append(f"{title:<{width}}")
+        parts.append(f"{'broker' if w.broker > 7 else 'node' if w.broker else '':<{w.broker}}")
+        for title, width in (("conn", w.connection), ("corr", w.correlation), ("sent", w.sizes), ("got", w.sizes)):
+            if width:
+                parts.append(f"{title:>{width}}")
+        return f"{self.palette.dim}{' '.join(parts)}   request{self.palette.off}"
+
+    def line(self, exchange: Exchange) -> str:
+        """The line of an exchange; before it a line for a new day."""
+        w = self.layout
+        time_ns = exchange.time_ns
+        seconds = time_ns // NS
+        key = exchange.api_key
+        request, response = exchange.view("request"), exchange.view("response")
+        if key in NODE_LISTS and response and self._nodes.learn(response):
+            self._ends.clear()
+        row = row_of(key)
+        facts = row.facts(exchange, request or NO_VIEW, response or NO_VIEW, w.shape) if row is not None else []
+        text = " ".join(facts)
+        if not text.isprintable():
+            facts = [clean(fact) for fact in facts]
+            text = " ".join(facts)
+        sign = " "
+        if exchange.error_codes or exchange.status != "complete":
+            sign = self._sign(exchange)
+            text = self._fitted(facts, self._trouble(exchange), w.facts)
+        elif w.facts is not None and (len(text) > w.facts or not text.isascii()):
+            text = self._fitted(facts, "", w.facts)
+        ends = (exchange.ends, exchange.client_id, exchange.client_software is None)
+        return (
+            f"{self._clock if seconds == self._second else self._turn(seconds)}{time_ns // 1_000_000 % 1000:03d}"
+            f"{self._after_time}{_took(exchange)} "
+            f"{self._ends.get(ends) or self._between(ends, exchange)}{self._numbers(exchange) if w.sizes else ''} "
+            f"{sign} {self._apis.get(exchange.spec) or self._api(exchange)} {text}"
+        )
+
+    def _sign(self, exchange: Exchange) -> str:
+        status = exchange.status
+        if exchange.error_codes:
+            self.errors += 1
+        if status == "undecoded":
+            self.undecoded += 1
+        sign = "✗" if exchange.error_codes and status == "complete" else SIGNS[status]
+        return f"{self.palette.sign[sign]}{sign}{self.palette.off}" if sign != " " else " "
+
+    def skipped(self, row: Skipped) -> str:
+        """The line of bytes that are no exchange."""
+        w = self.layout
+        p = self.palette
+        seconds, ns = divmod(row.time_ns, NS)
+        clock = self._clock if seconds == self._second else self._turn(seconds)
+        to = {"request": " to broker", "response": " to client"}.get(row.direction or "", "")
+        text = f"{amount(row.size)}{to}: {SKIPPED.get(row.reason, row.reason)}"
+        if row.detail:
+            text += f", {clean(row.detail)}"
+        client = row.client.rpartition(":")[0]
+        gap = " " * sum(width + 1 for width in (w.software, w.address) if width)
+        numbers = " " * sum(width + 1 for width in (w.connection, w.correlation, w.sizes, w.sizes) if width)
+        if w.facts is not None:
+            client = cut(client, w.client)
+            text = cut(text, w.facts)
+        return (
+            f"{clock}{ns // 1_000_000:03d}{self._after_time}{'':>{w.took}} {p.client}{client:<{w.client}}{p.off} "
+            f"{gap}{self._nodes.shown(row.broker, w.broker):<{w.broker}}{numbers} "
+            f"{p.sign['…']}…{p.off} {'skipped':<{w.api}} {text}"
+        )
+
+    def _turn(self, seconds: int) -> str:
+        """Set the clock to a new second: what a line begins with, up to the milliseconds."""
+        self._second = seconds
+        p = self.palette
+        try:
+            when = time.gmtime(seconds)
+        except (OverflowError, ValueError, OSError):  # a time stamp that no calendar has, as a corrupt capture may
+            self._clock = f"{p.dim}??:??:??."
+            return self._clock
+        self._clock = f"{p.dim}{when.tm_hour:02d}:{when.tm_min:02d}:{when.tm_sec:02d}."
+        day = f"{when.tm_year:04d}-{when.tm_mon:02d}-{when.tm_mday:02d}"
+        before, self._day = self._day, day
+        return self._clock if before in ("", day) else f"{p.dim}── {day} UTC ──{p.off}\n{self._clock}"
+
+    def _api(self, exchange: Exchange) -> str:
+        """`Produce 9`, the name cut where the column is narrow."""
+        width = self.layout.api
+        name, version = exchange.api, exchange.api_version
+        text = "SASL token" if name is None else name
+        number = "" if version is None else f" {version}"
+        if self.layout.facts is not None:
+            text = cut(text, width - len(number))
+        p = self.palette
+        cell = f"{p.api}{f'{text}{number}':<{width}}{p.off}"
+        self._apis[exchange.spec] = cell
+        return cell
+
+    def _between(self, ends: tuple[Ends, str | None, bool], exchange: Exchange) -> str:
+        """The columns that all exchanges of a client on a connection share."""
+        w = self.layout
+        p = self.palette
+        client = clean(exchange.client_id or "") or exchange.client.rpartition(":")[0]
+        broker = self._nodes.shown(exchange.broker, w.broker)
+        software = self._software(exchange)
+        if w.facts is not None:
+            client, software = cut(client, w.client), cut(software, w.software)
+        parts = [f"{p.client}{client}{' ' * (w.client - cells(client))}{p.off}"]
+        if w.software:
+            parts.append(software + " " * (w.software - cells(software)))
+        if w.address:
+            parts.append(f"{exchange.client:<{w.address}}")
+        parts.append(f"{broker:<{w.broker}}")
+        if w.connection:
+            parts.append(f"{exchange.connection:>{w.connection}}")
+        text = " ".join(parts)
+        if len(self._ends) > CELLS_MAX:
+            self._ends.clear()
+        self._ends[ends] = text
+        return text
+
+    def _numbers(self, exchange: Exchange) -> str:
+        """The numbers that only wide terminals have room for."""
+        w = self.layout
+        number = exchange.correlation_id
+        text = f" {'–' if number is None else number:>{w.correlation}}" if w.correlation else ""
+        for size in (exchange.request_size, exchange.response_size):
+            text += f" {'–' if size is None else amount(size):>{w.sizes}}"
+        return text
+
+    @staticmethod
+    def _software(exchange: Exchange) -> str:
+        software = exchange.client_software
+        return clean(f"{software['name']} {software['version']}") if software else ""
+
+    def _fitted(self, facts: list[str], trouble: str, room: int | None) -> str:
+        """What it was about, what went wrong, then the rest as far as there is room."""
+        p = self.palette
+        painted = f"{p.bad}{trouble}{p.off}" if trouble else ""
+        if room is None:
+            return " ".join(part for part in (*facts[:1], painted, *facts[1:]) if part)
+        head = facts[0] if facts else ""
+        if trouble:
+            head = cut(head, max(room - cells(trouble) - 1, min(12, room // 2)))
+            trouble = cut(trouble, room - cells(head) - bool(head))
+            painted = f"{p.bad}{trouble}{p.off}"
+        else:
+            head = cut(head, room)
+        kept = [part for part in (head, painted) if part]
+        left = room - cells(head) - (cells(trouble) + bool(head) if trouble else 0)
+        for fact in facts[1:]:
+            left -= cells(fact) + 1
+            if left < 0:
+                break
+            kept.append(fact)
+        return " ".join(kept)
+
+    @staticmethod
+    def _trouble(exchange: Exchange) -> str:
+        """What went wrong, in words; empty when nothing did."""
+        words: list[str] = []
+        if exchange.error_codes:
+            words += dict.fromkeys(error.name for error in exchange.errors)
+        status = exchange.status
+        if status == "unanswered":
+            words.append(ENDINGS.get(exchange.closed, "unanswered"))
+        elif status == "orphan_response":
+            words.append("its request is not in the capture")
+        for side, failure in exchange.failures.items():
+            if status != "orphan_response":
+                place = f" at {failure.path}" if failure.path else ""
+                words.append(f"{side} undecoded: {failure.reason}{place}")
+        return clean(" ".join(words))
+
+
+def _took(exchange: Exchange) -> str:
+    """The latency in six cells; the usual ones without floats."""
+    sent, answered = exchange.request_end_ns, exchange.response_ns
+    if sent is None or answered is None:
+        return "     –"
+    ns = answered - sent
+    if 0 <= ns < 999_500:
+        return f"{(ns + 500) // 1000:>4d}µs"
+    if 0 <= ns < 99_950_000:
+        tenths = (ns + 50_000) // 100_000
+        return f"{tenths // 10:>2d}.{tenths % 10}ms"
+    return f"{took(ns / 1e6):>6}"
+
+
+class Text:
+    """The renderer: lines, with -v the bodies under them."""
+
+    def __init__(self, settings: Settings, write: Write) -> None:
+        self._write = write
+        self._lines = TextLines(settings.width, color=settings.color)
+        self._settings = settings
+        self._begun = not settings.heading
+        self.shows_skipped = settings.verbose > 0
+
+    @property
+    def errors(self) -> int:
+        """Exchanges shown whose answer has an error code."""
+        return self._lines.errors
+
+    @property
+    def undecoded(self) -> int:
+        """Exchanges shown that could not be decoded."""
+        return self._lines.undecoded
+
+    def write(self, rows: list[Settled]) -> None:
+        """Write the rows."""
+        out: list[str] = []
+        detailed = self._settings.verbose > 0 or self._settings.records
+        for row in rows:
+            if row.kind == "exchange":
+                out.append(self._lines.line(row))
+                if detailed:
+                    from kwcli.render.verbose import under
+
+                    out.extend(under(row, self._settings))
+            elif self.shows_skipped:
+                out.append(self._lines.skipped(row))
+        if out:
+            if not self._begun:
+                self._begun = True
+                out.insert(0, self._lines.header())
+            out.append("")
+            self._write("\n".join(out).encode("utf-8", "backslashreplace"))
+
+    def close(self) -> None:
+        """Nothing is owed."""

@@ -1,0 +1,121 @@
+"""An exchange in, the indented lines under its own out: bodies (-v), headers too (-vv), records (--records)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from decoders.apis import NAMES, api
+from decoders.exchanges.bodies import Options
+from decoders.exchanges.record import to_json_dict
+from decoders.schema.resolve import resolve
+from kwcli.render.body import GAP, Body, meanings, scalar
+from kwcli.render.palette import Palette, palette
+from kwcli.render.units import cells, cut
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Exchange
+    from decoders.schema.model import Plan, Side
+    from kwcli.config import Settings
+
+ARROWS: Final[dict[Side, str]] = {"request": "→", "response": "←"}
+# Where the records of a message are: API key, side → array of topics, its array of partitions, the partition's number.
+RECORDS: Final[dict[tuple[int, str], tuple[str, str, str]]] = {
+    (0, "request"): ("topic_data", "partition_data", "index"),
+    (1, "response"): ("responses", "partitions", "partition_index"),
+    (78, "response"): ("responses", "partitions", "partition_index"),
+}
+
+
+def under(exchange: Exchange, settings: Settings) -> Iterator[str]:
+    """All lines that belong under the exchange's own."""
+    record = to_json_dict(exchange, Options(records=settings.records, reveal_secrets=settings.reveal_secrets))
+    colors = palette(settings.color)
+    if settings.verbose == 0:
+        yield from _records(exchange, record, settings, colors)
+        return
+    body = Body(settings.width, colors)
+    for side, arrow in ARROWS.items():
+        value = record[side]
+        size = record[f"{side}_size"]
+        if value is None and size is None:
+            continue
+        head, *more = _head(exchange, record, side, settings.verbose > 1)
+        yield f"  {colors.api}{arrow}{colors.off} {head}"
+        for line in more:
+            yield f"    {line if settings.width is None else cut(line, settings.width - 4)}"
+        if isinstance(value, dict):
+            yield from body.lines(value, _plan(exchange, side), 2)
+        elif value is not None:
+            yield f"    {scalar(value)}"
+        failure = (record.get("undecoded") or {}).get(side)
+        if failure:
+            place = f" in {failure['path']}" if failure["path"] else ""
+            yield f"    {colors.bad}undecoded from byte {failure['offset']}{place}: {failure['reason']}{colors.off}"
+    yield from meanings(body.mentioned, colors, settings.width)
+    yield ""
+
+
+def _head(exchange: Exchange, record: dict[str, Any], side: Side, headers: bool) -> Iterator[str]:
+    """`999 B · 1.234 ms`; with headers a line for them and one for where it was in the capture."""
+    size = record[f"{side}_size"]
+    parts = ["size unknown" if size is None else f"{size:,} B"]
+    if side == "response" and exchange.latency_ms is not None:
+        parts.append(f"{exchange.latency_ms:.3f} ms")
+    yield " · ".join(parts)
+    if not headers:
+        return
+    fields = [f"correlation_id {scalar(exchange.correlation_id)}"]
+    if side == "request":
+        fields.insert(0, f"api_key {scalar(exchange.api_key)} · api_version {scalar(exchange.api_version)}")
+        fields.append(f"client_id {scalar(exchange.client_id)}")
+    yield " · ".join(fields)
+    client, broker = exchange.client, exchange.broker
+    way = f"{client} → {broker}" if side == "request" else f"{broker} → {client}"
+    packets = record["packets"][side]
+    if packets:
+        way += f" · packet {packets[0]}" if packets[0] == packets[1] else f" · packets {packets[0]}–{packets[1]}"
+    yield f"{way} · connection {exchange.connection}"
+
+
+def _plan(exchange: Exchange, side: Side) -> Plan | None:
+    key, version = exchange.api_key, exchange.api_version
+    if key not in NAMES or version is None or version not in api(key).versions:
+        return None
+    message = api(key).request if side == "request" else api(key).response
+    return resolve(message, version)
+
+
+def _records(exchange: Exchange, record: dict[str, Any], settings: Settings, colors: Palette) -> Iterator[str]:
+    """One line for each record: `orders[0]@42  key  value  headers`."""
+    for side in ARROWS:
+        place = RECORDS.get((exchange.api_key or 0, side))
+        if place is None or not isinstance(record[side], dict):
+            continue
+        outer, inner, index = place
+        for topic in record[side].get(outer) or ():
+            name = topic.get("name") or topic.get("topic")
+            if name is None:
+                name = record.get("topic_names", {}).get(topic.get("topic_id")) or topic.get("topic_id")
+            for part in topic.get(inner) or ():
+                for batch in part.get("records") or ():
+                    yield from _batch(f"{scalar(name)}[{part.get(index)}]", batch, settings, colors)
+
+
+def _batch(place: str, batch: dict[str, Any], settings: Settings, colors: Palette) -> Iterator[str]:
+    error = batch.get("error")
+    if error:
+        yield f"  {place}@{batch.get('base_offset')}{GAP}{colors.bad}{error['reason']}: {error['text']}{colors.off}"
+    for one in batch.get("records") or ():
+        head = f"  {place}@{one['offset']}"
+        parts = [scalar(one["key"]), scalar(one["value"])]
+        if one.get("headers"):
+            parts.append(scalar(one["headers"]))
+        if one.get("control_record"):
+            parts.append(str(one["control_record"]))
+        text = GAP.join(parts)
+        if settings.width is not None:
+            text = cut(text, max(settings.width - cells(head) - len(GAP), 8))
+        yield f"{colors.dim}{head}{colors.off}{GAP}{text}"
+    if batch.get("records_cut"):
+        yield f"  {place}{GAP}{batch['records_cut']:,} records more than kw shows of one exchange"

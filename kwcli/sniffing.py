@@ -1,0 +1,288 @@
+"""Inputs, settings and filters in, rows on standard output and a closing line out: what `kw sniff` does.
+
+One loop for files, pipes and live captures: bytes → segments → exchanges → filter → renderer. Whatever ends it,
+what was decoded before is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+from decoders.capture.merge import merged
+from decoders.capture.reader import CaptureReader
+from decoders.exchanges.engine import Engine
+from decoders.exchanges.needs import Needs
+from kwcli.exits import Exit, Failure
+from kwcli.inputs import PIECE_SIZE, InputProblem, Source, open_source
+from kwcli.progress import Progress
+from kwcli.render import needs, open_renderer
+from kwcli.summary import closing_line, is_lossy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from decoders.errors import DecodeError
+    from decoders.exchanges.exchange import Settled
+    from decoders.schema.model import Side
+    from decoders.streams.chunks import Segment
+    from kwcli.config import Settings
+    from kwcli.env import Environment
+    from kwcli.selection import Selection
+
+__all__ = ["Outcome", "Sniffing"]
+
+# What has the status of an exchange say that something of it is missing or could not be read.
+LOSSY: Final = ("undecoded", "orphan_response")
+
+
+class Wanted(Needs):
+    """What renderer and filters read of bodies; asked for each API once that API turns up."""
+
+    def __init__(self, *parts: Callable[[int, Side], frozenset[str]]) -> None:
+        super().__init__()
+        self._parts = parts
+
+    def of(self, key: int, side: Side) -> frozenset[str]:
+        """The paths wanted of a side of an API."""
+        return frozenset().union(*(part(key, side) for part in self._parts))
+
+
+class Output:
+    """Standard output in pieces of about 1 MiB, or at once where rows are wanted promptly."""
+
+    def __init__(self, env: Environment, progress: Progress, *, prompt: bool) -> None:
+        self._stdout = env.stdout
+        self._progress = progress
+        self._prompt = prompt
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def write(self, data: bytes) -> None:
+        """Take bytes; they may wait for more."""
+        self._parts.append(data)
+        self._size += len(data)
+        if self._size >= PIECE_SIZE:
+            self.flush()
+
+    def settle(self) -> None:
+        """The end of a batch: rows that are wanted promptly go out."""
+        if self._prompt and self._parts:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what waits."""
+        parts, self._parts, self._size = self._parts, [], 0
+        if parts:
+            self._progress.hide()
+            self._stdout.write(b"".join(parts))
+            self._stdout.flush()
+
+
+class Outcome:
+    """How it ended."""
+
+    def __init__(self, *, strict: bool) -> None:
+        self.problems: list[str] = []
+        self.interrupted = False
+        self.strict = strict
+        self.lossy = False
+
+    def exit_code(self) -> Exit:
+        """The exit code; loss counts only when it is asked for."""
+        if self.interrupted:
+            return Exit.INTERRUPTED
+        if self.problems:
+            return Exit.FAILURE
+        return Exit.LOSSY if self.strict and self.lossy else Exit.DONE
+
+
+class Sniffing:
+    """One run."""
+
+    def __init__(
+        self,
+        env: Environment,
+        settings: Settings,
+        selection: Selection,
+        *,
+        ports: frozenset[int] | None,
+        limit: int | None,
+        sort: bool,
+        strict: bool,
+    ) -> None:
+        self._env = env
+        self._settings = settings
+        self._selection = selection
+        self._engine = Engine(ports=ports, needs=Wanted(needs(settings), selection.needs))
+        self._left = limit
+        self._sorted: list[Settled] | None = [] if sort else None
+        self._shown = 0
+        self._outcome = Outcome(strict=strict)
+        self._begun = env.monotonic()
+        self._progress = Progress(env, None, wanted=not settings.quiet)
+        self._output = Output(env, self._progress, prompt=settings.prompt)
+        self._renderer = open_renderer(settings, self._output.write)
+
+    # -- files, pipes --------------------------------------------------------------------------------------------------
+
+    def files(self, names: Iterable[str]) -> Outcome:
+        """Decode files (`-`: standard input), merged by packet time. Bad inputs are told after the good ones."""
+        names = list(names)
+        sources: list[Source] = []
+        try:
+            for name in names:
+                try:
+                    sources.append(open_source(name, self._env))
+                except InputProblem as problem:
+                    self._outcome.problems.append(problem.text)
+            self._progress.expect(_total(sources))
+            self._decode(sources, whole=len(sources) == 1)
+        finally:
+            for source in sources:
+                source.close()
+        return self._outcome
+
+    def _decode(self, sources: list[Source], *, whole: bool) -> None:
+        readers = [(source, CaptureReader()) for source in sources]
+        streams = [self._segments(source, reader) for source, reader in readers]
+        finish = True
+        try:
+            for segments in streams[0] if whole else merged(streams):
+                if not self._emit(self._engine.feed(segments)):
+                    finish = False
+                    break
+                self._progress.show(sum(source.taken for source in sources), self._engine.summary.exchanges)
+        except KeyboardInterrupt:
+            self._outcome.interrupted = True
+            finish = False
+        for source, reader in readers:
+            if reader.problem is not None:
+                self._outcome.problems.append(self._cut_short(source, reader.problem, alone=whole))
+        self._end([reader for _, reader in readers], finish=finish)
+
+    def _segments(self, source: Source, reader: CaptureReader) -> Iterator[list[Segment]]:
+        """The segments of one input; what is wrong with it is noted, not raised."""
+        try:
+            for piece in source.pieces():
+                yield reader.feed(piece)
+                if reader.problem is not None:
+                    return
+            yield reader.finish()
+        except InputProblem as problem:
+            yield reader.feed(b"")
+            self._outcome.problems.append(problem.text)
+
+    def _cut_short(self, source: Source, problem: DecodeError, *, alone: bool) -> str:
+        text = problem.text
+        place = f"at byte {problem.offset:,}"
+        text = f"cut off {place}{text[7:]}" if text.startswith("cut off") else f"{text} {place}"
+        count = f"{self._engine.summary.exchanges:,} exchanges" if alone else "what came"
+        return f"{source.name}: {text}; {count} before it {'are' if alone else 'is'} shown"
+
+    # -- live ----------------------------------------------------------------------------------------------------------
+
+    def live(self, interface: str, bpf: str | None, write: str | None) -> Outcome:
+        """Decode what an interface carries until it is interrupted."""
+        from kwcli.live import Live
+
+        kept = _open_kept(write) if write else None
+        capture = Live(interface, bpf, self._env)
+        reader = CaptureReader()
+        finish = True
+        try:
+            if not self._settings.quiet:
+                self._env.say(f"kw: listening on {interface}; Ctrl-C ends")
+            for piece in capture.stream():
+                if kept is not None and piece:
+                    kept.write(piece)
+                if not self._emit(self._engine.feed(reader.feed(piece), self._env.now_ns())):
+                    finish = False
+                    break
+        except KeyboardInterrupt:
+            self._outcome.interrupted = True
+        finally:
+            dropped, block = capture.statistics()
+            capture.close()
+            if kept is not None:
+                kept.write(block)
+                kept.close()
+        self._end([reader], finish=finish, dropped=dropped)
+        return self._outcome
+
+    # -- both ----------------------------------------------------------------------------------------------------------
+
+    def _emit(self, rows: list[Settled]) -> bool:
+        """Filter and show rows; False when as many as wanted have been shown."""
+        if not rows:
+            return True
+        if self._outcome.strict and not self._outcome.lossy:
+            # Every exchange is decoded for this, also those that nobody sees.
+            self._outcome.lossy = any(row.kind == "exchange" and row.status in LOSSY for row in rows)
+        if not self._selection.everything:
+            wants = self._selection.wants
+            rows = [row for row in rows if row.kind == "exchange" and wants(row)]
+        if self._sorted is not None:
+            self._sorted += rows
+            return True
+        return self._show(rows)
+
+    def _show(self, rows: list[Settled]) -> bool:
+        if self._left is not None:
+            rows = self._first(rows)
+        self._shown += sum(row.kind == "exchange" for row in rows)
+        self._renderer.write(rows)
+        self._output.settle()
+        return self._left is None or self._left > 0
+
+    def _first(self, rows: list[Settled]) -> list[Settled]:
+        """As many rows as the limit leaves; rows that the format does not show do not count."""
+        assert self._left is not None
+        kept: list[Settled] = []
+        for row in rows:
+            if self._left == 0:
+                break
+            kept.append(row)
+            if row.kind == "exchange" or self._renderer.shows_skipped:
+                self._left -= 1
+        return kept
+
+    def _end(self, readers: list[CaptureReader], *, finish: bool, dropped: int | None = None) -> None:
+        """Settle what is open, close the output, then say how it went."""
+        if finish:
+            self._emit(self._engine.finish())
+        if self._sorted is not None:
+            rows, self._sorted = sorted(self._sorted, key=lambda row: row.time_ns), None
+            self._show(rows)
+        self._renderer.close()
+        self._output.flush()
+        self._progress.hide()
+        for problem in self._outcome.problems:
+            self._env.say(f"kw: {problem}")
+        summary = self._engine.summary
+        if is_lossy(summary) or dropped:
+            self._outcome.lossy = True
+        if not self._settings.quiet and readers:
+            line = closing_line(
+                summary,
+                shown=self._shown,
+                errors=self._renderer.errors,
+                undecoded=self._renderer.undecoded,
+                packets=sum(reader.counts["packets"] for reader in readers),
+                seconds=self._env.monotonic() - self._begun,
+            )
+            if dropped is not None:
+                line += f" · {dropped:,} dropped by the kernel"
+            self._env.say(line)
+
+
+def _total(sources: list[Source]) -> int | None:
+    sizes = [source.size for source in sources]
+    return None if None in sizes else sum(size or 0 for size in sizes)
+
+
+def _open_kept(name: str) -> BinaryIO:
+    try:
+        return open(name, "wb")
+    except OSError as error:
+        raise Failure(f"{name}: {(error.strerror or str(error)).lower()}") from None

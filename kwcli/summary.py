@@ -1,0 +1,56 @@
+"""The counts of an engine and of what was shown in, the closing line out: how many of what, over which time."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final
+
+from kwcli.render.units import NS, amount, counted
+
+if TYPE_CHECKING:
+    from decoders.exchanges.summary import Summary
+
+# Reasons of skipped bytes that are connections of something else; all others are gaps in Kafka traffic.
+FOREIGN: Final = {"not_kafka": "other connection", "tls": "TLS connection"}
+
+
+def is_lossy(summary: Summary) -> bool:
+    """Whether Kafka traffic is missing from the capture."""
+    return summary.gaps > 0 or any(reason not in FOREIGN for reason in summary.skipped)
+
+
+def closing_line(summary: Summary, *, shown: int, errors: int, undecoded: int, packets: int, seconds: float) -> str:
+    """`6 exchanges, 4 clients, 3 brokers, 1 error, 1 unanswered, 1 gap · 2026-11-21 03:04:05–03:04:06 · …`.
+
+    `shown`, `errors` and `undecoded` are of the exchanges that passed the filters; `seconds` is how long it took.
+    """
+    total = summary.exchanges
+    parts = [counted(total, "exchange") if shown == total else f"{shown:,} of {counted(total, 'exchange')}"]
+    if total:
+        parts += [counted(len(summary.client_ids), "client"), counted(len(summary.brokers), "broker")]
+    if errors:
+        parts.append(counted(errors, "error"))
+    if summary.unanswered:
+        parts.append(f"{summary.unanswered:,} unanswered")
+    if undecoded:
+        parts.append(f"{undecoded:,} undecoded")
+    runs = {reason: count for reason, count in summary.skipped.items() if reason not in FOREIGN}
+    if runs:
+        size = sum(summary.skipped_bytes[reason] for reason in runs)
+        parts.append(f"{counted(sum(runs.values()), 'gap')} ({amount(size)})")
+    parts += [counted(summary.skipped[reason], noun) for reason, noun in FOREIGN.items() if summary.skipped[reason]]
+    words = [", ".join(parts), counted(packets, "packet"), f"{seconds:.2f} s"]
+    if summary.first_ns:
+        words.insert(1, _span(summary.first_ns, summary.last_ns))
+    return " · ".join(words)
+
+
+def _span(first_ns: int, last_ns: int) -> str:
+    """`2026-11-21 03:04:05–03:04:06`; the day again where it changes."""
+    try:
+        first, last = time.gmtime(first_ns // NS), time.gmtime(last_ns // NS)
+    except (OverflowError, ValueError, OSError):  # time stamps that no calendar has, as a corrupt capture may
+        return "no time"
+    same_day = first[:3] == last[:3]
+    end = time.strftime("%H:%M:%S" if same_day else "%Y-%m-%d %H:%M:%S", last)
+    return f"{time.strftime('%Y-%m-%d %H:%M:%S', first)}–{end}"

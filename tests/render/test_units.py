@@ -1,0 +1,82 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kwcli.render.units import amount, cells, clean, counted, cut, cut_left, listed, period, ranges, took
+
+
+@pytest.mark.parametrize(
+    ("ms", "text"),
+    [
+        (None, "–"),
+        (0.0, "0µs"),
+        (0.048, "48µs"),
+        (1.234, "1.2ms"),
+        (99.96, "100ms"),
+        (502.04, "502ms"),
+        (3250.0, "3.25s"),
+        (75_000.0, "75s"),
+        (-0.02, "-20µs"),
+        (-3.0, "-3.0ms"),
+        (-2000.0, "-2.00s"),
+    ],
+)
+def test_took(ms: float | None, text: str) -> None:
+    assert took(ms) == text
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [(0, "0B"), (92, "92B"), (999, "999B"), (1000, "1.0kB"), (38_120, "38.1kB"), (999_949, "999.9kB"),
+     (999_950, "1.0MB"), (1_400_000, "1.4MB"), (5_000_000_000, "5.0GB")],
+)  # fmt: skip
+def test_amount(size: int, text: str) -> None:
+    assert amount(size) == text
+
+
+@pytest.mark.parametrize(
+    ("ms", "text"), [(0, "0ms"), (500, "500ms"), (30_000, "30s"), (90_000, "90s"), (300_000, "5m"), (604_800_000, "7d")]
+)
+def test_period(ms: int, text: str) -> None:
+    assert period(ms) == text
+
+
+def test_counted() -> None:
+    counts = [counted(1, "topic"), counted(2_000, "topic"), counted(3, "entry")]
+    assert counts == ["1 topic", "2,000 topics", "3 entries"]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "text"),
+    [([], ""), ([3], "3"), ([0, 3, 5], "0,3,5"), ([5, 4, 3, 2], "2-5"), ([0, 1], "0,1"), ([0, 1, 2, 7], "0-2,7"),
+     ([1, 1, 2], "1,2")],
+)  # fmt: skip
+def test_ranges(numbers: list[int], text: str) -> None:
+    assert ranges(numbers) == text
+
+
+def test_listed() -> None:
+    assert listed(["a", "b", "c"], None) == "a,b,c"
+    assert listed(["a", "b", "c"], 3) == "a,b,c"
+    assert listed(["a", "b", "c"], 1) == "a,+2"
+
+
+@given(st.text(st.characters(), max_size=30), st.integers(0, 40))
+def test_what_is_shown_fits_and_cannot_command_the_terminal(text: str, width: int) -> None:
+    shown = cut(clean(text), width)
+    assert shown.isprintable()
+    assert cells(shown) <= width
+    shown.encode()
+
+
+def test_clean() -> None:
+    assert clean("a\x1b[2J\n\udcff") == "a\\x1b[2J\\n\\xff"
+
+
+def test_cut() -> None:
+    assert [cut("abcdef", 6), cut("abcdef", 5), cut("漢字漢字", 5), cut("x", 0)] == ["abcdef", "abcd…", "漢字…", ""]
+    assert cut_left("127.0.0.1:9092", 7) == "…1:9092"
