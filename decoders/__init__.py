@@ -20,6 +20,8 @@ if TYPE_CHECKING:
         UnknownApi,
         UnsupportedVersion,
     )
+    from decoders.exchanges.exchange import Exchange, Skipped
+    from decoders.exchanges.reading import read_exchanges
     from decoders.messages import (
         Request,
         Response,
@@ -38,11 +40,13 @@ __all__ = [
     "Batch",
     "DecodeError",
     "EncodeError",
+    "Exchange",
     "LimitExceeded",
     "Malformed",
     "Record",
     "Request",
     "Response",
+    "Skipped",
     "Truncated",
     "UnknownApi",
     "UnsupportedVersion",
@@ -57,6 +61,7 @@ __all__ = [
     "encode_records",
     "encode_request",
     "encode_response",
+    "read_exchanges",
 ]
 
 # Public name → the module that has it.
@@ -65,11 +70,13 @@ _HOMES: Final = {
     "Batch": "decoders.records",
     "DecodeError": "decoders.errors",
     "EncodeError": "decoders.errors",
+    "Exchange": "decoders.exchanges.exchange",
     "LimitExceeded": "decoders.errors",
     "Malformed": "decoders.errors",
     "Record": "decoders.records",
     "Request": "decoders.messages",
     "Response": "decoders.messages",
+    "Skipped": "decoders.exchanges.exchange",
     "Truncated": "decoders.errors",
     "UnknownApi": "decoders.errors",
     "UnsupportedVersion": "decoders.errors",
@@ -84,6 +91,7 @@ _HOMES: Final = {
     "encode_records": "decoders.records",
     "encode_request": "decoders.messages",
     "encode_response": "decoders.messages",
+    "read_exchanges": "decoders.exchanges.reading",
 }
 
 
