@@ -1,0 +1,213 @@
+"""Against Kafka's own record classes: what they write is read alike, what we write they read, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from decoders import Batch, Record, decode_records, encode_records
+from decoders.records import encode_batch
+from decoders.records.codecs import NAMES
+from tests.broker.jars import Missing, client_jars, missing_tools
+from tests.records.making import batch
+
+pytestmark = pytest.mark.oracle
+
+ROOT: Final = Path(__file__).parents[2]
+# The last release that writes all three formats.
+RELEASE: Final = "3.9.2"
+NO_TIMESTAMP: Final = -1
+
+
+def ask(questions: list[list[Any]]) -> list[Any]:
+    """The answers of one JVM, in order."""
+    problem = missing_tools()
+    if problem:
+        pytest.skip(problem)
+    try:
+        jars = [str(path) for path in client_jars(RELEASE)]
+    except Missing as missing:
+        pytest.skip(str(missing))
+    lines = "".join(json.dumps(question) + "\n" for question in questions)
+    command = [sys.executable, "-m", "tests.oracle.java_records", *jars]
+    done = subprocess.run(command, input=lines, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(answers) == len(questions), done.stderr[-3000:]
+    return answers
+
+
+def random_records(dice: random.Random, magic: int) -> list[list[Any]]:
+    """Rows of offset, timestamp, key, value, headers; bytes in hex."""
+
+    def data(longest: int) -> str | None:
+        size = dice.choice([-1, 0, 1, dice.randrange(70), dice.randrange(longest)])
+        return None if size < 0 else (dice.randbytes(size) if dice.random() < 0.5 else b"text" * (size // 4)).hex()
+
+    offset, base = dice.choice([0, 100, 1 << 40]), dice.choice([0, 1_700_000_000_000])
+    rows = []
+    for _ in range(dice.choice([1, 2, 5, 100])):
+        spread = dice.choice([0, 3, 100, 10_000, 1 << 33])
+        headers = [[dice.choice(["", "name", "naïve", "h" * 90]), data(200)] for _ in range(dice.choice([0, 0, 1, 3]))]
+        rows.append([offset, base + dice.randrange(spread + 1), data(300), data(9000), headers if magic == 2 else []])
+        offset += dice.choice([1, 1, 1, 2, 70, 9000])
+    return rows
+
+
+def random_batch(dice: random.Random, magic: int, codec: str) -> dict[str, Any]:
+    rows = random_records(dice, magic)
+    producer = magic == 2 and dice.random() < 0.5
+    return {
+        "magic": magic,
+        "codec": codec,
+        "append_ms": dice.choice([None, 1_700_000_123_456]) if magic else None,
+        "base_offset": rows[0][0],
+        "last_offset": rows[-1][0] + 5 if magic == 2 and dice.random() < 0.3 else None,
+        "producer_id": 4000 if producer else -1,
+        "producer_epoch": 3 if producer else -1,
+        "base_sequence": dice.choice([0, 2147483647]) if producer else -1,
+        "transactional": producer and dice.random() < 0.5,
+        "leader_epoch": dice.choice([-1, 0, 9]) if magic == 2 else -1,
+        "delete_horizon_ms": 1_600_000_000_000 if magic == 2 and dice.random() < 0.2 else None,
+        "records": rows,
+    }
+
+
+@cache
+def asked() -> list[dict[str, Any]]:
+    dice = random.Random(20)
+    codecs = {0: NAMES[:4], 1: NAMES[:4], 2: NAMES}
+    return [random_batch(dice, magic, codec) for magic in codecs for codec in codecs[magic] for _ in range(8)]
+
+
+@pytest.fixture(scope="module")
+def written() -> list[bytes]:
+    """What Kafka writes for each batch that is asked for."""
+    return [bytes.fromhex(answer) for answer in ask([["write", each] for each in asked()])]
+
+
+@pytest.fixture(scope="module")
+def read_by_kafka(written: list[bytes]) -> list[Any]:
+    """What Kafka reads in its own bytes."""
+    return ask([["read", data.hex()] for data in written])
+
+
+def as_kafka_tells(found: Batch) -> dict[str, Any]:
+    """A batch of ours in the words of java_records."""
+    legacy = found.magic != 2
+    kinds = {None: "NoTimestampType", "create": "CreateTime", "log_append": "LogAppendTime"}
+    sequence = found.last_sequence
+    return {
+        "magic": found.magic,
+        "size": found.size,
+        "codec": found.codec,
+        "timestamp_type": kinds[found.timestamp_type],
+        "max_timestamp": NO_TIMESTAMP if found.max_timestamp is None else found.max_timestamp,
+        "last_offset": found.last_offset,
+        "valid": found.crc == "ok",
+        "producer_id": -1 if legacy else found.producer_id,
+        "producer_epoch": -1 if legacy else found.producer_epoch,
+        "base_sequence": -1 if legacy else found.base_sequence,
+        "last_sequence": -1 if sequence is None else sequence,
+        "transactional": bool(found.transactional),
+        "control": bool(found.control),
+        "delete_horizon_ms": found.delete_horizon_ms,
+        "records": [rows_of(each) for each in found.records or []],
+        "error": None,
+        "base_offset": found.base_offset,
+    }
+
+
+def hexed(data: bytes | None) -> str | None:
+    return None if data is None else data.hex()
+
+
+def rows_of(record: Record) -> list[Any]:
+    headers = [[name, hexed(data)] for name, data in record.headers]
+    timestamp = NO_TIMESTAMP if record.timestamp is None else record.timestamp
+    return [record.offset, timestamp, hexed(record.key), hexed(record.value), headers]
+
+
+def test_what_kafka_writes_is_read_as_kafka_reads_it(written: list[bytes], read_by_kafka: list[Any]) -> None:
+    for data, told in zip(written, read_by_kafka, strict=True):
+        found = decode_records(data)
+        assert [each.error for each in found] == [None] * len(found)
+        assert [as_kafka_tells(each) for each in found] == told
+
+
+def test_what_kafka_writes_is_what_was_asked(written: list[bytes]) -> None:
+    for data, batch_asked in zip(written, asked(), strict=True):
+        rows = [rows_of(each) for found in decode_records(data) for each in found.records or []]
+        expected = [list(row) for row in batch_asked["records"]]
+        for row in expected:
+            if batch_asked["append_ms"] is not None:
+                row[1] = batch_asked["append_ms"]
+            if batch_asked["magic"] == 0:
+                row[1] = NO_TIMESTAMP
+        assert rows == expected
+
+
+def test_the_same_bytes_again(written: list[bytes]) -> None:
+    """Uncompressed batches of magic 2; append time hides the timestamps that the records were written with."""
+    checked = 0
+    for data, batch_asked in zip(written, asked(), strict=True):
+        if (batch_asked["magic"], batch_asked["codec"], batch_asked["append_ms"]) == (2, "none", None):
+            assert encode_records(decode_records(data)) == data
+            checked += 1
+    assert checked > 2
+
+
+def test_kafka_reads_what_we_write() -> None:
+    dice = random.Random(21)
+    made = []
+    for codec in NAMES:
+        for _ in range(8):
+            rows = [
+                Record(
+                    offset, timestamp, unhexed(key), unhexed(value), tuple((name, unhexed(data)) for name, data in held)
+                )
+                for offset, timestamp, key, value, held in random_records(dice, 2)
+            ]
+            options: dict[str, Any] = {"codec": codec, "producer_id": 7, "producer_epoch": 0, "base_sequence": 3}
+            made.append(encode_batch(rows, transactional=dice.random() < 0.5, **options))
+    answers = ask([["read", data.hex()] for data in made])
+    for data, told in zip(made, answers, strict=True):
+        assert [as_kafka_tells(each) for each in decode_records(data)] == told
+
+
+def record_of(row: list[Any]) -> Record:
+    offset, timestamp, key, value, headers = row
+    return Record(
+        offset, timestamp, unhexed(key), unhexed(value), tuple((name, unhexed(data)) for name, data in headers)
+    )
+
+
+def unhexed(data: str | None) -> bytes | None:
+    return None if data is None else bytes.fromhex(data)
+
+
+def test_kafka_refuses_what_we_refuse() -> None:
+    """Records with a few bytes changed, under a right checksum: the same records come out before the same end."""
+    dice = random.Random(22)
+    made = []
+    for _ in range(400):
+        rows = [Record(index, index, b"k" * dice.randrange(4), b"v" * dice.randrange(90)) for index in range(4)]
+        payload = bytearray(encode_batch(rows)[61:])
+        for _ in range(dice.choice([1, 1, 2])):
+            payload[dice.randrange(len(payload))] = dice.choice([0, 1, 2, 0x7F, 0x80, 0xFF, dice.randrange(256)])
+        made.append(batch(payload=bytes(payload), count=4 + dice.choice([0, 0, 0, 1, -1]), last_delta=3))
+    for data, (told,) in zip(made, ask([["read", data.hex()] for data in made]), strict=True):
+        (found,) = decode_records(data)
+        assert (found.error is None) == (told["error"] is None), (data.hex(), found.error, told["error"])
+        # When bytes are left after the last record Kafka does not hand it out, though it could be read.
+        read = [rows_of(each) for each in found.records or []]
+        kept = len(told["records"])
+        assert read[:kept] == told["records"]
+        assert kept == len(read) or (kept == len(read) - 1 and found.record_count == len(read))
