@@ -5,7 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Generator
 
+import hypothesis
 import pytest
+
+# A slow moment of the machine is no failure of an example.
+hypothesis.settings.register_profile("kw", deadline=None)
+hypothesis.settings.load_profile("kw")
 
 IN_CI = os.environ.get("CI", "").lower() in {"1", "true"}
 

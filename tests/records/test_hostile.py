@@ -243,4 +243,4 @@ def test_time_is_bounded(make: Callable[[], bytes]) -> None:
     began = time.process_time()
     decode_records(data)
     summarize(data)
-    assert time.process_time() - began < 5
+    assert time.process_time() - began < 20  # it takes about one; what is not linear takes minutes
