@@ -15,6 +15,7 @@ from decoders.apis.headers import (
 )
 from decoders.apis.names import current_names
 from decoders.errors import DecodeError, EncodeError, Truncated, UnsupportedVersion
+from decoders.schema.compile import CRUDE, decoder
 from decoders.schema.message import decode, encode
 from decoders.schema.model import Message, Plan, Side
 from decoders.schema.resolve import resolve
@@ -93,7 +94,7 @@ def decode_request(frame: bytes, *, strict: bool = True) -> Request:
     key = int.from_bytes(frame[:2], "big", signed=True)
     version = int.from_bytes(frame[2:4], "big", signed=True)
     plan = _plan(key, version, "request", None)
-    header, at = walk(request_header_plan(request_header_version(key, version)), frame, 0, len(frame))
+    header, at = _header(request_header_plan(request_header_version(key, version)), frame)
     body = decode(plan, frame, at, strict=strict)
     return Request(key, version, header["correlation_id"], header.get("client_id"), header, body)
 
@@ -104,7 +105,7 @@ def decode_response(frame: bytes, api_key: int, version: int, *, strict: bool = 
     A broker answers an ApiVersions request of a version that it does not know in the layout of version 0.
     """
     plan = _plan(api_key, version, "response", None)
-    header, at = walk(response_header_plan(response_header_version(api_key, version)), frame, 0, len(frame))
+    header, at = _header(response_header_plan(response_header_version(api_key, version)), frame)
     try:
         body = decode(plan, frame, at, strict=strict)
     except DecodeError as failure:
@@ -136,6 +137,16 @@ def encode_response(api_key: int, version: int, value: Mapping[str, Any], *, cor
     body = encode_message(api_key, version, "response", value)
     header = {"correlation_id": correlation_id}
     return encode(response_header_plan(response_header_version(api_key, version)), header) + body
+
+
+def _header(plan: Plan, frame: bytes) -> tuple[dict[str, Any], int]:
+    """The header at the start of a frame, and where the body begins."""
+    end = len(frame)
+    try:
+        header, at = decoder(plan)(frame, 0, end)
+    except CRUDE:
+        return walk(plan, frame, 0, end)
+    return (header, at) if at <= end else walk(plan, frame, 0, end)
 
 
 def _message(api_key: int, version: int, kind: Side, layout: str | None) -> Message:

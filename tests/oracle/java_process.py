@@ -65,11 +65,14 @@ class Kafka:
         """What Kafka reads in the bytes, and the bytes that it writes for it; from its JSON too with `rebuild`."""
         kind, converter = self.classes(key, side)
         short = jpype.JShort(version)
-        readable = self.accessor(self.buffer.wrap(jpype.JArray(jpype.JByte)(bytes.fromhex(data))))
-        message = kind(readable, short)
-        node = converter.write(message, short, False)
+        buffer = self.buffer.wrap(jpype.JArray(jpype.JByte)(bytes.fromhex(data)))
+        message = kind(self.accessor(buffer), short)
+        try:
+            node = converter.write(message, short, False)
+        except TypeError:  # up to 2.7 there is no word on records
+            node = converter.write(message, short)
         answer = {
-            "left": int(readable.remaining()),
+            "left": int(buffer.remaining()),
             "json": str(node.toString()),
             "again": self.write(message, version),
         }
