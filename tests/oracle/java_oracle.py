@@ -5,8 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
+import threading
 from base64 import b64decode
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 from uuid import UUID
@@ -22,18 +26,47 @@ SIDES: Final[tuple[Side, Side]] = ("request", "response")
 Case = tuple[int, int, Side]
 
 
-def ask(release: str, questions: Sequence[Sequence[object]]) -> list[Any]:
-    """The answers of one JVM with the classes of this release, in order."""
-    jars = [str(path) for path in client_jars(release)]
-    lines = "".join(json.dumps(question) + "\n" for question in questions)
-    command = [sys.executable, "-m", "tests.oracle.java_process", *jars]
-    done = subprocess.run(command, input=lines, capture_output=True, text=True, cwd=ROOT, check=False)
-    if done.returncode:
-        raise RuntimeError(f"the Java process failed: {done.stderr[-3000:]}")
-    answers = [json.loads(line) for line in done.stdout.splitlines()]
-    if len(answers) != len(questions):
-        raise RuntimeError(f"{len(questions)} questions, {len(answers)} answers: {done.stderr[-3000:]}")
-    return answers
+class Java:
+    """One JVM with the classes of one release; `ask` it as often as needed, `close` it in the end."""
+
+    def __init__(self, release: str) -> None:
+        self.release = release
+        jars = [str(path) for path in client_jars(release)]
+        command = [sys.executable, "-m", "tests.oracle.java_process", *jars]
+        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115  # closed by close()
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True, cwd=ROOT
+        )
+
+    def ask(self, questions: Sequence[Sequence[object]]) -> list[Any]:
+        """The answers, in order."""
+        to, back = self._process.stdin, self._process.stdout
+        assert to is not None
+        assert back is not None
+
+        def put() -> None:
+            with suppress(BrokenPipeError):  # the answers that are missing then say it
+                to.writelines(json.dumps(question) + "\n" for question in questions)
+                to.flush()
+
+        writer = threading.Thread(target=put)
+        writer.start()
+        answers = []
+        for _ in questions:
+            line = back.readline()
+            if not line:
+                break
+            answers.append(json.loads(line))
+        writer.join()
+        if len(answers) != len(questions):
+            self._errors.seek(0)
+            raise RuntimeError(f"{len(questions)} questions, {len(answers)} answers: {self._errors.read()[-3000:]}")
+        return answers
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.communicate()
+        self._errors.close()
 
 
 def cases(release: str) -> Iterator[Case]:
@@ -79,6 +112,7 @@ def differences(plan: Plan, value: dict[str, Any], node: Any, names: dict[str, t
     return list(_struct(plan, value, node, names, ""))
 
 
+@cache
 def _folded(name: str) -> str:
     return name.replace("_", "").lower()
 

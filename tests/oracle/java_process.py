@@ -129,8 +129,7 @@ def main(jars: list[str]) -> None:
             answer = list(kafka.inventory()) if ask == "inventory" else getattr(kafka, ask)(*arguments)
         except jpype.JException as error:
             answer = {"error": str(error)}
-        sys.stdout.write(json.dumps(answer) + "\n")
-    sys.stdout.flush()
+        print(json.dumps(answer), flush=True)  # noqa: T201  # the pipe is what this program is for
 
 
 if __name__ == "__main__":

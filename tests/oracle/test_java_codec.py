@@ -16,7 +16,7 @@ from decoders.schema.message import decode, encode
 from decoders.schema.model import Field, Plan
 from decoders.schema.resolve import resolve
 from tests.broker.jars import Missing, missing_tools
-from tests.oracle.java_oracle import SIDES, Case, ask, cases, differences, expected_layout, minor, plan_of
+from tests.oracle.java_oracle import SIDES, Case, Java, cases, differences, expected_layout, minor, plan_of
 from tests.oracle.java_values import STYLES, random_value
 
 pytestmark = pytest.mark.oracle
@@ -37,24 +37,25 @@ LATER: Final = {"ControlRecordTypeSchema": "4.3", "EndTxnMarker": "4.1"}
 COUNTS: Final = {"3.9.2": 646, "4.0.2": 558, "4.4.0": 618}
 
 
-@pytest.fixture(scope="module", params=RELEASES)
-def release(request: pytest.FixtureRequest) -> str:
+def start(release: str) -> Java:
     problem = missing_tools()
     if problem:
         pytest.skip(problem)
-    found: str = request.param
-    return found
+    try:
+        return Java(release)
+    except Missing as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.fixture(scope="module", params=RELEASES)
+def java(request: pytest.FixtureRequest) -> Iterator[Java]:
+    found = start(request.param)
+    yield found
+    found.close()
 
 
 def report(wrong: list[str]) -> str:
     return f"{len(wrong)} differences:\n" + "\n".join(line[:300] for line in wrong[:60])
-
-
-def answers(release: str, questions: list[list[object]]) -> list[Any]:
-    try:
-        return ask(release, questions)
-    except Missing as problem:
-        pytest.skip(str(problem))
 
 
 def older_names(case: Case) -> dict[str, tuple[str, ...]]:
@@ -71,12 +72,13 @@ def older_names(case: Case) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def test_every_case_is_asked(release: str) -> None:
-    assert len(list(cases(release))) == COUNTS[release]
+def test_every_case_is_asked(java: Java) -> None:
+    assert len(list(cases(java.release))) == COUNTS[java.release]
 
 
-def test_layouts_and_headers(release: str) -> None:
-    (inventory,) = answers(release, [["inventory"]])
+def test_layouts_and_headers(java: Java) -> None:
+    release = java.release
+    (inventory,) = java.ask([["inventory"]])
     wrong: list[str] = []
     for row in inventory:
         key, (low, high) = row["key"], row["versions"]
@@ -122,23 +124,23 @@ def compared(mine: list[Any], kafkas: list[Any], names: dict[str, tuple[str, ...
         yield from compared(inner, theirs[4], names, f"{place}.{name}")
 
 
-def test_values_and_bytes(release: str) -> None:
-    wrong = wrong_values(release, list(cases(release)))
+def test_values_and_bytes(java: Java) -> None:
+    wrong = wrong_values(java, list(cases(java.release)))
     assert not wrong, report(wrong)
 
 
 @pytest.mark.parametrize("early", EARLY)
 def test_early_layouts(early: str) -> None:
     """Layouts of unstable releases, against the classes of those releases (3.9.2 and 4.0.2 have theirs above)."""
-    problem = missing_tools()
-    if problem:
-        pytest.skip(problem)
-    wrong = wrong_values(early, EARLY[early])
+    java = start(early)
+    wrong = wrong_values(java, EARLY[early])
+    java.close()
     assert not wrong, report(wrong)
 
 
-def wrong_values(release: str, wanted: list[Case]) -> list[str]:
+def wrong_values(java: Java, wanted: list[Case]) -> list[str]:
     """Kafka reads the same values in our bytes, writes the same bytes for them, and we read the same values again."""
+    release = java.release
     asked: list[tuple[Case, str, dict[str, Any], bytes]] = []
     for case in wanted:
         plan = plan_of(release, case)
@@ -150,7 +152,7 @@ def wrong_values(release: str, wanted: list[Case]) -> list[str]:
         for case, style, value, data in asked
     ]
     wrong: list[str] = []
-    for (case, style, value, data), answer in zip(asked, answers(release, questions), strict=True):
+    for (case, style, value, data), answer in zip(asked, java.ask(questions), strict=True):
         wrong += wrong_answer(release, case, style, value, data, answer)
     return wrong
 
@@ -187,22 +189,23 @@ def has_records(value: dict[str, Any], plan: Plan) -> bool:
     return False
 
 
-def test_defaults(release: str) -> None:
+def test_defaults(java: Java) -> None:
     """A message that nobody has filled in has the same bytes."""
+    release = java.release
     asked = list(cases(release))
     wrong: list[str] = []
-    for case, answer in zip(asked, answers(release, [["defaults", *case] for case in asked]), strict=True):
+    for case, answer in zip(asked, java.ask([["defaults", *case] for case in asked]), strict=True):
         ours = encode(plan_of(release, case), {})
         if isinstance(answer, dict) or bytes.fromhex(answer) != ours:
             wrong.append(f"{api(case[0]).name} v{case[1]} {case[2]}: Kafka {answer!s:.90}, we {ours.hex():.90}")
     assert not wrong, report(wrong)
 
 
-def test_structures(release: str) -> None:
+def test_structures(java: Java) -> None:
     """The structures inside bytes fields, as far as this release has them."""
     asked: list[tuple[str, int, str, bytes]] = []
     for name in STRUCTURES:
-        if release < LATER.get(name, ""):
+        if java.release < LATER.get(name, ""):
             continue
         versions = structure(name).versions
         for version in range(versions.low, versions.high + 1):
@@ -213,7 +216,7 @@ def test_structures(release: str) -> None:
         ["message", name, version, "", data.hex(), style in REBUILT] for name, version, style, data in asked
     ]
     wrong: list[str] = []
-    for (name, version, style, data), answer in zip(asked, answers(release, questions), strict=True):
+    for (name, version, style, data), answer in zip(asked, java.ask(questions), strict=True):
         written = {answer.get("again"), answer.get("rebuilt", answer.get("again"))}
         if written != {data.hex()} or answer["left"]:
             wrong.append(f"{name} v{version} {style}: {answer} for {data.hex()}")
@@ -224,4 +227,4 @@ def test_structures(release: str) -> None:
             f"{name} v{version} {style} {text}" for text in differences(plan, value, json.loads(answer["json"]), {})
         ]
     assert not wrong, report(wrong)
-    assert len(asked) == {"3.9.2": 98, "4.0.2": 98, "4.4.0": 112}[release]
+    assert len(asked) == {"3.9.2": 98, "4.0.2": 98, "4.4.0": 112}[java.release]
