@@ -33,7 +33,9 @@ LOG_APPEND, TRANSACTIONAL, CONTROL, DELETE_HORIZON = 0x08, 0x10, 0x20, 0x40
 RECORD_MIN: Final = 7
 # What a failed decompression costs the exchange: what came out before the failure is not known.
 _FAILURE_COST: Final = 4 * MIB
+# Bases beyond this may wrap.
 _FAR: Final = 1 << 62
+_CODECS: Final = tuple(map(codec_name, range(CODEC_MASK + 1)))
 Problem = tuple[str, str]
 
 
@@ -44,9 +46,9 @@ def header_fields(data: bytes, at: int, size: int) -> tuple[dict[str, Any], int,
     )
     fields = {
         "base_offset": base,
-        "last_offset": plain.int64(base + delta),
+        "last_offset": base + delta if -_FAR < base < _FAR else plain.int64(base + delta),
         "magic": magic,
-        "codec": codec_name(attributes & CODEC_MASK),
+        "codec": _CODECS[attributes & CODEC_MASK],
         "timestamp_type": "log_append" if attributes & LOG_APPEND else "create",
         "base_timestamp": first,
         "max_timestamp": last,

@@ -179,6 +179,7 @@ def test_numbers_wrap_like_java_s() -> None:
     assert [row[:2] for row in rows(found)] == [(big, big), (-big - 1, -big)]
     assert found.last_offset == -big - 1
     assert rows(only(batch(record(0, -(1 << 63)), first=-1)))[0].timestamp == big
+    assert only(batch(record(0), base_offset=-big - 1, last_delta=-1)).last_offset == big
 
 
 def test_negative_lengths_of_key_and_value_are_null() -> None:
