@@ -1,6 +1,6 @@
 """The records of a classic pcap file in, TCP segments out (https://www.tcpdump.org/manpages/pcap-savefile.5.html).
 
-One fused loop takes the usual packet (IPv4 or IPv6 with TCP, no options or extensions) with two `unpack_from` calls
+One fused loop takes usual packets (IPv4 or IPv6 with TCP, no options or extensions) with two `unpack_from` calls each
 (`python -m tests.bench.capture`); whatever it does not recognise goes to the plain way of `network`.
 """
 
@@ -11,7 +11,7 @@ from typing import Final
 
 from decoders.capture.link import LINKS
 from decoders.capture.network import Dissector
-from decoders.capture.tcp import FUSED_SIZE, fused6, header_sizes, unpacker4
+from decoders.capture.tcp import FUSED_SIZE, Shape, shapes
 from decoders.errors import Malformed
 from decoders.limits import PACKET_MAX
 from decoders.streams.chunks import Segment
@@ -45,6 +45,8 @@ class Pcap:
         if self.link_type not in LINKS:
             raise Malformed(f"link type {self.link_type} is not supported", offset=20)
         self._link = LINKS[self.link_type]
+        self._shapes = shapes(self._link)
+        self._ticks = 1_000_000_000 // self._tick
         self._fused = fused
         self.packets = 0
 
@@ -54,48 +56,54 @@ class Pcap:
         Gives (bytes used, bytes that the next record needs, as far as known). Raises Malformed at a record header that
         cannot be one; the records before it are in `out` and in `packets`.
         """
-        link = self._link
-        record, head, tick, packet = self._record, self._head, self._tick, self.packets
-        four, base, sizes, ip4, ip6 = unpacker4(link), link.size, header_sizes(link.size + 20), link.ip4, link.ip6
-        dissect, append = self._dissector.segment, out.append
-        ticks = 1_000_000_000 // tick
+        at, size = 0, len(buf)
+        while True:
+            if self._fused:
+                for shape in self._shapes:
+                    at = self._usual(buf, at, out, shape)
+            if at + self._head > size:
+                return at, self._head
+            seconds, fraction, captured, wire = self._record(buf, at)
+            begin = at + self._head
+            end = begin + captured
+            if fraction >= self._ticks or not captured <= wire <= PACKET_MAX:
+                raise _impossible(fraction, self._ticks, captured, wire, at)
+            if end > size:
+                return at, self._head + captured
+            self.packets += 1
+            time_ns = seconds * 1_000_000_000 + fraction * self._tick
+            missing = wire - captured
+            segment = self._dissector.segment(self._link, buf, begin, end, missing, time_ns, self.packets)
+            if segment is not None:
+                out.append(segment)
+            at = end
+
+    def _usual(self, buf: bytes, at: int, out: list[Segment], shape: Shape) -> int:
+        """Take the records from `at` on as long as they hold usual packets, and give the offset of the first other."""
+        unpack, network, version, mask, wanted, base, sizes = shape
+        record, head, tick, ticks, packet = self._record, self._head, self._tick, self._ticks, self.packets
+        append = out.append
         size = len(buf)
-        last = size - head
-        safe = last - base - FUSED_SIZE if self._fused else -1
-        at, needed = 0, head
-        while at <= last:
+        safe = size - head - self._link.size - FUSED_SIZE
+        since = since_ns = -1
+        while at <= safe:
             seconds, fraction, captured, wire = record(buf, at)
             begin = at + head
             end = begin + captured
-            if fraction >= ticks or not captured <= wire <= PACKET_MAX:
-                self.packets = packet
-                raise _impossible(fraction, ticks, captured, wire, at)
-            if end > size:
-                needed = head + captured
+            protocol, ip, length, word, key, seq, ack, offset, flags = unpack(buf, begin)
+            stop = begin + base + length
+            if ip != version or protocol != network or word & mask != wanted or not stop <= end <= size:
+                break
+            start = begin + sizes[offset]
+            if start > stop or fraction >= ticks or not captured <= wire <= PACKET_MAX:
                 break
             packet += 1
-            time_ns = seconds * 1_000_000_000 + fraction * tick
-            if at <= safe:
-                network, version, total, fragment, protocol, key, seq, ack, offset, flags = four(buf, begin)
-                if version == 0x45 and network == ip4 and protocol == 6 and not fragment & 0xBFFF:
-                    start = begin + sizes[offset]
-                    stop = begin + base + total
-                    if start <= stop <= end:
-                        append((key, time_ns, packet, seq, ack, flags, buf[start:stop], 0))
-                        at = end
-                        continue
-                elif version >> 4 == 6 and network == ip6:
-                    segment = fused6(link, buf, begin, end, time_ns, packet)
-                    if segment is not None:
-                        append(segment)
-                        at = end
-                        continue
-            segment = dissect(link, buf, begin, end, wire - captured, time_ns, packet)
-            if segment is not None:
-                append(segment)
+            if seconds != since:
+                since, since_ns = seconds, seconds * 1_000_000_000
+            append((key, since_ns + fraction * tick, packet, seq, ack, flags, buf[start:stop], 0))
             at = end
         self.packets = packet
-        return at, needed
+        return at
 
     def export(self) -> object:
         """The state as built-in values."""

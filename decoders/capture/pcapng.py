@@ -1,7 +1,7 @@
 """The blocks of a pcapng file in, TCP segments out (draft-ietf-opsawg-pcapng).
 
-Enhanced packet blocks go through one fused loop (`python -m tests.bench.capture`); the other blocks are read by what
-`_BLOCKS` names, and passed over where it names nothing. Sections may follow one another in either byte order.
+Enhanced packet blocks of usual packets go through one fused loop (`python -m tests.bench.capture`); all others are read
+by what `_BLOCKS` names, and passed over where it names nothing. Sections may follow one another in either byte order.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 
 from decoders.capture.link import LINKS, UNSUPPORTED
 from decoders.capture.network import Dissector
-from decoders.capture.tcp import FUSED_SIZE, fused6, header_sizes, unpacker4
+from decoders.capture.tcp import FUSED_SIZE, Shape, shapes
 from decoders.errors import LimitExceeded, Malformed
 from decoders.limits import BLOCK_MAX, INTERFACES_MAX, PACKET_MAX
 from decoders.streams.chunks import Segment
@@ -79,7 +79,8 @@ class Pcapng:
         """
         at, size = 0, len(buf)
         while True:
-            at = self._enhanced(buf, at, out)
+            if self._fused:
+                at = self._usual(buf, at, out)
             if size - at < _BLOCK_MIN:
                 return at, _BLOCK_MIN
             if buf[at : at + 4] == MAGIC:
@@ -90,61 +91,63 @@ class Pcapng:
             end = at + length
             if end > size:
                 return at, length
-            if self._u32(buf, end - 4) != length:
+            if self._u32(buf, end - 4) != length and not self._agrees(buf, at, kind, length):
                 raise Malformed(f"a block of {length:,} bytes does not end with that number", offset=at)
             handler = _BLOCKS.get(kind)
             if handler is not None:
                 handler(self, buf, at, end - 4, out)
             at = end
 
-    def _enhanced(self, buf: bytes, at: int, out: list[Segment]) -> int:
-        """Read enhanced packet blocks up to a block that is another, not whole, or wrong; gives its offset."""
+    def _usual(self, buf: bytes, at: int, out: list[Segment]) -> int:
+        """Take the usual packets of one interface from `at` on, and give the offset of the first other block."""
+        if len(buf) < at + _PACKET_AT:
+            return at
+        number = self._u32(buf, at + 8)
+        if number < len(self.interfaces):
+            interface = self.interfaces[number]
+            link = LINKS.get(interface.link_type)
+            if link is not None and interface.denominator == 1:
+                for shape in shapes(link):
+                    at = self._enhanced(buf, at, out, number, interface, len(buf) - link.size, shape)
+        return at
+
+    def _enhanced(
+        self, buf: bytes, at: int, out: list[Segment], number: int, interface: Interface, safe: int, shape: Shape
+    ) -> int:
+        """The fused loop, for enhanced packet blocks of interface `number`."""
+        unpack, network, version, mask, wanted, base, sizes = shape
         block = Struct(self._order + "IIIIIII").unpack_from
-        interfaces, packet, time_ns = self.interfaces, self.packets, self._time_ns
-        dissect, append = self._dissector.segment, out.append
-        current, size = -1, len(buf)
-        last = size - _PACKET_AT
-        while at <= last:
-            kind, length, number, high, low, captured, wire = block(buf, at)
-            after = at + length
+        tick, offset_ns, packet, append = interface.numerator, interface.offset_ns, self.packets, out.append
+        size = len(buf)
+        safe -= _PACKET_AT + FUSED_SIZE
+        since = since_ns = -1
+        while at <= safe:
+            kind, length, source, high, low, captured, wire = block(buf, at)
             begin = at + _PACKET_AT
             end = begin + captured
-            if kind != _ENHANCED or after > size or end + 4 > after or not captured <= wire <= PACKET_MAX:
+            after = at + length
+            protocol, ip, total, word, key, seq, ack, offset, flags = unpack(buf, begin)
+            stop = begin + base + total
+            if ip != version or protocol != network or word & mask != wanted or not stop <= end < after <= size:
                 break
-            # Two lengths that agree, or the one that closes the block.
+            start = begin + sizes[offset]
+            if start > stop or kind != _ENHANCED or source != number or not captured <= wire <= PACKET_MAX:
+                break
+            # The length follows from that of the packet, or (with options) is the one that closes the block.
             if length != (captured + 35) & -4 and (length & 3 or self._u32(buf, after - 4) != length):
                 break
-            if number != current:
-                if number >= len(interfaces):
-                    break
-                current, interface = number, interfaces[number]
-                numerator, denominator, offset_ns = interface.numerator, interface.denominator, interface.offset_ns
-                link = LINKS.get(interface.link_type, UNSUPPORTED)
-                four, base, sizes = unpacker4(link), link.size, header_sizes(link.size + 20)
-                ip4, ip6, safe = link.ip4, link.ip6, last - base - FUSED_SIZE if self._fused else -1
             packet += 1
-            time_ns = (high << 32 | low) * numerator + offset_ns
-            if denominator != 1:
-                time_ns = (high << 32 | low) * numerator // denominator + offset_ns
-            at, frame = after, at
-            if frame <= safe:
-                network, version, total, fragment, protocol, key, seq, ack, offset, flags = four(buf, begin)
-                if version == 0x45 and network == ip4 and protocol == 6 and not fragment & 0xBFFF:
-                    start = begin + sizes[offset]
-                    stop = begin + base + total
-                    if start <= stop <= end:
-                        append((key, time_ns, packet, seq, ack, flags, buf[start:stop], 0))
-                        continue
-                elif version >> 4 == 6 and network == ip6:
-                    segment = fused6(link, buf, begin, end, time_ns, packet)
-                    if segment is not None:
-                        append(segment)
-                        continue
-            segment = dissect(link, buf, begin, end, wire - captured, time_ns, packet)
-            if segment is not None:
-                append(segment)
-        self.packets, self._time_ns = packet, time_ns
+            if high != since:
+                since, since_ns = high, (high << 32) * tick + offset_ns
+            append((key, since_ns + low * tick, packet, seq, ack, flags, buf[start:stop], 0))
+            at = after
+        if packet != self.packets:
+            self.packets, self._time_ns = packet, out[-1][1]
         return at
+
+    def _agrees(self, buf: bytes, at: int, kind: int, length: int) -> bool:
+        """Whether the block is an enhanced packet block without options whose length follows from its packet's."""
+        return kind == _ENHANCED and length >= _PACKET_AT and length == (self._u32(buf, at + 20) + 35) & -4
 
     def export(self) -> object:
         """The state as built-in values."""
@@ -238,8 +241,8 @@ class Pcapng:
         number, _drops, high, low, captured, wire = Struct(self._order + "HHIIII").unpack_from(buf, at + 8)
         self._timed(buf, at, end, number, high << 32 | low, captured, wire, out)
 
-    def _enhanced_plain(self, buf: bytes, at: int, end: int, out: list[Segment]) -> None:
-        """An enhanced packet block at which the fused loop stopped: nearly always to say what is wrong with it."""
+    def _packet_block(self, buf: bytes, at: int, end: int, out: list[Segment]) -> None:
+        """Any enhanced packet block."""
         if at + _PACKET_AT > end:
             raise Malformed("a packet block too short to be one", offset=at)
         number, high, low, captured, wire = Struct(self._order + "IIIII").unpack_from(buf, at + 8)
@@ -284,5 +287,5 @@ _BLOCKS: Final[dict[int, _Handler]] = {
     2: Pcapng._obsolete,
     3: Pcapng._simple,
     5: Pcapng._statistics,
-    _ENHANCED: Pcapng._enhanced_plain,
+    _ENHANCED: Pcapng._packet_block,
 }

@@ -119,6 +119,27 @@ class Flow(Half):
         self.first = place - size
         self.acked = self.sure = 0
 
+    def behind(self, first: int) -> int:
+        """How far before the beginning, as far as that is known, a raw number lies; 0 when nothing is known."""
+        begun = self.first if self.started else self.held[0][0] if self.held else self.place
+        return -ahead(first, begun) if begun else 0
+
+    def stray(self, entry: tuple[int, int, int, int, bytes, int]) -> list[Entry]:
+        """Keep a segment far from the stream: number, time, packet, acknowledgement, bytes, size on the wire.
+
+        Gives the run of SURE segments, each the continuation of the one before, of which it is the last, or nothing.
+        """
+        start, time_ns, packet, ack, data, size = entry
+        if self.far and ahead(start, self.far[-1][1]) == 0:
+            start = self.far[-1][1]
+        else:
+            self.far = []
+        self.far.append((start, start + size, time_ns, packet, ack, data, PLAIN))
+        if len(self.far) < SURE:
+            return []
+        run, self.far = self.far, []
+        return run
+
     def is_sure(self) -> bool:
         """Whether nothing comes before the first held segment of a direction whose SYN is not in the capture."""
         start = self.held[0][0]

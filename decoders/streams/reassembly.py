@@ -31,7 +31,6 @@ from decoders.streams.flow import (
     PATIENCE_NS,
     PLAIN,
     RESETS,
-    SURE,
     UNSEEN,
     Flow,
     ahead,
@@ -76,13 +75,16 @@ class Reassembly:
             except KeyError:
                 slow(None, (key, time_ns, packet, seq, ack, flags, data, cut), out)
                 continue
-            after = seq + len(data)
-            if seq == flow.next and ack <= flow.peer.next and after <= MASK and not (flags & 7 or cut):
-                flow.last_ns = time_ns
-                flow.packets += 1
+            if seq == flow.next and ack <= flow.peer.next and not (flags & 7 or cut):
                 if data:
+                    after = seq + len(data)
+                    if after > MASK:
+                        slow(flow, (key, time_ns, packet, seq, ack, flags, data, cut), out)
+                        continue
                     flow.next = after
                     append((flow, time_ns, packet, data))
+                flow.last_ns = time_ns
+                flow.packets += 1
             else:
                 slow(flow, (key, time_ns, packet, seq, ack, flags, data, cut), out)
         if segments:
@@ -281,14 +283,9 @@ class Reassembly:
         size = len(data) + cut
         if not size or flags & (SYN | RST):
             return
-        start = flow.far[-1][1] if flow.far and flow.far[-1][1] & MASK == seq else 0
-        if not start:
-            flow.far = []
-            start = UNSEEN | seq
-        flow.far.append((start, start + size, time_ns, packet, ack if flags & ACK else -1, data, PLAIN))
-        if len(flow.far) < SURE:
+        run = flow.stray((UNSEEN | seq, time_ns, packet, ack if flags & ACK else -1, data, size))
+        if not run:
             return
-        run, flow.far = flow.far, []
         self.counts["stray"] -= len(run)
         connection, place = flow.connection, run[0][0]
         if flow.peer.place and flags & ACK and abs(ahead(ack, flow.peer.place)) >= FAR:
@@ -320,11 +317,10 @@ class Reassembly:
                 return None
         else:
             flow.sync()
-            begun = flow.first if flow.started else flow.held[0][0] if flow.held else flow.place
-            behind = -ahead(first, begun)
+            behind = flow.behind(first)
             if flow.syn and behind == 0:
                 return None
-            if begun and (flow.syn or not 0 <= behind < LATE):
+            if flow.syn or not 0 <= behind < LATE:
                 self._close(flow.connection, "idle", out)
                 flow = None
             elif flow.started and flow.place > flow.first:
