@@ -10,6 +10,7 @@ from typing import Any, Final
 from decoders.apis.public_configs import is_public
 from decoders.embedded.holders import HOLDERS, HOOKS
 from decoders.errors import DecodeError
+from decoders.exchanges.errors import error_finder
 from decoders.exchanges.exchange import Exchange, Failure
 from decoders.exchanges.specs import Layout, Spec, failed
 from decoders.records.json_form import records_json
@@ -17,7 +18,7 @@ from decoders.records.model import Budget
 from decoders.records.read import batches_json
 from decoders.records.secrets import holds_secret
 from decoders.schema import message
-from decoders.schema.compile import CRUDE, has_errors, json_decoder
+from decoders.schema.compile import CRUDE, json_decoder
 from decoders.schema.form import PUBLIC
 from decoders.schema.model import Plan, Side
 
@@ -85,7 +86,7 @@ class Readers:
         self.request = json_decoder(plans[0], hooks_of(spec.key, "request", plans[0]), reveal)
         self.response = json_decoder(plans[1], hooks_of(spec.key, "response", plans[1]), reveal)
         self.has_records = any(map(_has_records, plans))
-        self.errors = has_errors(plans[1])
+        self.errors = error_finder(plans[1])
         self.nameless = bool(spec.nameless("request") or spec.nameless("response"))
 
 

@@ -18,6 +18,7 @@ from decoders.exchanges.fill import begin, put_no_response
 from decoders.exchanges.inflight import Queue
 from decoders.exchanges.pairing import Pairing
 from decoders.exchanges.phases import Phase
+from decoders.exchanges.summary import Summary
 from decoders.streams.chunks import Chunk, Connection, Gap
 from decoders.streams.detect import Suspect, Undecided
 from decoders.streams.framing import Frame, Lane, Run
@@ -38,10 +39,7 @@ FRAME: Final = (*("data", "size", "first_ns", "first_packet", "last_ns", "last_p
 SUSPECT: Final = ("followed", "opening", "window", "starts", "asked", "pairs", "first")
 UNDECIDED: Final = ("held", "sizes", "dropped", "foreign")
 PAIRING: Final = ("client_first", "opening", "client_raw", "client_id", "software")
-COUNTS: Final = (
-    *("clients", "client_ids", "brokers", "connections", "errors", "exchanges", "first_ns", "gaps", "last_ns"),
-    *("undecoded", "unanswered"),
-)
+COUNTS: Final = (*("connections", "exchanges", "first_ns", "gaps", "last_ns", "unanswered"),)
 STATE_KINDS: Final[dict[str, tuple[type, ...]]] = {
     "parts": (list,),
     "first": (tuple, bytes),
@@ -76,8 +74,8 @@ def export_context(context: Context) -> list[Any]:
         [_pairing(pairing) for pairing in context.pairings.values()],
         [_undecided(undecided) for undecided in context.undecided.values()],
         [[identity.bytes, name] for identity, (name, _) in context.topics.names.items()],
-        list(context.brokers),
-        [*saved(context.summary, COUNTS), dict(context.summary.skipped), dict(context.summary.skipped_bytes)],
+        sorted(context.brokers),
+        _counts(context.summary),
         [context.budget.held, context.budget.most],
     ]
 
@@ -91,14 +89,31 @@ def resume_context(context: Context, state: object, connections: Mapping[int, Co
             raise Malformed("a saved topic id of another size")
         context.topics.add(UUID(bytes=identity), name)
     context.brokers = set(brokers)
-    *plain, skipped, skipped_bytes = counts
-    put(context.summary, COUNTS, plain)
-    context.summary.skipped, context.summary.skipped_bytes = Counter(skipped), Counter(skipped_bytes)
+    _resume_counts(context.summary, counts)
     for row in pairings:
         _resume_pairing(context, row)
     for row in undecided:
         _resume_undecided(context, row, connections)
     context.budget.held, context.budget.most = fields(budget, int, int)
+
+
+def _counts(summary: Summary) -> list[Any]:
+    """Sets in order: the same state is the same bytes."""
+    return [
+        saved(summary, COUNTS),
+        dict(summary.skipped),
+        dict(summary.skipped_bytes),
+        sorted(summary.clients),
+        sorted(summary.client_ids),
+        sorted(summary.brokers),
+    ]
+
+
+def _resume_counts(summary: Summary, state: object) -> None:
+    plain, skipped, skipped_bytes, clients, client_ids, brokers = fields(state, list, dict, dict, list, list, list)
+    put(summary, COUNTS, plain)
+    summary.skipped, summary.skipped_bytes = Counter(skipped), Counter(skipped_bytes)
+    summary.clients, summary.client_ids, summary.brokers = set(clients), set(client_ids), set(brokers)
 
 
 def _pairing(pairing: Pairing) -> list[Any]:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Mapping
-from functools import cache
 from typing import Any, Final
 
 import orjson
 
-from decoders.apis.error_codes import error_name
 from decoders.exchanges.bodies import PLAIN, Options, body_json, both_quick, holds_secrets
+from decoders.exchanges.errors import errors_in
 from decoders.exchanges.exchange import Exchange, Failure, Settled, Skipped
 from decoders.exchanges.sessions import FETCH, session_of
 from decoders.exchanges.specs import SIDES
@@ -32,14 +31,10 @@ SCALARS: Final = (
     *("api_version", "correlation_id", "client_id", "request_size", "response_size", "status", "reason"),
 )
 
-Tree = dict[str, Any]  # field name → None for an error code, a tree for a struct, [tree] for an array of structs
-
 
 def to_json_dict(settled: Settled, options: Options = PLAIN) -> dict[str, Any]:
     """The record of an exchange or of a skipped run, ready for JSON."""
-    if isinstance(settled, Skipped):
-        return skipped_json(settled)
-    return exchange_json(settled, options)
+    return exchange_json(settled, options) if isinstance(settled, Exchange) else skipped_json(settled)
 
 
 def to_json_bytes(settled: Settled, options: Options = PLAIN) -> bytes:
@@ -75,8 +70,8 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
     quick = both_quick(exchange, options)
     if quick is not None:
         request, response, readers = quick
-        if readers.errors and response is not None:
-            errors = errors_in(readers.plans[1], response)
+        if readers.errors is not None and response is not None:
+            readers.errors(response, errors)
         if readers.nameless:
             plans = readers.plans
     elif spec.key is None:
@@ -202,38 +197,3 @@ def topic_names(
                     if name is not None and name[1] < exchange.known:
                         names[text] = name[0]
     return names
-
-
-@cache
-def error_tree(plan: Plan) -> Tree:
-    """Where the error codes of a response are: every int16 field whose name ends in error_code."""
-    tree: Tree = {}
-    for field in (*plan.fields, *plan.tagged):
-        if field.plan is not None:
-            inner = error_tree(field.plan)
-            if inner:
-                tree[field.name] = [inner] if field.array else inner
-        elif field.kind == "int16" and not field.array and field.name.endswith("error_code"):
-            tree[field.name] = None
-    return tree
-
-
-def errors_in(plan: Plan, body: Any) -> list[dict[str, Any]]:
-    """The error codes of a response, in JSON or Python form, that are not 0."""
-    found: list[dict[str, Any]] = []
-    _collect(error_tree(plan), body, "", found)
-    return found
-
-
-def _collect(tree: Tree, body: Any, prefix: str, found: list[dict[str, Any]]) -> None:
-    for name, inner in tree.items():
-        value = body.get(name)
-        if not value:
-            continue
-        if inner is None:
-            found.append({"path": prefix + name, "code": value, "name": error_name(value)})
-        elif isinstance(inner, list):
-            for number, element in enumerate(value):
-                _collect(inner[0], element, f"{prefix}{name}[{number}].", found)
-        else:
-            _collect(inner, value, f"{prefix}{name}.", found)

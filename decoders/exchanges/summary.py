@@ -6,14 +6,13 @@ from collections import Counter
 
 
 class Summary:
-    """What an engine has seen so far. `errors` and `undecoded` count exchanges that were looked at (views, records)."""
+    """What an engine has seen so far. How many exchanges have errors only who looks at them knows."""
 
     __slots__ = (
         "brokers",
         "client_ids",
         "clients",
         "connections",
-        "errors",
         "exchanges",
         "first_ns",
         "gaps",
@@ -21,17 +20,14 @@ class Summary:
         "skipped",
         "skipped_bytes",
         "unanswered",
-        "undecoded",
     )
 
     def __init__(self) -> None:
         self.exchanges = 0
         self.clients: set[str] = set()  # hosts that asked
-        self.client_ids: set[tuple[str, str | None]] = set()  # host and client id
+        self.client_ids: set[tuple[str, str]] = set()  # host and client id
         self.brokers: set[str] = set()  # host:port that answered
         self.connections = 0  # that are Kafka
-        self.errors = 0
-        self.undecoded = 0
         self.unanswered = 0
         self.gaps = 0
         self.skipped: Counter[str] = Counter()  # reason → runs
@@ -39,7 +35,7 @@ class Summary:
         self.first_ns = 0
         self.last_ns = 0
 
-    def client(self, address: str, client_id: str | None) -> None:
+    def client(self, address: str, client_id: str) -> None:
         """A client has shown itself."""
         self.client_ids.add((address.rpartition(":")[0], client_id))
 

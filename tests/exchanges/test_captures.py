@@ -16,8 +16,9 @@ import decoders
 from decoders.capture.reader import CaptureReader
 from decoders.exchanges.bodies import Options
 from decoders.exchanges.engine import Engine
+from decoders.exchanges.errors import errors_in
 from decoders.exchanges.exchange import Exchange, Settled, Skipped
-from decoders.exchanges.record import SCALARS, errors_in, to_json_bytes, to_json_dict
+from decoders.exchanges.record import SCALARS, to_json_bytes, to_json_dict
 from decoders.streams.chunks import Gap
 from decoders.streams.reassembly import Reassembly
 from tests.captures.plain import read_bytes
