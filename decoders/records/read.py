@@ -7,7 +7,7 @@ cannot be) takes the rest of the buffer with it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
+from itertools import repeat
 from struct import Struct
 from typing import Any, Final
 
@@ -22,12 +22,12 @@ _LENGTH_MIN: Final = (legacy.SIZE_MIN[0], legacy.SIZE_MIN[1], batch.SIZE - batch
 _Reader = Callable[[bytes, int, int, Budget, Form | None], dict[str, Any]]
 _READERS: Final[tuple[_Reader, ...]] = (legacy.read, legacy.read, batch.read)
 _CUT: Final = (legacy.cut_fields, legacy.cut_fields, batch.cut_fields)
-_make: Final = partial(tuple.__new__, Record)
+_new: Final = tuple.__new__  # half the price of the class's own
 
 
 def as_records(rows: Iterator[Row]) -> list[Any]:
     """The form of the library: a list of Record."""
-    return list(map(_make, rows))
+    return list(map(_new, repeat(Record), rows))
 
 
 def batches_json(
