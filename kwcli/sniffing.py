@@ -17,7 +17,7 @@ from kwcli.exits import Exit, Failure
 from kwcli.inputs import PIECE_SIZE, InputProblem, Source, open_source
 from kwcli.progress import Progress
 from kwcli.render import needs, open_renderer
-from kwcli.summary import closing_line, is_lossy
+from kwcli.summary import closing_lines, is_lossy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -221,6 +221,7 @@ class Sniffing:
             self._outcome.lossy = any(row.kind == "exchange" and row.status in LOSSY for row in rows)
         if not self._selection.everything:
             wants = self._selection.wants
+            self._renderer.notice(rows)
             rows = [row for row in rows if row.kind == "exchange" and wants(row)]
         if self._sorted is not None:
             self._sorted += rows
@@ -263,7 +264,7 @@ class Sniffing:
         if is_lossy(summary) or dropped:
             self._outcome.lossy = True
         if not self._settings.quiet and readers:
-            line = closing_line(
+            lines = closing_lines(
                 summary,
                 shown=self._shown,
                 errors=self._renderer.errors,
@@ -271,9 +272,13 @@ class Sniffing:
                 packets=sum(reader.counts["packets"] for reader in readers),
                 seconds=self._env.monotonic() - self._begun,
             )
-            if dropped is not None:
-                line += f" · {dropped:,} dropped by the kernel"
-            self._env.say(line)
+            self._env.say(self._fitting(lines, "" if dropped is None else f" · {dropped:,} dropped by the kernel"))
+
+    def _fitting(self, lines: list[str], more: str) -> str:
+        """The longest line that the terminal has room for."""
+        width = self._env.columns if self._env.stderr_terminal else None
+        fitting = (line for line in lines if width is None or len(line) + len(more) <= width)
+        return next(fitting, lines[-1]) + more
 
 
 def _total(sources: list[Source]) -> int | None:

@@ -19,10 +19,13 @@ def is_lossy(summary: Summary) -> bool:
     return summary.gaps > 0 or any(reason not in FOREIGN for reason in summary.skipped)
 
 
-def closing_line(summary: Summary, *, shown: int, errors: int, undecoded: int, packets: int, seconds: float) -> str:
+def closing_lines(
+    summary: Summary, *, shown: int, errors: int, undecoded: int, packets: int, seconds: float
+) -> list[str]:
     """`6 exchanges, 4 clients, 3 brokers, 1 error, 1 unanswered, 1 gap · 2026-11-21 03:04:05–03:04:06 · …`.
 
-    `shown`, `errors` and `undecoded` are of the exchanges that passed the filters; `seconds` is how long it took.
+    `shown`, `errors` and `undecoded` are of the exchanges that passed the filters; `seconds` is how long it took. The
+    same line several times, the longest first: the terminal decides.
     """
     total = summary.exchanges
     parts = [counted(total, "exchange") if shown == total else f"{shown:,} of {counted(total, 'exchange')}"]
@@ -39,10 +42,16 @@ def closing_line(summary: Summary, *, shown: int, errors: int, undecoded: int, p
         size = sum(summary.skipped_bytes[reason] for reason in runs)
         parts.append(f"{counted(sum(runs.values()), 'gap')} ({amount(size)})")
     parts += [counted(summary.skipped[reason], noun) for reason, noun in FOREIGN.items() if summary.skipped[reason]]
-    words = [", ".join(parts), counted(packets, "packet"), f"{seconds:.2f} s"]
-    if summary.first_ns:
-        words.insert(1, _span(summary.first_ns, summary.last_ns))
-    return " · ".join(words)
+    counts, took = ", ".join(parts), f"{seconds:.2f} s"
+    if not summary.first_ns:
+        return [" · ".join([counts, counted(packets, "packet"), took])]
+    span = _span(summary.first_ns, summary.last_ns)
+    return [
+        " · ".join([counts, span, counted(packets, "packet"), took]),
+        " · ".join([counts, span, took]),
+        " · ".join([counts, span.partition(" ")[2] or span, took]),
+        counts,
+    ]
 
 
 def _span(first_ns: int, last_ns: int) -> str:

@@ -44,6 +44,9 @@ class Renderer(Protocol):
 
     def write(self, rows: list[Settled]) -> None: ...
 
+    def notice(self, rows: list[Settled]) -> None:
+        """Rows that the filters have left out, of which a format may learn."""
+
     def close(self) -> None:
         """Write what is owed at the end."""
 

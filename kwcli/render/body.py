@@ -5,8 +5,9 @@ Values at their default are dim, error codes have their names, and what a code m
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from kwcli.render.palette import Palette
 from kwcli.render.units import cells, clean, cut
@@ -14,10 +15,19 @@ from kwcli.render.units import cells, clean, cut
 if TYPE_CHECKING:
     from decoders.schema.model import Plan, PlanField
 
+Paint = Literal["", "dim", "bad"]
+Cell = tuple[str, Paint]
+
 INDENT: Final = "  "
 NULL: Final = "–"
 NULL_UUID: Final = "AAAAAAAAAAAAAAAAAAAAAA"
 GAP: Final = "  "
+# Columns of record batches, what matters most first; where there is no room the last ones go.
+BATCH: Final = [
+    *("base_offset", "last_offset", "record_count", "size", "codec", "crc", "producer_id", "producer_epoch"),
+    *("base_sequence", "transactional", "control", "timestamp_type", "base_timestamp", "max_timestamp"),
+    *("partition_leader_epoch", "magic", "delete_horizon_ms", "truncated"),
+]
 # The field that an element of an array goes by.
 LEADS: Final = ("name", "topic", "topic_name", "group_id", "transactional_id")
 # Headings for tables that do not fit otherwise.
@@ -108,11 +118,11 @@ class Body:
             else:
                 yield from self.lines({name: value}, plan, depth + 1)
 
-    def _flow(self, margin: str, words: list[tuple[str, tuple[str, str]]]) -> Iterator[str]:
+    def _flow(self, margin: str, words: list[tuple[str, Cell]]) -> Iterator[str]:
         """Words one after the other, a new line where the width is used up."""
         line, used = margin, cells(margin)
         begun = False
-        for name, (text, color) in words:
+        for name, (text, paint) in words:
             size = cells(name) + cells(text)
             if begun and self._width is not None and used + 3 + size > self._width:
                 yield line
@@ -122,7 +132,7 @@ class Body:
                 used += 3
             if self._width is not None and used + size > self._width:
                 text = cut(text, max(self._width - used - cells(name), 1))
-            line += f"{self._palette.name}{name}{self._palette.off if name else ''}{self._paint(text, color)}"
+            line += f"{self._palette.name}{name}{self._palette.off if name else ''}{self._paint(text, paint)}"
             used += size
             begun = True
         yield line
@@ -131,6 +141,8 @@ class Body:
         """A table of flat structs: a heading, a line each."""
         fields = _fields(plan)
         names = list(dict.fromkeys(name for item in items for name in item))
+        if names[:1] == BATCH[:1] and "record_count" in names:
+            names = [name for name in BATCH if name in names] + [name for name in names if name not in BATCH]
         columns = {
             name: [self._value(name, item[name], fields.get(name)) if name in item else ("", "") for item in items]
             for name in names
@@ -139,53 +151,59 @@ class Body:
         room = None if self._width is None else self._width - indent
         if room is not None and _total(columns, titles) > room:
             titles = {name: SHORT.get(name, name) for name in names}
-            dull = [name for name in names if all(color == self._palette.dim for _, color in columns[name])]
+            dull = [name for name in names if all(paint == "dim" for _, paint in columns[name])]
             while dull and _total(columns, titles) > room:
                 del columns[dull.pop()]
+            while len(columns) > 1 and _total(columns, titles) > room:
+                columns.popitem()
         widths = {
             name: max(cells(titles[name]), *(cells(text) for text, _ in column)) for name, column in columns.items()
         }
         dim, off = self._palette.dim, self._palette.off
         heading = GAP.join(f"{titles[name]:<{widths[name]}}" for name in columns)
+        if len(columns) < len(names):
+            heading = f"{heading.rstrip()} …"
         yield f"{dim}{cut(heading.rstrip(), room) if room is not None else heading.rstrip()}{off}"
         for number in range(len(items)):
             line, used = "", 0
             for name, column in columns.items():
-                text, color = column[number]
+                text, paint = column[number]
                 if room is not None and used + cells(text) > room:
                     text = cut(text, max(room - used, 0))
-                line += self._paint(text, color) + " " * (widths[name] - cells(text)) + GAP
+                line += self._paint(text, paint) + " " * (widths[name] - cells(text)) + GAP
                 used += widths[name] + len(GAP)
                 if room is not None and used >= room:
                     break
             yield line.rstrip()
 
-    def _value(self, name: str, value: Any, field: PlanField | None) -> tuple[str, str]:
-        """The text of a scalar and its colour."""
+    def _value(self, name: str, value: Any, field: PlanField | None) -> Cell:
+        """The text of a scalar and how it is painted."""
         if name.endswith("error_code") and isinstance(value, int) and not isinstance(value, bool):
             if value == 0:
-                return NULL, self._palette.dim
+                return NULL, "dim"
             from decoders.apis.error_codes import error_name
 
             self.mentioned[value] = error_name(value)
-            return self.mentioned[value], self._palette.bad
-        return scalar(value), self._palette.dim if _is_default(value, field) else ""
+            return self.mentioned[value], "bad"
+        return scalar(value), "dim" if _is_default(value, field) else ""
 
-    def _paint(self, text: str, color: str) -> str:
-        return f"{color}{text}{self._palette.off}" if color and text else text
+    def _paint(self, text: str, paint: Paint) -> str:
+        if not paint or not text:
+            return text
+        return f"{self._palette.dim if paint == 'dim' else self._palette.bad}{text}{self._palette.off}"
 
     def _name(self, name: str) -> str:
         return f"{self._palette.name}{name}{self._palette.off}"
 
-    def _cut(self, head: str, shown: tuple[str, str]) -> str:
-        text, color = shown
+    def _cut(self, head: str, shown: Cell) -> str:
+        text, paint = shown
         if self._width is not None:
             used = cells(head) - len(self._palette.name) - len(self._palette.off)
             text = cut(text, max(self._width - used, 1))
-        return head + self._paint(text, color)
+        return head + self._paint(text, paint)
 
 
-def _total(columns: dict[str, list[tuple[str, str]]], titles: dict[str, str]) -> int:
+def _total(columns: dict[str, list[Cell]], titles: dict[str, str]) -> int:
     widths = [max(cells(titles[name]), *(cells(text) for text, _ in column)) for name, column in columns.items()]
     return sum(widths) + len(GAP) * (len(widths) - 1)
 
@@ -256,9 +274,10 @@ def meanings(mentioned: dict[int, str], palette: Palette, width: int | None) -> 
     from decoders.apis.error_codes import ERRORS
 
     for code, name in mentioned.items():
-        if code in ERRORS:
-            again = "try again" if ERRORS[code].retriable else ""
-            text = f"{ERRORS[code].meaning}{f' ({again})' if again else ''}"
-            room = None if width is None else width - cells(name) - 7
-            shown = text if room is None else cut(text, max(room, 10))
-            yield f"{INDENT}{palette.bad}{name}{palette.off} {code}: {shown}"
+        if code not in ERRORS:
+            continue
+        again = " (trying again may help)" if ERRORS[code].retriable else ""
+        text = f"{name} {code}: {ERRORS[code].meaning}{again}"
+        lines = textwrap.wrap(text, width - 2 * len(INDENT)) if width is not None else [text]
+        yield f"{INDENT}{palette.bad}{name}{palette.off}{lines[0].removeprefix(name)}"
+        yield from (INDENT * 2 + line for line in lines[1:])

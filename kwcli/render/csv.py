@@ -38,6 +38,9 @@ class Csv:
         lines.writerows([_cell(row, name) for name in SCALARS] for row in rows)
         self._write(text.getvalue().encode("utf-8", "backslashreplace"))
 
+    def notice(self, rows: list[Settled]) -> None:
+        """Nothing is learnt."""
+
     def close(self) -> None:
         """A table without rows still has its header."""
         if self._header:

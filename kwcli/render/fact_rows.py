@@ -46,7 +46,8 @@ ROWS: Final[dict[int, str]] = {
         "group >group_id  >members[].member_id:member|>member_id:member  >members[].group_instance_id"
         "  >members[].reason"
     ),
-    14: "group >group_id  >assignments[].member_id:count:assignment  >protocol_name|<protocol_name  " + _GROUP_MEMBER,
+    14: "group >group_id  assigns to >assignments[].member_id:count:member  >protocol_name|<protocol_name  "
+    + _GROUP_MEMBER,
     15: "group >groups  <groups[].group_state  <groups[].members[].member_id:count:member  <groups[].protocol_data",
     16: "→ <groups[].group_id:count:group  <groups[].group_id  in state >states_filter  of type >types_filter",
     42: "group >groups_names",

@@ -41,6 +41,9 @@ class Ndjson:
                     self.undecoded += 1
             self._write(dumps(record, None, OPTIONS))
 
+    def notice(self, rows: list[Settled]) -> None:
+        """Nothing is learnt."""
+
     def close(self) -> None:
         """Nothing is owed."""
 
@@ -64,6 +67,9 @@ class Json:
             self.undecoded += record.get("status") == "undecoded"
             self._write(self._lead + orjson.dumps(record))
             self._lead = b",\n"
+
+    def notice(self, rows: list[Settled]) -> None:
+        """Nothing is learnt."""
 
     def close(self) -> None:
         """End the array."""

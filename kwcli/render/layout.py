@@ -34,7 +34,7 @@ _STEPS: Final[tuple[tuple[int, tuple[int, ...], Shape], ...]] = (
     (96, (6, 13, 0, 0, 7, 0, 0, 0, 16), Shape(3, 12)),
     (116, (6, 16, 0, 0, 15, 0, 0, 0, 20), Shape(4, 14)),
     (150, (6, 16, 0, 21, 21, 0, 0, 7, 20), Shape(4, 16)),
-    (180, (6, 16, 20, 21, 21, 4, 6, 7, 22), Shape(6, 24)),
+    (180, (6, 16, 24, 21, 21, 4, 6, 7, 22), Shape(6, 24)),
 )
 # No terminal: the columns that people read; programs have the other formats.
 _UNLIMITED: Final = (6, 16, 0, 0, 15, 0, 0, 0, 20)

@@ -76,6 +76,9 @@ class Table:
             parts.append(padding + text if right else text + padding)
         return "  ".join(parts).rstrip() + "\n"
 
+    def notice(self, rows: list[Settled]) -> None:
+        """Nothing is learnt."""
+
     def close(self) -> None:
         """Nothing is owed."""
 

@@ -89,8 +89,8 @@ class TextLines:
         seconds = time_ns // NS
         key = exchange.api_key
         request, response = exchange.view("request"), exchange.view("response")
-        if key in NODE_LISTS and response and self._nodes.learn(response):
-            self._ends.clear()
+        if key in NODE_LISTS:
+            self.learn(exchange)
         row = row_of(key)
         facts = row.facts(exchange, request or NO_VIEW, response or NO_VIEW, w.shape) if row is not None else []
         text = " ".join(facts)
@@ -110,6 +110,11 @@ class TextLines:
             f"{self._ends.get(ends) or self._between(ends, exchange)}{self._numbers(exchange) if w.sizes else ''} "
             f"{sign} {self._apis.get(exchange.spec) or self._api(exchange)} {text}"
         )
+
+    def learn(self, exchange: Exchange) -> None:
+        """Take the addresses of nodes from an answer that lists them."""
+        if self._nodes.learn(exchange.view("response") or NO_VIEW):
+            self._ends.clear()
 
     def _sign(self, exchange: Exchange) -> str:
         status = exchange.status
@@ -177,7 +182,7 @@ class TextLines:
         broker = self._nodes.shown(exchange.broker, w.broker)
         software = self._software(exchange)
         if w.facts is not None:
-            client, software = cut(client, w.client), cut(software, w.software)
+            client = cut(client, w.client)
         parts = [f"{p.client}{client}{' ' * (w.client - cells(client))}{p.off}"]
         if w.software:
             parts.append(software + " " * (w.software - cells(software)))
@@ -201,10 +206,14 @@ class TextLines:
             text += f" {'–' if size is None else amount(size):>{w.sizes}}"
         return text
 
-    @staticmethod
-    def _software(exchange: Exchange) -> str:
+    def _software(self, exchange: Exchange) -> str:
+        """Name and version; the name is cut where there is no room for both."""
         software = exchange.client_software
-        return clean(f"{software['name']} {software['version']}") if software else ""
+        if not software:
+            return ""
+        room = self.layout.software
+        version = cut(clean(software["version"].partition("-")[0]), room // 2)
+        return f"{cut(clean(software['name']), room - len(version) - 1)} {version}"
 
     def _fitted(self, facts: list[str], trouble: str, room: int | None) -> str:
         """What it was about, what went wrong, then the rest as far as there is room."""
@@ -214,7 +223,9 @@ class TextLines:
             return " ".join(part for part in (*facts[:1], painted, *facts[1:]) if part)
         head = facts[0] if facts else ""
         if trouble:
-            head = cut(head, max(room - cells(trouble) - 1, min(12, room // 2)))
+            if cells(head) + 1 + cells(trouble) > room:
+                head = head.rpartition(" ")[2]  # `group billing`: the name says enough
+            head = cut(head, max(room - cells(trouble) - 1, room // 4))
             trouble = cut(trouble, room - cells(head) - bool(head))
             painted = f"{p.bad}{trouble}{p.off}"
         else:
@@ -267,6 +278,7 @@ class Text:
         self._write = write
         self._lines = TextLines(settings.width, color=settings.color)
         self._settings = settings
+        self._explained: set[int] = set()  # error codes whose meaning was told
         self._begun = not settings.heading
         self.shows_skipped = settings.verbose > 0
 
@@ -290,7 +302,7 @@ class Text:
                 if detailed:
                     from kwcli.render.verbose import under
 
-                    out.extend(under(row, self._settings))
+                    out.extend(under(row, self._settings, self._explained))
             elif self.shows_skipped:
                 out.append(self._lines.skipped(row))
         if out:
@@ -299,6 +311,12 @@ class Text:
                 out.insert(0, self._lines.header())
             out.append("")
             self._write("\n".join(out).encode("utf-8", "backslashreplace"))
+
+    def notice(self, rows: list[Settled]) -> None:
+        """Rows that are not shown still tell which node has which address."""
+        for row in rows:
+            if row.kind == "exchange" and row.api_key in NODE_LISTS:
+                self._lines.learn(row)
 
     def close(self) -> None:
         """Nothing is owed."""

@@ -27,8 +27,8 @@ RECORDS: Final[dict[tuple[int, str], tuple[str, str, str]]] = {
 }
 
 
-def under(exchange: Exchange, settings: Settings) -> Iterator[str]:
-    """All lines that belong under the exchange's own."""
+def under(exchange: Exchange, settings: Settings, explained: set[int]) -> Iterator[str]:
+    """All lines that belong under the exchange's own. What an error code in `explained` means is not told again."""
     record = to_json_dict(exchange, Options(records=settings.records, reveal_secrets=settings.reveal_secrets))
     colors = palette(settings.color)
     if settings.verbose == 0:
@@ -52,7 +52,9 @@ def under(exchange: Exchange, settings: Settings) -> Iterator[str]:
         if failure:
             place = f" in {failure['path']}" if failure["path"] else ""
             yield f"    {colors.bad}undecoded from byte {failure['offset']}{place}: {failure['reason']}{colors.off}"
-    yield from meanings(body.mentioned, colors, settings.width)
+    fresh = {code: name for code, name in body.mentioned.items() if code not in explained}
+    explained |= fresh.keys()
+    yield from meanings(fresh, colors, settings.width)
     yield ""
 
 
