@@ -112,7 +112,6 @@ def _open(interface: str, bpf: str | None) -> tuple[list[Any], list[int]]:
     from scapy.config import conf
     from scapy.error import Scapy_Exception
 
-    conf.use_pcap = False
     conf.bufsize = RECEIVE_BUFFER
     known = {str(name) for name in scapy.arch.get_if_list()}
     names = sorted(known) if interface == "any" else [interface]
@@ -148,7 +147,8 @@ def _open(interface: str, bpf: str | None) -> tuple[list[Any], list[int]]:
 def _filter_failure(bpf: str | None, error: Exception) -> Failure:
     if isinstance(error, ImportError) or "libpcap" in str(error):
         return Failure("--bpf needs libpcap (Debian: apt install libpcap0.8); --port works without it", Exit.FAILURE)
-    return Failure(f"--bpf {bpf!r}: {' '.join(str(error).split())}", Exit.USAGE)
+    reason = " ".join(str(error).split()).rpartition("(")[2].rstrip(")")
+    return Failure(f"--bpf {bpf!r}: {reason}", Exit.USAGE)
 
 
 def _is_loopback(name: str) -> bool:

@@ -9,8 +9,10 @@ from __future__ import annotations
 import gc
 import importlib
 import os
+import signal
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 import click
 
@@ -111,8 +113,13 @@ def _usage(error: click.UsageError) -> str:
     return f"{text}; see {path} --help"
 
 
+def _interrupt(_number: int, _frame: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
 def main() -> int:
-    """The entry point of the installed program."""
+    """The entry point of the installed program. SIGTERM ends a command as Ctrl-C does: what was decoded is written."""
+    signal.signal(signal.SIGTERM, _interrupt)
     gc.set_threshold(100_000, 50, 100)
     env = Environment.of_process()
     code = run(sys.argv[1:], env)

@@ -114,6 +114,7 @@ class Sniffing:
         self._env = env
         self._settings = settings
         self._selection = selection
+        self._ports = ports
         self._engine = Engine(ports=ports, needs=Wanted(needs(settings), selection.needs))
         self._left = limit
         self._sorted: list[Settled] | None = [] if sort else None
@@ -219,6 +220,9 @@ class Sniffing:
         if self._outcome.strict and not self._outcome.lossy:
             # Every exchange is decoded for this, also those that nobody sees.
             self._outcome.lossy = any(row.kind == "exchange" and row.status in LOSSY for row in rows)
+        if self._ports is not None:
+            # Who names ports does not want to read about all the others; the closing line counts them.
+            rows = [row for row in rows if row.kind == "exchange" or row.reason != "not_kafka"]
         if not self._selection.everything:
             wants = self._selection.wants
             self._renderer.notice(rows)

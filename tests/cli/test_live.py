@@ -1,0 +1,151 @@
+"""Live captures on the loopback interface: rows as they settle, an end by Ctrl-C, packets kept, remedies in a line.
+
+Where the machine lets nobody capture, the remedy is what is tested.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import decoders
+from kwcli.exits import Exit
+from tests.cli.worlds import kw
+
+ROOT = Path(__file__).resolve().parents[2]
+HEARTBEAT = {"group_id": "billing", "generation_id": 1, "member_id": "m-1"}
+
+
+def may_capture() -> bool:
+    """Whether this process may open a capture socket."""
+    try:
+        socket.socket(socket.AF_PACKET, socket.SOCK_RAW).close()
+    except OSError:
+        return False
+    return True
+
+
+def frame(data: bytes) -> bytes:
+    return len(data).to_bytes(4, "big") + data
+
+
+def read_frame(sock: socket.socket) -> bytes:
+    size = int.from_bytes(sock.recv(4, socket.MSG_WAITALL), "big")
+    return sock.recv(size, socket.MSG_WAITALL)
+
+
+@pytest.fixture
+def broker() -> Iterator[socket.socket]:
+    """A client's socket to something that answers heartbeats."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def answer() -> None:
+        peer, _ = listener.accept()
+        with peer:
+            while len(head := peer.recv(4, socket.MSG_WAITALL)) == 4:
+                request = decoders.decode_request(peer.recv(int.from_bytes(head, "big"), socket.MSG_WAITALL))
+                answer = decoders.encode_response(12, 4, {}, correlation_id=request.correlation_id)
+                peer.sendall(frame(answer))
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    with listener, socket.create_connection(listener.getsockname()) as client:
+        yield client
+        client.shutdown(socket.SHUT_WR)
+        thread.join()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="packet sockets are Linux's own")
+def test_rows_come_as_they_settle(broker: socket.socket, tmp_path: Path) -> None:
+    kept = tmp_path / "kept.pcapng"
+    port = str(broker.getpeername()[1])
+    words = [sys.executable, "-m", "kwcli.main", "sniff", "-i", "lo", "--port", port, "-w", str(kept)]
+    with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        first = process.stderr.readline()
+        if not may_capture():
+            assert b"no permission to capture; run as root, or: " in first
+            assert process.wait() == Exit.FAILURE
+            return
+        assert first == b"kw: listening on lo; Ctrl-C ends\n"
+        waited: list[float] = []
+        for number in range(5):
+            broker.sendall(frame(decoders.encode_request(12, 4, HEARTBEAT, correlation_id=number, client_id="live")))
+            assert decoders.decode_response(read_frame(broker), 12, 4).correlation_id == number
+            settled = time.monotonic()
+            row = json.loads(process.stdout.readline())
+            waited.append(time.monotonic() - settled)
+            assert (row["api"], row["correlation_id"], row["request"]["group_id"]) == ("Heartbeat", number, "billing")
+        assert min(waited) < 0.2
+        process.send_signal(signal.SIGINT)
+        rest, err = process.communicate()
+        assert process.returncode == Exit.INTERRUPTED
+        assert b"Heartbeat" not in rest
+        assert b"5 exchanges, 1 client, 1 broker" in err
+        assert b" dropped by the kernel" in err
+    again = kw("sniff", str(kept), "--port", port, "-q")
+    assert again.code == Exit.DONE
+    assert [json.loads(line)["correlation_id"] for line in again.out.splitlines()] == [0, 1, 2, 3, 4]
+
+
+def test_an_interface_that_is_not_there() -> None:
+    outcome = kw("sniff", "-i", "nope0")
+    assert (outcome.code, outcome.out) == (Exit.FAILURE, "")
+    assert outcome.err.startswith("kw: nope0: no such interface (there are: ")
+    assert outcome.err.count("\n") == 1
+
+
+def test_no_permission(monkeypatch: pytest.MonkeyPatch) -> None:
+    import scapy.arch
+    from scapy.config import conf
+
+    def refuse(**_options: Any) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(scapy.arch, "get_if_list", lambda: ["lo"])
+    monkeypatch.setattr(conf, "L2socket", refuse)
+    monkeypatch.setattr(conf, "L2listen", refuse)
+    outcome = kw("sniff", "-i", "lo")
+    assert (outcome.code, outcome.out) == (Exit.FAILURE, "")
+    assert outcome.err.startswith("kw: lo: no permission to capture; run as root, or: sudo setcap cap_net_raw+eip ")
+    assert outcome.err.count("\n") == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux" or not may_capture(), reason="needs a capture socket")
+def test_a_kernel_filter_that_is_none() -> None:
+    outcome = kw("sniff", "-i", "lo", "--bpf", "tcp prt 9092")
+    assert outcome.code in (Exit.USAGE, Exit.FAILURE)  # FAILURE: no libpcap to ask
+    assert outcome.err.startswith("kw: --bpf ")
+    assert outcome.err.count("\n") == 1
+
+
+def test_a_file_to_keep_packets_in_that_cannot_be(tmp_path: Path) -> None:
+    outcome = kw("sniff", "-i", "lo", "-w", str(tmp_path / "no" / "x.pcapng"))
+    assert (outcome.code, outcome.err) == (Exit.FAILURE, f"kw: {tmp_path}/no/x.pcapng: no such file or directory\n")
+
+
+def test_a_slow_pipe_shows_rows_as_they_settle() -> None:
+    """What `tcpdump -w - | kw sniff -` needs: rows come before the pipe is at its end."""
+    data = (ROOT / "captures" / "first-steps.pcapng").read_bytes()
+    reading, writing = os.pipe()
+    words = [sys.executable, "-m", "kwcli.main", "sniff", "-", "-q"]
+    with subprocess.Popen(words, cwd=ROOT, stdin=reading, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        os.close(reading)
+        os.write(writing, data[:60_000])
+        assert json.loads(process.stdout.readline())["kind"] == "exchange"
+        os.close(writing)
+        process.communicate()
+        assert process.returncode == Exit.FAILURE  # the capture was cut
