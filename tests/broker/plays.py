@@ -18,6 +18,7 @@ from tests.broker.options import PASSWORDS
 
 __all__ = [
     "CODECS",
+    "QUICK_SHARE",
     "SHORT_SESSIONS",
     "SMALL_SEGMENTS",
     "Play",
@@ -98,11 +99,11 @@ def share_groups(cluster: Cluster) -> Results:
     place = cluster.bootstrap()
     steps: list[Step] = [("create", {"topics": {"parcels": 2}}), ("produce", {"topic": "parcels", "count": 20})]
     run("librdkafka", place, steps, {"client.id": "warehouse"})
-    work = {"topics": ["parcels"], "group": "packers", "count": 20, "polls": 8, "release": 1}
+    # Else a new share group starts at the end of its topics.
+    early = {"kind": "GROUP", "name": "packers", "values": {"share.auto.offset.reset": "earliest"}}
+    run("java-4.4.0", place, [("configure", early)], {"client.id": "admin"})
+    work = {"topics": ["parcels"], "group": "packers", "count": 10, "polls": 16, "release": 1}
     members = [start("java-4.4.0", place, [("share", work)], {"client.id": f"packer-{n}"}) for n in (1, 2)]
-    time.sleep(2)
-    # A new share group starts at the end of its topics.
-    run("librdkafka", place, [("sleep", {"seconds": 3}), ("produce", {"topic": "parcels", "count": 20, "first": 20})])
     found = [record for member in members for record in _read(member.finish())]
     run("java-4.4.0", place, [("administer", {"topic": "parcels", "group": "packers"})], {"client.id": "admin"})
     return found
@@ -295,5 +296,9 @@ def record_sets(cluster: Cluster) -> Results:
 
 
 # Properties of clusters that some plays need.
+QUICK_SHARE: Final = {
+    "group.share.heartbeat.interval.ms": "500",
+    "group.share.min.heartbeat.interval.ms": "500",
+}
 SHORT_SESSIONS: Final = {"listener.name.sasl_plaintext.plain.connections.max.reauth.ms": "3000"}
 SMALL_SEGMENTS: Final = {"log.cleaner.backoff.ms": "500", "log.retention.check.interval.ms": "500"}

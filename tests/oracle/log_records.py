@@ -41,8 +41,8 @@ def fetched(exchanges: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Place, Con
             names = exchange.get("topic_names", {})
             for topic in exchange["response"].get("responses", []):
                 name = topic.get("topic") or names.get(topic.get("topic_id"), "")
-                for partition in topic["partitions"]:
-                    yield from _records(name, partition["partition_index"], partition.get("records") or [])
+                for partition in topic.get("partitions", []):
+                    yield from _records(name, partition.get("partition_index", -1), partition.get("records") or [])
 
 
 def _records(topic: str, partition: int, batches: list[dict[str, Any]]) -> Iterator[tuple[Place, Content]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,7 +33,8 @@ class Scene:
 
 def stage(scene: Scene, folder: Path) -> None:
     """Play it; `folder` then has raw.pcap, one request log a node and what the consumers read."""
-    folder.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
     options = replace(scene.options, request_log=True, class_archive=True)
     cluster = Cluster(options, folder=folder / "cluster")
     ports = [*cluster.ports, *([cluster.zookeeper_port] if options.mode == "zookeeper" else [])]

@@ -246,7 +246,11 @@ def offsets(bootstrap: str, properties: dict[str, str], *, topic: str, partition
     place = jpype.JClass("org.apache.kafka.common.TopicPartition")(topic, partition)
     if not hasattr(consumer, "endOffsets"):
         consumer.assign(_list([place]))
-        consumer.seekToEnd(place)
+        try:
+            consumer.seekToEnd(_list([place]))
+        except TypeError:
+            # 0.9 takes them one by one.
+            consumer.seekToEnd(place)
         return int(consumer.position(place))
     times = jpype.JClass("java.util.HashMap")()
     times.put(place, jpype.JClass("java.lang.Long")(1))

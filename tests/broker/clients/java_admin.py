@@ -263,4 +263,21 @@ _CALLS: Mapping[str, Callable[[Admin], str]] = {
     "delete group": lambda a: a.done(a.client.deleteConsumerGroups(a_list(a.group)), "all"),
 }
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {"create": create, "delete": delete, "administer": administer}
+
+def configure(bootstrap: str, properties: dict[str, str], *, kind: str, name: str, values: dict[str, str]) -> str:
+    """IncrementalAlterConfigs: set `values` of one resource (`kind`: TOPIC, BROKER, GROUP …)."""
+    admin = Admin(bootstrap, properties)
+    operation = jpype.JClass(f"{_ADMIN}.AlterConfigOp")
+    entry = jpype.JClass(f"{_ADMIN}.ConfigEntry")
+    changes = [operation(entry(key, value), operation.OpType.SET) for key, value in values.items()]
+    said = admin.done(admin.client.incrementalAlterConfigs(a_map((_resource(kind, name), a_list(*changes)))), "all")
+    admin.client.close()
+    return said
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "create": create,
+    "delete": delete,
+    "administer": administer,
+    "configure": configure,
+}
