@@ -25,11 +25,12 @@ def record(
     listeners: Collection[str] = (),
     from_start: bool = True,
     log: bool = False,
+    before: Callable[[Cluster], object] = lambda _: None,
 ) -> None:
     """Play on a fresh cluster and write `captures/NAME`; `log` keeps the request log beside it (NAME.requests.log.gz).
 
     `listeners` keeps the traffic of these listeners only. Without `from_start` the recording begins when the cluster
-    answers and ends before it stops.
+    answers and `before` has been played, and ends before it stops.
     """
     with tempfile.TemporaryDirectory(prefix="kw-capture-") as scratch:
         raw = Path(scratch) / "raw.pcap"
@@ -39,8 +40,10 @@ def record(
             with recorder, cluster:
                 play(cluster)
         else:
-            with cluster, recorder:
-                play(cluster)
+            with cluster:
+                before(cluster)
+                with recorder:
+                    play(cluster)
         lines = _lines(cluster)
         wanted = {port for node in cluster.nodes for place, port in node.ports.items() if place in listeners}
         ship(raw, FOLDER / name, ports=wanted)

@@ -10,6 +10,18 @@ from tests.broker.cluster import Cluster
 from tests.broker.options import Options
 
 
+def warm_up(cluster: Cluster) -> None:
+    """Let the brokers make their own topics (offsets, transactions), so that the story begins without excuses."""
+    steps = [
+        ("create", {"topics": {"warm": 1}}),
+        ("transact", {"topic": "warm", "id": "warm", "count": 1}),
+        ("consume", {"topics": ["warm"], "group": "warm", "count": 1, "polls": 20}),
+        ("delete", {"topics": ["warm"]}),
+    ]
+    run("librdkafka", cluster.bootstrap(), steps)
+    time.sleep(3)
+
+
 def play(cluster: Cluster) -> None:
     """Create, produce, consume, rebalance, fail: each client does one thing, in the order of a story."""
     place = cluster.bootstrap()
@@ -38,17 +50,26 @@ def play(cluster: Cluster) -> None:
     lost = {"topic": "order", "count": 1, "config": {"message.timeout.ms": "300"}}
     run("librdkafka", place, [("produce", lost)], {"client.id": "checkout-8"})
     run("go", place, [("produce", {"topic": "metrics", "count": 5})], {"client.id": "sensor-4", "acks": "1"})
+    # A client of 2015: Kafka 4 hangs up on its requests.
+    old = {"topics": ["orders"], "group": "report", "count": 1, "polls": 3, "commit": False}
+    report = start("java-0.9.0.1", place, [("consume", old)], {"client.id": "report-1", "reconnect.backoff.ms": "2000"})
+    time.sleep(4)
+    report.kill()
+    keep = {"kind": "TOPIC", "name": "orders", "values": {"retention.ms": "86400000"}}
+    run("java-4.4.0", place, [("configure", keep), ("delete", {"topics": ["metrics"]})], {"client.id": "admin"})
 
 
 def _rebalance(place: str) -> None:
     """billing-1 reads, billing-2 joins and crashes: the group rebalances, a request stays without its answer."""
-    one = {"topics": ["orders"], "group": "billing", "count": 10_000, "polls": 6}
+    one = {"topics": ["orders"], "group": "billing", "count": 10_000, "polls": 40}
     first = start("aiokafka", place, [("consume", one)], {"client.id": "billing-1"})
-    time.sleep(1.2)
-    second = start("aiokafka", place, [("consume", one)], {"client.id": "billing-2"})
-    time.sleep(1.5)
+    time.sleep(2.2)
+    quick = {"partition.assignment.strategy": "roundrobin", "session.timeout.ms": "6000"}
+    second = start("librdkafka", place, [("consume", one)], {"client.id": "billing-2", **quick})
+    time.sleep(2.5)
     second.kill()
-    first.finish()
+    time.sleep(1)
+    first.kill()
 
 
 if __name__ == "__main__":
@@ -58,4 +79,4 @@ if __name__ == "__main__":
         listeners=("INTERNAL", "PLAINTEXT"),
         properties={"auto.create.topics.enable": "false"},
     )
-    record("tour.pcapng", options, play, listeners=["PLAINTEXT"], from_start=False)
+    record("tour.pcapng", options, play, listeners=["PLAINTEXT"], from_start=False, before=warm_up)

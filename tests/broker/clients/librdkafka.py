@@ -6,7 +6,15 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition, admin
+from confluent_kafka import (
+    TIMESTAMP_NOT_AVAILABLE,
+    Consumer,
+    KafkaError,
+    KafkaException,
+    Producer,
+    TopicPartition,
+    admin,
+)
 
 from tests.broker.clients import steps
 
@@ -112,11 +120,12 @@ def _commit(consumer: Consumer) -> None:
 
 
 def _read(message: Any) -> dict[str, Any]:
+    kind, timestamp = message.timestamp()
     return steps.record(
         message.topic(),
         message.partition(),
         message.offset(),
-        message.timestamp()[1],
+        -1 if kind == TIMESTAMP_NOT_AVAILABLE else timestamp,
         message.key(),
         message.value(),
         message.headers() or [],
