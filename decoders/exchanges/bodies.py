@@ -12,15 +12,17 @@ from decoders.embedded.holders import HOLDERS, HOOKS
 from decoders.errors import DecodeError
 from decoders.exchanges.errors import error_finder
 from decoders.exchanges.exchange import Exchange, Failure
-from decoders.exchanges.specs import Layout, Spec, failed
+from decoders.exchanges.specs import Layout, Spec, failed, tolerates
 from decoders.records.json_form import records_json
 from decoders.records.model import Budget
 from decoders.records.read import batches_json
 from decoders.records.secrets import holds_secret
 from decoders.schema import message
 from decoders.schema.compile import CRUDE, json_decoder
-from decoders.schema.form import PUBLIC
+from decoders.schema.form import PUBLIC, redacted
+from decoders.schema.message import TRAILING
 from decoders.schema.model import Plan, Side
+from decoders.wire.text import json_bytes
 
 FETCH: Final = 1
 FETCH_SNAPSHOT: Final = 59
@@ -139,19 +141,36 @@ def body_json(
         except DecodeError:
             pass
         else:
+            tolerated = None
             for layout in spec.layouts(side):
                 if not spec.fits(layout, data):
                     continue
-                body = _decoded(spec, side, layout, data, at, end, options)
-                if body is not None:
+                body, after = _decoded(spec, side, layout, data, at, end, options)
+                if after == end:
                     return body, None, layout.release, layout.plan
+                if tolerates(side, layout, after, end):
+                    tolerated = body, None, layout.release, layout.plan
+            if tolerated is not None:
+                return tolerated
     body, failure = _before_failure(spec, side, data, missing, options)
     return body, failure, None, None
 
 
+def trailing_json(exchange: Exchange, plan: Plan, options: Options) -> Any:
+    """The bytes behind a request that its broker did not look at (see specs.tolerates), None where there are none."""
+    data = exchange.request_raw
+    if data is None:
+        return None
+    tail = message.decode(plan, data, exchange.spec.body("request", data), len(data), strict=False).get(TRAILING)
+    if tail is None:
+        return None
+    return redacted(len(tail)) if _secret(plan) and not options.reveal_secrets else json_bytes(tail)
+
+
 def _decoded(
     spec: Spec, side: Side, layout: Layout, data: bytes, at: int, end: int, options: Options
-) -> dict[str, Any] | None:
+) -> tuple[dict[str, Any] | None, int]:
+    """The body and the offset behind it; None and an offset behind the end where it cannot be read."""
     plan = layout.plan
     assert spec.key is not None
     decode = json_decoder(plan, hooks_of(spec.key, side, plan), options.reveal_secrets)
@@ -162,8 +181,8 @@ def _decoded(
         if records and options.records and spec.key == FETCH and not options.reveal_secrets and _is_metadata(body):
             body, after = decode(data, at, end, table(options, metadata=True))
     except (*CRUDE, DecodeError):  # generated code fails crudely; _before_failure says how
-        return None
-    return body if after == end else None
+        return None, end + 1
+    return body, after
 
 
 def _is_metadata(body: Mapping[str, Any]) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import orjson
 
-from decoders.exchanges.bodies import PLAIN, Options, body_json, both_quick, holds_secrets
+from decoders.exchanges.bodies import PLAIN, Options, body_json, both_quick, holds_secrets, trailing_json
 from decoders.exchanges.errors import errors_in
 from decoders.exchanges.exchange import Exchange, Failure, Settled, Skipped
 from decoders.exchanges.sessions import FETCH, session_of
@@ -30,6 +30,8 @@ SCALARS: Final = (
     *("kind", "schema", "time", "latency_ms", "duration_ms", "client", "broker", "connection", "api_key", "api"),
     *("api_version", "correlation_id", "client_id", "request_size", "response_size", "status", "reason"),
 )
+
+Plans = tuple[Plan | None, Plan | None]
 
 
 def to_json_dict(settled: Settled, options: Options = PLAIN) -> dict[str, Any]:
@@ -66,7 +68,8 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
     failures: dict[Side, Failure] | None = None
     layout: dict[Side, str] | None = None
     errors: list[dict[str, Any]] = []
-    plans: tuple[Plan | None, Plan | None] = (None, None)
+    plans: Plans = (None, None)
+    trailing = None
     quick = both_quick(exchange, options)
     if quick is not None:
         request, response, readers = quick
@@ -77,13 +80,8 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
     elif spec.key is None:
         request, response, failures = _unread(exchange, options)
     else:
-        request, failure, release, plan = body_json(exchange, "request", options)
-        response, its_failure, its_release, its_plan = body_json(exchange, "response", options)
-        failures = _per_side(failure, its_failure)
-        layout = _per_side(release, its_release)
-        if response is not None and its_plan is not None:
-            errors = errors_in(its_plan, response)
-        plans = (plan, its_plan)
+        request, response, plans, failures, layout, trailing = _closely(exchange, options)
+        errors = [] if response is None or plans[1] is None else errors_in(plans[1], response)
     status: str = exchange.outcome
     reason = None
     if failures and status == "complete":
@@ -132,6 +130,8 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
         names = topic_names(exchange, request, response, plans)
         if names:
             record["topic_names"] = names
+    if trailing:
+        record["trailing"] = trailing
     if failures:
         record["undecoded"] = {
             side: undecoded_json(exchange, side, failure, options) for side, failure in failures.items()
@@ -139,6 +139,16 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
     if exchange.extra is not None:
         _add_extra(record, exchange.extra)
     return record
+
+
+def _closely(exchange: Exchange, options: Options) -> tuple[Any, Any, Plans, Any, Any, Any]:
+    """The bodies, their layouts, what failed, releases of early layouts, and bytes behind the request."""
+    request, failure, release, plan = body_json(exchange, "request", options)
+    response, its_failure, its_release, its_plan = body_json(exchange, "response", options)
+    trailing = trailing_json(exchange, plan, options) if plan is not None and release is None else None
+    failures = _per_side(failure, its_failure)
+    behind = _per_side(trailing, None)
+    return request, response, (plan, its_plan), failures, _per_side(release, its_release), behind
 
 
 def _add_extra(record: dict[str, Any], extra: Mapping[str, Any]) -> None:

@@ -15,7 +15,7 @@ from decoders.exchanges.exchange import Exchange, Failure
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.topics import LESSONS, Topics, at_path, nameless_ids
 from decoders.schema.compile import CRUDE, Projector, projector
-from decoders.schema.message import decode, partial
+from decoders.schema.message import TRAILING, decode, partial
 from decoders.schema.model import Plan, Side
 from decoders.schema.resolve import resolve
 from decoders.streams.heads import API_VERSIONS, CONTROLLED_SHUTDOWN, flexible, request_head, response_body
@@ -197,8 +197,12 @@ class Spec:
         exchange.note(views[0], views[1], error_codes, failures or None, layout or None)
 
     def project(self, side: Side, data: bytes) -> tuple[Any, list[tuple[str, int]] | None, str | None] | None:
-        """The view of a frame, its error codes and the release of its layout; None when it cannot be decoded."""
+        """The view of a frame, its error codes and the release of its layout; None when it cannot be decoded.
+
+        Bytes behind a request are no failure (see `tolerates`).
+        """
         end = len(data)
+        tolerated = None
         try:
             at = self.body(side, data)
         except DecodeError:
@@ -212,7 +216,9 @@ class Spec:
                 continue
             if after == end:
                 return view, codes, layout.release
-        return None
+            if tolerates(side, layout, after, end):
+                tolerated = view, codes, layout.release
+        return tolerated
 
     def fields(self, side: Side, data: bytes, missing: str | None) -> tuple[dict[str, Any], Failure]:
         """The fields before the failure of a side that cannot be decoded, and the failure."""
@@ -248,6 +254,10 @@ class Spec:
                     return decode(layout.plan, data, self.body(side, data), len(data))
                 except DecodeError:
                     continue
+            if side == "request" and self.known and self.project(side, data) is not None:
+                body = decode(self.stable(side), data, self.body(side, data), len(data), strict=False)
+                body.pop(TRAILING)
+                return body
         return self.fields(side, data, missing)[0]
 
     def topic_names(self, exchange: Exchange) -> dict[str, str]:
@@ -283,6 +293,15 @@ class Spec:
             found = self.layouts(side)
             paths = self._nameless[side] = tuple(nameless_ids(found[0].plan)) if found else ()
         return paths
+
+
+def tolerates(side: Side, layout: Layout, after: int, end: int) -> bool:
+    """Whether bytes after a message are let through: brokers do not look behind a request they have read.
+
+    librdkafka 2.16 asks for all topics in a Metadata request with three bytes too many; the record has them as
+    `trailing`.
+    """
+    return side == "request" and layout.release is None and after < end
 
 
 def teaches(key: int | None, version: int | None) -> bool:
