@@ -18,9 +18,10 @@ _TIME: Final = 1  # of a segment
 class _Feed:
     """One capture: its batches, the one at hand and the place in it."""
 
-    __slots__ = ("_batches", "at", "batch")
+    __slots__ = ("_batches", "_number", "at", "batch")
 
-    def __init__(self, batches: Iterable[list[Segment]]) -> None:
+    def __init__(self, number: int, batches: Iterable[list[Segment]]) -> None:
+        self._number = number
         self._batches = iter(batches)
         self.batch: list[Segment] = []
         self.at = 0
@@ -34,27 +35,37 @@ class _Feed:
             self.batch, self.at = found, 0
         return True
 
-    def take(self, until: int | None) -> list[Segment]:
-        """The next segment and those behind it that are not later than `until`."""
+    def turn(self) -> tuple[int, int]:
+        """When it is this capture's turn: the time of its next segment; of equal times the first capture's."""
+        return self.batch[self.at][_TIME], self._number
+
+    def take(self, until: tuple[int, int]) -> list[Segment]:
+        """The next segment and those behind it that come before another capture's turn."""
+        time_ns, number = until
+        if self._number < number:
+            time_ns += 1
         batch, at = self.batch, self.at
-        if until is None:
-            end = len(batch)
-        else:
-            end = at + 1
-            while end < len(batch) and batch[end][_TIME] <= until:
-                end += 1
+        end = at + 1
+        while end < len(batch) and batch[end][_TIME] < time_ns:
+            end += 1
         self.at = end
         return batch[at:end]
 
 
 def merged(captures: Sequence[Iterable[list[Segment]]]) -> Iterator[list[Segment]]:
     """The segments of all captures by time, in batches. A capture is read as far as is needed, and no further."""
-    feeds = [feed for capture in captures if (feed := _Feed(capture)).ready()]
-    while feeds:
-        times = [feed.batch[feed.at][_TIME] for feed in feeds]
-        first = times.index(min(times))
-        feed = feeds[first]
-        del times[first]
-        yield feed.take(min(times) if times else None)
-        if not feed.ready():
-            feeds.remove(feed)
+    feeds = [feed for number, batches in enumerate(captures) if (feed := _Feed(number, batches)).ready()]
+    out: list[Segment] = []
+    while len(feeds) > 1:
+        feeds.sort(key=_Feed.turn)
+        feed = feeds[0]
+        out += feed.take(feeds[1].turn())
+        if feed.at == len(feed.batch):
+            yield out  # before it is waited for more
+            out = []
+            if not feed.ready():
+                feeds.remove(feed)
+    for feed in feeds:
+        while feed.ready():
+            yield feed.batch[feed.at :]
+            feed.at = len(feed.batch)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,6 +34,23 @@ def test_a_clock_that_jumps_back_loses_nothing(times: list[list[int]], size: int
     out = [one for batch in merged([cut(capture, size) for capture in captures]) for one in batch]
     for number, capture in enumerate(captures):
         assert [one for one in out if one[0] == bytes([number])] == capture
+
+
+@given(st.lists(st.lists(st.integers(0, 9)), max_size=4), st.integers(1, 5), st.integers(1, 5))
+def test_batches_make_no_difference(times: list[list[int]], size: int, other: int) -> None:
+    captures = [[segment(i, n, t) for n, t in enumerate(one)] for i, one in enumerate(times)]
+    one, two = ([x for batch in merged([cut(c, s) for c in captures]) for x in batch] for s in (size, other))
+    assert one == two
+
+
+def test_a_capture_is_not_waited_for_before_it_is_its_turn() -> None:
+    def live() -> Iterator[list[Segment]]:
+        yield [segment(0, 0, 5)]
+        raise AssertionError("asked for more than was needed")
+
+    captures = merged([live(), [[segment(1, n, n) for n in range(4)], [segment(1, 4, 9)]]])
+    assert [one[1] for one in next(captures)] == [0, 1, 2, 3]
+    assert [one[1] for one in next(captures)] == [5]
 
 
 def test_a_capture_alone_is_handed_on_as_it_is() -> None:
