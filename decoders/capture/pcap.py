@@ -92,15 +92,18 @@ class Pcap:
             end = begin + captured
             protocol, ip, length, word, key, seq, ack, offset, flags = unpack(buf, begin)
             stop = begin + base + length
-            if ip != version or protocol != network or word & mask != wanted or not stop <= end <= size:
-                break
             start = begin + sizes[offset]
+            if ip != version or protocol != network or word & mask != wanted or not start <= end <= size:
+                break
             if start > stop or fraction >= ticks or not captured <= wire <= PACKET_MAX:
                 break
             packet += 1
             if seconds != since:
                 since, since_ns = seconds, seconds * 1_000_000_000
-            append((key, since_ns + fraction * tick, packet, seq, ack, flags, buf[start:stop], 0))
+            if stop <= end:
+                append((key, since_ns + fraction * tick, packet, seq, ack, flags, buf[start:stop], 0))
+            else:
+                append((key, since_ns + fraction * tick, packet, seq, ack, flags, buf[start:end], stop - end))
             at = end
         self.packets = packet
         return at

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import astuple, dataclass
+from functools import cache
 from math import gcd
 from struct import Struct
 from typing import Final
@@ -29,6 +30,9 @@ _ENHANCED: Final = 6
 _BLOCK_MIN: Final = 12
 _PACKET_AT: Final = 28  # where the packet begins in an enhanced packet block, the header included
 _ORDERS: Final = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
+
+# Formats are read in the byte order of their section: two of each.
+_struct = cache(Struct)
 
 # Option codes of interface descriptions and of interface statistics.
 _END: Final = 0
@@ -85,7 +89,7 @@ class Pcapng:
                 return at, _BLOCK_MIN
             if buf[at : at + 4] == MAGIC:
                 self._begin_section(buf, at)
-            kind, length = Struct(self._order + "II").unpack_from(buf, at)
+            kind, length = _struct(self._order + "II").unpack_from(buf, at)
             if length < _BLOCK_MIN or length & 3 or length > BLOCK_MAX:
                 raise Malformed(f"no block: a length of {length:,} bytes", offset=at)
             end = at + length
@@ -116,7 +120,7 @@ class Pcapng:
     ) -> int:
         """The fused loop, for enhanced packet blocks of interface `number`."""
         unpack, network, version, mask, wanted, base, sizes = shape
-        block = Struct(self._order + "IIIIIII").unpack_from
+        block = _struct(self._order + "IIIIIII").unpack_from
         tick, offset_ns, packet, append = interface.numerator, interface.offset_ns, self.packets, out.append
         size = len(buf)
         safe -= _PACKET_AT + FUSED_SIZE
@@ -128,9 +132,9 @@ class Pcapng:
             after = at + length
             protocol, ip, total, word, key, seq, ack, offset, flags = unpack(buf, begin)
             stop = begin + base + total
-            if ip != version or protocol != network or word & mask != wanted or not stop <= end < after <= size:
-                break
             start = begin + sizes[offset]
+            if ip != version or protocol != network or word & mask != wanted or not start <= end < after <= size:
+                break
             if start > stop or kind != _ENHANCED or source != number or not captured <= wire <= PACKET_MAX:
                 break
             # The length follows from that of the packet, or (with options) is the one that closes the block.
@@ -139,7 +143,10 @@ class Pcapng:
             packet += 1
             if high != since:
                 since, since_ns = high, (high << 32) * tick + offset_ns
-            append((key, since_ns + low * tick, packet, seq, ack, flags, buf[start:stop], 0))
+            if stop <= end:
+                append((key, since_ns + low * tick, packet, seq, ack, flags, buf[start:stop], 0))
+            else:
+                append((key, since_ns + low * tick, packet, seq, ack, flags, buf[start:end], stop - end))
             at = after
         if packet != self.packets:
             self.packets, self._time_ns = packet, out[-1][1]
@@ -165,7 +172,7 @@ class Pcapng:
             raise Malformed("a saved interface without a clock")
 
     def _u32(self, buf: bytes, at: int) -> int:
-        value: int = Struct(self._order + "I").unpack_from(buf, at)[0]
+        value: int = _struct(self._order + "I").unpack_from(buf, at)[0]
         return value
 
     def _begin_section(self, buf: bytes, at: int) -> None:
@@ -178,7 +185,7 @@ class Pcapng:
 
     def _section(self, buf: bytes, at: int, end: int, _out: list[Segment]) -> None:
         """What is left to check of a section header once it is there as a whole."""
-        major = Struct(self._order + "H").unpack_from(buf, at + 12)[0] if at + 16 <= end else 0
+        major = _struct(self._order + "H").unpack_from(buf, at + 12)[0] if at + 16 <= end else 0
         if major != 1:
             raise Malformed(f"version {major} of pcapng is not known", offset=at + 12)
 
@@ -187,7 +194,7 @@ class Pcapng:
             raise Malformed("an interface description too short to be one", offset=at)
         if len(self.interfaces) >= INTERFACES_MAX:
             raise LimitExceeded(f"more than {INTERFACES_MAX} interfaces", offset=at)
-        interface = Interface(*Struct(self._order + "HxxI").unpack_from(buf, at + 8))
+        interface = Interface(*_struct(self._order + "HxxI").unpack_from(buf, at + 8))
         for code, value in self._options(buf, at + 16, end):
             if code == _IF_NAME:
                 interface.name = value.rstrip(b"\0").decode("utf-8", "replace")
@@ -201,13 +208,13 @@ class Pcapng:
                 interface.numerator = 1_000_000_000 // divisor
                 interface.denominator = ticks // divisor
             elif code == _IF_TSOFFSET and len(value) == 8:
-                interface.offset_ns = Struct(self._order + "q").unpack(value)[0] * 1_000_000_000
+                interface.offset_ns = _struct(self._order + "q").unpack(value)[0] * 1_000_000_000
         self.interfaces.append(interface)
 
     def _statistics(self, buf: bytes, at: int, end: int, _out: list[Segment]) -> None:
         if at + 20 > end or self._u32(buf, at + 8) >= len(self.interfaces):
             return  # says nothing about packets: not worth the rest of the file
-        counter = Struct(self._order + "Q")
+        counter = _struct(self._order + "Q")
         drops = {
             code: counter.unpack(value)[0]
             for code, value in self._options(buf, at + 20, end)
@@ -216,7 +223,7 @@ class Pcapng:
         self.interfaces[self._u32(buf, at + 8)].dropped = sum(drops.values())
 
     def _options(self, buf: bytes, at: int, end: int) -> Iterator[tuple[int, bytes]]:
-        option = Struct(self._order + "HH")
+        option = _struct(self._order + "HH")
         while at + 4 <= end:
             code, size = option.unpack_from(buf, at)
             at += 4
@@ -238,14 +245,14 @@ class Pcapng:
     def _obsolete(self, buf: bytes, at: int, end: int, out: list[Segment]) -> None:
         if at + _PACKET_AT > end:
             raise Malformed("a packet block too short to be one", offset=at)
-        number, _drops, high, low, captured, wire = Struct(self._order + "HHIIII").unpack_from(buf, at + 8)
+        number, _drops, high, low, captured, wire = _struct(self._order + "HHIIII").unpack_from(buf, at + 8)
         self._timed(buf, at, end, number, high << 32 | low, captured, wire, out)
 
     def _packet_block(self, buf: bytes, at: int, end: int, out: list[Segment]) -> None:
         """Any enhanced packet block."""
         if at + _PACKET_AT > end:
             raise Malformed("a packet block too short to be one", offset=at)
-        number, high, low, captured, wire = Struct(self._order + "IIIII").unpack_from(buf, at + 8)
+        number, high, low, captured, wire = _struct(self._order + "IIIII").unpack_from(buf, at + 8)
         self._timed(buf, at, end, number, high << 32 | low, captured, wire, out)
 
     def _timed(
