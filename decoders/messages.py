@@ -127,9 +127,11 @@ def encode_request(
         "request_api_key": api_key,
         "request_api_version": version,
         "correlation_id": correlation_id,
-        "client_id": client_id,
     }
-    return encode(request_header_plan(request_header_version(api_key, version)), header) + body
+    header_version = request_header_version(api_key, version)
+    if header_version:  # the oldest header has no place for it
+        header["client_id"] = client_id
+    return encode(request_header_plan(header_version), header) + body
 
 
 def encode_response(api_key: int, version: int, value: Mapping[str, Any], *, correlation_id: int = 0) -> bytes:

@@ -17,7 +17,7 @@ fields
     request_api_key      int16   0+
     request_api_version  int16   0+
     correlation_id       int32   0+
-    client_id            string  1+  null 1+  ignorable  inflexible
+    client_id            string  1+  null 1+  inflexible
 """
 
 RESPONSE_HEADER: Final = """

@@ -12,6 +12,7 @@ from kwcli.declarations.compare import compare, truth
 from kwcli.declarations.definitions import DefinitionError, Release, read_release
 from kwcli.declarations.files import declared, module_path, replaced
 from kwcli.declarations.notation import api_text
+from kwcli.declarations.others import compare_structures, compare_tables
 from kwcli.declarations.write import united
 
 _PATHS = click.argument("jars", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path), metavar="JAR…")
@@ -37,9 +38,9 @@ def _newest() -> tuple[int, ...]:
 @main.command()
 @_PATHS
 def check(jars: tuple[Path, ...]) -> None:
-    """List every difference; exit 1 when there is one.
+    """List every difference in APIs, headers, embedded structures and the release table; exit 1 when there is one.
 
-    Of several jars each speaks for the versions that no newer one of them has.
+    Of several jars each speaks for the versions of APIs that no newer one of them has.
 
     \b
     Example: python -m kwcli.declarations check kafka-clients-3.9.2.jar kafka-clients-4.4.0.jar
@@ -47,7 +48,11 @@ def check(jars: tuple[Path, ...]) -> None:
     ours = declared()
     found = 0
     for release, versions in truth(_read(jars)):
-        differences = compare(ours, release, versions, details=release.version[:2] >= _newest())
+        details = release.version[:2] >= _newest()
+        differences = compare(ours, release, versions, details=details)
+        if details:
+            differences += compare_structures(release)
+        differences += compare_tables(release)
         found += len(differences)
         for difference in differences:
             click.echo(difference)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from decoders.schema.model import Api, Message, Side, Versions
@@ -35,7 +35,6 @@ def compare(
     `details` compares also what the bytes do not show (defaults, ignorable, map keys, entity types), which Kafka
     refines over the years for versions long published; so only the newest release is asked about it.
     """
-    words = (*_WIRE, *_DETAILS) if details else _WIRE
     found: list[Difference] = []
     for key, theirs in release.apis.items():
         wanted = [version for version in versions.get(key, ()) if version in theirs.versions]
@@ -45,32 +44,38 @@ def compare(
         if api is None:
             found.append(Difference(f"{key} {theirs.name}", tuple(wanted), "the API is missing"))
             continue
-        found += _compare_api(api, theirs, wanted, release.minor, words)
+        found += _compare_api(api, theirs, wanted, release.minor, details=details)
     return found
 
 
-def _compare_api(
-    api: Api, theirs: Api, wanted: Sequence[int], release: str, words: Sequence[str]
+def compare_messages(
+    pairs: Iterable[tuple[int, Message, Message]], place: str, *, details: bool
 ) -> Iterator[Difference]:
+    """All differences between ours and theirs of (version, our message, their message), versions together."""
+    words = (*_WIRE, *_DETAILS) if details else _WIRE
+    rows: dict[tuple[str, str], list[int]] = {}
+    for version, mine, theirs in pairs:
+        for row in _compare_cells(layout(mine, version), layout(theirs, version), "", words):
+            rows.setdefault(row, []).append(version)
+    for (path, text), versions in rows.items():
+        yield Difference(f"{place} {path}", tuple(versions), text)
+
+
+def _compare_api(api: Api, theirs: Api, wanted: Sequence[int], release: str, *, details: bool) -> Iterator[Difference]:
     if theirs.name not in (api.name, *api.was):
         yield Difference(api.name, (), f"{release} calls it {theirs.name}")
     lacking = tuple(version for version in wanted if version not in api.versions)
     if lacking:
         yield Difference(api.name, lacking, "versions are missing")
-    flexible = tuple(v for v in wanted if v in api.versions and (v in api.flexible) != (v in theirs.flexible))
+    known = [version for version in wanted if version in api.versions]
+    flexible = tuple(version for version in known if (version in api.flexible) != (version in theirs.flexible))
     if flexible:
         yield Difference(api.name, flexible, "flexible on one side only")
     for side in _SIDES:
         mine: Message = getattr(api, side)
         other: Message = getattr(theirs, side)
-        rows: dict[tuple[str, str], list[int]] = {}
-        for version in wanted:
-            if version in api.versions:
-                early = api.early.get((side, version, release), mine)
-                for row in _compare_cells(layout(early, version), layout(other, version), "", words):
-                    rows.setdefault(row, []).append(version)
-        for (path, text), versions in rows.items():
-            yield Difference(f"{api.name} {side} {path}", tuple(versions), text)
+        pairs = ((version, api.early.get((side, version, release), mine), other) for version in known)
+        yield from compare_messages(pairs, f"{api.name} {side}", details=details)
 
 
 def _compare_cells(

@@ -29,11 +29,15 @@ class DefinitionError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """The definitions of one Kafka release: `version` as (4, 4, 0), APIs by key, other structures by name."""
+    """The definitions of one Kafka release: `version` as (4, 4, 0), APIs by key, other structures by name.
+
+    `unstable` gives the version of an API that brokers of this release hide unless told otherwise.
+    """
 
     version: tuple[int, ...]
     apis: dict[int, Api]
     structures: dict[str, Message]
+    unstable: dict[int, int]
 
     @property
     def minor(self) -> str:
@@ -71,7 +75,10 @@ def read_release(path: Path) -> Release:
     if not requests:
         raise DefinitionError(f"{path}: no message definitions")
     apis = {key: _api(key, *requests[key], responses[key]) for key in sorted(requests)}
-    return Release(tuple(map(int, found[-1])), apis, structures)
+    unstable = {
+        key: apis[key].versions.high for key, (data, _) in requests.items() if data.get("latestVersionUnstable")
+    }
+    return Release(tuple(map(int, found[-1])), apis, structures, unstable)
 
 
 def _files(path: Path) -> Iterator[tuple[str, str]]:
@@ -79,10 +86,13 @@ def _files(path: Path) -> Iterator[tuple[str, str]]:
         for file in sorted(path.glob("**/*.json")):
             yield file.name, file.read_text("utf-8")
         return
-    with zipfile.ZipFile(path) as jar:
-        for name in sorted(jar.namelist()):
-            if name.startswith(_FOLDER) and name.endswith(".json"):
-                yield name.removeprefix(_FOLDER), jar.read(name).decode("utf-8")
+    try:
+        with zipfile.ZipFile(path) as jar:
+            for name in sorted(jar.namelist()):
+                if name.startswith(_FOLDER) and name.endswith(".json"):
+                    yield name.removeprefix(_FOLDER), jar.read(name).decode("utf-8")
+    except (OSError, zipfile.BadZipFile) as error:
+        raise DefinitionError(f"{path}: {error}") from error
 
 
 def parse_json(text: str) -> dict[str, Any]:

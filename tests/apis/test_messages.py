@@ -223,6 +223,10 @@ def test_a_field_outside_its_version_is_named_with_its_versions() -> None:
         encode_message(3, 3, "request", {"include_cluster_authorized_operations": True})
 
 
+def test_the_oldest_header_has_no_client_id() -> None:
+    assert encode_request(7, 0, {"broker_id": 1}, client_id="kw").hex() == "000700000000000000000001"
+
+
 def test_public_names() -> None:
     assert sorted(decoders.__all__) == decoders.__all__
     for name in decoders.__all__:

@@ -12,9 +12,9 @@ from click.testing import CliRunner
 
 from decoders.apis import api
 from decoders.apis.releases import RELEASES
-from decoders.schema.model import Api
+from decoders.schema.model import Api, Versions
 from decoders.schema.vocabulary import parse_api
-from kwcli.declarations import files
+from kwcli.declarations import files, others
 from kwcli.declarations.__main__ import main
 from kwcli.declarations.compare import compare, truth
 from kwcli.declarations.definitions import DefinitionError, Release, parse_json, read_release, snake
@@ -66,7 +66,7 @@ def test_all_declarations_come_out_of_the_jars_alone() -> None:
     releases = [read_release(jar(version)) for version in TRUTHS]
     written = {one.key: one for one in united({}, releases, (4, 4))}
     assert sum(2 * (one.versions.high - one.versions.low + 1) for one in written.values()) == 736
-    as_release = Release((4, 4, 0), written, {})
+    as_release = Release((4, 4, 0), written, {}, {})
     every = {key: range(one.versions.low, one.versions.high + 1) for key, one in written.items()}
     assert compare(files.declared(), as_release, every, details=False) == []
 
@@ -288,6 +288,9 @@ def test_the_command_writes_files_and_then_finds_nothing(tmp_path: Path, monkeyp
     shutil.copy(files.APIS / "heartbeat.py", made)
     heartbeat = (made / "heartbeat.py").read_text()
     monkeypatch.setattr(files, "APIS", made)
+    monkeypatch.setattr(others, "HISTORY", {500: "4.4:0-1"})
+    monkeypatch.setattr(others, "spoken", lambda _: {500: Versions(0, 1)})
+    monkeypatch.setattr(others, "UNSTABLE", {})
     source = release(tmp_path, "4.4.0", probe("0-1", field("A", "int8", "0+"), listeners=["broker"]))
     folder = str(tmp_path / "kafka-clients-4.4.0")
     assert source.minor == "4.4"
@@ -300,6 +303,36 @@ def test_the_command_writes_files_and_then_finds_nothing(tmp_path: Path, monkeyp
     after = CliRunner().invoke(main, ["check", folder])
     assert (after.exit_code, after.stdout) == (0, "")
     assert CliRunner().invoke(main, ["write", folder]).stdout == ""
+
+
+def test_what_the_release_table_lacks(tmp_path: Path) -> None:
+    folder = str(tmp_path / "kafka-clients-4.5.0")
+    made = release(tmp_path, "4.5.0", probe("0-1", field("A", "int8", "0+"), latestVersionUnstable=True))
+    assert made.unstable == {500: 1}
+    lines = CliRunner().invoke(main, ["check", folder]).stdout.splitlines()
+    table = "decoders/apis/releases.py"
+    assert lines[0] == "500 Probe v0,1: the API is missing"
+    assert f"4.5 v-: not in {table}: add it to RELEASES, and what it changes to HISTORY" in lines
+    assert f"Probe v-: {table} has versions none, Kafka 0-1: `4.5:0-1`" in lines
+    assert f"94 v-: {table} has versions 0, Kafka none: `4.5:-`" in lines
+    assert lines[-1] == f"4.5 v-: unstable in {table}: None, Kafka {{500: 1}}"
+
+
+def test_a_structure_that_differs(tmp_path: Path) -> None:
+    release(tmp_path, "4.4.0", probe("0", field("A", "int8", "0+")))
+    marker = {
+        "type": "data",
+        "name": "EndTxnMarker",
+        "validVersions": "0-1",
+        "flexibleVersions": "none",
+        "fields": [field("CoordinatorEpoch", "int64", "0+")],
+    }
+    (tmp_path / "kafka-clients-4.4.0" / "EndTxnMarker.json").write_text(json.dumps(marker))
+    made = read_release(tmp_path / "kafka-clients-4.4.0")
+    assert [str(one) for one in others.compare_structures(made)] == [
+        "EndTxnMarker v1: versions are missing",
+        "EndTxnMarker coordinator_epoch v0: type is int32, Kafka says int64",
+    ]
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", "// only a comment"])
