@@ -57,6 +57,12 @@ class Kafka:
                 },
             }
 
+    def errors(self) -> list[list[Any]]:
+        """[code, name, whether a client may try again] of every error code."""
+        retriable = jpype.JClass("org.apache.kafka.common.errors.RetriableException")
+        codes = jpype.JClass(_PROTOCOL + "Errors").values()
+        return [[int(code.code()), str(code.name()), isinstance(code.exception(), retriable)] for code in codes]
+
     def defaults(self, key: int | str, version: int, side: str) -> str:
         """The bytes of a message that nobody has filled in."""
         return self.write(self.classes(key, side)[0](), version)

@@ -9,6 +9,7 @@ from typing import Any, Final
 import pytest
 
 from decoders.apis import api
+from decoders.apis.error_codes import ERRORS
 from decoders.apis.headers import request_header_version, response_header_version
 from decoders.apis.releases import spoken
 from decoders.embedded import STRUCTURES, structure
@@ -199,6 +200,16 @@ def test_defaults(java: Java) -> None:
         if isinstance(answer, dict) or bytes.fromhex(answer) != ours:
             wrong.append(f"{api(case[0]).name} v{case[1]} {case[2]}: Kafka {answer!s:.90}, we {ours.hex():.90}")
     assert not wrong, report(wrong)
+
+
+def test_error_codes(java: Java) -> None:
+    """The newest table is ours; the codes of older releases are the same as far as they go."""
+    (codes,) = java.ask([["errors"]])
+    ours = [[code, error.name, error.retriable] for code, error in ERRORS.items()]
+    if java.release == RELEASES[-1]:
+        assert codes == ours
+    known = {code: name for code, name, _ in ours}
+    assert {code: name for code, name, _ in codes}.items() <= known.items()
 
 
 def test_structures(java: Java) -> None:
