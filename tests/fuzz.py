@@ -1,10 +1,11 @@
-"""`python -m tests.apis.fuzz [SECONDS]`: random values, cut and damaged bytes of every declared message, until stopped.
+"""`python -m tests.fuzz [--seconds N]`: random values, cut and damaged bytes of every declared message, until stopped.
 
 Prints how much it tried; ends with a traceback at the first thing that is not as it should be.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
 from collections.abc import Callable
@@ -45,11 +46,12 @@ def agree(declared: Declared, data: bytes) -> None:
 
 
 def main(seconds: float) -> None:
+    """Go round all messages until the time is over; at least once."""
     declared = list(all_layouts())
     seed = SystemRandom().randrange(2**32)
     started = time.monotonic()
     rounds = 0
-    while time.monotonic() - started < seconds:
+    while not rounds or time.monotonic() - started < seconds:
         for one in declared:
             place = f"{seed} {rounds} {one}"
             try:
@@ -63,4 +65,6 @@ def main(seconds: float) -> None:
 
 
 if __name__ == "__main__":
-    main(float(sys.argv[1]) if len(sys.argv) > 1 else 60.0)
+    options = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
+    options.add_argument("--seconds", type=float, default=60.0, metavar="N", help="how long (60)")
+    main(options.parse_args().seconds)
