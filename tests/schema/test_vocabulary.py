@@ -67,6 +67,8 @@ def test_parse_api() -> None:
         ("message A\nversions 0\nfields\n  x int99 0+", "line 4: no type 'int99'"),
         ("message A\nversions 0\nfields\n  x int32 0+ wow", "line 4: no word 'wow'"),
         ("message A\nversions 0\nfields\n  x int32 0+ =", "line 4: a value is missing"),
+        ("message A\nversions 0\nfields\n  x int32 0+ = [1]", "line 4: '.1.' is no plain literal"),
+        ("message A\nversions 0\nfields\n  x string 0+ = a", "line 4: 'a' is no plain literal"),
         ("message A\nversions 0\nfields\n  x struct 0+", "line 4: a struct has fields"),
         ("message A\nversions 0\nfields\n  x int32", "line 4: a field needs"),
         ("wow", "line 1: no word"),
@@ -82,3 +84,22 @@ def test_versions() -> None:
     assert 5 not in Versions.parse("0-4")
     assert not Versions.parse("none")
     assert str(Versions.parse("2-7") & Versions.parse("5+")) == "5-7"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("null", None),
+        ("true", True),
+        ("false", False),
+        ("0", 0),
+        ("-2147483648", -(2**31)),
+        ("1.5", 1.5),
+        ("-1e3", -1000.0),
+        ('""', ""),
+        ('"a:b"', "a:b"),
+    ],
+)
+def test_literals(text: str, value: object) -> None:
+    (field,) = parse_message(f"message A\nversions 0\nfields\n  x int32 0+ = {text}").fields
+    assert (field.default, type(field.default), field.has_default) == (value, type(value), True)
