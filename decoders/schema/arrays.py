@@ -9,6 +9,7 @@ from decoders.schema import runtime
 from decoders.schema.emit import Body, Piece, long_table, plus, run_format, table, targets
 from decoders.schema.model import FIXED, Plan, PlanField
 from decoders.schema.resolve import least_element, least_struct
+from decoders.schema.shapes import Shape, unpack_line
 from decoders.schema.walk import weight
 from decoders.wire.primitives import LETTERS
 
@@ -167,13 +168,29 @@ class ArrayReading:
         index = self.number if self.field.compact else f"{self.number} + 1"
         return f"({kept}[{index}] if {self.number} < 127 else range({self.count}))"
 
+    def _guess(self, guess: Shape, last: str) -> None:
+        """Lines that read an element in one step if it has the usual shape."""
+        body = self.body
+        with body.block(f"if at <= {last}:"):
+            body.put(unpack_line(self.reading, guess))
+            with body.block(f"if {guess.condition}:"):
+                if self.want is not None:
+                    body.put(f"{self.value}.append({guess.value})")
+                body.put(f"at += {guess.size}", "continue")
+
     def _loop(self, plan: Plan) -> None:
         """Structs one by one."""
         body = self.body
         if self.want is not None:
             body.put(f"{self.value} = []")
         index = body.new("i")
+        guess = self.reading.guesses.get(self.path)
+        last = body.new("last")
+        if guess is not None:
+            body.put(f"{last} = {body.end} - {guess.size}")
         with body.block(f"for {index} in {self._numbers_up()}:"):
+            if guess is not None:
+                self._guess(guess, last)
             if any(inner.array and inner.kind not in FIXED for inner in plan.fields):
                 body.fail_if(f"at > {body.end}")  # a short message in a long buffer must not be read far beyond its end
             each = self.reading.struct(body, plan, self.want, self.path + "[].", f"{self.place}[{{{index}}}].")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import linecache
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -17,6 +18,7 @@ from decoders.schema.emit import Unit
 from decoders.schema.encode import CRUDE as ENCODE_CRUDE
 from decoders.schema.encode import Writing
 from decoders.schema.form import Hook
+from decoders.schema.learn import ENOUGH, Learner, may_learn
 from decoders.schema.model import Plan
 from decoders.schema.project import wanted
 from decoders.schema.runtime import CRUDE
@@ -99,8 +101,8 @@ def _made(plan: Plan, key: tuple[object, ...], want: Want, mode: Mode) -> Callab
     return function
 
 
-def build(plan: Plan, purpose: str, want: Want, mode: Mode) -> Callable[..., Any]:
-    """Compile one decoder of a plan."""
+def build(plan: Plan, purpose: str, want: Want, mode: Mode, enough: int = ENOUGH) -> Callable[..., Any]:
+    """Compile one decoder of a plan, which specialises after `enough` messages (see learn.py)."""
     unit = Unit()
     if not mode.careful:
 
@@ -112,8 +114,14 @@ def build(plan: Plan, purpose: str, want: Want, mode: Mode) -> Callable[..., Any
             return made(*arguments)
 
         unit.names["careful"] = careful
-    Reading(unit, mode).root(plan, want)
-    return install(f"{purpose} {plan.name} v{plan.version}", unit, "decode")
+    title = f"{purpose} {plan.name} v{plan.version}"
+    if mode.careful or not may_learn(plan):
+        Reading(unit, mode).root(plan, want)
+        return install(title, unit, "decode")
+    learner = Learner(plan, want, mode, unit, partial(install, title), enough)
+    Reading(unit, mode).root(plan, want, asks=True, studies=True)
+    learner.decode = install(title, unit, "decode")
+    return learner.decode
 
 
 def install(title: str, unit: Unit, name: str) -> Callable[..., Any]:

@@ -7,19 +7,23 @@ those fields of a struct, a word is a cheap form (`span`: where the bytes are; `
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from decoders.limits import VALUES_MAX
 from decoders.schema import form, runtime
 from decoders.schema.arrays import ArrayReading
 from decoders.schema.emit import Body, Tail, Unit, plus
 from decoders.schema.model import FIXED, Plan, PlanField
+from decoders.schema.shapes import Shape
 from decoders.schema.walk import UNKNOWN
 from decoders.wire.primitives import LETTERS, uuid_text
 
 Want = Any  # None | str | dict[str, Want]
 ALL: Final = ""
+# Messages of fewer bytes may be read in one step.
+SMALL: Final = 1024
 SIZED: Final = frozenset({"string", "bytes", "records"})
 _RUNTIME: Final = (
     "Crude", "count", "count_or_null", "long_count", "long_count_or_null", "long_data", "long_data_or_null",
@@ -41,12 +45,30 @@ class Mode:
     hooks: dict[str, str] = field(default_factory=dict)
 
 
-class Reading:
-    """The reading of one message: puts the function `decode`, and all that it calls, into a unit."""
+class Shown(NamedTuple):
+    """The value of a wanted string, bytes or records, as expressions."""
 
-    def __init__(self, unit: Unit, mode: Mode) -> None:
+    convert: str  # of the raw bytes `{}`
+    null: str
+    by_place: str  # of {start} and {size}, where the bytes are not needed; else empty
+    secret: bool  # a secret unless the name before it says otherwise
+
+    def unless_secret(self, raw: str, before: dict[str, str], name: str) -> str:
+        """The expression for raw bytes in a variable that may have to be redacted."""
+        public = f"is_public(table, {before.get(name, 'None')})"
+        return f"({self.convert.format(raw)} if {public} else {{'redacted': len({raw})}})"
+
+
+class Reading:
+    """The reading of one message: puts the function `decode`, and all that it calls, into a unit.
+
+    `guesses` gives the shape that most elements of an array have, by the array's path without indices.
+    """
+
+    def __init__(self, unit: Unit, mode: Mode, guesses: Mapping[str, Shape] | None = None) -> None:
         self.unit = unit
         self.mode = mode
+        self.guesses = guesses or {}
         self.more = "".join(
             f", {name}"
             for name, there in (("table", mode.json), ("errs", mode.errors), ("left", mode.careful))
@@ -58,30 +80,53 @@ class Reading:
         )
         unit.names["uuid_text"] = uuid_text
 
-    def root(self, plan: Plan, want: Want) -> None:
-        """The function `decode(buf, at, end)`; JSON decoders also take the hook table, projections return errors."""
+    def root(self, plan: Plan, want: Want, *, asks: bool = False, studies: bool = False) -> None:
+        """The function `decode(buf, at, end)`; JSON decoders also take the hook table, projections return errors.
+
+        One that `asks` looks in `shapes`, by the size of the message, for a function that reads such messages in one
+        step; one that `studies` shows large messages to `study` (see learn.py).
+        """
         body = Body(self.unit)
-        table = ", table" if self.mode.json else ""
-        body.put(f"def decode(buf, at, end{table}):")
+        careful = self.mode.careful
+        arguments = f"buf, at, end{', table' if self.mode.json else ''}"
+        body.put(f"def decode({arguments}):")
         body.depth = 1
-        if self.mode.careful:
+        if careful:
             body.put(f"left = [{VALUES_MAX}]")
         else:
-            body.put(f"if end - at > {VALUES_MAX}:", f"    return careful(buf, at, end{table})", "start = at")
+            body.put("start = at", "try:")
+            body.depth += 1
+        if asks:
+            self._ask(body, arguments, studies)
+        if not careful and counts_values(plan):
+            body.put(f"if end - at > {VALUES_MAX}:", f"    return careful({arguments})")
         if self.mode.errors:
             body.put("errs = []")
-        with body.block("try:"):
-            value = self.struct(body, plan, want, "", "")
-            body.sync()
-            body.fail_if("at > end")
-            if self.mode.projection:
-                value = f"{value}, {'errs or None' if self.mode.errors else None}"
-            body.put(f"return {value}, at")
-        if self.mode.careful:
-            body.put("finally:", "    pass")
-        else:
-            body.put("except UnicodeDecodeError:", f"    return careful(buf, start, end{table})")
+        value = self.struct(body, plan, want, "", "")
+        body.sync()
+        body.fail_if("at > end")
+        body.put(f"return {self.result(value)}, at")
+        if not careful:
+            body.depth -= 1
+            body.put("except UnicodeDecodeError:", f"    return careful({arguments.replace('at', 'start', 1)})")
         body.finish()
+
+    def result(self, value: str | None, errors: str = "errs or None") -> str:
+        """What a decoder returns besides the offset."""
+        if not self.mode.projection:
+            return str(value)
+        return f"{value}, {errors if self.mode.errors else None}"
+
+    def _ask(self, body: Body, arguments: str, studies: bool) -> None:
+        body.put("whole = end - at")
+        with body.block(f"if 0 < whole < {SMALL}:"):
+            body.put("shape = shapes[whole]")
+            with body.block("if shape is not None:"):
+                body.put(f"value = shape({arguments})")
+                with body.block("if value is not None:"):
+                    body.put(f"return {self.result('value', 'None')}, end")
+        if studies:
+            body.put("else:", f"    study({arguments})")
 
     def struct(self, body: Body, plan: Plan, want: Want, path: str, place: str) -> str | None:
         """Lines that read a struct; the expression of its value, None where nothing of it is wanted.
@@ -90,7 +135,7 @@ class Reading:
         """
         entries: dict[str, str] = {}
         for inner in plan.fields:
-            value = self.field(body, inner, _part(want, inner.name), path, place, entries)
+            value = self.field(body, inner, part(want, inner.name), path, place, entries)
             if value is not None:
                 entries[inner.name] = value
         value = None if want is None else "{" + ", ".join(f"{name!r}: {text}" for name, text in entries.items()) + "}"
@@ -128,7 +173,7 @@ class Reading:
             body.sync()
             body.put(f"{value}, at = {inner.kind}(buf, at)")
             return None if want is None else value
-        error = self.mode.errors and inner.kind == "int16" and inner.name.endswith("error_code")
+        error = self.is_error(inner)
         body.piece(letter, value if want is not None or error else "")
         if error:
             body.after(f"if {value}:", f'    errs.append((f"{place}", {value}))')
@@ -137,6 +182,10 @@ class Reading:
         if inner.secret and want != "raw" and not self.mode.reveal:
             return f"{{'redacted': {FIXED[inner.kind]}}}"
         return self.convert(inner.kind).format(value)
+
+    def is_error(self, inner: PlanField) -> bool:
+        """Whether a field goes into the list of errors."""
+        return self.mode.errors and inner.kind == "int16" and not inner.array and inner.name.endswith("error_code")
 
     def convert(self, kind: str) -> str:
         """The final form of what struct or a slice gives for `{}`."""
@@ -154,29 +203,29 @@ class Reading:
         size = body.new("m")
         body.piece("S" if inner.compact else "h" if text else "i", size)
         value = body.new("v")
-        secret = inner.secret and want != "raw" and not self.mode.reveal
         if want is None:
             return self._pass(body, inner.compact, nullable, size, "", "")
+        shown = self.shown(inner, want, path)
+        if shown.by_place:
+            return self._pass(body, inner.compact, nullable, size, value, shown.by_place)
+        null = shown.null if nullable else ""
+        if not shown.secret:
+            body.follow(Tail(size, value, shown.convert, null, inner.compact, text))
+            return value
+        body.follow(Tail(size, value, "{}", null and "None", inner.compact, text))
+        return f"({shown.null} if {value} is None else {shown.unless_secret(value, before, inner.unless)})"
+
+    def shown(self, inner: PlanField, want: Want, path: str) -> Shown:
+        """What becomes of a wanted string, bytes or records."""
+        secret = inner.secret and want != "raw" and not self.mode.reveal
         if want == "span":
-            return self._pass(body, inner.compact, nullable, size, value, "({start}, {size})")
+            return Shown("", "None", "({start}, {size})", False)
         if secret and not (inner.unless and self.mode.json):
-            return self._pass(body, inner.compact, nullable, size, value, "{{'redacted': {size}}}")
-        convert = self.convert(inner.kind)
-        null = "None"
-        hook = self.mode.hooks.get(path) if self.mode.json and not text else None
+            return Shown("", "None", "{{'redacted': {size}}}", False)
+        hook = self.mode.hooks.get(path) if self.mode.json and inner.kind != "string" else None
         if hook is not None:
-            convert = f"table[{hook!r}]({{}})"
-            null = convert.format(None)
-        if secret:
-            body.follow(Tail(size, value, "{}", "None" if nullable else "", inner.compact, text))
-            shown = convert.format(value)
-            name = before.get(inner.unless, "None")
-            return (
-                f"({null} if {value} is None else {shown} if is_public(table, {name}) "
-                f"else {{'redacted': len({value})}})"
-            )
-        body.follow(Tail(size, value, convert, null if nullable else "", inner.compact, text))
-        return value
+            return Shown(f"table[{hook!r}]({{}})", f"table[{hook!r}](None)", "", secret)
+        return Shown(self.convert(inner.kind), "None", "", secret)
 
     def _pass(self, body: Body, compact: bool, nullable: bool, size: str, value: str, form: str) -> str | None:
         """Step over bytes; with a form, make a value of where they are and how many."""
@@ -239,7 +288,7 @@ class Reading:
         """The call that reads the tag section whose count is the byte before `at`; its value is the offset after it."""
         left = ", left" if self.mode.careful else ""
         if not plan.tagged:
-            if _part(want, UNKNOWN) is None:
+            if part(want, UNKNOWN) is None:
                 return f"skip_tags(buf, at - 1, {end}{left})"
             return f"{'read_tags_json' if self.mode.json else 'read_tags'}(buf, at - 1, {end}, {into}{left})"
         name = self.unit.new("tags")
@@ -252,7 +301,7 @@ class Reading:
         body.put(f"def {name}(buf, at, end, into{self.more}{', place' if self.mode.errors else ''}):")
         body.depth = 1
         body.put(f"n, at = tag_count(buf, at, end, {'left' if self.mode.careful else None})", "unknown = {}")
-        keep = _part(want, UNKNOWN) is not None
+        keep = part(want, UNKNOWN) is not None
         with body.block("for _ in range(n):"):
             body.put("tag, at = uvarint(buf, at)", "stop, at = uvarint(buf, at)", "stop += at")
             body.fail_if("stop > end")
@@ -260,7 +309,7 @@ class Reading:
             for inner in plan.tagged:
                 with body.block(f"{word} tag == {inner.tag}:"):
                     before = {inner.unless: f"into.get({inner.unless!r})"}
-                    value = self.field(body, inner, _part(want, inner.name), path, "{place}", before)
+                    value = self.field(body, inner, part(want, inner.name), path, "{place}", before)
                     body.sync()
                     body.fail_if("at != stop")
                     if value is not None:
@@ -271,13 +320,20 @@ class Reading:
                     body.put("unknown[tag] = buf[at:stop]")
                 body.put("at = stop")
         if want is not None:
-            names = tuple(inner.name for inner in plan.tagged if _part(want, inner.name) is not None)
+            names = tuple(inner.name for inner in plan.tagged if part(want, inner.name) is not None)
             body.put(f"{'put_last_json' if self.mode.json else 'put_last'}(into, {names!r}, unknown)")
         body.put("return at")
         body.finish()
 
 
-def _part(want: Want, name: str) -> Want:
+def counts_values(plan: Plan) -> bool:
+    """Whether a message can hold so many values that they must be counted: it has arrays or tagged fields."""
+    return plan.flexible or any(
+        field.array or (field.plan is not None and counts_values(field.plan)) for field in plan.fields
+    )
+
+
+def part(want: Want, name: str) -> Want:
     """What is wanted of a field of a struct of which `want` is wanted."""
     return want.get(name) if isinstance(want, dict) else None if want is None else ALL
 

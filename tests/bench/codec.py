@@ -12,6 +12,7 @@ import argparse
 import math
 import timeit
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from decoders.apis import KEYS, api
@@ -22,21 +23,26 @@ from decoders.schema.write import write
 from tests.bench.peers import kafka_python, kio
 
 SIZES = {"one": (1, 1, 1), "many": (10, 5, 2)}
+# Calls before measuring, at most: all sides generate code at first, kw again for what repeats (schema/learn.py).
+WARM = 1000
 TEXT = "orders-eu-central.0123456789"
 SIDES: tuple[Side, Side] = ("request", "response")
 
 
-def typical(plan: Plan, counts: tuple[int, ...], depth: int = 0) -> dict[str, Any]:
-    """A value as real traffic has it: texts of a dozen bytes, small numbers, no error, nothing tagged."""
-    return {field.name: _field(field, counts, depth, number) for number, field in enumerate(plan.fields)}
+def typical(plan: Plan, counts: tuple[int, ...], depth: int = 0, index: int = 0) -> dict[str, Any]:
+    """A value as real traffic has it: texts of some six to twenty bytes, small numbers, no error, nothing tagged.
+
+    Elements of an array differ in the sizes of their texts and records.
+    """
+    return {field.name: _field(field, counts, depth, number + 3 * index) for number, field in enumerate(plan.fields)}
 
 
 def _field(field: PlanField, counts: tuple[int, ...], depth: int, number: int) -> Any:
     if field.array:
         inner = field.plan
         if inner is not None:
-            return [typical(inner, counts, depth + 1) for _ in range(counts[min(depth, 2)])]
-        return [_leaf(field, each) for each in range(min(3, counts[0] + 2))]
+            return [typical(inner, counts, depth + 1, each) for each in range(counts[min(depth, 2)])]
+        return [_leaf(replace(field, nullable=False), each) for each in range(3)]
     if field.plan is not None:
         return typical(field.plan, counts, depth + 1)
     return _leaf(field, number)
@@ -44,9 +50,9 @@ def _field(field: PlanField, counts: tuple[int, ...], depth: int, number: int) -
 
 def _leaf(field: PlanField, number: int) -> Any:
     if field.kind == "string":
-        return None if field.nullable and number % 2 else TEXT[: 6 + number % 12]
+        return None if field.nullable and number % 2 else TEXT[: 6 + number * 5 % 14]
     if field.kind in {"bytes", "records"}:
-        return bytes(1000) if field.kind == "records" else bytes(40)
+        return bytes(900 + 37 * number) if field.kind == "records" else bytes(40 + number)
     if field.kind == "uuid":
         return bytes(16)
     if field.kind == "bool":
@@ -77,7 +83,7 @@ def best(calls: list[Callable[[], Any] | None], seconds: float) -> list[float | 
             if timer is None:
                 continue
             if turn == 0:
-                timer.timeit(2)  # generated code, caches of the interpreter
+                timer.timeit(min(WARM, 2 + int(0.03 / timer.timeit(2) * 2)))
             count = max(1, int(seconds / 5 / max(timer.timeit(3) / 3, 1e-7)))
             spent = timer.timeit(count) / count * 1e6
             known = times[number]

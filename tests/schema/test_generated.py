@@ -12,11 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoders.errors import DecodeError, EncodeError
-from decoders.schema.compile import CRUDE, build, decoder, encoder, json_decoder, projector, text_of
+from decoders.schema.compile import CRUDE, build, decoder, encoder, has_errors, json_decoder, projector, text_of
 from decoders.schema.decode import ALL, Mode
 from decoders.schema.form import to_json
 from decoders.schema.message import decode, encode, partial
 from decoders.schema.model import Plan
+from decoders.schema.project import wanted
 from decoders.schema.resolve import resolve
 from decoders.schema.walk import walk
 from decoders.schema.write import write
@@ -97,6 +98,30 @@ def test_all_readers_give_what_was_written(seed: int) -> None:
         assert readers_agree(plan, buf, 2, 2 + len(data), paths) == (value, 2 + len(data))
         assert list(decode(plan, data)) == list(value)
         orjson.dumps(json_decoder(plan)(data, 0, len(data), {})[0])
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS)
+def test_decoders_that_have_specialised_still_agree(seed: int) -> None:
+    for plan, rng in plans(seed):
+        paths = frozenset(random_paths(plan, rng))
+        want = wanted(plan, paths)
+        learnt = build(plan, "learnt", ALL, Mode(), 2)
+        as_json = build(plan, "learnt", ALL, Mode(json=True, reveal=False), 2)
+        projecting = build(plan, "learnt", want, Mode(projection=True, errors=has_errors(plan), reveal=False), 2)
+        samples = [write(plan, random_value(plan, rng, values=rng.choice([10, 40, 400]))) for _ in range(6)]
+        for data in [each for each in samples for _ in range(4)]:
+            damaged = bytearray(data)
+            for place in rng.sample(range(len(data)), min(len(data), rng.randrange(3))):
+                damaged[place] = rng.choice([0, 1, 2, 0x7F, 0x80, 0xFF, rng.randrange(256)])
+            buf = b"\x01" + bytes(damaged) + b"\x01\x02\x03" * rng.randrange(5)
+            end = 1 + len(data)
+            expected = verdict(walk, plan, buf, 1, end)
+            assert repr(verdict(learnt, buf, 1, end)) == repr(expected)
+            form = expected if expected == "fails" else (to_json(plan, expected[0], {}, TABLE), expected[1])
+            assert repr(verdict(as_json, buf, 1, end, TABLE)) == repr(form)
+            view = verdict(plain.project, plan, buf, 1, end, paths)
+            assert repr(verdict(projecting, buf, 1, end)) == repr(view)
 
 
 @settings(max_examples=60, deadline=None)

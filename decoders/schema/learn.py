@@ -1,0 +1,174 @@
+"""Messages as they come in, faster code for the usual ones out: decoders that specialise for what they read.
+
+Small messages that have the same size have mostly the same shape (shapes.py). When enough of one size have come, a
+function is made that reads that shape in one step. When enough large messages have come, the decoder is generated
+again with the shape that most elements of its arrays have. What is decoded, and what is refused, stays the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, Final
+
+from decoders.errors import DecodeError
+from decoders.schema.arrays import fixed_struct
+from decoders.schema.decode import SMALL, Mode, Reading, Want, part
+from decoders.schema.emit import Lines, Unit
+from decoders.schema.model import FIXED, Plan, PlanField
+from decoders.schema.shapes import Shape, shape_of, unpack_line
+from decoders.schema.walk import Walker
+
+# Making a function costs about as much as it saves for so many messages.
+ENOUGH: Final = 600
+# Sizes that are watched for one decoder, and functions made for it; beyond that its messages have no usual size.
+SIZES_MAX: Final = 200
+SHAPES_MAX: Final = 24
+# Bytes of large messages after which a decoder is generated again.
+BYTES_ENOUGH: Final = 200_000
+# Elements of an array that are looked at, and the share of them that must have the same shape.
+ELEMENTS: Final = 64
+SHARE: Final = 0.6
+
+Install = Callable[[Unit, str], Callable[..., Any]]
+
+
+def may_learn(plan: Plan) -> bool:
+    """Whether messages have sizes in them at all, other than counts of tagged fields."""
+    return any(_varies(field) for field in plan.fields)
+
+
+def _varies(field: PlanField) -> bool:
+    if field.array or field.nullable or (field.plan is None and field.kind not in FIXED):
+        return True
+    return field.plan is not None and may_learn(field.plan)
+
+
+class Learner:
+    """What one decoder has seen. `shapes` is asked by a message's size; it holds `see` where there is no answer yet."""
+
+    def __init__(self, plan: Plan, want: Want, mode: Mode, unit: Unit, install: Install, enough: int = ENOUGH) -> None:
+        self._plan = plan
+        self._want = want
+        self._mode = mode
+        self._unit = unit
+        self._install = install
+        self._enough = enough
+        self._seen: Counter[int] = Counter()
+        self._missed: Counter[int] = Counter()
+        self._bytes = 0
+        self._made = 0
+        self.decode: Callable[..., Any] | None = None
+        self.shapes: list[Callable[..., Any] | None] = [self.see] * SMALL
+        unit.names.update(shapes=self.shapes, study=self.study, missed=self.missed)
+
+    def see(self, buf: bytes, at: int, end: int, *_table: object) -> None:
+        """Count a small message; make a function for its size when there were enough."""
+        size = end - at
+        self._seen[size] += 1
+        if self._seen[size] >= self._enough:
+            self._make(buf, at, end)
+        elif len(self._seen) > SIZES_MAX:
+            self._stop()
+
+    def missed(self, buf: bytes, at: int, end: int) -> None:
+        """Count a message of another shape than its size has mostly; try another shape when there were many."""
+        size = end - at
+        self._missed[size] += 1
+        if self._missed[size] % (2 * self._enough) == 0:
+            self.shapes[size] = None
+            if self._missed[size] < 5 * self._enough:
+                self._make(buf, at, end)
+
+    def study(self, buf: bytes, at: int, end: int, *_table: object) -> None:
+        """Count a large message; generate the decoder again when there were enough."""
+        self._bytes += max(end - at, 0)
+        if self._bytes >= BYTES_ENOUGH * self._enough // ENOUGH:
+            self._regenerate(buf, at, end)
+
+    def _stop(self) -> None:
+        for size, shape in enumerate(self.shapes):
+            if shape == self.see:
+                self.shapes[size] = None
+
+    def _make(self, buf: bytes, at: int, end: int) -> None:
+        size = end - at
+        self.shapes[size] = None
+        reading = Reading(self._unit, self._mode)
+        shape = shape_of(reading, self._plan, self._want, "", buf, at, end)
+        if shape is None or shape.size != size:
+            self._bytes += BYTES_ENOUGH
+            self.study(buf, at, end)
+            return
+        body = Lines(self._unit)
+        name = body.new("shape")
+        table = ", table" if self._mode.json else ""
+        body.put(f"def {name}(buf, at, end{table}):")
+        body.depth = 1
+        body.put(unpack_line(reading, shape), f"if {shape.condition}:", f"    return {shape.value}")
+        body.put("return missed(buf, at, end)")
+        made = self._install(self._alone(body), name)
+        self._made += 1
+        self.shapes[size] = made
+        if self._made >= SHAPES_MAX:
+            self._stop()
+
+    def _alone(self, body: Lines) -> Unit:
+        """A unit of this function only, with the names of the decoder's."""
+        unit = Unit()
+        unit.names = self._unit.names
+        unit.parts.append("\n".join(body.lines))
+        return unit
+
+    def _regenerate(self, buf: bytes, at: int, end: int) -> None:
+        """Put new code into the decoder: it guesses the shapes of elements."""
+        guesses = usual_shapes(Reading(self._unit, self._mode), self._plan, self._want, buf, at, end)
+        assert self.decode is not None
+        self._unit.parts.clear()
+        Reading(self._unit, self._mode, guesses).root(self._plan, self._want, asks=True)
+        self.decode.__code__ = self._install(self._unit, "decode").__code__
+
+
+class _Elements(Walker):
+    """A walk that notes where the elements of arrays begin."""
+
+    def __init__(self, buf: bytes) -> None:
+        super().__init__(buf)
+        self.found: dict[str, list[tuple[Plan, int]]] = {}
+
+    def _struct(self, plan: Plan, at: int, end: int, into: dict[str, Any], path: str) -> int:
+        if path.endswith("]"):
+            place = _INDEX.sub("[]", path)[:-2]
+            self.found.setdefault(place, []).append((plan, at))
+        return super()._struct(plan, at, end, into, path)
+
+
+def usual_shapes(reading: Reading, plan: Plan, want: Want, buf: bytes, at: int, end: int) -> dict[str, Shape]:
+    """The shape that most elements of an array have, by the array's path without indices, in a sample message."""
+    walker = _Elements(buf)
+    try:
+        walker.read(plan, at, end)
+    except DecodeError:
+        return {}
+    usual: dict[str, Shape] = {}
+    for path, elements in walker.found.items():
+        inner = _want_at(want, path)
+        if fixed_struct(reading, elements[0][0], inner) is not None:
+            continue
+        step = len(elements) // ELEMENTS + 1
+        shapes = [shape_of(reading, each, inner, path + "[].", buf, start, end) for each, start in elements[::step]]
+        alike = Counter(shape.sizes for shape in shapes if shape is not None)
+        sizes, number = alike.most_common(1)[0] if alike else ((), 0)
+        if number >= SHARE * len(shapes):
+            usual[path] = next(shape for shape in shapes if shape is not None and shape.sizes == sizes)
+    return usual
+
+
+def _want_at(want: Want, path: str) -> Want:
+    for name in path.replace("[]", "").split("."):
+        want = part(want, name)
+    return None if want == "count" else want
+
+
+_INDEX = re.compile(r"\[\d+\]")
