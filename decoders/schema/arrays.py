@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from struct import Struct
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from decoders.schema import runtime
 from decoders.schema.emit import Body, Piece, long_table, plus, run_format, table, targets
+from decoders.schema.guess import Guessing
 from decoders.schema.model import FIXED, Plan, PlanField
 from decoders.schema.resolve import least_element, least_struct
-from decoders.schema.shapes import Shape, unpack_line
 from decoders.schema.walk import weight
 from decoders.wire.primitives import LETTERS
 
@@ -168,15 +169,20 @@ class ArrayReading:
         index = self.number if self.field.compact else f"{self.number} + 1"
         return f"({kept}[{index}] if {self.number} < 127 else range({self.count}))"
 
-    def _guess(self, guess: Shape, last: str) -> None:
-        """Lines that read an element in one step if it has the usual shape."""
+    def _guess(self, plan: Plan, sample: Mapping[str, Any]) -> tuple[int, list[str]]:
+        """Lines that read an element if it has the counts of the sample; the bytes that must be there for that."""
         body = self.body
-        with body.block(f"if at <= {last}:"):
-            body.put(unpack_line(self.reading, guess))
-            with body.block(f"if {guess.condition}:"):
-                if self.want is not None:
-                    body.put(f"{self.value}.append({guess.value})")
-                body.put(f"at += {guess.size}", "continue")
+        kept, body.lines = body.lines, []
+        depth = body.depth
+        body.depth += 2
+        body.guess()
+        value = Guessing(self.reading, body).struct(plan, self.want, self.path + "[].", sample)
+        body.sync()
+        if self.want is not None:
+            body.put(f"{self.value}.append({value})")
+        body.put("continue")
+        lines, body.lines, body.depth = body.lines, kept, depth
+        return body.first_run, lines
 
     def _loop(self, plan: Plan) -> None:
         """Structs one by one."""
@@ -184,13 +190,16 @@ class ArrayReading:
         if self.want is not None:
             body.put(f"{self.value} = []")
         index = body.new("i")
-        guess = self.reading.guesses.get(self.path)
-        last = body.new("last")
-        if guess is not None:
-            body.put(f"{last} = {body.end} - {guess.size}")
+        sample = self.reading.guesses.get(self.path)
+        size, guess = (0, []) if sample is None else self._guess(plan, sample)
+        last, start = body.new("last"), body.new("start")
+        if guess:
+            body.put(f"{last} = {body.end} - {size}")
         with body.block(f"for {index} in {self._numbers_up()}:"):
-            if guess is not None:
-                self._guess(guess, last)
+            if guess:
+                body.put(f"{start} = at", f"if at <= {last}:")
+                body.lines += guess
+                body.put(f"at = {start}")
             if any(inner.array and inner.kind not in FIXED for inner in plan.fields):
                 body.fail_if(f"at > {body.end}")  # a short message in a long buffer must not be read far beyond its end
             each = self.reading.struct(body, plan, self.want, self.path + "[].", f"{self.place}[{{{index}}}].")

@@ -16,7 +16,6 @@ from decoders.schema import form, runtime
 from decoders.schema.arrays import ArrayReading
 from decoders.schema.emit import Body, Tail, Unit, plus
 from decoders.schema.model import FIXED, Plan, PlanField
-from decoders.schema.shapes import Shape
 from decoders.schema.walk import UNKNOWN
 from decoders.wire.primitives import LETTERS, uuid_text
 
@@ -62,10 +61,10 @@ class Shown(NamedTuple):
 class Reading:
     """The reading of one message: puts the function `decode`, and all that it calls, into a unit.
 
-    `guesses` gives the shape that most elements of an array have, by the array's path without indices.
+    `guesses` gives an element like most of an array, by the array's path without indices.
     """
 
-    def __init__(self, unit: Unit, mode: Mode, guesses: Mapping[str, Shape] | None = None) -> None:
+    def __init__(self, unit: Unit, mode: Mode, guesses: Mapping[str, Mapping[str, Any]] | None = None) -> None:
         self.unit = unit
         self.mode = mode
         self.guesses = guesses or {}

@@ -120,6 +120,8 @@ class Body(Lines):
         self._after: list[str] = []
         self._tail: Tail | None = None
         self._unsigned: set[str] = set()
+        self._opening: list[tuple[str, str]] = []
+        self._first_run = -1
 
     def fail_if(self, condition: str) -> None:
         """Give up under a condition."""
@@ -132,6 +134,25 @@ class Body(Lines):
     def after(self, *lines: str) -> None:
         """Lines to put when the present run has been read."""
         self._after += lines
+
+    def guess(self) -> None:
+        """Begin code that holds for one shape only: what expect() says is assumed to the end of the first run."""
+        self._first_run = 0
+
+    @property
+    def first_run(self) -> int:
+        """Bytes that the first run since guess() reads, also where the shape is another one."""
+        return self._first_run
+
+    def expect(self, letter: str, condition: str) -> None:
+        """A piece `{}` that must meet a condition; lines after the run that holds it are below an `if`."""
+        target = self.new("c")
+        if self._first_run > 0:
+            self.flush()
+        self.piece(letter, target)
+        self._opening.append((target, condition))
+        if self._first_run > 0:
+            self.flush()
 
     def follow(self, tail: Tail) -> None:
         """A string or bytes whose size is the last piece."""
@@ -162,7 +183,10 @@ class Body(Lines):
         tail, self._tail = self._tail, None
         pieces, self._pieces = self._pieces, []
         after, self._after = self._after, []
+        opening, self._opening = self._opening, []
         lead, core, rest = _split(pieces)
+        if self._first_run == 0:
+            self._first_run = max(1, lead + _size(core) + rest)
         if tail is not None:
             self._read_tail(tail, lead, core)
             self.shift = rest
@@ -170,6 +194,14 @@ class Body(Lines):
             self._read(core, self.at(lead))
             self.shift += lead + _size(core) + rest
         self.put(*after)
+        if opening:
+            self.put(f"if {' and '.join(self._holds(*each) for each in opening)}:")
+            self.depth += 1
+
+    def _holds(self, target: str, condition: str) -> str:
+        if condition == "null":
+            return self.is_negative(target)
+        return f"{target} == {condition}" if condition != "0" else f"not {target}"
 
     def _read(self, core: list[Piece], offset: str) -> None:
         """Lines that read a run which begins and ends with a wanted piece."""

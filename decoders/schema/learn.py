@@ -2,23 +2,22 @@
 
 Small messages that have the same size have mostly the same shape (shapes.py). When enough of one size have come, a
 function is made that reads that shape in one step. When enough large messages have come, the decoder is generated
-again with the shape that most elements of its arrays have. What is decoded, and what is refused, stays the same.
+again for arrays whose elements are mostly alike (guess.py). What is decoded, and what is refused, stays the same.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from decoders.errors import DecodeError
-from decoders.schema.arrays import fixed_struct
-from decoders.schema.decode import SMALL, Mode, Reading, Want, part
+from decoders.schema.decode import SMALL, Mode, Reading, Want
 from decoders.schema.emit import Lines, Unit
+from decoders.schema.guess import signature
 from decoders.schema.model import FIXED, Plan, PlanField
-from decoders.schema.shapes import Shape, shape_of, unpack_line
-from decoders.schema.walk import Walker
+from decoders.schema.shapes import shape_of, unpack_line
+from decoders.schema.walk import walk
 
 # Making a function costs about as much as it saves for so many messages.
 ENOUGH: Final = 600
@@ -122,53 +121,41 @@ class Learner:
         return unit
 
     def _regenerate(self, buf: bytes, at: int, end: int) -> None:
-        """Put new code into the decoder: it guesses the shapes of elements."""
-        guesses = usual_shapes(Reading(self._unit, self._mode), self._plan, self._want, buf, at, end)
+        """Put new code into the decoder: it guesses what elements are like."""
+        guesses = usual_elements(self._plan, buf, at, end)
         assert self.decode is not None
         self._unit.parts.clear()
         Reading(self._unit, self._mode, guesses).root(self._plan, self._want, asks=True)
         self.decode.__code__ = self._install(self._unit, "decode").__code__
 
 
-class _Elements(Walker):
-    """A walk that notes where the elements of arrays begin."""
-
-    def __init__(self, buf: bytes) -> None:
-        super().__init__(buf)
-        self.found: dict[str, list[tuple[Plan, int]]] = {}
-
-    def _struct(self, plan: Plan, at: int, end: int, into: dict[str, Any], path: str) -> int:
-        if path.endswith("]"):
-            place = _INDEX.sub("[]", path)[:-2]
-            self.found.setdefault(place, []).append((plan, at))
-        return super()._struct(plan, at, end, into, path)
-
-
-def usual_shapes(reading: Reading, plan: Plan, want: Want, buf: bytes, at: int, end: int) -> dict[str, Shape]:
-    """The shape that most elements of an array have, by the array's path without indices, in a sample message."""
-    walker = _Elements(buf)
+def usual_elements(plan: Plan, buf: bytes, at: int, end: int) -> dict[str, Mapping[str, Any]]:
+    """An element like most of an array, by the array's path without indices, in a sample message."""
     try:
-        walker.read(plan, at, end)
+        value, _ = walk(plan, buf, at, end)
     except DecodeError:
         return {}
-    usual: dict[str, Shape] = {}
-    for path, elements in walker.found.items():
-        inner = _want_at(want, path)
-        if fixed_struct(reading, elements[0][0], inner) is not None:
-            continue
+    found: dict[str, list[tuple[Plan, Mapping[str, Any]]]] = {}
+    _collect(plan, value, "", found)
+    usual: dict[str, Mapping[str, Any]] = {}
+    for path, elements in found.items():
         step = len(elements) // ELEMENTS + 1
-        shapes = [shape_of(reading, each, inner, path + "[].", buf, start, end) for each, start in elements[::step]]
-        alike = Counter(shape.sizes for shape in shapes if shape is not None)
-        sizes, number = alike.most_common(1)[0] if alike else ((), 0)
-        if number >= SHARE * len(shapes):
-            usual[path] = next(shape for shape in shapes if shape is not None and shape.sizes == sizes)
+        signed = [(signature(*each), each[1]) for each in elements[::step]]
+        sizes, number = Counter(sign for sign, _ in signed).most_common(1)[0]
+        if sizes is not None and number >= SHARE * len(signed):
+            usual[path] = next(element for sign, element in signed if sign == sizes)
     return usual
 
 
-def _want_at(want: Want, path: str) -> Want:
-    for name in path.replace("[]", "").split("."):
-        want = part(want, name)
-    return None if want == "count" else want
-
-
-_INDEX = re.compile(r"\[\d+\]")
+def _collect(
+    plan: Plan, value: Mapping[str, Any], prefix: str, found: dict[str, list[tuple[Plan, Mapping[str, Any]]]]
+) -> None:
+    for field in (*plan.fields, *plan.tagged):
+        inner = value.get(field.name)
+        if field.plan is None or not inner:
+            continue
+        path = prefix + field.name
+        if field.array:
+            found.setdefault(path, []).extend((field.plan, each) for each in inner)
+        for each in inner if field.array else [inner]:
+            _collect(field.plan, each, path + ("[]." if field.array else "."), found)

@@ -30,7 +30,6 @@ class Shape(NamedTuple):
     targets: str
     checks: tuple[str, ...]
     value: str | None
-    sizes: tuple[object, ...]  # what tells it apart from other shapes of the same struct
 
     @property
     def condition(self) -> str:
@@ -53,7 +52,7 @@ def shape_of(reading: Reading, plan: Plan, want: Want, path: str, buf: bytes, at
     if shaping.at > end or not shaping.targets:
         return None
     targets = ", ".join(shaping.targets) + ("," if len(shaping.targets) == 1 else "")
-    return Shape(form, calcsize(">" + form), targets, tuple(shaping.checks), value, tuple(shaping.sizes))
+    return Shape(form, calcsize(">" + form), targets, tuple(shaping.checks), value)
 
 
 def unpack_line(reading: Reading, shape: Shape) -> str:
@@ -71,7 +70,6 @@ class _Shaping:
         self.forms: list[str] = []
         self.targets: list[str] = []
         self.checks: list[str] = []
-        self.sizes: list[object] = []
 
     def struct(self, plan: Plan, want: Want, path: str) -> str | None:
         entries: dict[str, str] = {}
@@ -95,7 +93,6 @@ class _Shaping:
 
     def _expect(self, form: str, value: object) -> None:
         """The next bytes must be these in each struct of the shape."""
-        self.sizes.append(value)
         target = self.reading.unit.new("c")
         self._take(form, target)
         self.checks.append(f"{target} == {value!r}" if value else f"not {target}")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import time
 import timeit
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -75,8 +76,8 @@ class Row(NamedTuple):
 
 
 def best(calls: list[Callable[[], Any] | None], seconds: float) -> list[float | None]:
-    """The best time of each call in µs, all measured in turn."""
-    timers = [None if call is None else timeit.Timer(call) for call in calls]
+    """The best CPU time of each call in µs, all measured in turn."""
+    timers = [None if call is None else timeit.Timer(call, timer=time.process_time) for call in calls]
     times: list[float | None] = [None] * len(calls)
     for turn in range(5):
         for number, timer in enumerate(timers):
