@@ -326,10 +326,22 @@ class Reading:
 
 
 def counts_values(plan: Plan) -> bool:
-    """Whether a message can hold so many values that they must be counted: it has arrays or tagged fields."""
-    return plan.flexible or any(
-        field.array or (field.plan is not None and counts_values(field.plan)) for field in plan.fields
+    """Whether a message can hold so many values that they must be counted: in arrays, or several tag sections.
+
+    A single tag section is bounded by tag_count() itself.
+    """
+    return _has_arrays(plan) or _tag_sections(plan) > 1
+
+
+def _has_arrays(plan: Plan) -> bool:
+    return any(
+        field.array or (field.plan is not None and _has_arrays(field.plan)) for field in (*plan.fields, *plan.tagged)
     )
+
+
+def _tag_sections(plan: Plan) -> int:
+    inner = sum(_tag_sections(field.plan) for field in (*plan.fields, *plan.tagged) if field.plan is not None)
+    return inner + plan.flexible
 
 
 def part(want: Want, name: str) -> Want:

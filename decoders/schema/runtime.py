@@ -11,6 +11,7 @@ from struct import error as struct_error
 from typing import Any, Final
 from uuid import UUID, SafeUUID
 
+from decoders.limits import VALUES_MAX
 from decoders.schema.form import base64_json
 
 Unpack = Callable[[bytes, int], tuple[Any, ...]]
@@ -229,7 +230,7 @@ def long_skip_or_null(buf: bytes, at: int, end: int) -> int:
 def tag_count(buf: bytes, at: int, end: int, left: list[int] | None) -> tuple[int, int]:
     """The number of tagged fields, checked against what is left, and the offset after it."""
     number, at = uvarint(buf, at)
-    if number * 2 > end - at:
+    if number * 2 > end - at or number > VALUES_MAX:
         raise Crude
     if left is not None:
         spend(left, number)

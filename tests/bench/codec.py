@@ -26,6 +26,8 @@ from tests.bench.peers import kafka_python, kio
 SIZES = {"one": (1, 1, 1), "many": (10, 5, 2)}
 # Calls before measuring, at most: all sides generate code at first, kw again for what repeats (schema/learn.py).
 WARM = 1000
+# Each cell is measured so many times, in turn with the others of its row.
+TURNS = 12
 TEXT = "orders-eu-central.0123456789"
 SIDES: tuple[Side, Side] = ("request", "response")
 
@@ -79,13 +81,13 @@ def best(calls: list[Callable[[], Any] | None], seconds: float) -> list[float | 
     """The best CPU time of each call in µs, all measured in turn."""
     timers = [None if call is None else timeit.Timer(call, timer=time.process_time) for call in calls]
     times: list[float | None] = [None] * len(calls)
-    for turn in range(5):
+    for turn in range(TURNS):
         for number, timer in enumerate(timers):
             if timer is None:
                 continue
             if turn == 0:
                 timer.timeit(min(WARM, 2 + int(0.03 / timer.timeit(2) * 2)))
-            count = max(1, int(seconds / 5 / max(timer.timeit(3) / 3, 1e-7)))
+            count = max(1, int(seconds / TURNS / max(timer.timeit(3) / 3, 1e-7)))
             spent = timer.timeit(count) / count * 1e6
             known = times[number]
             times[number] = spent if known is None else min(known, spent)
@@ -188,7 +190,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     options.add_argument("--api", action="append", default=[], help="only this API (repeatable)")
     options.add_argument("--rows", action="store_true", help="print every message")
-    options.add_argument("--seconds-per-cell", type=float, default=0.01)
+    options.add_argument("--seconds-per-cell", type=float, default=0.012)
     chosen = options.parse_args()
     rows = []
     if chosen.rows:
