@@ -22,6 +22,7 @@ __all__ = [
     "SHORT_SESSIONS",
     "SMALL_SEGMENTS",
     "Play",
+    "a_little_of_everything",
     "at_once",
     "authenticate",
     "authenticate_again",
@@ -34,6 +35,7 @@ __all__ = [
     "record_sets",
     "refused",
     "share_groups",
+    "two_old_clients",
 ]
 
 Play = Callable[[Cluster], Results]
@@ -190,7 +192,9 @@ def at_once(cluster: Cluster) -> Results:
     run("librdkafka", place, [("create", {"topics": {"orders": 6, "payments": 2}})])
     sessions = []
     for number, client in enumerate(("java-4.4.0", "librdkafka", "aiokafka", "python", "go", "java-2.8.2")):
-        made = {"topic": "orders", "count": 200, "first": number * 1000, "size": 300}
+        # The one codec that all of them read.
+        gzip = {"compression.type": "gzip"}
+        made = {"topic": "orders", "count": 200, "first": number * 1000, "size": 300, "config": gzip}
         read = {
             "topics": ["orders"],
             "group": "billing" if number % 2 else f"group-{number}",
@@ -293,6 +297,16 @@ def record_sets(cluster: Cluster) -> Results:
     ]
     found = _read(run("java-4.4.0", place, reading))
     return found + _read(run("librdkafka", place, [(name, {**more, "group": "again"}) for name, more in reading]))
+
+
+def a_little_of_everything(cluster: Cluster) -> Results:
+    """Minutes matter: librdkafka and the newest Java client, one after the other."""
+    return family(cluster, "librdkafka", prefix="rd-") + family(cluster, "java-4.4.0", prefix="new-")
+
+
+def two_old_clients(cluster: Cluster) -> Results:
+    """The oldest Java client that consumes, and one from just before flexible versions."""
+    return in_turn(cluster, ("java-0.9.0.1", "java-2.3.1"))
 
 
 # Properties of clusters that some plays need.

@@ -13,9 +13,9 @@ from tests.broker.cluster import Cluster
 from tests.broker.options import Options
 from tests.broker.recorder import Recorder
 from tests.broker.requestlog import read_logs
-from tests.captures.reading import records
 from tests.oracle.log_match import Comparison, compare
 from tests.oracle.log_records import compare_records
+from tests.oracle.log_sniff import sniff
 
 __all__ = ["Scene", "judge", "stage"]
 
@@ -54,7 +54,7 @@ def stage(scene: Scene, folder: Path) -> None:
 def judge(folder: Path, *, skips: bool = False) -> Comparison:
     """Compare what kw makes of `raw.pcap` with the logs and with what the consumers read."""
     about = json.loads((folder / "about.json").read_text())
-    found = records((folder / "raw.pcap").read_bytes())
+    found = sniff(folder / "raw.pcap")
     entries = read_logs(folder / name for name in about["logs"])
     if skips:
         found = [record for record in found if record["kind"] == "exchange"]

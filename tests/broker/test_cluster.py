@@ -1,0 +1,117 @@
+"""The cluster starter itself: it answers, keeps its log, survives a restart, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.broker.certificates import make_certificates
+from tests.broker.clients.everything import offered
+from tests.broker.cluster import Cluster, StartFailed
+from tests.broker.fixture import cluster, needs_brokers
+from tests.broker.options import Options
+from tests.broker.ports import free_ports
+from tests.broker.ready import answers
+from tests.broker.requestlog import parse_line, read_logs
+
+__all__ = ["cluster"]
+
+pytestmark = [pytest.mark.broker, needs_brokers]
+
+_ROOT = Path(__file__).resolve().parents[2]
+_CRASH = """
+import os, sys
+from tests.broker.cluster import Cluster
+started = Cluster().__enter__()
+print(started._processes[1].pid, started.folder, flush=True)
+sys.stdin.read(1)
+"""
+
+
+def _gone(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return "Z" in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+def test_a_cluster_answers_what_its_release_speaks(cluster: Cluster) -> None:
+    port = cluster.nodes[0].ports["PLAINTEXT"]
+    assert answers("127.0.0.1", port)
+    versions = offered("127.0.0.1", port)
+    assert versions[0] == (0, 13)
+    assert 4 not in versions
+
+
+def test_a_node_may_stop_crash_and_come_back(tmp_path: Path) -> None:
+    with Cluster(Options(version="3.9.1", request_log=True), folder=tmp_path / "cluster") as started:
+        port = started.nodes[0].ports["PLAINTEXT"]
+        started.stop_node(1)
+        assert not answers("127.0.0.1", port, timeout_s=0.5)
+        started.start_node(1)
+        started.kill_node(1)
+        assert not started.running(1)
+        started.start_node(1)
+        assert answers("127.0.0.1", port)
+        pid = started._processes[1].pid
+    assert _gone(pid)
+    entries = read_logs(started.request_logs)
+    assert {"API_VERSIONS", "BROKER_REGISTRATION"} <= {entry.api for entry in entries}
+    assert all(entry.broker.startswith("127.0.0.1:") for entry in entries)
+
+
+def test_a_node_that_cannot_start_says_why() -> None:
+    with pytest.raises(StartFailed, match=r"no\.such\.Class"):
+        Cluster(Options(properties={"metric.reporters": "no.such.Class"})).__enter__()
+
+
+def test_a_crash_of_ours_ends_the_brokers() -> None:
+    ours = subprocess.Popen(
+        [sys.executable, "-c", _CRASH], cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    with ours:
+        assert ours.stdout is not None
+        pid, folder = ours.stdout.readline().split()
+        assert not _gone(int(pid))
+        ours.send_signal(signal.SIGKILL)
+    deadline = time.monotonic() + 10
+    while not _gone(int(pid)):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    subprocess.run(["rm", "-rf", folder], check=True)
+
+
+def test_free_ports_are_different_and_free() -> None:
+    ports = free_ports(20)
+    assert len(set(ports)) == 20
+    assert not any(answers("127.0.0.1", port, timeout_s=0.2) for port in ports)
+
+
+def test_certificates_are_made(tmp_path: Path) -> None:
+    make_certificates(tmp_path)
+    for name in ("broker", "client"):
+        verified = subprocess.run(
+            ["openssl", "verify", "-CAfile", "ca.pem", f"{name}.crt"], cwd=tmp_path, capture_output=True, check=False
+        )
+        assert verified.returncode == 0
+        assert "PRIVATE KEY" in (tmp_path / f"{name}.pem").read_text()
+
+
+def test_a_line_of_the_log_is_read_with_its_ends() -> None:
+    line = (
+        '2026-11-21T16:48:28.249 Completed request:{"isForwarded":false,"requestHeader":{"requestApiKey":18,'
+        '"requestApiVersion":3,"correlationId":1,"clientId":"a","requestApiKeyName":"API_VERSIONS"},"request":{},'
+        '"response":"","connection":"0:0:0:0:0:0:0:1:9092-0:0:0:0:0:0:0:1:34684-2-5"}'
+    )
+    entry = parse_line(line)
+    assert entry is not None
+    assert (entry.client, entry.broker) == ("[::1]:34684", "[::1]:9092")
+    assert (entry.api_key, entry.api_version, entry.correlation_id, entry.client_id) == (18, 3, 1, "a")
+    assert parse_line("2026-11-21T16:48:28.249 INFO something else") is None
