@@ -15,11 +15,12 @@ from decoders.exchanges.exchange import Ends, Exchange, Skipped, Status
 from decoders.exchanges.fill import begin, put_no_request, put_no_response, put_request, put_response, wants_no_answer
 from decoders.exchanges.identity import SINCE, ClientSoftware, client_software
 from decoders.exchanges.inflight import InFlight
-from decoders.exchanges.phases import GSSAPI_TAG, Phase, Sasl
+from decoders.exchanges.phases import Phase, Sasl
 from decoders.exchanges.specs import PRODUCE, SASL_HANDSHAKE
 from decoders.limits import FRAME_MAX, IN_FLIGHT_MAX
 from decoders.schema.model import Side
 from decoders.streams.chunks import How
+from decoders.streams.detect import GSSAPI_TAG, TOKEN_MAX
 from decoders.streams.framing import (
     ASK,
     REQUEST,
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
 # API keys that a lane in step may carry: those known and as many again for newer releases.
 KEY_MAX: Final = 1000
 VERSION_MAX: Final = 100
-TOKEN_MAX: Final = 1 << 20
 # Least sizes: key, version and correlation id; a correlation id.
 REQUEST_LEAST: Final = 8
 RESPONSE_LEAST: Final = 4

@@ -24,8 +24,6 @@ class Phase(Enum):
 GSSAPI: Final = "GSSAPI"
 # Pairs of tokens of the mechanisms that have a fixed number of them.
 PAIRS: Final[dict[str, int]] = {"PLAIN": 1, "SCRAM-SHA-256": 2, "SCRAM-SHA-512": 2}
-# A GSSAPI token begins with an ASN.1 application tag (RFC 2743, 3.1).
-GSSAPI_TAG: Final = 0x60
 
 
 class Sasl:

@@ -18,7 +18,7 @@ from decoders.exchanges.partial import export_context, resume_context
 from decoders.exchanges.summary import Summary
 from decoders.streams.chunks import Again, Chunk, Close, Connection, Gap, Half, How
 from decoders.streams.detect import Undecided
-from decoders.streams.foreign import certain
+from decoders.streams.foreign import TLS, certain
 from decoders.streams.framing import gap, lose_step, take
 from decoders.wire.state import pack, unpack
 
@@ -125,10 +125,11 @@ class Pairer:
         """The first chunk of a connection."""
         undecided = Undecided(connection, time_ns)
         self.context.undecided[connection.number] = undecided
-        if self.context.ports is not None and self._named(connection) is None:
+        known = certain(data) if connection.opened and isinstance(data, bytes) else ""
+        if self.context.ports is None or known == TLS:
+            undecided.foreign = known
+        elif self._named(connection) is None:
             undecided.foreign = "none of the ports named"
-        elif self.context.ports is None and connection.opened and isinstance(data, bytes):
-            undecided.foreign = certain(data)
         return undecided
 
     def _named(self, connection: Connection) -> Half | None:

@@ -21,6 +21,9 @@ from decoders.streams.verdict import request_verdict, response_verdict
 PAIRS: Final = 3
 ASKED_MAX: Final = 1000
 STARTS_MAX: Final = 64
+# A GSSAPI token begins with an ASN.1 application tag (RFC 2743, 3.1); clients of 0.9 open a connection with one.
+GSSAPI_TAG: Final = 0x60
+TOKEN_MAX: Final = 1 << 20
 
 
 class Suspect:
@@ -42,7 +45,7 @@ class Suspect:
 class Undecided:
     """A connection about which it is not yet known whether it is Kafka, and its chunks so far."""
 
-    __slots__ = ("chunks", "client", "connection", "dropped", "foreign", "held", "sides", "sizes", "time_ns")
+    __slots__ = ("chunks", "client", "connection", "dropped", "foreign", "held", "sides", "sizes", "time_ns", "tokens")
 
     def __init__(self, connection: Connection, time_ns: int) -> None:
         self.connection = connection
@@ -53,6 +56,7 @@ class Undecided:
         self.dropped: dict[bool, tuple[int, int]] = {}  # bytes no longer held of a half, and the time of the first
         self.foreign = ""  # what it is, once it is known to be no Kafka
         self.client: Half | None = None
+        self.tokens = False  # it began with what may be a bare SASL token
         opened = connection.opened
         self.sides = {
             True: Suspect(connection.first, followed=opened),
@@ -141,7 +145,10 @@ class Undecided:
                 self.client = other.half
             if verdict != NO:
                 return after if after <= len(data) else at
-        if suspect.followed and 4 <= size <= FRAME_MAX and other.asked:
+        if suspect.followed and at == 0 and size > 4 and data[4] == GSSAPI_TAG:
+            self.tokens = True
+        frame = (4 <= size <= FRAME_MAX and other.asked) or (self.tokens and 0 <= size <= TOKEN_MAX)
+        if suspect.followed and frame:
             return after if after <= len(data) else at
         return -1
 

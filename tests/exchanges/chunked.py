@@ -1,0 +1,56 @@
+"""Hand-made chunks: rows of who sent what, and what a Pairer makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from decoders.exchanges.exchange import Exchange, Settled, Skipped
+from decoders.exchanges.stage import Pairer
+from decoders.streams.chunks import Again, Chunk, Close, Connection, Gap
+
+MS = 10**6
+Row = tuple[str, bytes | Gap | Again | Close]
+
+
+class Line:
+    """One connection; rows are ("c" client or "b" broker, data), one a millisecond and packet."""
+
+    def __init__(self, *, opened: bool = True, number: int = 1, broker: str = "10.0.0.2:9092") -> None:
+        self.connection = Connection(number, f"10.0.0.1:{50000 + number}", broker, MS, opened=opened)
+        self.packet = 0
+
+    def chunks(self, *rows: Row) -> list[Chunk]:
+        """Rows as chunks."""
+        out: list[Chunk] = []
+        for who, data in rows:
+            self.packet += 1
+            half = self.connection.first if who == "c" else self.connection.second
+            out.append((half, self.packet * MS, self.packet, data))
+        return out
+
+
+def play(*rows: Row, opened: bool = True, close: str = "fin", **options: Any) -> list[Settled]:
+    """All that one connection gives."""
+    line, stage = Line(opened=opened), Pairer(**options)
+    end: list[Row] = [("c", Close(close))] if close else []  # type: ignore[arg-type]  # a How
+    return stage.feed(line.chunks(*rows, *end)) + stage.finish()
+
+
+def exchanges(settled: list[Settled]) -> list[Exchange]:
+    """Exchanges alone; nothing may have been skipped."""
+    assert [each.reason for each in settled if isinstance(each, Skipped)] == []
+    return [each for each in settled if isinstance(each, Exchange)]
+
+
+def told(settled: Sequence[Settled]) -> list[str]:
+    """Each as a few words."""
+    out = []
+    for each in settled:
+        if isinstance(each, Skipped):
+            out.append(f"{each.reason} {each.direction} {each.size}")
+        else:
+            reason = f" {each.reason}" if each.reason else ""
+            closed = f" at {each.closed}" if each.closed else ""
+            out.append(f"{each.api} {each.api_version} #{each.correlation_id} {each.status}{reason}{closed}")
+    return out
