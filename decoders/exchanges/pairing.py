@@ -97,7 +97,7 @@ class Pairing:
         """Why the head at `at`, of a lane in step, cannot be the head of a frame of this size."""
         if not lane.request:
             return self._response_objection(lane, data, at, size)
-        if self.opening and size > 0 and data[at + 4] == GSSAPI_TAG:
+        if self.opening and size > 0 and data[at + 4 : at + 5] == GSSAPI_TAG:
             self.sasl.opened_with_token()
             self._follow_phase()
         self.opening = False

@@ -22,7 +22,7 @@ PAIRS: Final = 3
 ASKED_MAX: Final = 1000
 STARTS_MAX: Final = 64
 # A GSSAPI token begins with an ASN.1 application tag (RFC 2743, 3.1); clients of 0.9 open a connection with one.
-GSSAPI_TAG: Final = 0x60
+GSSAPI_TAG: Final = b"\x60"
 TOKEN_MAX: Final = 1 << 20
 
 
@@ -124,33 +124,40 @@ class Undecided:
         """Judge one place: the offset after the frame there, `at` itself to wait for more, -1 when it is none."""
         data = suspect.window
         left = len(data) - at
-        if left < 14 and (left < 4 or left < 4 + int.from_bytes(data[at : at + 4], "big")):
+        if left < 4:
             return at
         size = int.from_bytes(data[at : at + 4], "big", signed=True)
         after = at + 4 + size
         verdict = request_verdict(data, at)
         if verdict == YES:
             self.client = suspect.half
-            return after
-        if verdict != NO:
+        elif verdict != NO:
             _, key, version, correlation_id, _ = REQUEST.unpack_from(data, at)
             if len(suspect.asked) < ASKED_MAX and key != CONTROLLED_SHUTDOWN:
                 suspect.asked[correlation_id] = key, version
-            return after if after <= len(data) else at
+        elif not self._answers(suspect, other, at) and not self._passes(suspect, other, at, size):
+            return at if left < 14 and left < 4 + size else -1
+        return after if after <= len(data) else at
+
+    def _answers(self, suspect: Suspect, other: Suspect, at: int) -> bool:
+        """Whether there may be a response to what the other side has asked; one that decodes decides."""
+        data = suspect.window
         correlation_id = int.from_bytes(data[at + 4 : at + 8], "big", signed=True)
-        asked = other.asked.get(correlation_id)
-        if asked is not None:
-            verdict = response_verdict(data, at, *asked)
-            if verdict == YES or (verdict != NO and self._paired(other, correlation_id)):
-                self.client = other.half
-            if verdict != NO:
-                return after if after <= len(data) else at
-        if suspect.followed and at == 0 and size > 4 and data[4] == GSSAPI_TAG:
+        asked = other.asked.get(correlation_id) if len(data) - at >= 8 else None
+        if asked is None:
+            return False
+        verdict = response_verdict(data, at, *asked)
+        if verdict == YES or (verdict != NO and self._paired(other, correlation_id)):
+            self.client = other.half
+        return verdict != NO
+
+    def _passes(self, suspect: Suspect, other: Suspect, at: int, size: int) -> bool:
+        """Whether a frame that says nothing may be stepped over, in a stream known from its beginning."""
+        if suspect.followed and at == 0 and size > 4 and suspect.window[4:5] == GSSAPI_TAG:
             self.tokens = True
-        frame = (4 <= size <= FRAME_MAX and other.asked) or (self.tokens and 0 <= size <= TOKEN_MAX)
-        if suspect.followed and frame:
-            return after if after <= len(data) else at
-        return -1
+        return suspect.followed and (
+            (4 <= size <= FRAME_MAX and bool(other.asked)) or (self.tokens and 0 <= size <= TOKEN_MAX)
+        )
 
     def _paired(self, client: Suspect, correlation_id: int) -> bool:
         """Whether heads have matched often enough; each request counts once."""

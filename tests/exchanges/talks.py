@@ -51,7 +51,10 @@ def request(key: int, version: int, correlation_id: int, client_id: str | None, 
         "correlation_id": correlation_id,
         "client_id": client_id,
     }
-    head = encode(request_header_plan(request_header_version(key, version)), header)
+    header_version = request_header_version(key, version)
+    if not header_version:
+        del header["client_id"]
+    head = encode(request_header_plan(header_version), header)
     return framed(head + encode(plan(key, version, "request"), value))
 
 
