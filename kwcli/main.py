@@ -120,6 +120,7 @@ def _interrupt(_number: int, _frame: object) -> NoReturn:
 def main() -> int:
     """The entry point of the installed program. SIGTERM ends a command as Ctrl-C does: what was decoded is written."""
     signal.signal(signal.SIGTERM, _interrupt)
+    gc.freeze()
     gc.set_threshold(100_000, 50, 100)
     env = Environment.of_process()
     code = run(sys.argv[1:], env)

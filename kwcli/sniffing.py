@@ -75,7 +75,9 @@ class Output:
         parts, self._parts, self._size = self._parts, [], 0
         if parts:
             self._progress.hide()
-            self._stdout.write(b"".join(parts))
+            left = memoryview(b"".join(parts))
+            while left:  # an unbuffered stream (PYTHONUNBUFFERED) may take a part
+                left = left[self._stdout.write(left) :]
             self._stdout.flush()
 
 

@@ -64,76 +64,50 @@ def _partitions(elements: list[dict[str, Any]], inner: str, index: str, names: N
     return listed([f"{topic}[{ranges(held)}]" for topic, held in topics.items()], shape.items)
 
 
-def _contents(exchange: Exchange, side: Side, elements: list[dict[str, Any]], inner: str) -> tuple[str, str, str]:
+def _contents(raw: bytes | None, elements: list[dict[str, Any]], inner: str) -> tuple[str, str, str]:
     """Records, bytes and codecs of the batches in these partitions; `0 rec` alone where there are none."""
-    raw = exchange.request_raw if side == "request" else exchange.response_raw
     records = size = 0
-    codecs: list[str] = []
+    codecs: tuple[str, ...] = ()
     for element in elements:
         for part in element.get(inner) or ():
             span = part.get("records")
-            if raw is not None and type(span) is tuple and span[1]:
+            if span and span.__class__ is tuple and raw is not None:
                 found = summarize(raw, span[0], span[1])
                 records += found.records
                 size += span[1]
-                codecs += [codec for codec in found.codecs if codec not in codecs and codec != "none"]
+                if found.codecs != UNCOMPRESSED:
+                    codecs += found.codecs
     if not size:
         return NOTHING
-    return f"{records} rec", amount(size), ",".join(codecs)
-
-
-def _produce_one(exchange: Exchange, request: View, response: View, topic: View, shape: Shape) -> list[str]:
-    """The usual case, a batch for one partition, without loops."""
-    part = topic["partition_data"][0]
-    span = part["records"]
-    raw = exchange.request_raw
-    facts = [f"{topic.get('name') or topic_of(topic, exchange.topic_name, shape)}[{part['index']}]"]
-    if raw is None or not span:
-        facts.append("0 rec")
-    else:
-        found = summarize(raw, span[0], span[1])
-        size = span[1]
-        facts += (f"{found.records} rec", f"{size}B" if size < 1000 else amount(size))
-        if found.codecs != UNCOMPRESSED:
-            facts.append(",".join(codec for codec in found.codecs if codec != "none"))
-    acks = request["acks"]
-    facts.append(ACKS.get(acks) or f"acks={acks}")
-    if request.get("transactional_id"):
-        facts.append(f"txn {request['transactional_id']}")
-    answers = response.get("responses")
-    if answers and answers[0]["partition_responses"]:
-        offset = answers[0]["partition_responses"][0]["base_offset"]
-        if offset >= 0:
-            facts.append(f"at {offset}")
-    if response.get("throttle_time_ms"):
-        facts += _throttle(response)
-    return facts
+    named = ",".join(dict.fromkeys(codec for codec in codecs if codec != "none")) if codecs else ""
+    return f"{records} rec", f"{size}B" if size < 1000 else amount(size), named
 
 
 def _produce(exchange: Exchange, request: View, response: View, shape: Shape) -> list[str]:
     topics = request.get("topic_data") or []
     if not topics:
         return []
-    names = exchange.topic_name
-    if len(topics) == 1 and exchange.status == "complete" and len(topics[0]["partition_data"]) == 1:
-        return _produce_one(exchange, request, response, topics[0], shape)
     # When a side cannot be decoded its view ends in the middle: any key may be missing.
-    facts = [_partitions(topics, "partition_data", "index", names, shape)]
-    facts += [text for text in _contents(exchange, "request", topics, "partition_data") if text]
+    facts = [_partitions(topics, "partition_data", "index", exchange.topic_name, shape)]
+    count, size, codec = _contents(exchange.request_raw, topics, "partition_data")
+    facts.append(count)
+    if size:
+        facts.append(size)
+        if codec:
+            facts.append(codec)
     acks = request.get("acks")
     if acks is not None:
-        facts.append(WORDS["acks"].get(acks) or f"acks={acks}")
+        facts.append(ACKS.get(acks) or f"acks={acks}")
     if request.get("transactional_id"):
         facts.append(f"txn {request['transactional_id']}")
-    offsets = [
-        part["base_offset"]
-        for topic in response.get("responses") or ()
-        for part in topic.get("partition_responses") or ()
-        if part.get("base_offset", -1) >= 0
-    ]
-    if len(offsets) == 1:
-        facts.append(f"at {offsets[0]}")
-    return facts + _throttle(response)
+    answers = response.get("responses")
+    if answers:
+        offset = _only(answers, "partition_responses", "base_offset")
+        if offset is not None and offset >= 0:
+            facts.append(f"at {offset}")
+        if response.get("throttle_time_ms"):
+            facts += _throttle(response)
+    return facts
 
 
 def _throttle(response: View) -> list[str]:
@@ -156,7 +130,7 @@ def _fetch(exchange: Exchange, request: View, response: View, shape: Shape) -> l
     else:
         facts += _session(exchange)
     if response:
-        count, size, codec = _contents(exchange, "response", given, "partitions")
+        count, size, codec = _contents(exchange.response_raw, given, "partitions")
         facts.append(f"→ {count}")
         if size:
             facts.append(size)
@@ -204,7 +178,7 @@ def _share_fetch(exchange: Exchange, request: View, response: View, shape: Shape
     if asked or given:
         facts.append(_partitions(asked or given, "partitions", "partition_index", names, shape))
     if response:
-        count, size, codec = _contents(exchange, "response", given, "partitions")
+        count, size, codec = _contents(exchange.response_raw, given, "partitions")
         facts.append(f"→ {count}")
         facts += [text for text in (size, codec) if text]
     if request.get("share_session_epoch") is not None:

@@ -49,10 +49,9 @@ class Row(NamedTuple):
 
 def topic_of(element: View, names: Names, shape: Shape) -> str:
     """The topic an element is about: its name, or its id by the name that the capture has shown, or the id."""
-    for field in ("name", "topic", "topic_name"):
-        name: str | None = element.get(field)
-        if name:
-            return name
+    name: str | None = element.get("name") or element.get("topic") or element.get("topic_name")
+    if name:
+        return name
     found = element.get("topic_id")
     return topic_id(found, names, shape) if found is not None else "?"
 

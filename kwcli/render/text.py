@@ -88,7 +88,7 @@ class TextLines:
         time_ns = exchange.time_ns
         seconds = time_ns // NS
         key = exchange.api_key
-        request, response = exchange.view("request"), exchange.view("response")
+        request, response = exchange.view("request"), exchange.response_view
         if key in NODE_LISTS:
             self.learn(exchange)
         row = row_of(key)
