@@ -256,6 +256,29 @@ def _size_of(topic: View) -> str:
     return f"{'default' if partitions < 0 else partitions}×{'default' if factor < 0 else factor}"
 
 
+def _reassigned(exchange: Exchange, request: View, _response: View, shape: Shape) -> list[str]:
+    return _placed(exchange, request, shape, ("replicas",))
+
+
+def _alter_partition(exchange: Exchange, request: View, _response: View, shape: Shape) -> list[str]:
+    facts = _placed(exchange, request, shape, ("new_isr", "new_isr_with_epochs"))
+    return [*facts, f"broker {request['broker_id']}"] if "broker_id" in request else facts
+
+
+def _placed(exchange: Exchange, request: View, shape: Shape, fields: tuple[str, ...]) -> list[str]:
+    """`orders[1]→1,2,3` for each partition that gets other replicas."""
+    found: list[str] = []
+    for topic in request.get("topics") or ():
+        name = topic_of(topic, exchange.topic_name, shape)
+        for part in topic.get("partitions") or ():
+            nodes = next((part[field] for field in fields if part.get(field) is not None), None)
+            numbers = [node["broker_id"] if isinstance(node, dict) else node for node in nodes or ()]
+            target = ",".join(map(str, numbers)) if nodes is not None else "as before"
+            found.append(f"{name}[{part.get('partition_index', '')}]→{target}")
+    most = len(found) if shape.items is None else shape.items
+    return found[:most] + ([f"+{len(found) - most}"] if len(found) > most else [])
+
+
 def _api_versions(exchange: Exchange, request: View, response: View, _shape: Shape) -> list[str]:
     facts = []
     if request.get("client_software_name"):
@@ -302,9 +325,9 @@ FUNCTIONS: Final[dict[int, Row]] = {
     ),
     1: _hand(
         _fetch,
-        "replica_id replica_state.replica_id max_wait_ms topics[].topic topics[].topic_id"
+        "replica_id replica_state.replica_id max_wait_ms session_id session_epoch topics[].topic topics[].topic_id"
         " topics[].partitions[].partition topics[].partitions[].fetch_offset",
-        "throttle_time_ms responses[].topic responses[].topic_id responses[].partitions[].partition_index"
+        "throttle_time_ms session_id responses[].topic responses[].topic_id responses[].partitions[].partition_index"
         " responses[].partitions[].records:span",
     ),
     2: _hand(
@@ -329,6 +352,13 @@ FUNCTIONS: Final[dict[int, Row]] = {
         "",
     ),
     36: _hand(_sasl_authenticate, "", "error_message session_lifetime_ms"),
+    45: _hand(_reassigned, "topics[].name topics[].partitions[].partition_index topics[].partitions[].replicas", ""),
+    56: _hand(
+        _alter_partition,
+        "broker_id topics[].topic_name topics[].topic_id topics[].partitions[].partition_index"
+        " topics[].partitions[].new_isr topics[].partitions[].new_isr_with_epochs[].broker_id",
+        "",
+    ),
     58: _hand(_envelope, "request_data:span", ""),
     78: _hand(
         _share_fetch,

@@ -86,7 +86,6 @@ ROWS: Final[dict[int, str]] = {
     23: ">topics[]/partitions[].partition:parts  → end <topics[].partitions[].end_offset",
     37: ">topics[].name  to >topics[].count partitions  >validate_only:flag:validate_only",
     43: ">election_type:word:election  >topic_partitions[]/partitions:parts",
-    45: ">topics[]/partitions[].partition_index:parts  to >topics[].partitions[].replicas",
     46: ">topics[]/partition_indexes:parts  → <topics[]/partitions[].partition_index:parts",
     75: (
         "<topics[]:topics|>topics[]:topics"
@@ -157,11 +156,6 @@ ROWS: Final[dict[int, str]] = {
         "→ leader <topics[].partitions[].leader_id  epoch <topics[].partitions[].leader_epoch"
         "  hw <topics[].partitions[].high_watermark  <topics[].partitions[].current_voters[].replica_id:count:voter"
         "  <topics[].partitions[].observers[].replica_id:count:observer"
-    ),
-    56: (
-        ">topics[]/partitions[].partition_index:parts"
-        "  isr >topics[].partitions[].new_isr|>topics[].partitions[].new_isr_with_epochs[].broker_id"
-        "  broker >broker_id"
     ),
     57: ">feature_updates[].feature  to level >feature_updates[].max_version_level  >validate_only:flag:validate_only",
     59: (

@@ -25,6 +25,8 @@ Get = Callable[[Any], Any]
 # Topic id → its name, where the capture has shown it.
 Names = Callable[[UUID], str | None]
 
+# Topics whose id is the same in every cluster (KIP-516).
+WELL_KNOWN: Final = {UUID(int=1): "__cluster_metadata"}
 TOPIC_FIELDS: Final = ("name", "topic", "topic_name", "topic_id")
 
 
@@ -58,7 +60,7 @@ def topic_of(element: View, names: Names, shape: Shape) -> str:
 
 def topic_id(value: UUID, names: Names, shape: Shape) -> str:
     """The name of a topic id, or the id itself as Kafka prints it."""
-    return names(value) or short(uuid_text(value.bytes), shape)
+    return names(value) or WELL_KNOWN.get(value) or short(uuid_text(value.bytes), shape)
 
 
 def short(text: str, shape: Shape) -> str:

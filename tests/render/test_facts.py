@@ -93,6 +93,11 @@ def parts(*numbers: int, **more: Any) -> list[dict[str, Any]]:
          {"member_epoch": 1, "member_id": "m",
           "assignment": {"topic_partitions": [{"topic_id": TOPIC, "partitions": [0]}]}},
          "group g → epoch 1 known[0] subscribes a joining m"),
+        (45, 0, {"topics": [{"name": "a", "partitions": [*parts(0, replicas=[1, 2]), *parts(1, replicas=None)]}]}, {},
+         "a[0]→1,2 a[1]→as before"),
+        (56, 3, {"broker_id": 1, "topics": [{"topic_id": TOPIC, "partitions": parts(
+            2, new_isr_with_epochs=[{"broker_id": 1}, {"broker_id": 3}])}]}, {}, "known[2]→1,3 broker 1"),
+        (20, 6, {"topics": [{"topic_id": UUID(int=1)}]}, {}, "__cluster_metadata"),
         (None, None, None, None, "51B → 999B"),
     ],
 )  # fmt: skip
