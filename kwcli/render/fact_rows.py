@@ -38,7 +38,7 @@ ROWS: Final[dict[int, str]] = {
         "  >require_stable:flag:stable"
     ),
     11: (
-        "group >group_id  → gen <generation_id:known  <members[].member_id:count:member"
+        "group >group_id  → gen <generation_id:known  with <members[].member_id:count:member"
         "  <protocol_name|>protocols[].name  <member_id:member|>member_id:member  >group_instance_id  >reason"
     ),
     12: f"group >group_id  {_GROUP_MEMBER}",

@@ -5,6 +5,7 @@ Lines are f-strings with ready escape codes: a line costs about as much as readi
 
 from __future__ import annotations
 
+import re
 import time
 from typing import TYPE_CHECKING, Final
 
@@ -168,7 +169,7 @@ class TextLines:
         text = "SASL token" if name is None else name
         number = "" if version is None else f" {version}"
         if self.layout.facts is not None:
-            text = cut(text, width - len(number))
+            text = _short_name(text, width - len(number))
         p = self.palette
         cell = f"{p.api}{f'{text}{number}':<{width}}{p.off}"
         self._apis[exchange.spec] = cell
@@ -255,6 +256,15 @@ class TextLines:
                 place = f" at {failure.path}" if failure.path else ""
                 words.append(f"{side} undecoded: {failure.reason}{place}")
         return clean(" ".join(words))
+
+
+def _short_name(name: str, room: int) -> str:
+    """`Consum…Heartbeat`: the last word of a name tells most of what its beginning does not."""
+    if len(name) <= room:
+        return name
+    last = re.findall("[A-Z][a-z]*", name)[-1]
+    head = name[: room - 1 - len(last)]
+    return f"{head}…{last}" if len(last) + 4 <= room else cut(name, room)
 
 
 def _took(exchange: Exchange) -> str:

@@ -151,6 +151,20 @@ def test_a_node_is_known_by_its_id_once_metadata_has_told() -> None:
     assert "…3:9092" in text
 
 
+@pytest.mark.parametrize(
+    ("key", "name"),
+    [
+        (68, "Cons…Heartbeat 1"),
+        (69, "Consu…Describe 1"),
+        (10, "FindCoordinat… 1"),
+        (3, "Metadata 1"),
+        (61, "Desc…Producers 1"),
+    ],
+)
+def test_a_long_name_keeps_its_last_word(key: int, name: str) -> None:
+    assert f" {name} " in line(exchange(key, 1), 100)
+
+
 def test_a_new_day_has_a_line_of_its_own() -> None:
     lines = TextLines(100, color=False)
     assert len(lines.line(exchange()).splitlines()) == 1
