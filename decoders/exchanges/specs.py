@@ -129,7 +129,8 @@ class Spec:
         if made is None:
             wanted = self._needs.of(self.key, side) if self.key is not None else frozenset()
             made = self._projectors[side] = tuple(
-                (layout, projector(layout.plan, wanted, side == "response")) for layout in self.layouts(side)
+                (layout, projector(layout.plan, _known(layout, wanted), side == "response"))
+                for layout in self.layouts(side)
             )
         return made
 
@@ -313,6 +314,13 @@ def teaches(key: int | None, version: int | None) -> bool:
         for lesson in LESSONS[key]
         if layouts(key, version, lesson.side)
     )
+
+
+def _known(layout: Layout, paths: frozenset[str]) -> frozenset[str]:
+    """The paths that a layout has: an early one is a declaration of its own and may lack fields of the stable one."""
+    if layout.release is None:
+        return paths
+    return frozenset(path for path in paths if _has(layout.plan, path.partition(":")[0].replace("[]", "").split(".")))
 
 
 def _has(plan: Plan, names: list[str]) -> bool:

@@ -356,3 +356,11 @@ def test_a_closed_pipe_ends_quietly() -> None:
     env.stdout = Closed()
     outcome = kw("sniff", FIRST, env=env)
     assert (outcome.code, outcome.out, outcome.err) == (Exit.DONE, "", "")
+
+
+@pytest.mark.parametrize("path", sorted(CAPTURES.glob("*.pcap*")), ids=lambda path: path.name)
+@pytest.mark.parametrize("output", ["text", "ndjson"])
+def test_every_capture_that_ships_is_decoded_whole(path: Path, output: str) -> None:
+    outcome = kw("sniff", str(path), "-o", output, "--strict", env=world(columns=120))
+    assert outcome.code == Exit.DONE
+    assert "gap" not in outcome.err
