@@ -65,6 +65,8 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
     """The record of an exchange."""
     ends = exchange.ends
     spec = exchange.spec
+    if spec.record is not None:
+        return dict(spec.record)
     failures: dict[Side, Failure] | None = None
     layout: dict[Side, str] | None = None
     errors: list[dict[str, Any]] = []

@@ -6,6 +6,7 @@ early-access releases, and version 0 for an ApiVersions response (a broker that 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final, NamedTuple
 
@@ -61,6 +62,8 @@ def layouts(key: int, version: int, side: Side) -> tuple[Layout, ...]:
 
 class Spec:
     """One (API, version). What the loop needs is in slots; projections are made when first used."""
+
+    record: Mapping[str, Any] | None = None  # recorded.py: where an exchange was read from
 
     __slots__ = (
         "_nameless",

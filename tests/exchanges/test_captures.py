@@ -19,6 +19,7 @@ from decoders.exchanges.engine import Engine
 from decoders.exchanges.errors import errors_in
 from decoders.exchanges.exchange import Exchange, Settled, Skipped
 from decoders.exchanges.record import SCALARS, to_json_bytes, to_json_dict
+from decoders.exchanges.recorded import from_json_dict
 from decoders.streams.chunks import Gap
 from decoders.streams.reassembly import Reassembly
 from tests.captures.plain import read_bytes
@@ -110,6 +111,25 @@ def test_views_records_and_values_agree(path: Path) -> None:
             plan = each.spec.layouts("response")[0].plan
             if not (each.api == "ApiVersions" and each.errors):
                 assert errors_in(plan, each.response) == record["errors"]
+
+
+@pytest.mark.parametrize("path", CAPTURES + NEGATIVE, ids=name_of)
+def test_a_record_gives_the_exchange_back(path: Path) -> None:
+    for each in settled_of(path):
+        record = json.loads(to_json_bytes(each))
+        again = from_json_dict(record)
+        assert to_json_dict(again) == record
+        assert (again.kind, again.time_ns, again.client, again.connection) == (
+            *(each.kind, each.time_ns, each.client, each.connection),
+        )
+        if isinstance(each, Exchange):
+            assert isinstance(again, Exchange)
+            for name in (*SCALARS, "errors", "packets", "topic_names", "closed", "client_software", "layout"):
+                if name != "schema":
+                    assert getattr(again, name) == getattr(each, name), name
+            assert again.response == record["response"] == again.view("response")
+    with pytest.raises(decoders.DecodeError):
+        from_json_dict({"kind": "exchange"})
 
 
 @pytest.mark.parametrize("path", NEGATIVE, ids=name_of)
