@@ -36,7 +36,10 @@ Plans = tuple[Plan | None, Plan | None]
 
 def to_json_dict(settled: Settled, options: Options = PLAIN) -> dict[str, Any]:
     """The record of an exchange or of a skipped run, ready for JSON."""
-    return exchange_json(settled, options) if isinstance(settled, Exchange) else skipped_json(settled)
+    if isinstance(settled, Skipped):
+        return skipped_json(settled)
+    recorded = settled.spec.record
+    return exchange_json(settled, options) if recorded is None else dict(recorded)
 
 
 def to_json_bytes(settled: Settled, options: Options = PLAIN) -> bytes:
@@ -65,8 +68,6 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
     """The record of an exchange."""
     ends = exchange.ends
     spec = exchange.spec
-    if spec.record is not None:
-        return dict(spec.record)
     failures: dict[Side, Failure] | None = None
     layout: dict[Side, str] | None = None
     errors: list[dict[str, Any]] = []
