@@ -1,6 +1,10 @@
-"""`python -m tests.fuzz [--seconds N]`: random values, cut and damaged bytes of every declared message, until stopped.
+"""Tries the codec for as long as one likes: random values, cut and damaged bytes, of declared and of random messages.
 
-Prints how much it tried; ends with a traceback at the first thing that is not as it should be.
+    python -m tests.fuzz --seconds 60 [--seed N]
+
+Every reader (generated decoder, JSON decoder, projections, decoders that have specialised) must agree with the plain
+walker on every buffer, and only DecodeError may come out. Ends at the first thing that is not so, with the seed that
+shows it again.
 """
 
 from __future__ import annotations
@@ -8,63 +12,75 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable
 from random import Random, SystemRandom
 
 from decoders.errors import DecodeError
+from decoders.schema.compile import encoder
 from decoders.schema.message import decode, encode, examine
-from tests.apis.everything import Declared, all_layouts
-from tests.schema.values import random_value
+from decoders.schema.model import Plan
+from decoders.schema.resolve import resolve
+from decoders.schema.write import write
+from tests.apis.everything import all_layouts
+from tests.schema.declarations import message
+from tests.schema.test_generated import random_paths, readers_agree, strange
+from tests.schema.values import random_value, without_defaults
+
+DAMAGED = 8
 
 
-def once(declared: Declared, rng: Random) -> None:
-    """One value there and back, and ten damaged copies of its bytes."""
-    plan = declared.plan
-    value = random_value(plan, rng)
-    data = encode(plan, value)
-    assert decode(plan, data) == examine(plan, data, 0, len(data)) == value
-    for _ in range(10):
-        damaged = bytearray(data[: rng.randrange(len(data) + 1)] if rng.random() < 0.3 else data)
-        for _ in range(rng.randrange(4)):
+def once(plan: Plan, rng: Random) -> int:
+    """One value there and back, and damaged copies of its bytes; how many buffers were read."""
+    value = random_value(plan, rng, values=rng.choice([20, 100, 600]))
+    data = write(plan, value)
+    assert encode(plan, without_defaults(plan, value)) == data
+    assert strange(value) or encoder(plan)(value) == data
+    paths = frozenset(random_paths(plan, rng))
+    assert readers_agree(plan, data, 0, len(data), paths) == (value, len(data))
+    for _ in range(DAMAGED):
+        damaged = bytearray(data)
+        for _ in range(rng.randrange(1, 4)):
             if damaged:
-                damaged[rng.randrange(len(damaged))] = rng.choice((0, 1, 2, 0x7F, 0x80, 0xFF, rng.randrange(256)))
-        agree(declared, bytes(damaged))
+                damaged[rng.randrange(len(damaged))] = rng.choice([0, 1, 2, 0x7F, 0x80, 0xFF, rng.randrange(256)])
+        end = rng.randrange(len(damaged) + 1) if rng.random() < 0.3 else len(damaged)
+        readers_agree(plan, bytes(damaged), 0, end, paths)
+        assert outcome(plan, bytes(damaged[:end])) == outcome(plan, bytes(damaged[:end]), plain=True)
+    return 1 + DAMAGED
 
 
-def outcome(read: Callable[[], object]) -> str:
-    """What comes out, or the error."""
+def outcome(plan: Plan, data: bytes, *, plain: bool = False) -> str:
+    """What comes out of the entry point, or of the walker alone."""
     try:
-        return repr(read())
+        return repr(examine(plan, data, 0, len(data)) if plain else decode(plan, data))
     except DecodeError as failure:
-        return f"{type(failure).__name__}: {failure}"
+        found = failure
+    assert 0 <= found.offset <= len(data)
+    return f"{type(found).__name__}: {found}"
 
 
-def agree(declared: Declared, data: bytes) -> None:
-    """Generated code and walker say the same of any bytes."""
-    walked = outcome(lambda: examine(declared.plan, data, 0, len(data)))
-    assert outcome(lambda: decode(declared.plan, data)) == walked
-
-
-def main(seconds: float) -> None:
-    """Go round all messages until the time is over; at least once."""
-    declared = list(all_layouts())
-    seed = SystemRandom().randrange(2**32)
+def main() -> None:
+    """Run until the time is over."""
+    options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    options.add_argument("--seconds", type=float, default=60.0)
+    options.add_argument("--seed", type=int, default=SystemRandom().randrange(2**32))
+    chosen = options.parse_args()
+    declared = [each.plan for each in all_layouts()]
     started = time.monotonic()
-    rounds = 0
-    while not rounds or time.monotonic() - started < seconds:
-        for one in declared:
-            place = f"{seed} {rounds} {one}"
-            try:
-                once(one, Random(place))
-            except BaseException:
-                sys.stderr.write(f"seed: {place!r}\n")
-                raise
-        rounds += 1
-        sys.stderr.write(f"\r{rounds * len(declared)} values, {rounds * len(declared) * 10} damaged buffers ")
-    sys.stderr.write("\n")
+    seed = chosen.seed
+    buffers = 0
+    while time.monotonic() - started < chosen.seconds:
+        rng = Random(seed)
+        try:
+            buffers += once(rng.choice(declared), rng)
+            made = message(rng)
+            buffers += once(resolve(made, made.versions.high), rng)
+        except BaseException:
+            sys.stderr.write(f"\nseed {seed}\n")
+            raise
+        seed += 1
+        if seed % 100 == 0:
+            sys.stderr.write(f"\r{buffers} buffers ")
+    sys.stderr.write(f"\r{buffers} buffers\n")
 
 
 if __name__ == "__main__":
-    options = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
-    options.add_argument("--seconds", type=float, default=60.0, metavar="N", help="how long (60)")
-    main(options.parse_args().seconds)
+    main()
