@@ -103,6 +103,7 @@ def advance(context: Context, chunks: Iterable[Chunk], unusual: Unusual) -> None
         elif mode == BODY and size < lane.left:
             lane.left -= size
             lane.place += size
+            lane.last = (time_ns, packet)
             lane.parts.append(data)
             budget.held += size
             if budget.held > budget.most:

@@ -381,11 +381,11 @@ class Pairing:
         side: Side = "request" if lane.request else "response"
         self.context.skip(Skipped(self.ends, side, run.size, run.reason, detail, run.time_ns, until_ns, run.packet))
 
-    def close(self, how: How, time_ns: int, packet: int) -> None:
+    def close(self, how: How) -> None:
         """The connection is over: settle all that waits."""
         self.closing = how
-        close(self.server_lane, time_ns, packet)
-        close(self.client_lane, time_ns, packet)
+        close(self.server_lane)
+        close(self.client_lane)
         for correlation_id, frame in self.early.items():
             self._orphan(frame, correlation_id)
         self.early = {}

@@ -31,7 +31,7 @@ REQUEST: Final = (
     *("time_ns", "request_end_ns", "request_packet", "request_packet_end", "request_size", "request_raw"),
 )
 LANE: Final = (
-    *("mode", "ready", "parts", "need", "left", "first", "begun", "again", "missing", "doubt", "lossy"),
+    *("mode", "ready", "parts", "need", "left", "first", "last", "begun", "again", "missing", "doubt", "lossy"),
     *("lost_packet", "place"),
 )
 RUN: Final = ("reason", "detail", "time_ns", "packet", "size")

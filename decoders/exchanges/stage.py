@@ -49,9 +49,9 @@ class Pairer:
         for number in sorted({*context.pairings, *context.undecided}):
             undecided = context.undecided.get(number)
             if undecided is not None:
-                self._end_undecided(undecided, "capture_end", context.summary.last_ns)
+                self._end_undecided(undecided, "capture_end")
             else:
-                self._end(context.pairings[number], "capture_end", context.summary.last_ns, 0)
+                self._end(context.pairings[number], "capture_end")
         return self._given()
 
     def export(self) -> bytes:
@@ -85,7 +85,7 @@ class Pairer:
         undecided = self.context.undecided.get(number)
         if isinstance(data, Close):
             if undecided is not None:
-                self._end_undecided(undecided, data.how, time_ns)
+                self._end_undecided(undecided, data.how)
             return
         if isinstance(data, Again):
             return
@@ -119,7 +119,7 @@ class Pairer:
         elif isinstance(data, Again):
             pairing.again(lane, data.at, data.size)
         else:
-            self._end(pairing, data.how, time_ns, packet)
+            self._end(pairing, data.how)
 
     def _meet(self, connection: Connection, time_ns: int, data: bytes | Gap) -> Undecided:
         """The first chunk of a connection."""
@@ -169,18 +169,18 @@ class Pairer:
         chunks, undecided.chunks = undecided.chunks, []
         advance(context, chunks, self._unusual)
 
-    def _end(self, pairing: Pairing, how: How, time_ns: int, packet: int) -> None:
+    def _end(self, pairing: Pairing, how: How) -> None:
         del self.context.pairings[pairing.ends.number]
-        pairing.close(how, time_ns, packet)
+        pairing.close(how)
 
-    def _end_undecided(self, undecided: Undecided, how: How, time_ns: int) -> None:
+    def _end_undecided(self, undecided: Undecided, how: How) -> None:
         """A connection is over that has not shown to be Kafka."""
         context = self.context
         connection = undecided.connection
         client = None if undecided.foreign else self._known(connection)
         if client is not None:
             self._adopt(undecided, client)
-            self._end(context.pairings[connection.number], how, time_ns, 0)
+            self._end(context.pairings[connection.number], how)
             return
         del context.undecided[connection.number]
         context.budget.held -= undecided.held

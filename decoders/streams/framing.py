@@ -110,6 +110,7 @@ class Lane:
         "begun",
         "doubt",
         "first",
+        "last",
         "left",
         "lossy",
         "lost_packet",
@@ -133,6 +134,7 @@ class Lane:
         self.need = 0
         self.left = 0
         self.first = (0, 0)  # time and packet of the first byte of `parts`
+        self.last = (0, 0)  # of the latest bytes of the frame under way
         self.missing: Missing = ""
         self.run: Run | None = None
         self.doubt = False
@@ -174,6 +176,7 @@ def take(lane: Lane, time_ns: int, packet: int, data: bytes) -> None:
         at = min(lane.left, len(data))
         _keep(lane, data[:at])
         lane.left -= at
+        lane.last = here
         if not lane.left and not _complete(lane, time_ns, packet, at):
             at = 0  # it was no frame: look at this segment from its start
     elif lane.parts:
@@ -211,10 +214,13 @@ def _keep(lane: Lane, data: bytes) -> None:
     lane.owner.budget.held += len(data)
 
 
-def _begin(lane: Lane, data: bytes, need: int, first: tuple[int, int], missing: Missing = "") -> None:
+def _begin(
+    lane: Lane, data: bytes, need: int, first: tuple[int, int], here: tuple[int, int], missing: Missing = ""
+) -> None:
     lane.need = need
     lane.left = need - len(data)
     lane.first = first
+    lane.last = here
     lane.begun = lane.place - len(data)
     lane.missing = "limit" if need - 4 > FRAME_MAX else missing
     lane.mode = ASK if lane.missing else BODY
@@ -260,6 +266,7 @@ def _cut(lane: Lane, first: tuple[int, int], here: tuple[int, int], data: bytes,
         size = SIZE.unpack_from(data, at)[0] if left >= 4 else 0
         if left < 4 or left < min(4 + size, REQUEST_HEAD if lane.request else RESPONSE_HEAD):
             _carry(lane, data[at:], first)
+            lane.last = here
             return stop
         reason = lane.owner.objection(lane, data, at, size)
         if reason is not None:
@@ -268,7 +275,7 @@ def _cut(lane: Lane, first: tuple[int, int], here: tuple[int, int], data: bytes,
             return at
         after = at + 4 + size
         if after > stop:
-            _begin(lane, data[at:], 4 + size, first)
+            _begin(lane, data[at:], 4 + size, first, here)
             return stop
         whole = data if after - at == stop else data[at:after]
         if not _deliver(lane, Frame(whole, size, first, here, lane.place - left), after - at):
@@ -318,7 +325,7 @@ def gap(lane: Lane, time_ns: int, packet: int, size: int, why: Missing) -> None:
         if len(head) >= 4 and 0 <= SIZE.unpack_from(head)[0] <= FRAME_MAX:
             lane.owner.budget.held -= len(head)
             lane.place -= size
-            _begin(lane, head, 4 + SIZE.unpack_from(head)[0], lane.first)
+            _begin(lane, head, 4 + SIZE.unpack_from(head)[0], lane.first, lane.last)
             lane.place += size
     if lane.need:
         lane.missing = lane.missing or why
@@ -334,12 +341,12 @@ def gap(lane: Lane, time_ns: int, packet: int, size: int, why: Missing) -> None:
     lose_step(lane, "lost", detail, time_ns, packet, size)
 
 
-def close(lane: Lane, time_ns: int, packet: int) -> None:
+def close(lane: Lane) -> None:
     """The connection is over: what has come of a frame is given, what was skipped is reported."""
     if lane.need and not lane.doubt:
         lane.missing = lane.missing or "incomplete"
         lane.left = 0
-        _complete(lane, time_ns, packet, 0)
+        _complete(lane, *lane.last, 0)
     elif lane.need:
         skipped = lane.need - lane.left - sum(map(len, lane.parts))  # lose_step adds the parts
         lane.need = 0

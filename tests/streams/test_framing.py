@@ -61,7 +61,7 @@ def play(*pieces: bytes | int) -> list[str]:
             gap(owner.lane, packet * 1000, packet, piece, "lost")
         else:
             take(owner.lane, packet * 1000, packet, piece)
-    close(owner.lane, 10**6, len(pieces))
+    close(owner.lane)
     assert owner.budget.held == 0
     return owner.out
 
@@ -164,6 +164,6 @@ def test_a_frame_that_proves_to_be_none_is_skipped_with_the_rest() -> None:
         if packet == 2:
             gap(owner.lane, 1, 1, 10, "lost")
         take(owner.lane, packet, packet, piece)
-    close(owner.lane, 9, 9)
+    close(owner.lane)
     assert owner.out == [f"lost {10 + 20 + len(liar)}", f"5@{30 + len(liar)} 5-5"]
     assert owner.budget.held == 0

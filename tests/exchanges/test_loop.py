@@ -1,0 +1,90 @@
+"""The loop's short cuts against the plain way, and both against bytes that are not what they should be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from random import Random
+
+import pytest
+
+from decoders.capture.reader import CaptureReader
+from decoders.exchanges import stage
+from decoders.exchanges.context import Context
+from decoders.exchanges.exchange import Exchange
+from decoders.exchanges.loop import Unusual
+from decoders.exchanges.record import to_json_dict
+from decoders.streams.chunks import Chunk, Segment
+from decoders.streams.framing import Lane, take
+from tests.captures.plain import read_bytes
+from tests.exchanges.talks import Talker, interleaved, records, run, segments
+from tests.exchanges.test_captures import CAPTURES, NEGATIVE, VALIDATOR
+
+
+def plainly(context: Context, chunks: Iterable[Chunk], unusual: Unusual) -> None:
+    """What loop.advance() does, without short cuts."""
+    for half, time_ns, packet, data in chunks:
+        if isinstance(half.state, Lane) and isinstance(data, bytes):
+            take(half.state, time_ns, packet, data)
+            if context.budget.held > context.budget.most:
+                context.shed(half.state)
+        else:
+            unusual(half, time_ns, packet, data)
+
+
+@cache
+def captured(name: str) -> list[Segment]:
+    """The segments of a shipping capture."""
+    path = next(path for path in CAPTURES + NEGATIVE if path.name == name)
+    return CaptureReader().feed(read_bytes(path))
+
+
+def same(every: list[Segment], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loop and the plain way give the same."""
+    quick = records(run(every))
+    with monkeypatch.context() as patch:
+        patch.setattr(stage, "advance", plainly)
+        slow = records(run(every))
+    assert quick == slow
+
+
+@pytest.mark.parametrize("name", [path.name for path in CAPTURES])
+def test_short_cuts_change_nothing_in_captures(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    same(captured(name), monkeypatch)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_short_cuts_change_nothing_in_damaged_conversations(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = Random(seed)
+    talks = [segments(Talker(rng).talk.turns, rng, most=rng.choice([1448, 80]), port=port) for port in (50000, 50001)]
+    every = [each for each in interleaved(rng, *talks) if rng.random() > 0.05]
+    same(every, monkeypatch)
+
+
+@pytest.mark.parametrize("name", [path.name for path in CAPTURES + NEGATIVE])
+@pytest.mark.parametrize("seed", range(3))
+def test_corrupt_bytes_give_records_and_nothing_else(name: str, seed: int) -> None:
+    rng = Random(f"{seed} {name}")
+    every = []
+    for each in captured(name):
+        data = each[6]
+        if data and rng.random() < 0.15:
+            changed = bytearray(data)
+            for _ in range(rng.choice([1, 1, 4, 30])):
+                changed[rng.randrange(min(len(changed), rng.choice([4, 16, 10**6])))] = rng.randrange(256)
+            data = bytes(changed[: rng.choice([None, None, len(changed) // 2])])
+        every.append((*each[:6], data, each[7]))
+    for settled in run(every, ports=rng.choice([None, None, [9092, 9093, 9094]])):
+        record = to_json_dict(settled)
+        VALIDATOR.validate(record)
+        if isinstance(settled, Exchange):
+            assert settled.status == record["status"]
+            assert settled.reason == record["reason"]
+            assert settled.errors == [tuple(error.values()) for error in record["errors"]]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_noise_gives_no_exchange(seed: int) -> None:
+    rng = Random(seed)
+    turns = [(rng.random() < 0.5, rng.randbytes(rng.choice([3, 14, 100, 3000]))) for _ in range(20)]
+    assert [each for each in run(segments(turns, rng)) if isinstance(each, Exchange)] == []
