@@ -15,6 +15,9 @@ __all__ = ["Connections", "TcpConnection"]
 # Segments this near the end of a closed connection, this soon (2 MSL), belong to it.
 LATE: Final = 1 << 24
 LATE_NS: Final = 120 * 10**9
+# Packets of the capture, or time without any, after which a connection without SYN began with what was seen.
+MET: Final = 16
+MET_NS: Final = 10**8
 # Connections before the first look for silent ones.
 SWEEP_MIN: Final = 4096
 
@@ -22,7 +25,7 @@ SWEEP_MIN: Final = 4096
 class TcpConnection(Connection):
     """A connection put together from segments."""
 
-    __slots__ = ("over",)
+    __slots__ = ("began_packet", "known", "over", "reset")
 
     half = Flow
     first: Flow
@@ -31,34 +34,51 @@ class TcpConnection(Connection):
     def __init__(self, number: int, first: str, second: str, began_ns: int, *, opened: bool) -> None:
         super().__init__(number, first, second, began_ns, opened=opened)
         self.over = False
+        self.reset: Flow | None = None  # who sent a RST
+        self.began_packet = 0
+        self.known = False  # long enough for segments from before the first one to have come
 
     @property
     def last_ns(self) -> int:
         """Time of its latest packet."""
         return max(self.first.last_ns, self.second.last_ns)
 
+    @property
+    def ended(self) -> bool:
+        """Whether the FIN of both sides was reached."""
+        return self.first.ended and self.second.ended
+
+    def meet(self, time_ns: int, packet: int, *, idle: bool) -> None:
+        """Decide whether the connection is known long enough for a beginning without SYN to be believed."""
+        if abs(packet - self.began_packet) >= MET or (idle and time_ns - self.began_ns >= MET_NS):
+            self.known = True
+
     def settle(self) -> bool:
-        """Decide between fast and slow path for what follows; True when something is waited for."""
+        """Decide between fast and slow path for what follows; True when something is held, or missing."""
         first, second = self.first, self.second
-        if first.held or second.held or first.hole() or second.hole():
-            first.next = second.next = WAITING
-            return True
+        waits = bool(first.held or second.held or first.hole() or second.hole())
         for flow in (first, second):
-            flow.next = flow.place & MASK if flow.started else UNSEEN
-        return False
+            flow.next = WAITING if waits or self.reset else flow.place & MASK if flow.started else UNSEEN
+        return waits
 
     def export(self) -> object:
         """The state as built-in values."""
-        return [self.number, self.began_ns, self.opened, self.first.export(), self.second.export()]
+        reset = 0 if self.reset is None else 1 if self.reset is self.first else 2
+        facts = [self.number, self.began_ns, self.opened, self.began_packet, self.known, reset]
+        return [*facts, self.first.export(), self.second.export()]
 
     @classmethod
     def resumed(cls, state: object) -> TcpConnection:
         """The connection whose `export` gave this. Raises DecodeError when it is something else."""
-        number, began_ns, opened, first, second = fields(state, int, int, bool, list, list)
+        number, began_ns, opened, began_packet, known, reset, first, second = fields(
+            state, int, int, bool, int, bool, int, list, list
+        )
         texts = [row[1] if len(row) > 1 else None for row in (first, second)]
         if not isinstance(texts[0], str) or not isinstance(texts[1], str):
             raise Malformed("a saved connection without addresses")
         connection = cls(number, texts[0], texts[1], began_ns, opened=opened)
+        connection.began_packet, connection.known = began_packet, known
+        connection.reset = {1: connection.first, 2: connection.second}.get(reset)
         connection.first.resume(first)
         connection.second.resume(second)
         return connection
@@ -78,7 +98,7 @@ class Connections:
         known = {flow.connection.number: flow.connection for flow in self.flows.values()}
         return {number: known[number] for number in sorted(known)}
 
-    def open(self, key: bytes, time_ns: int, *, initiator: bool) -> Flow:
+    def open(self, key: bytes, time_ns: int, packet: int, *, initiator: bool) -> Flow:
         """A new connection; gives the flow with this key, which is `first` if it is the initiator."""
         self.count += 1
         source, target = endpoints(key)
@@ -88,6 +108,7 @@ class Connections:
         else:
             connection = TcpConnection(self.count, target, source, time_ns, opened=False)
             flow = connection.second
+        connection.began_packet = packet
         flow.key, flow.peer.key = key, turned(key)
         for half in (flow, flow.peer):
             self.flows[half.key] = half

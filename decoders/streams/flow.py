@@ -17,7 +17,20 @@ if TYPE_CHECKING:
     from decoders.streams.connections import TcpConnection
 
 __all__ = [
-    *("ENDS", "FAR", "MASK", "PATIENCE_NS", "PLAIN", "RESETS", "SURE", "UNSEEN", "WAITING", "Entry", "Flow"),
+    *(
+        "ENDS",
+        "FAR",
+        "MASK",
+        "PATIENCE",
+        "PATIENCE_NS",
+        "PLAIN",
+        "RESETS",
+        "SURE",
+        "UNSEEN",
+        "WAITING",
+        "Entry",
+        "Flow",
+    ),
     *("ahead", "deadlocked"),
 ]
 
@@ -42,8 +55,8 @@ RESETS: Final = 2  # RST
 # acknowledgement number (-1: none), the bytes captured, PLAIN or (then without bytes) ENDS or RESETS.
 Entry = tuple[int, int, int, int, int, bytes, int]
 # How far the peer has acknowledged, where the last held segment ends, packets of the peer, packets of the connection,
-# time: all at one moment.
-Mark = tuple[int, int, int, int, int]
+# packet number, time: all at one moment.
+Mark = tuple[int, int, int, int, int, int]
 
 
 class Flow(Half):
@@ -87,8 +100,8 @@ class Flow(Half):
         self.held: list[Entry] = []  # ascending, not overlapping, all behind `place`
         self.held_size = 0
         self.far: list[Entry] = []
-        self.mark: Mark = (0, 0, 0, 0, 0)
-        self.sure = 0  # bytes missing before this number will not come any more
+        self.mark: Mark = (0, 0, 0, 0, 0, 0)
+        self.sure = 0  # bytes missing before this number come no more
 
     def sync(self) -> None:
         """Take over into `place` how far the fast path has come."""
@@ -142,6 +155,8 @@ class Flow(Half):
 
     def is_sure(self) -> bool:
         """Whether nothing comes before the first held segment of a direction whose SYN is not in the capture."""
+        if not self.connection.known:
+            return False
         start = self.held[0][0]
         if self.peer.syn:  # its own is late, or lost
             return self.sure >= start
@@ -149,20 +164,25 @@ class Flow(Half):
             return self.heard + 1 >= start or self.sure >= start
         return 0 < self.sent <= start or len(self.held) >= SURE
 
-    def watch(self, time_ns: int) -> None:
-        """Let patience run: `sure` follows what was known PATIENCE packets of the connection, or PATIENCE_NS, ago."""
-        acked, top, heard, packets, since_ns = self.mark
-        now = self.packets + self.peer.packets
-        if now - packets < PATIENCE and time_ns - since_ns < PATIENCE_NS:
+    def watch(self, time_ns: int, packet: int, *, idle: bool) -> None:
+        """Let patience run: `sure` follows what was known PATIENCE packets of the connection ago.
+
+        Or PATIENCE_NS ago, if PATIENCE packets of the capture came since or it is `idle`: a pause between two packets
+        alone proves nothing, for packets that change places do so across it.
+        """
+        acked, top, heard, packets, since_packet, since_ns = self.mark
+        if self.packets + self.peer.packets - packets < PATIENCE and (
+            time_ns - since_ns < PATIENCE_NS or not (idle or abs(packet - since_packet) >= PATIENCE)
+        ):
             return
         # A peer that is not heard at all will not acknowledge either.
         self.sure = max(self.sure, acked, top if heard == self.peer.packets else 0)
-        self.remember(time_ns)
+        self.remember(time_ns, packet)
 
-    def remember(self, time_ns: int) -> None:
+    def remember(self, time_ns: int, packet: int) -> None:
         """Note what is known now."""
         top = self.held[-1][1] if self.held else 0
-        self.mark = (self.acked, top, self.peer.packets, self.packets + self.peer.packets, time_ns)
+        self.mark = (self.acked, top, self.peer.packets, self.packets + self.peer.packets, packet, time_ns)
 
     def hold(self, entry: Entry) -> None:
         """Keep what of a segment is not held already: the first copy of a byte wins."""
@@ -236,8 +256,8 @@ class Flow(Half):
         self.heard, self.sent, held, self.held_size, far, mark, self.sure = rest
         self.held = [_entry(entry) for entry in held]
         self.far = [_entry(entry) for entry in far]
-        acked, top, heard, packets, time_ns = fields(mark, *[int] * 5)
-        self.mark = (acked, top, heard, packets, time_ns)
+        acked, top, heard, packets, packet, time_ns = fields(mark, *[int] * 6)
+        self.mark = (acked, top, heard, packets, packet, time_ns)
 
 
 def _end(entry: Entry) -> int:

@@ -7,12 +7,12 @@ never overtakes its request). The connection stays on the slow path until nothin
 depends on the segments alone, never on how they came in batches.
 
 - First copy of a byte wins. A keep-alive or window probe (one byte that was already given) is nothing.
-- A hole is lost when the peer has acknowledged past it, or is not heard at all, and PATIENCE further segments of the
-  connection or PATIENCE_NS have passed; at OUT_OF_ORDER_MAX or HELD_MAX; and at the connection's end.
-- Without a SYN a direction begins at its first segment once it is sure that none precedes it: the first
-  acknowledgement of it says so, or a few segments have come, or the patience is at its end.
-- A FIN waits for what is missing before it. A RST ends the connection at once; its payload, if any, is a message to
-  people (RFC 9293 3.5.3) and no part of the stream. What comes after the end is counted in `counts`.
+- A hole is lost when the peer has acknowledged past it, or is not heard at all, and patience is at its end
+  (`Flow.watch`); at OUT_OF_ORDER_MAX or HELD_MAX; and at the connection's end.
+- Without a SYN a direction begins at its first segment once some packets have passed and none is likely to precede it
+  (`Flow.is_sure`).
+- A FIN waits for what is missing before it. A RST waits PATIENCE_NS for what was under way; its payload, if any, is a
+  message to people (RFC 9293 3.5.3) and no part of the stream. What comes after the end is counted in `counts`.
 - A segment far outside every window is believed when others continue it; then the stream has a gap up to there.
 """
 
@@ -21,21 +21,11 @@ from __future__ import annotations
 from typing import Final
 
 from decoders.errors import Malformed
-from decoders.limits import HELD_MAX, OUT_OF_ORDER_MAX, SEGMENT_COST
-from decoders.streams.chunks import Again, Chunk, Close, Gap, How, Segment, Why
+from decoders.limits import HELD_MAX, OUT_OF_ORDER_MAX
+from decoders.streams.chunks import Chunk, Close, How, Segment
 from decoders.streams.connections import LATE, Connections, TcpConnection
-from decoders.streams.flow import (
-    ENDS,
-    FAR,
-    MASK,
-    PATIENCE_NS,
-    PLAIN,
-    RESETS,
-    UNSEEN,
-    Flow,
-    ahead,
-    deadlocked,
-)
+from decoders.streams.flow import ENDS, FAR, MASK, PATIENCE_NS, PLAIN, RESETS, UNSEEN, Flow, ahead
+from decoders.streams.giving import Giver
 from decoders.wire.state import fields, pack, unpack
 
 __all__ = ["Reassembly"]
@@ -47,6 +37,8 @@ ACK: Final = 16
 
 # Two copies of a packet so close together (ns) are one packet captured twice; retransmission takes longer.
 TWICE_NS: Final = 10**6
+# Between two looks at what waits, when nothing comes.
+TICK_NS: Final = 10**8
 
 
 class Reassembly:
@@ -59,43 +51,47 @@ class Reassembly:
     def __init__(self) -> None:
         self.counts = {"stray": 0, "after_close": 0}
         self._connections = Connections()
-        self._waiting: dict[TcpConnection, None] = {}
+        self._giver = Giver()
+        self._waiting: dict[TcpConnection, None] = {}  # holding segments, or lacking some
+        self._resets: dict[TcpConnection, int] = {}  # after a RST, with its time
         self._look_ns = 0  # when to look for holes that nobody will fill
-        self._held = 0
-        self._time_ns = 0
-        self._packet = 0
 
-    def feed(self, segments: list[Segment], now_ns: int = 0) -> list[Chunk]:  # noqa: ARG002 - one protocol for all stages
-        """The chunks that are sure with these segments."""
+    def feed(self, segments: list[Segment], now_ns: int = 0) -> list[Chunk]:
+        """The chunks that are sure with these segments; without segments, those that are sure because time passed."""
         out: list[Chunk] = []
+        self._giver.out = out
         append, flows, slow = out.append, self._connections.flows, self._slow
         for key, time_ns, packet, seq, ack, flags, data, cut in segments:
             try:
                 flow = flows[key]
             except KeyError:
-                slow(None, (key, time_ns, packet, seq, ack, flags, data, cut), out)
+                slow(None, (key, time_ns, packet, seq, ack, flags, data, cut))
                 continue
             if seq == flow.next and ack <= flow.peer.next and not (flags & 7 or cut):
                 if data:
                     after = seq + len(data)
                     if after > MASK:
-                        slow(flow, (key, time_ns, packet, seq, ack, flags, data, cut), out)
+                        slow(flow, (key, time_ns, packet, seq, ack, flags, data, cut))
                         continue
                     flow.next = after
                     append((flow, time_ns, packet, data))
                 flow.last_ns = time_ns
                 flow.packets += 1
             else:
-                slow(flow, (key, time_ns, packet, seq, ack, flags, data, cut), out)
+                slow(flow, (key, time_ns, packet, seq, ack, flags, data, cut))
         if segments:
-            self._time_ns, self._packet = segments[-1][1:3]
+            self._giver.time_ns, self._giver.packet = segments[-1][1:3]
+        elif now_ns >= self._giver.time_ns + TICK_NS:
+            self._giver.time_ns = now_ns
+            self._look(idle=True)
         return out
 
     def finish(self) -> list[Chunk]:
         """No segment follows: what is held comes out with its gaps, and every connection is closed."""
         out: list[Chunk] = []
+        self._giver.out = out
         for connection in self.connections().values():
-            self._close(connection, "capture_end", out)
+            self._close(connection, "capture_end")
         return out
 
     @property
@@ -107,11 +103,11 @@ class Reassembly:
         """The connections that are open now, by number, in order of appearance."""
         return self._connections.by_number()
 
-    def _slow(self, flow: Flow | None, segment: Segment, out: list[Chunk]) -> None:
+    def _slow(self, flow: Flow | None, segment: Segment) -> None:
         """Any segment; the fast path is a short cut for some."""
         _, time_ns, packet, _, ack, flags, _, _ = segment
-        self._time_ns, self._packet = time_ns, packet
-        flow = self._synchronize(flow, segment, out) if flags & SYN else flow or self._join(segment, out)
+        self._giver.time_ns, self._giver.packet = time_ns, packet
+        flow = self._synchronize(flow, segment) if flags & SYN else flow or self._join(segment)
         if flow is None:
             return
         connection, peer = flow.connection, flow.peer
@@ -122,45 +118,18 @@ class Reassembly:
             if abs(place - peer.place) < FAR:
                 peer.acked = max(peer.acked, place)
                 peer.heard = peer.heard or place
-        self._take(flow, segment, out)
+        self._take(flow, segment)
         flow.last_ns = time_ns
         flow.packets += 1
         if not connection.over:
-            self._advance(connection, out)
-        if self._held > HELD_MAX:
-            for waiting in list(self._waiting):
-                self._flush(waiting, out)
-                if self._held <= HELD_MAX:
-                    break
+            self._advance(connection)
+        if self._giver.held > HELD_MAX:
+            self._make_room()
         if time_ns >= self._look_ns:
-            self._look_ns = time_ns + PATIENCE_NS
-            for waiting in list(self._waiting):
-                self._advance(waiting, out)
+            self._look()
 
-    def _advance(self, connection: TcpConnection, out: list[Chunk]) -> None:
-        """Give all that can be given of a connection, holes that are lost included; then decide on its path."""
-        self._release(connection, out)
-        if not connection.over and connection in self._waiting:
-            for flow in (connection.first, connection.second):
-                flow.watch(self._time_ns)
-            while not connection.over and self._lose(connection, out):
-                self._release(connection, out)
-        if not connection.over:
-            self._settle(connection)
-
-    def _settle(self, connection: TcpConnection) -> None:
-        if not connection.settle():
-            self._waiting.pop(connection, None)
-        elif connection not in self._waiting:
-            self._waiting[connection] = None
-            for flow in (connection.first, connection.second):
-                flow.sure = 0
-                flow.remember(self._time_ns)
-
-    # What a segment brings, and what can be given
-
-    def _take(self, flow: Flow, segment: Segment, out: list[Chunk]) -> None:
-        """Hold what a segment brings; `_release` gives it."""
+    def _take(self, flow: Flow, segment: Segment) -> None:
+        """Hold what a segment brings; `_advance` gives it."""
         _, time_ns, packet, seq, ack, flags, data, cut = segment
         size = len(data) + cut
         role = RESETS if flags & RST else ENDS if flags & FIN else PLAIN
@@ -176,107 +145,22 @@ class Reassembly:
                 flow.sent = start
             return
         if abs(start - flow.place) >= FAR:
-            self._stray(flow, segment, out)
+            self._stray(flow, segment)
             return
         end = start + size
         ack = ack if flags & ACK else -1
+        giver = self._giver
         if flow.started and start < flow.place:
             if size > 1 or end != flow.place:
-                self._again(flow, start, min(end, flow.place), time_ns, packet, out)
+                giver.again(flow, start, min(end, flow.place), twice=time_ns - flow.last_ns < TWICE_NS)
             data = data[flow.place - start :]
             start = flow.place
-        before = flow.held_size
         if start < end:
-            flow.hold((start, end, time_ns, packet, ack, data, PLAIN))
+            giver.hold(flow, (start, end, time_ns, packet, ack, data, PLAIN))
         if role == RESETS or (role == ENDS and end >= start and not flow.ended):
-            flow.hold((end, end, time_ns, packet, ack, b"", role))
-        self._held += flow.held_size - before
-        while flow.held_size > OUT_OF_ORDER_MAX and self._force(flow.connection, out):
-            self._release(flow.connection, out)
+            giver.hold(flow, (end, end, time_ns, packet, ack, b"", role))
 
-    def _again(self, flow: Flow, start: int, end: int, time_ns: int, packet: int, out: list[Chunk]) -> None:
-        """Bytes of which the first copy was given: nothing, or worth an event."""
-        start = max(start, flow.first)
-        if start < end and not (end == flow.place and time_ns - flow.last_ns < TWICE_NS):
-            flow.again += 1
-            out.append((flow, time_ns, packet, Again(start - flow.first, end - start)))
-
-    def _release(self, connection: TcpConnection, out: list[Chunk]) -> None:
-        """Give what can be given, in the order in which it was captured."""
-        first, second = connection.first, connection.second
-        while not connection.over:
-            entry, other = first.ready(), second.ready()
-            if entry is None and other is None:
-                entry, other = deadlocked(first, second)
-            if entry is None and other is None:
-                return
-            if other is None or (entry is not None and entry[3] <= other[3]):
-                self._give(first, out)
-            else:
-                self._give(second, out)
-
-    def _give(self, flow: Flow, out: list[Chunk]) -> None:
-        """Give the first held segment of a flow."""
-        start, end, time_ns, packet, _, data, role = flow.held.pop(0)
-        flow.held_size -= len(data) + SEGMENT_COST
-        self._held -= len(data) + SEGMENT_COST
-        flow.place = end
-        if data:
-            out.append((flow, time_ns, packet, data))
-        if end - start > len(data):
-            self._gap(flow, end - start - len(data), "snaplen", time_ns, packet, out)
-        if role == ENDS:
-            flow.ended = True
-            flow.place += 1
-        if role == RESETS:
-            self._close(flow.connection, "rst", out)
-        elif flow.ended and flow.peer.ended:
-            self._close(flow.connection, "fin", out)
-
-    def _gap(self, flow: Flow, size: int, why: Why, time_ns: int, packet: int, out: list[Chunk]) -> None:
-        flow.gaps += 1
-        flow.missing += size
-        out.append((flow, time_ns, packet, Gap(size, why)))
-
-    def _lose(self, connection: TcpConnection, out: list[Chunk]) -> bool:
-        """Give up one hole that nobody will fill; False if there is none."""
-        for flow in (connection.first, connection.second):
-            end = flow.hole()
-            if not flow.held:
-                end = min(end, flow.sure)
-            if flow.place < end <= flow.sure:
-                self._skip(flow, end, out)
-                return True
-        return False
-
-    def _skip(self, flow: Flow, end: int, out: list[Chunk]) -> None:
-        """The bytes up to number `end` are lost."""
-        _, _, time_ns, packet, *_ = flow.held[0] if flow.held else (0, 0, self._time_ns, self._packet)
-        self._gap(flow, end - flow.place, "lost", time_ns, packet, out)
-        flow.place = end
-
-    def _force(self, connection: TcpConnection, out: list[Chunk]) -> bool:
-        """Give up whatever is waited for first; False if it is nothing."""
-        for flow in (connection.first, connection.second):
-            if flow.held and not flow.started:
-                flow.begin(flow.held[0][0])
-                return True
-        for flow in (connection.first, connection.second):
-            end = flow.hole()
-            if end:
-                self._skip(flow, end, out)
-                return True
-        return False
-
-    def _flush(self, connection: TcpConnection, out: list[Chunk]) -> None:
-        """Wait for nothing any more."""
-        self._release(connection, out)
-        while not connection.over and self._force(connection, out):
-            self._release(connection, out)
-        if not connection.over:
-            self._settle(connection)
-
-    def _stray(self, flow: Flow, segment: Segment, out: list[Chunk]) -> None:
+    def _stray(self, flow: Flow, segment: Segment) -> None:
         """A segment far from where the stream is: believed, with those before it, when it is one of a run."""
         _, time_ns, packet, seq, ack, flags, data, cut = segment
         self.counts["stray"] += 1
@@ -287,30 +171,76 @@ class Reassembly:
         if not run:
             return
         self.counts["stray"] -= len(run)
-        connection, place = flow.connection, run[0][0]
+        place = run[0][0]
         if flow.peer.place and flags & ACK and abs(ahead(ack, flow.peer.place)) >= FAR:
             # Both directions are elsewhere: the ports serve a new connection, whose SYN was not captured.
-            self._close(connection, "idle", out)
-            flow = self._open(segment, out, initiator=True)
+            self._close(flow.connection, "idle")
+            flow = self._open(segment, initiator=True)
             flow.packets, flow.last_ns = len(run), time_ns
-            connection = flow.connection
         else:
-            self._flush(connection, out)
-            if connection.over:
-                return
+            self._giver.flush(flow.connection)
             if flow.started:
-                self._gap(flow, place - flow.place & MASK, "lost", *run[0][2:4], out)
+                self._giver.gap(flow, place - flow.place & MASK, "lost", *run[0][2:4])
         flow.begin_again(place)
         for entry in run:
-            flow.hold(entry)
-        self._held += flow.held_size
-        self._advance(connection, out)
+            self._giver.hold(flow, entry)
+        self._advance(flow.connection)
+
+    def _advance(self, connection: TcpConnection, *, idle: bool = False) -> None:
+        """Give all that can be given of a connection, holes that are lost included; then decide on its path."""
+        giver, time_ns, packet = self._giver, self._giver.time_ns, self._giver.packet
+        connection.meet(time_ns, packet, idle=idle)
+        giver.release(connection)
+        flows = (connection.first, connection.second)
+        if connection in self._waiting:
+            for flow in flows:
+                flow.watch(time_ns, packet, idle=idle)
+            giver.lose(connection)
+        while max(flow.held_size for flow in flows) > OUT_OF_ORDER_MAX and giver.force(connection):
+            pass
+        self._settle(connection)
+
+    def _settle(self, connection: TcpConnection) -> None:
+        """What follows from the state of a connection."""
+        if connection.ended:
+            self._close(connection, "fin")
+            return
+        if not connection.settle():
+            self._waiting.pop(connection, None)
+        elif connection not in self._waiting:
+            self._waiting[connection] = None
+            for flow in (connection.first, connection.second):
+                flow.sure = 0
+                flow.remember(self._giver.time_ns, self._giver.packet)
+        if not connection.reset:
+            self._resets.pop(connection, None)
+        elif connection not in self._resets:
+            self._resets[connection] = self._giver.time_ns
+
+    def _make_room(self) -> None:
+        """Give up what was waited for longest."""
+        for connection in list(self._waiting):
+            self._giver.flush(connection)
+            self._settle(connection)
+            if self._giver.held <= HELD_MAX:
+                return
+
+    def _look(self, *, idle: bool = False) -> None:
+        """Do what the passing of time does; `idle`: it passes without packets."""
+        time_ns = self._giver.time_ns
+        self._look_ns = time_ns + PATIENCE_NS
+        for connection in list(self._waiting):
+            self._advance(connection, idle=idle)
+        for connection, reset_ns in list(self._resets.items()):
+            if reset_ns + PATIENCE_NS > time_ns:
+                break
+            self._close(connection, "rst")
 
     # Beginning and end of connections
 
-    def _synchronize(self, flow: Flow | None, segment: Segment, out: list[Chunk]) -> Flow | None:
+    def _synchronize(self, flow: Flow | None, segment: Segment) -> Flow | None:
         """A SYN: the flow it begins, or None when it is a copy of one that was seen."""
-        key, _, _, seq, _, flags, _, _ = segment
+        key, _, _, seq, ack, flags, _, _ = segment
         first = seq + 1 & MASK
         if flow is None:
             if self._connections.repeats(key, first):
@@ -321,13 +251,13 @@ class Reassembly:
             if flow.syn and behind == 0:
                 return None
             if flow.syn or not 0 <= behind < LATE:
-                self._close(flow.connection, "idle", out)
+                self._close(flow.connection, "idle")
                 flow = None
             elif flow.started and flow.place > flow.first:
                 flow.syn = True  # it comes after the first bytes
                 return None
         if flow is None:
-            flow = self._open(segment, out, initiator=not flags & ACK)
+            flow = self._open(segment, initiator=not flags & ACK)
         connection = flow.connection
         connection.opened = True
         fresh = not (flow.started or flow.peer.started)
@@ -336,10 +266,10 @@ class Reassembly:
         flow.begin(flow.long(first))
         flow.syn = True
         if flags & ACK and not flow.peer.started and not flow.peer.held:
-            flow.peer.begin(flow.peer.long(segment[4]))
+            flow.peer.begin(flow.peer.long(ack))
         return flow
 
-    def _join(self, segment: Segment, out: list[Chunk]) -> Flow | None:
+    def _join(self, segment: Segment) -> Flow | None:
         """A segment of no open connection, without SYN: a new connection, or None if it belongs to one that is over."""
         late = self._connections.late(segment)
         if late is not None:
@@ -348,48 +278,53 @@ class Reassembly:
         if segment[5] & RST:
             self.counts["stray"] += 1
             return None
-        return self._open(segment, out, initiator=True)
+        return self._open(segment, initiator=True)
 
-    def _open(self, segment: Segment, out: list[Chunk], *, initiator: bool) -> Flow:
-        for silent in self._connections.silent(segment[1]):
-            self._close(silent, "idle", out)
-        return self._connections.open(segment[0], segment[1], initiator=initiator)
+    def _open(self, segment: Segment, *, initiator: bool) -> Flow:
+        key, time_ns, packet = segment[:3]
+        for silent in self._connections.silent(time_ns):
+            self._close(silent, "idle")
+        return self._connections.open(key, time_ns, packet, initiator=initiator)
 
-    def _close(self, connection: TcpConnection, how: How, out: list[Chunk]) -> None:
+    def _close(self, connection: TcpConnection, how: How) -> None:
         """The end of a connection: what is held comes first."""
-        self._flush(connection, out)
-        if connection.over:
-            return
+        giver = self._giver
+        giver.flush(connection)
         self._waiting.pop(connection, None)
-        if how == "idle" and (connection.first.ended or connection.second.ended):
+        self._resets.pop(connection, None)
+        if connection.reset:
+            how = "rst"
+        elif connection.ended or (how == "idle" and (connection.first.ended or connection.second.ended)):
             how = "fin"
-        out.append((connection.first, self._time_ns, self._packet, Close(how)))
+        giver.out.append((connection.first, giver.time_ns, giver.packet, Close(how)))
         for flow in (connection.first, connection.second):
-            self._held -= flow.held_size
-            flow.held, flow.held_size, flow.far = [], 0, []
-        self._connections.end(connection, self._time_ns)
+            giver.forget(flow)
+        self._connections.end(connection, giver.time_ns)
 
     # Handing over
 
     def export(self) -> bytes:
         """The state between two feeds, for `resume`."""
         waiting = [connection.number for connection in self._waiting]
-        place = [self._look_ns, self._time_ns, self._packet]
-        return pack([dict(self.counts), self._connections.export(), waiting, place])
+        resets = [[connection.number, time_ns] for connection, time_ns in self._resets.items()]
+        place = [self._look_ns, self._giver.time_ns, self._giver.packet]
+        return pack([dict(self.counts), self._connections.export(), waiting, resets, place])
 
     def resume(self, state: bytes) -> None:
         """Go on where `export` was called, maybe in another process. Raises DecodeError when the state is none.
 
         The connections are new objects; `connections()` has them by number for the stages behind.
         """
-        counts, table, waiting, place = fields(unpack(state), dict, list, list, list)
+        counts, table, waiting, resets, place = fields(unpack(state), dict, list, list, list, list)
         if counts.keys() != self.counts.keys() or not all(isinstance(count, int) for count in counts.values()):
             raise Malformed("a saved state with other counts")
         self.counts = counts
-        self._look_ns, self._time_ns, self._packet = fields(place, int, int, int)
+        self._look_ns, self._giver.time_ns, self._giver.packet = fields(place, int, int, int)
         self._connections.resume(table)
         known = self.connections()
-        if not all(isinstance(number, int) and number in known for number in waiting):
+        times = [tuple(fields(row, int, int)) for row in resets]
+        if not all(isinstance(number, int) and number in known for number in [*waiting, *(row[0] for row in times)]):
             raise Malformed("a saved state of unknown connections")
         self._waiting = dict.fromkeys(known[number] for number in waiting)
-        self._held = sum(flow.held_size for flow in self._connections.flows.values())
+        self._resets = {known[number]: time_ns for number, time_ns in times}
+        self._giver.held = sum(flow.held_size for flow in self._connections.flows.values())

@@ -6,7 +6,7 @@ import pytest
 
 from decoders.streams.chunks import Segment
 from decoders.streams.reassembly import Reassembly
-from tests.streams.conversations import FIN, RST, SYN, numbered, play, streams, told
+from tests.streams.conversations import FIN, MS, RST, SYN, numbered, play, streams, told
 
 A, B = "client", "broker"
 OPEN = [(A, 99, None, SYN, b""), (B, 499, 100, SYN, b""), (A, 100, 500, 0, b"")]
@@ -75,7 +75,19 @@ ROWS: dict[str, tuple[list[tuple[object, ...]], list[tuple[object, ...]]]] = {
     ),
     "a reset in the middle": (
         [*OPEN, (A, 100, 500, 0, b"ask"), (B, 500, 103, RST, b"go away"), (A, 103, 500, 0, b"more")],
-        [(A, 4, b"ask"), (A, 5, "close rst")],
+        [(A, 4, b"ask"), (A, 6, b"more"), (A, 6, "close rst")],
+    ),
+    "a reset before a FIN": (
+        [*OPEN, (A, 104, 500, RST, b""), (A, 100, 500, 0, b"ask")],
+        [(A, 5, b"ask"), (A, 5, "close rst")],
+    ),
+    "somebody else's reset": (
+        [*OPEN, (A, 100, 500, RST, b""), (B, 500, 100, 0, b"tell"), (A, 100, 504, 0, b"ask"), (B, 504, 103, 0, b"me")],
+        [(B, 5, b"tell"), (A, 6, b"ask"), (B, 7, b"me"), (A, 7, "close capture_end")],
+    ),
+    "refused, the ports used again": (
+        [(A, 99, None, SYN, b""), (B, 0, 100, RST, b""), (A, 299, None, SYN, b"")],
+        [(A, 3, "close rst"), (A, 3, "close capture_end")],
     ),
     "a reset behind a hole": (
         [*OPEN, (A, 103, 500, 0, b"two"), (A, 106, 500, RST, b"")],
@@ -260,3 +272,20 @@ def test_every_hole_of_a_lossy_capture_costs_the_same_patience() -> None:
     flow = stage.connections()[1].first
     assert len(flow.held) < 40
     assert flow.gaps > 100
+
+
+def test_time_that_passes_without_segments_ends_waiting() -> None:
+    stage = Reassembly()
+    rows = numbered([*OPEN, (A, 103, 500, 0, b"two"), (B, 500, 106, RST, b"")])
+    assert stage.feed(rows) == []
+    assert stage.feed([], rows[-1][1] + 1) == []
+    chunks = stage.feed([], 10**10) + stage.feed([], 2 * 10**10) + stage.feed([], 3 * 10**10)
+    assert told(chunks) == [(A, 4, "gap 3 lost"), (A, 4, b"two"), (A, 5, "close rst")]
+
+
+def test_a_connection_that_was_open_before_is_shown_when_it_falls_silent() -> None:
+    stage = Reassembly()
+    rows = numbered([(A, 5000, 700, 0, b"ask"), (B, 700, 5003, 0, b"tell")])
+    assert stage.feed(rows) == []
+    assert stage.feed([], 5 * MS) == []
+    assert told(stage.feed([], 150 * MS)) == [(A, 1, b"ask"), (B, 2, b"tell")]
