@@ -183,13 +183,6 @@ class Exchange:
         first, last = self.response_packet, self.response_packet_end
         return {"request": request, "response": None if first is None or last is None else [first, last]}
 
-    def _look(self) -> None:
-        """Project both sides, once."""
-        if self.looked:
-            return
-        self.looked = True
-        self.spec.look(self)
-
     def note(
         self,
         request_view: View,
@@ -211,7 +204,8 @@ class Exchange:
         When the side cannot be decoded: all fields before the failure, so any key may be missing.
         """
         if not self.looked:
-            self._look()
+            self.looked = True
+            self.spec.look(self)
         return self.request_view if side == "request" else self.response_view
 
     @property
@@ -220,7 +214,8 @@ class Exchange:
         if self.outcome != "complete":
             return self.outcome
         if not self.looked:
-            self._look()
+            self.looked = True
+            self.spec.look(self)
         return "undecoded" if self.failed else "complete"
 
     @property
@@ -236,21 +231,24 @@ class Exchange:
     def failures(self) -> dict[Side, Failure]:
         """The sides that cannot be decoded."""
         if not self.looked:
-            self._look()
+            self.looked = True
+            self.spec.look(self)
         return self.failed or {}
 
     @property
     def layout(self) -> dict[Side, str]:
         """The release whose early layout a side has."""
         if not self.looked:
-            self._look()
+            self.looked = True
+            self.spec.look(self)
         return self.early or {}
 
     @property
     def errors(self) -> list[ApiError]:
         """Every error code of the response that is not 0."""
         if not self.looked:
-            self._look()
+            self.looked = True
+            self.spec.look(self)
         return [ApiError(path, code, error_name(code)) for path, code in self.error_codes or ()]
 
     @property

@@ -37,6 +37,9 @@ class Unusual(Exception):
     """The quick way does not do; the long one decides."""
 
 
+FAILURES: Final = (*CRUDE, DecodeError, Unusual)
+
+
 class Layout(NamedTuple):
     """One way that a body may be laid out; `release` names an early one."""
 
@@ -138,40 +141,34 @@ class Spec:
         return made
 
     def look(self, exchange: Exchange) -> None:
-        """Project both sides of an exchange."""
-        if self.quick and exchange.extra is None:
-            try:
-                self._look_quick(exchange)
-                return
-            except (*CRUDE, DecodeError, Unusual):
-                pass
-        self._look_closely(exchange)
-
-    def _look_quick(self, exchange: Exchange) -> None:
-        """The common case: both sides have the stable layout, and nothing is in the way. Raises CRUDE or Unusual."""
+        """Project both sides of an exchange; in the common case both have the stable layout."""
         request, response = exchange.request_raw, exchange.response_raw
-        if request is None:
-            raise Unusual
+        if not self.quick or exchange.extra is not None or request is None:
+            self._look_closely(exchange)
+            return
         quick = self._quick or self._find_quick()
-        length = request[12] << 8 | request[13]
-        at = 14 + length if length < 0x8000 else 14
-        if self.flexible:
-            if request[at]:
+        try:
+            length = request[12] << 8 | request[13]
+            at = 14 + length if length < 0x8000 else 14
+            if self.flexible:
+                if request[at]:
+                    raise Unusual
+                at += 1
+            exchange.request_view, _, after = quick[0](request, at, len(request))
+            if after != len(request):
                 raise Unusual
-            at += 1
-        exchange.request_view, _, after = quick[0](request, at, len(request))
-        if after != len(request):
-            raise Unusual
-        if response is None:
-            exchange.response_view = exchange.error_codes = None
-        else:
-            at = self.response_at
-            if at == 9 and response[8]:
-                raise Unusual
-            exchange.response_view, exchange.error_codes, after = quick[1](response, at, len(response))
-            if after != len(response):
-                raise Unusual
-        exchange.failed = exchange.early = None
+            if response is None:
+                exchange.response_view = exchange.error_codes = None
+            else:
+                at = self.response_at
+                if at == 9 and response[8]:
+                    raise Unusual
+                exchange.response_view, exchange.error_codes, after = quick[1](response, at, len(response))
+                if after != len(response):
+                    raise Unusual
+            exchange.failed = exchange.early = None
+        except FAILURES:
+            self._look_closely(exchange)
 
     def _find_quick(self) -> tuple[Projector, Projector]:
         self._quick = found = (self.projectors("request")[0][1], self.projectors("response")[0][1])

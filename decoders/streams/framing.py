@@ -214,15 +214,13 @@ def _keep(lane: Lane, data: bytes) -> None:
     lane.owner.budget.held += len(data)
 
 
-def _begin(
-    lane: Lane, data: bytes, need: int, first: tuple[int, int], here: tuple[int, int], missing: Missing = ""
-) -> None:
+def _begin(lane: Lane, data: bytes, need: int, first: tuple[int, int], here: tuple[int, int]) -> None:
     lane.need = need
     lane.left = need - len(data)
     lane.first = first
     lane.last = here
     lane.begun = lane.place - len(data)
-    lane.missing = "limit" if need - 4 > FRAME_MAX else missing
+    lane.missing = "limit" if need - 4 > FRAME_MAX else ""
     lane.mode = ASK if lane.missing else BODY
     lane.parts = []
     _keep(lane, data)
