@@ -1,4 +1,7 @@
-"""Plan in, functions out: generates their source when first asked for, compiles it, and keeps both.
+"""Plan in, functions out: generates and compiles their source, and keeps both.
+
+Decoders are functions at once, but generate their code only when messages come again (start.py), and again for what
+comes often (learn.py).
 
 The generated text is registered with `linecache`, so that tracebacks and `text_of` show it. All functions either end
 exactly where the message ends, or raise one of `CRUDE`; the walker then says what is wrong and where.
@@ -11,6 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import count
+from types import CodeType
 from typing import Any
 
 from decoders.schema.decode import ALL, Mode, Reading, Want
@@ -22,6 +26,7 @@ from decoders.schema.learn import ENOUGH, Learner, may_learn
 from decoders.schema.model import Plan
 from decoders.schema.project import wanted
 from decoders.schema.runtime import CRUDE
+from decoders.schema.start import Start
 
 Decoder = Callable[[bytes, int, int], tuple[dict[str, Any], int]]
 JsonDecoder = Callable[[bytes, int, int, Mapping[str, Hook]], tuple[dict[str, Any], int]]
@@ -97,17 +102,40 @@ def has_errors(plan: Plan) -> bool:
 
 
 def _made(plan: Plan, key: tuple[object, ...], want: Want, mode: Mode) -> Callable[..., Any]:
-    function = plan.made[key] = build(plan, str(key[0]), want, mode)
+    """A decoder that begins with the walker."""
+    unit = Unit()
+    if mode.raw_uuids:
+        function = build(plan, str(key[0]), want, mode)
+    else:
+        start = Start(plan, want, mode, unit.names, lambda: _generated(plan, str(key[0]), want, mode, unit, start))
+        function = start.function
+    plan.made[key] = function
     return function
 
 
-def build(plan: Plan, purpose: str, want: Want, mode: Mode, enough: int = ENOUGH) -> Callable[..., Any]:
-    """Compile one decoder of a plan, which specialises after `enough` messages (see learn.py)."""
-    unit = Unit()
+def _generated(plan: Plan, purpose: str, want: Want, mode: Mode, unit: Unit, start: Start) -> CodeType:
+    return build(plan, purpose, want, mode, unit=unit, function=start.function).__code__
+
+
+def build(
+    plan: Plan,
+    purpose: str,
+    want: Want,
+    mode: Mode,
+    enough: int = ENOUGH,
+    *,
+    unit: Unit | None = None,
+    function: Callable[..., Any] | None = None,
+) -> Callable[..., Any]:
+    """Compile one decoder of a plan, which specialises after `enough` messages (see learn.py).
+
+    `function`, with the names of `unit` as its globals, is the one whose code is to specialise.
+    """
+    unit = unit or Unit()
     if not mode.careful:
 
         def careful(*arguments: Any) -> Any:
-            key = (purpose, "careful", repr(want), mode.json, mode.errors, mode.reveal, frozenset(mode.hooks.items()))
+            key = (purpose, repr(want), repr(mode))
             made = plan.made.get(key)
             if made is None:
                 made = plan.made[key] = build(plan, purpose, want, replace(mode, careful=True))
@@ -120,8 +148,9 @@ def build(plan: Plan, purpose: str, want: Want, mode: Mode, enough: int = ENOUGH
         return install(title, unit, "decode")
     learner = Learner(plan, want, mode, unit, partial(install, title), enough)
     Reading(unit, mode).root(plan, want, asks=True, studies=True)
-    learner.decode = install(title, unit, "decode")
-    return learner.decode
+    made = install(title, unit, "decode")
+    learner.decode = function or made
+    return made
 
 
 def install(title: str, unit: Unit, name: str) -> Callable[..., Any]:
@@ -136,4 +165,7 @@ def install(title: str, unit: Unit, name: str) -> Callable[..., Any]:
 
 def text_of(function: Callable[..., Any]) -> str:
     """The generated source of a function."""
+    start = getattr(function, "__globals__", {}).get("start")
+    if isinstance(start, Start):
+        start.finish()
     return "".join(linecache.getlines(function.__code__.co_filename))

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoders.errors import DecodeError, EncodeError
+from decoders.schema import pick
 from decoders.schema.compile import CRUDE, build, decoder, encoder, has_errors, json_decoder, projector, text_of
 from decoders.schema.decode import ALL, Mode
 from decoders.schema.form import to_json
@@ -21,7 +22,6 @@ from decoders.schema.project import wanted
 from decoders.schema.resolve import resolve
 from decoders.schema.walk import walk
 from decoders.schema.write import write
-from tests.schema import plain
 from tests.schema.declarations import message
 from tests.schema.values import random_value, without_defaults
 
@@ -67,22 +67,28 @@ def verdict(read: Any, *arguments: Any) -> Any:
         return "fails"
 
 
+def generated(function: Any) -> Any:
+    """A decoder whose code is generated now."""
+    text_of(function)
+    return function
+
+
 def readers_agree(plan: Plan, buf: bytes, at: int, end: int, paths: frozenset[str]) -> Any:
     """Check that every reader gives the same for these bytes; what it is."""
     expected = verdict(walk, plan, buf, at, end)
-    assert repr(verdict(decoder(plan), buf, at, end)) == repr(expected)
+    assert repr(verdict(generated(decoder(plan)), buf, at, end)) == repr(expected)
     careful = plan.made.get("careful for tests")
     if careful is None:
         careful = plan.made["careful for tests"] = build(plan, "careful", ALL, Mode(careful=True))
     assert repr(verdict(careful, buf, at, end)) == repr(expected)
     for reveal in (False, True):
-        got = verdict(json_decoder(plan, {}, reveal), buf, at, end, TABLE)
+        got = verdict(generated(json_decoder(plan, {}, reveal)), buf, at, end, TABLE)
         form = expected if expected == "fails" else (to_json(plan, expected[0], {}, TABLE, reveal=reveal), expected[1])
         assert repr(got) == repr(form)
-    view = verdict(plain.project, plan, buf, at, end, paths)
-    assert repr(verdict(projector(plan, paths, True), buf, at, end)) == repr(view)
+    view = verdict(pick.project, plan, wanted(plan, paths), True, buf, at, end)
+    assert repr(verdict(generated(projector(plan, paths, True)), buf, at, end)) == repr(view)
     without_errors = view if view == "fails" else (view[0], None, view[2])
-    assert repr(verdict(projector(plan, paths, False), buf, at, end)) == repr(without_errors)
+    assert repr(verdict(generated(projector(plan, paths, False)), buf, at, end)) == repr(without_errors)
     return expected
 
 
@@ -123,7 +129,7 @@ def test_decoders_that_have_specialised_still_agree(seed: int) -> None:
             assert repr(verdict(learnt, buf, 1, end)) == repr(expected)
             form = expected if expected == "fails" else (to_json(plan, expected[0], {}, TABLE), expected[1])
             assert repr(verdict(as_json, buf, 1, end, TABLE)) == repr(form)
-            view = verdict(plain.project, plan, buf, 1, end, paths)
+            view = verdict(pick.project, plan, want, True, buf, 1, end)
             assert repr(verdict(projecting, buf, 1, end)) == repr(view)
 
 
@@ -198,6 +204,22 @@ def test_values_that_do_not_fit_are_refused_as_the_plain_encoder_does(seed: int)
         for _ in range(20):
             wrong = spoil(value, rng)
             assert outcome(encode, plan, wrong) == outcome(write, plan, wrong)
+
+
+@settings(max_examples=30, deadline=None)
+@given(SEEDS)
+def test_the_first_messages_are_read_alike(seed: int) -> None:
+    for plan, rng in plans(seed):
+        paths = frozenset(random_paths(plan, rng))
+        readers = [decoder(plan), json_decoder(plan, {}, True), projector(plan, paths, True)]
+        for _ in range(8):
+            data = write(plan, random_value(plan, rng, values=20))
+            end = len(data) - (rng.random() < 0.1)
+            first = [verdict(read, data, 0, end, *([{}] if read is readers[1] else [])) for read in readers]
+            assert repr(first[0]) == repr(verdict(walk, plan, data, 0, end))
+            form = first[0] if first[0] == "fails" else (to_json(plan, first[0][0], reveal=True), first[0][1])
+            assert repr(first[1]) == repr(form)
+            assert repr(first[2]) == repr(verdict(pick.project, plan, wanted(plan, paths), True, data, 0, end))
 
 
 @pytest.mark.parametrize("seed", range(3))
