@@ -1,6 +1,6 @@
 """Chunks of all connections in, exchanges out: the one pass that every packet goes through.
 
-A frame that lies whole in one chunk, on a connection in step and of an API version without peculiarities, is paired
+Frames that lie whole in one chunk, on a connection in step and of an API version without peculiarities, are paired
 here in line (`python -m tests.bench.exchanges`); so is a piece of a large body. Everything else is called: framing.take
 and pairing.py do the same in plain form, which is what the tests compare this with.
 """
@@ -42,64 +42,71 @@ def advance(context: Context, chunks: Iterable[Chunk], unusual: Unusual) -> None
             continue
         mode = lane.mode
         size = len(data)
+        at = 0
         if mode == RESPONSE:
-            if size >= RESPONSE_HEAD:
-                need, correlation_id = response_form(data)
-                if need + 4 == size:
-                    table = lane.owner.in_flight
-                    exchange = table.get(correlation_id)
-                    if exchange.__class__ is Exchange:
-                        del table[correlation_id]
-                        lane.place += size
-                        exchange.response_ns = exchange.response_end_ns = time_ns
-                        exchange.response_packet = exchange.response_packet_end = packet
-                        exchange.response_size = need
-                        exchange.response_raw = data
-                        budget.held -= len(exchange.request_raw)  # type: ignore[arg-type]  # a request in flight has its bytes
-                        if exchange.spec.watched:
-                            lane.owner.watch(exchange)
-                        exchange.known = len(names)
-                        push(exchange)
-                        continue
+            while size - at >= RESPONSE_HEAD:
+                need, correlation_id = response_form(data, at)
+                after = at + 4 + need
+                table = lane.owner.in_flight
+                exchange = table.get(correlation_id)
+                if need < 4 or after > size or exchange.__class__ is not Exchange:
+                    break
+                del table[correlation_id]
+                lane.place += need + 4
+                exchange.response_ns = exchange.response_end_ns = time_ns
+                exchange.response_packet = exchange.response_packet_end = packet
+                exchange.response_size = need
+                exchange.response_raw = data if after - at == size else data[at:after]
+                budget.held -= len(exchange.request_raw)  # type: ignore[arg-type]  # a request in flight has its bytes
+                at = after
+                if exchange.spec.watched:
+                    lane.owner.watch(exchange)
+                exchange.known = len(names)
+                push(exchange)
+                if lane.mode != RESPONSE:
+                    break
         elif mode == REQUEST:
-            if size >= REQUEST_HEAD:
-                need, code, correlation_id, length = request_form(data)
+            while size - at >= REQUEST_HEAD:
+                need, code, correlation_id, length = request_form(data, at)
+                after = at + 4 + need
                 spec = plain(code)
-                if need + 4 == size and spec is not None and 0 <= length <= need - 10:
-                    owner = lane.owner
-                    table = owner.in_flight
-                    at = length + REQUEST_HEAD
-                    client_raw = data[REQUEST_HEAD:at]
-                    if correlation_id not in table and len(table) < IN_FLIGHT_MAX:
-                        if client_raw != owner.client_raw:
-                            owner.rename(client_raw)
-                        exchange = Exchange()
-                        exchange.ends = owner.ends
-                        exchange.spec = spec
-                        exchange.api_key = spec.key
-                        exchange.api_version = spec.version
-                        exchange.correlation_id = correlation_id
-                        exchange.client_id = owner.client_id
-                        exchange.client_software = owner.software
-                        exchange.outcome = "complete"
-                        exchange.extra = None
-                        exchange.looked = False
-                        exchange.time_ns = exchange.request_end_ns = time_ns
-                        exchange.request_packet = exchange.request_packet_end = packet
-                        exchange.request_size = need
-                        exchange.request_raw = data
-                        exchange.place = lane.place
-                        lane.place += size
-                        if spec.no_acks is not None and (
-                            data.startswith(spec.no_acks, at) or not data.startswith(spec.null_id, at)
-                        ):
-                            owner.produce(exchange)
-                        else:
-                            table[correlation_id] = exchange
-                            budget.held += size
-                            if budget.held > budget.most:
-                                context.shed(lane)
-                        continue
+                if after > size or spec is None or not 0 <= length <= need - 10:
+                    break
+                owner = lane.owner
+                table = owner.in_flight
+                if correlation_id in table or len(table) >= IN_FLIGHT_MAX:
+                    break
+                body = at + length + REQUEST_HEAD
+                client_raw = data[at + REQUEST_HEAD : body]
+                if client_raw != owner.client_raw:
+                    owner.rename(client_raw)
+                exchange = Exchange()
+                exchange.ends = owner.ends
+                exchange.spec = spec
+                exchange.api_key = spec.key
+                exchange.api_version = spec.version
+                exchange.correlation_id = correlation_id
+                exchange.client_id = owner.client_id
+                exchange.client_software = owner.software
+                exchange.outcome = "complete"
+                exchange.extra = None
+                exchange.looked = False
+                exchange.time_ns = exchange.request_end_ns = time_ns
+                exchange.request_packet = exchange.request_packet_end = packet
+                exchange.request_size = need
+                exchange.request_raw = data if after - at == size else data[at:after]
+                exchange.place = lane.place
+                lane.place += need + 4
+                at = after
+                if spec.no_acks is not None and (
+                    data.startswith(spec.no_acks, body) or not data.startswith(spec.null_id, body)
+                ):
+                    owner.produce(exchange)
+                else:
+                    table[correlation_id] = exchange
+                    budget.held += need + 4
+                    if budget.held > budget.most:
+                        context.shed(lane)
         elif mode == BODY and size < lane.left:
             lane.left -= size
             lane.place += size
@@ -109,6 +116,7 @@ def advance(context: Context, chunks: Iterable[Chunk], unusual: Unusual) -> None
             if budget.held > budget.most:
                 context.shed(lane)
             continue
-        take(lane, time_ns, packet, data)
-        if budget.held > budget.most:
-            context.shed(lane)
+        if at < size:
+            take(lane, time_ns, packet, data[at:] if at else data)
+            if budget.held > budget.most:
+                context.shed(lane)
