@@ -14,7 +14,7 @@ from decoders.capture.reader import CaptureReader
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.needs import Needs
 from kwcli.exits import Exit, Failure
-from kwcli.inputs import PIECE_SIZE, InputProblem, Source, open_source
+from kwcli.inputs import InputProblem, Source, open_source
 from kwcli.progress import Progress
 from kwcli.render import needs, open_renderer
 from kwcli.summary import closing_lines, is_lossy
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Outcome", "Sniffing"]
 
+WRITE_SIZE: Final = 1 << 20
 # What has the status of an exchange say that something of it is missing or could not be read.
 LOSSY: Final = ("undecoded", "orphan_response")
 
@@ -62,7 +63,7 @@ class Output:
         """Take bytes; they may wait for more."""
         self._parts.append(data)
         self._size += len(data)
-        if self._size >= PIECE_SIZE:
+        if self._size >= WRITE_SIZE:
             self.flush()
 
     def settle(self) -> None:

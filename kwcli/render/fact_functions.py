@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from decoders.apis import NAMES, api
-from decoders.records.summary import summarize
+from kwcli.render.fact_records import fetch, partitions, produce, share_fetch
 from kwcli.render.fact_rows import ROWS
-from kwcli.render.facts import Facts, Names, Row, Shape, View, short, topic_of
+from kwcli.render.facts import Facts, Row, Shape, View, short, topic_of
 from kwcli.render.facts import row as compiled
-from kwcli.render.units import amount, counted, listed, period, ranges
+from kwcli.render.units import amount, counted, listed, period
 from kwcli.render.words import WORDS, word
 
 if TYPE_CHECKING:
@@ -19,18 +19,11 @@ if TYPE_CHECKING:
     from decoders.schema.model import Field, Side
 
 NO_VIEW: Final[View] = {}
-NOTHING: Final = ("0 rec", "", "")
-UNCOMPRESSED: Final = ("none",)
-ACKS: Final = WORDS["acks"]
-SESSIONS_SINCE: Final = 7  # KIP-227
 
 
-def facts_of(exchange: Exchange, shape: Shape) -> list[str]:
-    """The facts of one exchange, the most important one first."""
-    row = row_of(exchange.api_key)
-    if row is None:
-        return []
-    return row.facts(exchange, exchange.view("request") or NO_VIEW, exchange.view("response") or NO_VIEW, shape)
+def no_facts(_exchange: Exchange, _request: View, _response: View, _shape: Shape) -> list[str]:
+    """Of an API that nobody knows."""
+    return []
 
 
 @cache
@@ -48,147 +41,9 @@ def _token(exchange: Exchange, _request: View, _response: View, _shape: Shape) -
     return [" → ".join("–" if size is None else amount(size) for size in sizes)]
 
 
-def _partitions(elements: list[dict[str, Any]], inner: str, index: str, names: Names, shape: Shape) -> str:
-    """`orders[0,3,5] payments[1]` of elements that have a topic and a list of partitions."""
-    if len(elements) == 1:
-        element = elements[0]
-        parts = element.get(inner)
-        if parts and len(parts) == 1:
-            return f"{topic_of(element, names, shape)}[{parts[0].get(index, '')}]"
-        numbers = [part[index] for part in parts or () if index in part]
-        return f"{topic_of(element, names, shape)}[{numbers[0] if len(numbers) == 1 else ranges(numbers)}]"
-    topics: dict[str, list[int]] = {}
-    for element in elements:
-        held = topics.setdefault(topic_of(element, names, shape), [])
-        held += [part[index] for part in element.get(inner) or () if index in part]
-    return listed([f"{topic}[{ranges(held)}]" for topic, held in topics.items()], shape.items)
-
-
-def _contents(raw: bytes | None, elements: list[dict[str, Any]], inner: str) -> tuple[str, str, str]:
-    """Records, bytes and codecs of the batches in these partitions; `0 rec` alone where there are none."""
-    records = size = 0
-    codecs: tuple[str, ...] = ()
-    for element in elements:
-        for part in element.get(inner) or ():
-            span = part.get("records")
-            if span and span.__class__ is tuple and raw is not None:
-                found = summarize(raw, span[0], span[1])
-                records += found.records
-                size += span[1]
-                if found.codecs != UNCOMPRESSED:
-                    codecs += found.codecs
-    if not size:
-        return NOTHING
-    named = ",".join(dict.fromkeys(codec for codec in codecs if codec != "none")) if codecs else ""
-    return f"{records} rec", f"{size}B" if size < 1000 else amount(size), named
-
-
-def _produce(exchange: Exchange, request: View, response: View, shape: Shape) -> list[str]:
-    topics = request.get("topic_data") or []
-    if not topics:
-        return []
-    # When a side cannot be decoded its view ends in the middle: any key may be missing.
-    facts = [_partitions(topics, "partition_data", "index", exchange.topic_name, shape)]
-    count, size, codec = _contents(exchange.request_raw, topics, "partition_data")
-    facts.append(count)
-    if size:
-        facts.append(size)
-        if codec:
-            facts.append(codec)
-    acks = request.get("acks")
-    if acks is not None:
-        facts.append(ACKS.get(acks) or f"acks={acks}")
-    if request.get("transactional_id"):
-        facts.append(f"txn {request['transactional_id']}")
-    answers = response.get("responses")
-    if answers:
-        offset = _only(answers, "partition_responses", "base_offset")
-        if offset is not None and offset >= 0:
-            facts.append(f"at {offset}")
-        if response.get("throttle_time_ms"):
-            facts += _throttle(response)
-    return facts
-
-
-def _throttle(response: View) -> list[str]:
-    ms = response.get("throttle_time_ms")
-    return [f"throttled {period(ms)}"] if ms else []
-
-
-def _fetch(exchange: Exchange, request: View, response: View, shape: Shape) -> list[str]:
-    names = exchange.topic_name
-    asked = request.get("topics") or []
-    given = response.get("responses") or []
-    facts: list[str] = []
-    if asked:
-        facts.append(_partitions(asked, "partitions", "partition", names, shape))
-        start = _only(asked, "partitions", "fetch_offset")
-        if start is not None:
-            facts.append(f"from {start}")
-    elif given:
-        facts.append(_partitions(given, "partitions", "partition_index", names, shape))
-    else:
-        facts += _session(exchange)
-    if response:
-        count, size, codec = _contents(exchange.response_raw, given, "partitions")
-        facts.append(f"→ {count}")
-        if size:
-            facts.append(size)
-            if codec:
-                facts.append(codec)
-        elif _waited(exchange, request):
-            facts.append(f"(waited {period(request['max_wait_ms'])})")
-    replica = request.get("replica_id", -1)
-    if replica is None or replica < 0:
-        state = request.get("replica_state")
-        replica = state.get("replica_id", -1) if state else -1
-    if replica >= 0:
-        facts.append(f"replica {replica}")
-    if (asked or given) and (exchange.api_version or 0) >= SESSIONS_SINCE:
-        facts += _session(exchange)
-    if response.get("throttle_time_ms"):
-        facts += _throttle(response)
-    return facts
-
-
-def _only(elements: list[dict[str, Any]], inner: str, name: str) -> Any:
-    """A field of the only partition of the only topic; None where there are more."""
-    if len(elements) != 1:
-        return None
-    parts = elements[0].get(inner)
-    return parts[0].get(name) if parts and len(parts) == 1 else None
-
-
-def _waited(exchange: Exchange, request: View) -> bool:
-    """Whether the answer came when the time that the client would wait was over."""
-    most, took = request.get("max_wait_ms"), exchange.latency_ms
-    return most is not None and most > 1 and took is not None and took >= 0.9 * most
-
-
-def _session(exchange: Exchange) -> list[str]:
-    session = exchange.fetch_session
-    return [f"session {session['id']}/{session['epoch']}"] if session and session["id"] else []
-
-
-def _share_fetch(exchange: Exchange, request: View, response: View, shape: Shape) -> list[str]:
-    names = exchange.topic_name
-    facts = [f"group {request.get('group_id')}"] if request.get("group_id") else []
-    asked = request.get("topics") or []
-    given = response.get("responses") or []
-    if asked or given:
-        facts.append(_partitions(asked or given, "partitions", "partition_index", names, shape))
-    if response:
-        count, size, codec = _contents(exchange.response_raw, given, "partitions")
-        facts.append(f"→ {count}")
-        facts += [text for text in (size, codec) if text]
-    if request.get("share_session_epoch") is not None:
-        facts.append(f"session epoch {request['share_session_epoch']}")
-    return facts
-
-
 def _list_offsets(exchange: Exchange, request: View, response: View, shape: Shape) -> list[str]:
     asked = request.get("topics") or []
-    facts = [_partitions(asked, "partitions", "partition_index", exchange.topic_name, shape)] if asked else []
+    facts = [partitions(asked, "partitions", "partition_index", exchange.topic_name, shape)] if asked else []
     stamps = dict.fromkeys(part.get("timestamp", 0) for topic in asked for part in topic.get("partitions") or ())
     said = [WORDS["timestamp"].get(stamp) or f"at {stamp}" for stamp in stamps]
     if said:
@@ -318,13 +173,13 @@ TOKEN: Final = _hand(_token, "", "")
 # API key → what it needs of its request, of its response, and what makes the facts of it.
 FUNCTIONS: Final[dict[int, Row]] = {
     0: _hand(
-        _produce,
+        produce,
         "transactional_id acks topic_data[].name topic_data[].topic_id topic_data[].partition_data[].index"
         " topic_data[].partition_data[].records:span",
         "responses[].partition_responses[].base_offset throttle_time_ms",
     ),
     1: _hand(
-        _fetch,
+        fetch,
         "replica_id replica_state.replica_id max_wait_ms session_id session_epoch topics[].topic topics[].topic_id"
         " topics[].partitions[].partition topics[].partitions[].fetch_offset",
         "throttle_time_ms session_id responses[].topic responses[].topic_id responses[].partitions[].partition_index"
@@ -361,7 +216,7 @@ FUNCTIONS: Final[dict[int, Row]] = {
     ),
     58: _hand(_envelope, "request_data:span", ""),
     78: _hand(
-        _share_fetch,
+        share_fetch,
         "group_id share_session_epoch topics[].topic_id topics[].partitions[].partition_index",
         "responses[].topic_id responses[].partitions[].partition_index responses[].partitions[].records:span",
     ),

@@ -9,7 +9,7 @@ import re
 import time
 from typing import TYPE_CHECKING, Final
 
-from kwcli.render.fact_functions import NO_VIEW, row_of
+from kwcli.render.fact_functions import NO_VIEW, no_facts, row_of
 from kwcli.render.layout import TIME_WIDTH, Layout, layout
 from kwcli.render.nodes import Nodes
 from kwcli.render.palette import palette
@@ -20,7 +20,12 @@ if TYPE_CHECKING:
     from decoders.exchanges.specs import Spec
     from kwcli.config import Settings
     from kwcli.render import Write
+    from kwcli.render.facts import Facts
 
+# The numbers that lines are full of, as text.
+MILLISECONDS: Final = [f"{number:03d}" for number in range(1000)]
+MICROSECONDS: Final = [f"{number:>4d}µs" for number in range(1000)]
+TENTHS: Final = [f"{number // 10:>2d}.{number % 10}ms" for number in range(1000)]
 # Metadata and DescribeCluster tell which node has which address.
 NODE_LISTS: Final = (3, 60)
 # Cells of connections kept; beyond that they are made again.
@@ -62,12 +67,13 @@ class TextLines:
         self.palette = palette(color)
         self.errors = 0  # exchanges whose answer has an error code
         self.undecoded = 0
+        self._room, self._shape, self._wide = self.layout.facts, self.layout.shape, self.layout.sizes > 0
         self._after_time = f"{self.palette.off} "
         self._second = -1
         self._day = ""
         self._clock = ""
         self._nodes = Nodes()
-        self._apis: dict[Spec, str] = {}
+        self._specs: dict[Spec, tuple[Facts, str]] = {}
         self._ends: dict[tuple[Ends, str | None, bool], str] = {}
 
     def header(self) -> str:
@@ -85,31 +91,32 @@ class TextLines:
 
     def line(self, exchange: Exchange) -> str:
         """The line of an exchange; before it a line for a new day."""
-        w = self.layout
         time_ns = exchange.time_ns
         seconds = time_ns // NS
-        key = exchange.api_key
         request, response = exchange.view("request"), exchange.response_view
-        if key in NODE_LISTS:
+        facts_of, api = self._specs.get(exchange.spec) or self._spec(exchange)
+        if exchange.api_key in NODE_LISTS:
             self.learn(exchange)
-        row = row_of(key)
-        facts = row.facts(exchange, request or NO_VIEW, response or NO_VIEW, w.shape) if row is not None else []
+        ends = (exchange.ends, exchange.client_id, exchange.client_software is None)
+        between = self._ends.get(ends) or self._between(ends, exchange)
+        facts = facts_of(exchange, request or NO_VIEW, response or NO_VIEW, self._shape)
         text = " ".join(facts)
+        room = self._room
         if not text.isprintable():
             facts = [clean(fact) for fact in facts]
             text = " ".join(facts)
         sign = " "
         if exchange.error_codes or exchange.status != "complete":
             sign = self._sign(exchange)
-            text = self._fitted(facts, self._trouble(exchange), w.facts)
-        elif w.facts is not None and (len(text) > w.facts or not text.isascii()):
-            text = self._fitted(facts, "", w.facts)
-        ends = (exchange.ends, exchange.client_id, exchange.client_software is None)
+            text = self._fitted(facts, self._trouble(exchange), room)
+        elif room is not None and (len(text) > room or not text.isascii()):
+            text = self._fitted(facts, "", room)
+        if self._wide:
+            between += self._numbers(exchange)
         return (
-            f"{self._clock if seconds == self._second else self._turn(seconds)}{time_ns // 1_000_000 % 1000:03d}"
-            f"{self._after_time}{_took(exchange)} "
-            f"{self._ends.get(ends) or self._between(ends, exchange)}{self._numbers(exchange) if w.sizes else ''} "
-            f"{sign} {self._apis.get(exchange.spec) or self._api(exchange)} {text}"
+            f"{self._clock if seconds == self._second else self._turn(seconds)}"
+            f"{MILLISECONDS[time_ns // 1_000_000 % 1000]}{self._after_time}"
+            f"{_took(exchange)} {between} {sign} {api} {text}"
         )
 
     def learn(self, exchange: Exchange) -> None:
@@ -162,8 +169,8 @@ class TextLines:
         before, self._day = self._day, day
         return self._clock if before in ("", day) else f"{p.dim}── {day} UTC ──{p.off}\n{self._clock}"
 
-    def _api(self, exchange: Exchange) -> str:
-        """`Produce 9`, the name cut where the column is narrow."""
+    def _spec(self, exchange: Exchange) -> tuple[Facts, str]:
+        """What all exchanges of an API version share: the function of their facts, and `Produce 9`."""
         width = self.layout.api
         name, version = exchange.api, exchange.api_version
         text = "SASL token" if name is None else name
@@ -171,9 +178,10 @@ class TextLines:
         if self.layout.facts is not None:
             text = _short_name(text, width - len(number))
         p = self.palette
-        cell = f"{p.api}{f'{text}{number}':<{width}}{p.off}"
-        self._apis[exchange.spec] = cell
-        return cell
+        row = row_of(exchange.api_key)
+        made = (row.facts if row else no_facts, f"{p.api}{f'{text}{number}':<{width}}{p.off}")
+        self._specs[exchange.spec] = made
+        return made
 
     def _between(self, ends: tuple[Ends, str | None, bool], exchange: Exchange) -> str:
         """The columns that all exchanges of a client on a connection share."""
@@ -268,16 +276,15 @@ def _short_name(name: str, room: int) -> str:
 
 
 def _took(exchange: Exchange) -> str:
-    """The latency in six cells; the usual ones without floats."""
+    """The latency in six cells; the usual ones are made beforehand."""
     sent, answered = exchange.request_end_ns, exchange.response_ns
     if sent is None or answered is None:
         return "     –"
     ns = answered - sent
     if 0 <= ns < 999_500:
-        return f"{(ns + 500) // 1000:>4d}µs"
+        return MICROSECONDS[(ns + 500) // 1000]
     if 0 <= ns < 99_950_000:
-        tenths = (ns + 50_000) // 100_000
-        return f"{tenths // 10:>2d}.{tenths % 10}ms"
+        return TENTHS[(ns + 50_000) // 100_000]
     return f"{took(ns / 1e6):>6}"
 
 

@@ -10,13 +10,21 @@ from uuid import UUID
 import pytest
 
 from decoders.apis import KEYS, api
+from decoders.exchanges.exchange import Exchange
 from decoders.schema.model import Field, Side
-from kwcli.render.fact_functions import FUNCTIONS, facts_of, needs, row_of
+from kwcli.render.fact_functions import FUNCTIONS, NO_VIEW, needs, row_of
 from kwcli.render.fact_rows import ROWS
 from kwcli.render.facts import TOPIC_FIELDS, Shape
 from tests.render.fakes import exchange
 
 TOPIC = UUID(int=7)
+
+
+def facts_of(made: Exchange, shape: Shape) -> list[str]:
+    """The facts of an exchange, as the text line asks for them."""
+    row = row_of(made.api_key)
+    assert row is not None
+    return row.facts(made, made.view("request") or NO_VIEW, made.view("response") or NO_VIEW, shape)
 
 
 def declared(fields: Iterable[Field], path: str) -> Field | None:
