@@ -1,0 +1,150 @@
+"""The tables of the package against the declarations, and its small parts by rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+
+import pytest
+
+from decoders.apis import KEYS, api
+from decoders.errors import DecodeError
+from decoders.exchanges.engine import Engine
+from decoders.exchanges.errors import error_finder, errors_in
+from decoders.exchanges.exchange import Exchange
+from decoders.exchanges.needs import Needs
+from decoders.exchanges.recorded import time_ns
+from decoders.exchanges.sessions import PATHS
+from decoders.exchanges.specs import Specs
+from decoders.exchanges.times import rfc3339
+from decoders.exchanges.topics import LESSONS, Lesson
+from decoders.schema.compile import projector
+from decoders.schema.message import encode
+from decoders.schema.model import Plan, Side
+from decoders.schema.project import wanted
+from decoders.schema.resolve import resolve
+from tests.exchanges.talks import Talker, run, segments
+from tests.schema.values import random_value
+
+SIDES: tuple[Side, Side] = ("request", "response")
+NAMES = ("name", "topic", "topic_name")
+# Both beside each other, but the client's word, not the broker's: it may ask for either.
+ASKED = {(3, "request"), (20, "request")}
+
+
+def plans(key: int, side: Side) -> Iterator[Plan]:
+    """All versions of a side."""
+    declared = api(key)
+    message = declared.request if side == "request" else declared.response
+    for version in range(message.versions.low, message.versions.high + 1):
+        yield resolve(message, version)
+
+
+def taught(plan: Plan, path: str = "") -> Iterator[tuple[str, str, str]]:
+    """Where topic ids and names are together."""
+    fields = (*plan.fields, *plan.tagged)
+    for field in fields:
+        if field.name == "topic_id":
+            yield from ((path, each.name, field.name) for each in fields if each.name in NAMES)
+        if field.plan is not None:
+            yield from taught(field.plan, f"{path}{'.' if path else ''}{field.name}{'[]' if field.array else ''}")
+
+
+def test_lessons_are_all_messages_that_have_topic_ids_beside_names() -> None:
+    found: dict[int, set[Lesson]] = {}
+    for key in KEYS:
+        for side in SIDES:
+            for plan in plans(key, side):
+                if (key, side) not in ASKED:
+                    for row in taught(plan):
+                        found.setdefault(key, set()).add(Lesson(side, *row))
+    assert found == {key: set(lessons) for key, lessons in LESSONS.items()}
+
+
+def test_the_paths_asked_for_exist() -> None:
+    for (key, side), paths in PATHS.items():
+        for plan in plans(key, side):
+            wanted(plan, paths)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_error_codes_are_the_same_by_projection_and_in_the_body(key: int) -> None:
+    rng = Random(key)
+    for plan in plans(key, "response"):
+        project = projector(plan, frozenset(), True)
+        for _ in range(3):
+            value = random_value(plan, rng, strange=False, values=60)
+            data = encode(plan, value)
+            _, codes, after = project(data, 0, len(data))
+            assert after == len(data)
+            assert [(error["path"], error["code"]) for error in errors_in(plan, value)] == (codes or [])
+
+
+def test_a_response_without_error_codes_needs_no_search() -> None:
+    declared = api("UpdateRaftVoter")
+    assert error_finder(resolve(declared.response, 0)) is not None
+    assert error_finder(resolve(declared.request, 0)) is None
+
+
+def test_needs_are_united() -> None:
+    first = Needs({(1, "request"): ("session_id",), (3, "response"): ("topics[].name",)})
+    second = Needs({(1, "request"): ("topics",)})
+    both = first | second
+    assert both.of(1, "request") == {"session_id", "topics"}
+    assert both.of(3, "response") == {"topics[].name"}
+    assert both.of(3, "request") == frozenset()
+    assert first.of(1, "request") == {"session_id"}
+
+
+def test_views_hold_what_is_needed_and_nothing_else() -> None:
+    rng = Random(3)
+    needs = Needs({(key, "request"): ("topics[].name",) for key in (19,)} | {(18, "response"): ("error_code",)})
+    settled = run(segments(Talker(rng, count=40).talk.turns, rng), needs=needs)
+    for each in settled:
+        assert isinstance(each, Exchange)
+        if each.api_key == 18:
+            assert list(each.view("response")) == ["error_code"]
+            assert each.view("request") == {}
+
+
+@pytest.mark.parametrize(
+    ("ns", "text"),
+    [
+        (0, "1970-01-01T00:00:00.000000Z"),
+        (1_795_279_703_739_185_000, "2026-11-21T16:48:23.739185Z"),
+        (1_795_279_703_739_185_001, "2026-11-21T16:48:23.739185001Z"),
+        (999_999_999, "1970-01-01T00:00:00.999999999Z"),
+    ],
+)
+def test_times_are_as_precise_as_they_come(ns: int, text: str) -> None:
+    assert rfc3339(ns) == text
+    assert time_ns(text) == ns
+
+
+def test_a_time_beyond_all_calendars_is_still_a_text() -> None:
+    assert rfc3339(10**30).endswith("Z")
+
+
+def test_specs_of_numbers_nobody_has_are_bounded() -> None:
+    specs = Specs(Needs())
+    for key in range(200, 400):
+        for version in range(100):
+            assert specs.get(key, version).name == f"UNKNOWN({key})"
+    assert specs.plain == {}
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_state_that_is_none_is_a_decode_error(seed: int) -> None:
+    rng = Random(seed)
+    engine = Engine()
+    every = segments(Talker(rng).talk.turns, rng)
+    engine.feed(every[: len(every) // 2])
+    state = bytearray(engine.export())
+    for _ in range(rng.choice([1, 3])):
+        state[rng.randrange(len(state))] ^= 1 << rng.randrange(8)
+    other = Engine()
+    try:
+        other.resume(bytes(state[: rng.choice([None, None, len(state) // 2])]))
+    except DecodeError:
+        return
+    assert len(other.export()) > 0
