@@ -1,0 +1,35 @@
+"""Where a frame may begin: both ways of looking find the same places."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from decoders.streams import places
+from decoders.streams.places import request_places, response_places
+from tests.exchanges.talks import request, response
+
+NUMBERS = {1, -7, 2**31 - 1}
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_few_and_many_correlation_ids_find_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = Random(seed)
+    parts = [response(12, 0, rng.choice([*NUMBERS, 5]), {}) + rng.randbytes(rng.randrange(9)) for _ in range(30)]
+    data = b"".join(parts) + bytes(12)
+    few = response_places(data, 1, NUMBERS)
+    monkeypatch.setattr(places, "FEW", 0)
+    assert response_places(data, 1, NUMBERS) == few
+    assert len(few) > 10
+    assert response_places(data, 1, set()) == []
+
+
+@pytest.mark.parametrize("client_id", ["app", "", None])
+def test_requests_are_found_with_and_without_their_client_id(client_id: str | None) -> None:
+    frame = request(12, 0, 3, client_id, {"group_id": "g"})
+    data = b"the tail of another" + frame + b"and the head of"
+    place = len(b"the tail of another")
+    assert place in request_places(data, 1, None)
+    if client_id:
+        assert request_places(data, 1, client_id.encode()) == [place]
