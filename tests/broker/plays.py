@@ -32,6 +32,7 @@ __all__ = [
     "family",
     "in_turn",
     "nodes_come_and_go",
+    "read_of",
     "record_sets",
     "refused",
     "share_groups",
@@ -69,10 +70,10 @@ def family(cluster: Cluster, client: str, *, listener: str = "PLAINTEXT", prefix
         steps.append(("administer", {"topic": orders, "group": f"{prefix}billing"}))
     if name == "java" and not client.startswith("java-0.8"):
         steps.append(("offsets", {"topic": orders}))
-    return _read(run(client, place, steps, {"client.id": f"{name}-1"}))
+    return read_of(run(client, place, steps, {"client.id": f"{name}-1"}))
 
 
-def _read(results: Results) -> Results:
+def read_of(results: Results) -> Results:
     """The records in the results of steps that consume."""
     found = [each["result"] for each in results if each["step"] in ("consume", "share")]
     return [record for records in found if isinstance(records, list) for record in records]
@@ -106,7 +107,7 @@ def share_groups(cluster: Cluster) -> Results:
     run("java-4.4.0", place, [("configure", early)], {"client.id": "admin"})
     work = {"topics": ["parcels"], "group": "packers", "count": 10, "polls": 16, "release": 1}
     members = [start("java-4.4.0", place, [("share", work)], {"client.id": f"packer-{n}"}) for n in (1, 2)]
-    found = [record for member in members for record in _read(member.finish())]
+    found = [record for member in members for record in read_of(member.finish())]
     run("java-4.4.0", place, [("administer", {"topic": "parcels", "group": "packers"})], {"client.id": "admin"})
     return found
 
@@ -126,7 +127,7 @@ def authenticate(cluster: Cluster, listener: str = "SASL_PLAINTEXT") -> Results:
             mechanisms += ["SCRAM-SHA-512", "OAUTHBEARER"]
         for mechanism in mechanisms:
             wanted = steps if mechanism == "PLAIN" else steps[1:2]
-            found += _read(run(client, place, wanted, sasl(client, mechanism, "admin", protocol=listener)))
+            found += read_of(run(client, place, wanted, sasl(client, mechanism, "admin", protocol=listener)))
     for client in ("java-4.4.0", "librdkafka"):
         for mechanism in ("PLAIN", "SCRAM-SHA-512", "SCRAM-SHA-1"):
             _refused(client, place, sasl(client, mechanism, password="wrong", protocol=listener))
@@ -144,7 +145,7 @@ def authenticate_raw(cluster: Cluster, clients: Sequence[str] = ("java-0.10.2.2"
             steps: list[Step] = [("produce", {"topic": "orders", "count": 5})]
             if mechanism != "PLAIN":
                 steps.append(("consume", {"topics": ["orders"], "group": "billing", "count": 5, "polls": 10}))
-            found += _read(run(client, place, steps, sasl(client, mechanism, "admin")))
+            found += read_of(run(client, place, steps, sasl(client, mechanism, "admin")))
         for mechanism in ("PLAIN", "SCRAM-SHA-256"):
             _refused(client, place, sasl(client, mechanism, password="wrong"))
     return found
@@ -183,7 +184,7 @@ def nodes_come_and_go(cluster: Cluster, *, transactions: bool = True) -> Results
         ("consume", {"topics": ["orders"], "group": "billing", "count": 110, "polls": 20}),
         ("delete", {"topics": ["payments"]}),
     ]
-    return _read(run("librdkafka", place, last))
+    return read_of(run("librdkafka", place, last))
 
 
 def at_once(cluster: Cluster) -> Results:
@@ -202,7 +203,7 @@ def at_once(cluster: Cluster) -> Results:
             "polls": 12,
         }
         sessions.append(start(client, place, [("produce", made), ("consume", read)], {"client.id": f"shop-{number}"}))
-    return [record for session in sessions for record in _read(session.finish())]
+    return [record for session in sessions for record in read_of(session.finish())]
 
 
 def authenticate_again(cluster: Cluster) -> Results:
@@ -216,7 +217,7 @@ def authenticate_again(cluster: Cluster) -> Results:
             ("produce", {"topic": topic, "count": 5}),
             ("consume", {"topics": [topic], "group": "billing", "count": 50, "polls": 18}),
         ]
-        found += _read(run(client, place, steps, sasl(client, "PLAIN", "admin")))
+        found += read_of(run(client, place, steps, sasl(client, "PLAIN", "admin")))
     return found
 
 
@@ -295,8 +296,8 @@ def record_sets(cluster: Cluster) -> Results:
         ("consume", {"topics": ["customers"], "group": "billing", "count": 1000, "polls": 8}),
         ("consume", {"topics": ["photos"], "group": "billing", "count": 6, "polls": 20}),
     ]
-    found = _read(run("java-4.4.0", place, reading))
-    return found + _read(run("librdkafka", place, [(name, {**more, "group": "again"}) for name, more in reading]))
+    found = read_of(run("java-4.4.0", place, reading))
+    return found + read_of(run("librdkafka", place, [(name, {**more, "group": "again"}) for name, more in reading]))
 
 
 def a_little_of_everything(cluster: Cluster) -> Results:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -55,8 +55,14 @@ def compare(
         elif not {record["client"], record["broker"]} & set(foreign):
             result.problems.append(f"skipped {_place(record)} {record['reason']} {record['size']} B")
     logged: dict[tuple[str, str], list[Entry]] = defaultdict(list)
+    names: dict[str, set[str]] = defaultdict(set)
     for entry in entries:
         logged[entry.client, entry.broker].append(entry)
+        for topic_id, name in _topics(entry.response):
+            names[topic_id].add(name)
+    for records in by_connection.values():
+        for record in records:
+            _check_names(result, record, names)
     for key in by_connection.keys() | logged.keys():
         talk = _Talk(result, by_connection.get(key, []), key[1] in sasl)
         talk.settle(logged.get(key, []))
@@ -97,6 +103,7 @@ class _Talk:
         result = self.result
         result.counts["exchanges"] += 1
         result.apis[entry.api, entry.api_version] += 1
+        self._software(entry, record)
         sides = [("request", entry.request), ("response", entry.response)]
         if _refused_version(entry):
             result.counts["ApiVersions asked too high"] += 1
@@ -117,6 +124,16 @@ class _Talk:
             self._body(entry, side, log, record[side], _place(record))
         if sides and sides[-1][0] == "response":
             self._errors(entry, record)
+
+    def _software(self, entry: Entry, record: Record) -> None:
+        """The broker, too, knows the client's software from the ApiVersions request before."""
+        log = entry.line.get("clientInformation", {})
+        if log.get("softwareName", "unknown") == "unknown" or entry.api_key == _API_VERSIONS:
+            return
+        self.result.counts["client software"] += 1
+        wanted = {"name": log["softwareName"], "version": log["softwareVersion"]}
+        if record.get("client_software") != wanted:
+            self.result.problems.append(f"{_place(record)}: {record.get('client_software')}, the log has {wanted}")
 
     def _body(self, entry: Entry, side: str, log: Any, ours: Any, place: str) -> None:
         declared = api(entry.api_key)
@@ -187,6 +204,25 @@ _EXPLAINED: Final[Mapping[str, Callable[[_Talk, int, Record], bool]]] = {
     "SASL phase": _Talk._in_sasl_phase,
     "refused, or in flight at a stop": _Talk._ends_its_connection,
 }
+
+
+def _topics(log: Any) -> Iterator[tuple[str, str]]:
+    """Topic ids with the name beside them in a logged response."""
+    if isinstance(log, list):
+        for each in log:
+            yield from _topics(each)
+    elif isinstance(log, dict):
+        name = log.get("topicName") or log.get("name")
+        if isinstance(log.get("topicId"), str) and name:
+            yield log["topicId"], name
+        yield from _topics(list(log.values()))
+
+
+def _check_names(result: Comparison, record: Record, names: Mapping[str, Collection[str]]) -> None:
+    for topic_id, name in record.get("topic_names", {}).items():
+        result.counts["topic names"] += 1
+        if topic_id in names and name not in names[topic_id]:
+            result.problems.append(f"{_place(record)}: {topic_id} is {name}, in the log {names[topic_id]}")
 
 
 def _identity(record: Record) -> tuple[Any, ...]:

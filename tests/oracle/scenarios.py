@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from tests.broker import plays
+from tests.broker import plays, plays_more
 from tests.broker.clients.session import ClientFailed
 from tests.broker.cluster import StartFailed
 from tests.broker.options import Options
@@ -41,6 +41,11 @@ _INTER_BROKER: Final = (
 
 def _java(age: str) -> plays.Play:
     return partial(plays.in_turn, clients=[f"java-{release}" for release in _AGES[age]])
+
+
+def _old_snapshots() -> Options:
+    renamed = {name.replace("internal.", ""): value for name, value in plays_more.QUICK_SNAPSHOTS.items()}
+    return Options(version=_THREE, nodes=3, properties={**renamed, **plays_more.QUICK_SNAPSHOTS})
 
 
 def _zookeeper(release: str) -> Scene:
@@ -74,6 +79,14 @@ SCENES: Final[Mapping[str, Scene]] = {
     "everything-authorized": Scene(Options(listeners=_ALL_LISTENERS, authorizer=True), plays.everything_authenticated),
     "refused-4.3": Scene(Options(), plays.refused, skips=True),
     "refused-3.9": Scene(Options(version=_THREE), plays.refused, skips=True),
+    "member-changes": Scene(Options(), plays_more.member_changes),
+    "sasl-between-nodes": Scene(Options(nodes=2, listeners=("SASL_PLAINTEXT",)), plays_more.sasl_between_nodes),
+    "fall-back": Scene(Options(version=_THREE), plays_more.fall_back),
+    "many-connections": Scene(Options(properties={"connections.max.idle.ms": "3000"}), plays_more.many_connections),
+    "throttled": Scene(Options(properties={"quota.window.num": "2"}), plays_more.throttled),
+    "streams": Scene(Options(), plays_more.streams),
+    "snapshots-4.3": Scene(Options(nodes=3, properties=plays_more.QUICK_SNAPSHOTS), plays_more.snapshots),
+    "snapshots-3.9": Scene(_old_snapshots(), plays_more.snapshots),
     "record-sets": Scene(Options(properties=plays.SMALL_SEGMENTS), plays.record_sets),
 }
 

@@ -197,6 +197,8 @@ _BY_NAME: Final[Mapping[tuple[str, str], Named | tuple[Any, ...]]] = {
     ("member_id", "string"): ("", "billing-1", str(uuid.UUID(int=5))),
     ("cluster_id", "string"): _cluster,
     ("mechanism", "string"): ("PLAIN",),
+    ("client_software_name", "string"): ("every",),
+    ("client_software_version", "string"): ("1.0",),
     ("records", "records"): _records,
     ("acks", "int16"): (-1, 1, 1, 0),
     ("max_wait_ms", "int32"): (20,),

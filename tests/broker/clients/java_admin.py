@@ -275,6 +275,19 @@ def configure(bootstrap: str, properties: dict[str, str], *, kind: str, name: st
     return said
 
 
+def limit(bootstrap: str, properties: dict[str, str], *, user: str, rates: dict[str, float]) -> str:
+    """AlterClientQuotas: rates of one user (no name: of every user without a rate of his own)."""
+    admin = Admin(bootstrap, properties)
+    quota = f"{_COMMON}.quota"
+    entity = jpype.JClass(f"{quota}.ClientQuotaEntity")(a_map(("user", user or None)))
+    operation = jpype.JClass(f"{quota}.ClientQuotaAlteration$Op")
+    changes = [operation(name, jpype.JClass("java.lang.Double")(rate)) for name, rate in rates.items()]
+    change = jpype.JClass(f"{quota}.ClientQuotaAlteration")(entity, a_list(*changes))
+    said = admin.done(admin.client.alterClientQuotas(a_list(change)), "all")
+    admin.client.close()
+    return said
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "create": create,
     "delete": delete,

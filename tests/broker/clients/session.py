@@ -21,6 +21,7 @@ _ROOT: Final = Path(__file__).resolve().parents[3]
 # Family → how to start it; what stands after the dash (a release) is handed over as argument.
 _PROGRAMS: Final[Mapping[str, list[str]]] = {
     "java": [sys.executable, "-m", "tests.broker.clients.java"],
+    "streams": [sys.executable, "-m", "tests.broker.clients.streams"],
     "librdkafka": [sys.executable, "-m", "tests.broker.clients.librdkafka"],
     "aiokafka": [sys.executable, "-m", "tests.broker.clients.aio"],
     "python": [sys.executable, "-m", "tests.broker.clients.kafka_python"],
