@@ -44,8 +44,8 @@ def _java(age: str) -> plays.Play:
 
 
 def _old_snapshots() -> Options:
-    renamed = {name.replace("internal.", ""): value for name, value in plays_more.QUICK_SNAPSHOTS.items()}
-    return Options(version=_THREE, nodes=3, properties={**renamed, **plays_more.QUICK_SNAPSHOTS})
+    small = {"metadata.log.segment.min.bytes": "4000", "metadata.log.segment.bytes": "4000"}
+    return Options(version=_THREE, nodes=3, properties={**plays_more.QUICK_SNAPSHOTS, **small})
 
 
 def _zookeeper(release: str) -> Scene:

@@ -293,4 +293,5 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "delete": delete,
     "administer": administer,
     "configure": configure,
+    "limit": limit,
 }

@@ -41,6 +41,8 @@ def _said(future: Any) -> str:
         future.result(timeout=20)
     except KafkaException as error:
         return str(error.args[0].name())
+    except TimeoutError:
+        return "no answer"
     return "ok"
 
 
