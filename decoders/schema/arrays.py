@@ -190,7 +190,7 @@ class ArrayReading:
         if self.want is not None:
             body.put(f"{self.value} = []")
         index = body.new("i")
-        sample = self.reading.guesses.get(self.path)
+        sample = self.reading.guesses.get(self.path) if body.end == "end" else None
         size, guess = (0, []) if sample is None else self._guess(plan, sample)
         last, start = body.new("last"), body.new("start")
         if guess:
@@ -199,7 +199,7 @@ class ArrayReading:
             if guess:
                 body.put(f"{start} = at", f"if at <= {last}:")
                 body.lines += guess
-                body.put(f"at = {start}")
+                body.put(f"at = {start}", "wrong += 1")
             if any(inner.array and inner.kind not in FIXED for inner in plan.fields):
                 body.fail_if(f"at > {body.end}")  # a short message in a long buffer must not be read far beyond its end
             each = self.reading.struct(body, plan, self.want, self.path + "[].", f"{self.place}[{{{index}}}].")

@@ -92,7 +92,8 @@ class Reading:
         body.depth = 1
         if careful:
             body.put(f"left = [{VALUES_MAX}]")
-        else:
+        tries = not careful and (asks or self.mode.json or _reads_text(plan))
+        if tries:
             body.put("start = at", "try:")
             body.depth += 1
         if asks:
@@ -101,11 +102,15 @@ class Reading:
             body.put(f"if end - at > {VALUES_MAX}:", f"    return careful({arguments})")
         if self.mode.errors:
             body.put("errs = []")
+        if self.guesses:
+            body.put("wrong = 0")
         value = self.struct(body, plan, want, "", "")
         body.sync()
         body.fail_if("at > end")
+        if self.guesses:
+            body.put("if wrong:", "    guessed_wrong(buf, start, end, wrong)")
         body.put(f"return {self.result(value)}, at")
-        if not careful:
+        if tries:
             body.depth -= 1
             body.put("except UnicodeDecodeError:", f"    return careful({arguments.replace('at', 'start', 1)})")
         body.finish()
@@ -323,6 +328,14 @@ class Reading:
             body.put(f"{'put_last_json' if self.mode.json else 'put_last'}(into, {names!r}, unknown)")
         body.put("return at")
         body.finish()
+
+
+def _reads_text(plan: Plan) -> bool:
+    """Whether a message has strings, which may be no UTF-8."""
+    return any(
+        field.kind == "string" or (field.plan is not None and _reads_text(field.plan))
+        for field in (*plan.fields, *plan.tagged)
+    )
 
 
 def counts_values(plan: Plan) -> bool:

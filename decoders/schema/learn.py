@@ -26,6 +26,8 @@ SIZES_MAX: Final = 200
 SHAPES_MAX: Final = 24
 # Bytes of large messages after which a decoder is generated again.
 BYTES_ENOUGH: Final = 200_000
+# How often that is done.
+ROUNDS_MAX: Final = 4
 # Elements of an array that are looked at, and the share of them that must have the same shape.
 ELEMENTS: Final = 64
 SHARE: Final = 0.6
@@ -57,10 +59,13 @@ class Learner:
         self._seen: Counter[int] = Counter()
         self._missed: Counter[int] = Counter()
         self._bytes = 0
+        self._bytes_enough = BYTES_ENOUGH * enough // ENOUGH
+        self._wrong = 0
+        self._rounds = 0
         self._made = 0
         self.decode: Callable[..., Any] | None = None
         self.shapes: list[Callable[..., Any] | None] = [self.see] * SMALL
-        unit.names.update(shapes=self.shapes, study=self.study, missed=self.missed)
+        unit.names.update(shapes=self.shapes, study=self.study, missed=self.missed, guessed_wrong=self.guessed_wrong)
 
     def see(self, buf: bytes, at: int, end: int, *_table: object) -> None:
         """Count a small message; make a function for its size when there were enough."""
@@ -83,7 +88,14 @@ class Learner:
     def study(self, buf: bytes, at: int, end: int, *_table: object) -> None:
         """Count a large message; generate the decoder again when there were enough."""
         self._bytes += max(end - at, 0)
-        if self._bytes >= BYTES_ENOUGH * self._enough // ENOUGH:
+        if self._bytes >= self._bytes_enough:
+            self._regenerate(buf, at, end)
+
+    def guessed_wrong(self, buf: bytes, at: int, end: int, elements: int) -> None:
+        """Count elements that were not as guessed; generate the decoder again when there were many."""
+        self._wrong += elements
+        if self._wrong >= 4 * self._enough:
+            self._wrong = 0
             self._regenerate(buf, at, end)
 
     def _stop(self) -> None:
@@ -97,7 +109,6 @@ class Learner:
         reading = Reading(self._unit, self._mode)
         shape = shape_of(reading, self._plan, self._want, "", buf, at, end)
         if shape is None or shape.size != size:
-            self._bytes += BYTES_ENOUGH
             self.study(buf, at, end)
             return
         body = Lines(self._unit)
@@ -121,11 +132,16 @@ class Learner:
         return unit
 
     def _regenerate(self, buf: bytes, at: int, end: int) -> None:
-        """Put new code into the decoder: it guesses what elements are like."""
-        guesses = usual_elements(self._plan, buf, at, end)
+        """Put new code into the decoder that guesses what elements are like; at last, code that does not."""
+        self._rounds += 1
+        last = self._rounds == ROUNDS_MAX
+        guesses = {} if last else usual_elements(self._plan, buf, at, end)
+        self._bytes = 0
+        self._bytes_enough *= 10
         assert self.decode is not None
         self._unit.parts.clear()
-        Reading(self._unit, self._mode, guesses).root(self._plan, self._want, asks=True)
+        reading = Reading(self._unit, self._mode, guesses)
+        reading.root(self._plan, self._want, asks=True, studies=not guesses and not last)
         self.decode.__code__ = self._install(self._unit, "decode").__code__
 
 
@@ -139,12 +155,21 @@ def usual_elements(plan: Plan, buf: bytes, at: int, end: int) -> dict[str, Mappi
     _collect(plan, value, "", found)
     usual: dict[str, Mapping[str, Any]] = {}
     for path, elements in found.items():
+        if not _has_counts(elements[0][0]):
+            continue
         step = len(elements) // ELEMENTS + 1
         signed = [(signature(*each), each[1]) for each in elements[::step]]
         sizes, number = Counter(sign for sign, _ in signed).most_common(1)[0]
         if sizes is not None and number >= SHARE * len(signed):
             usual[path] = next(element for sign, element in signed if sign == sizes)
     return usual
+
+
+def _has_counts(plan: Plan) -> bool:
+    """Whether there is anything to guess in a struct."""
+    return any(
+        field.array or (field.plan is not None and (field.nullable or _has_counts(field.plan))) for field in plan.fields
+    )
 
 
 def _collect(
