@@ -125,8 +125,9 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
         session = session_of(request, response)
         if session is not None:
             record["fetch_session"] = session
-    if exchange.client_software is not None:
-        record["client_software"] = exchange.client_software
+    software = exchange.client_software
+    if software is not None:
+        record["client_software"] = {"name": json_text(software["name"]), "version": json_text(software["version"])}
     if layout:
         record["layout"] = layout
     if exchange.known and plans != (None, None):

@@ -119,7 +119,7 @@ class Connections:
         """A connection is over: remember it for a while."""
         connection.over = True
         for flow in (connection.first, connection.second):
-            del self.flows[flow.key]
+            self.flows.pop(flow.key, None)  # both have the same key where an endpoint talks to itself
             if flow.place:
                 self._ended[flow.key] = (flow.first & MASK, flow.place & MASK, time_ns)
         while len(self._ended) > CLOSED_MAX:

@@ -32,6 +32,7 @@ class Ndjson:
         """Write the rows."""
         options = self._options
         dumps = orjson.dumps
+        lines: list[bytes] = []
         for row in rows:
             record = to_json_dict(row, options)
             if row.kind == "exchange":
@@ -39,7 +40,8 @@ class Ndjson:
                     self.errors += 1
                 if record["status"] == "undecoded":
                     self.undecoded += 1
-            self._write(dumps(record, None, OPTIONS))
+            lines.append(dumps(record, None, OPTIONS))
+        self._write(b"".join(lines))
 
     def notice(self, rows: list[Settled]) -> None:
         """Nothing is learnt."""
