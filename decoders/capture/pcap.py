@@ -66,7 +66,7 @@ class Pcap:
             seconds, fraction, captured, wire = self._record(buf, at)
             begin = at + self._head
             end = begin + captured
-            if fraction >= self._ticks or not captured <= wire <= PACKET_MAX:
+            if fraction >= self._ticks or not captured <= wire <= PACKET_MAX or not (wire or seconds):
                 raise _impossible(fraction, self._ticks, captured, wire, at)
             if end > size:
                 return at, self._head + captured
@@ -123,6 +123,8 @@ def _impossible(fraction: int, ticks: int, captured: int, wire: int, at: int) ->
         text = f"a packet of {max(captured, wire):,} bytes"
     elif captured > wire:
         text = f"a packet of {wire:,} bytes of which {captured:,} were captured"
+    elif not wire:
+        text = "nothing but zeros"
     else:
         text = f"a time of {fraction:,} of {ticks:,} ticks in a second"
     return Malformed(f"no packet record: {text}", offset=at)

@@ -43,6 +43,10 @@ _ISB_DROPS: Final = (5, 7)  # dropped by the interface, by the operating system
 
 # A fraction of a second finer than this is no clock, and the power of it a large number.
 _RESOLUTION_MAX: Final = 64
+# What a clock may say, in ns: the year 2262. Beyond it is a damaged time, shown as that.
+_TIME_MAX: Final = (1 << 63) - 1
+# The longest tick (a microsecond) of the fused loop: 2**32 of them are far from that.
+_TICK_MAX: Final = 1000
 
 
 @dataclass(slots=True)
@@ -110,7 +114,7 @@ class Pcapng:
         if number < len(self.interfaces):
             interface = self.interfaces[number]
             link = LINKS.get(interface.link_type)
-            if link is not None and interface.denominator == 1:
+            if link is not None and interface.denominator == 1 and interface.numerator <= _TICK_MAX:
                 for shape in shapes(link):
                     at = self._enhanced(buf, at, out, number, interface, len(buf) - link.size, shape)
         return at
@@ -140,9 +144,11 @@ class Pcapng:
             # The length follows from that of the packet, or (with options) is the one that closes the block.
             if length != (captured + 35) & -4 and (length & 3 or self._u32(buf, after - 4) != length):
                 break
-            packet += 1
             if high != since:
                 since, since_ns = high, (high << 32) * tick + offset_ns
+                if not 0 <= since_ns < _TIME_MAX >> 1:
+                    break
+            packet += 1
             if stop <= end:
                 append((key, since_ns + low * tick, packet, seq, ack, flags, buf[start:stop], 0))
             else:
@@ -262,6 +268,7 @@ class Pcapng:
             raise Malformed(f"a packet of interface {number}, which is not described", offset=at)
         interface = self.interfaces[number]
         time_ns = ticks * interface.numerator // interface.denominator + interface.offset_ns
+        time_ns = min(max(time_ns, 0), _TIME_MAX)
         self._packet(buf, at + _PACKET_AT, end, number, captured, wire, time_ns, out)
         self._time_ns = time_ns
 

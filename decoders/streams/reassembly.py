@@ -18,6 +18,7 @@ depends on the segments alone, never on how they came in batches.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Final
 
 from decoders.errors import Malformed
@@ -39,6 +40,8 @@ ACK: Final = 16
 TWICE_NS: Final = 10**6
 # Between two looks at what waits, when nothing comes.
 TICK_NS: Final = 10**8
+# Connections looked at in one go: time jumps as the capture wants, work does not.
+LOOK_MAX: Final = 256
 
 
 class Reassembly:
@@ -144,6 +147,9 @@ class Reassembly:
             if not (flow.started or flow.held or flow.sent):
                 flow.sent = start
             return
+        elif size == 1 and not (role or flow.started or flow.held):
+            flow.sent = flow.sent or start  # a keep-alive of those that send a byte with it: no Kafka message is one
+            return
         if abs(start - flow.place) >= FAR:
             self._stray(flow, segment)
             return
@@ -219,19 +225,23 @@ class Reassembly:
 
     def _make_room(self) -> None:
         """Give up what was waited for longest."""
-        for connection in list(self._waiting):
+        while self._giver.held > HELD_MAX and self._waiting:
+            connection = next(iter(self._waiting))
             self._giver.flush(connection)
+            del self._waiting[connection]
             self._settle(connection)
-            if self._giver.held <= HELD_MAX:
-                return
 
     def _look(self, *, idle: bool = False) -> None:
         """Do what the passing of time does; `idle`: it passes without packets."""
         time_ns = self._giver.time_ns
-        self._look_ns = time_ns + PATIENCE_NS
-        for connection in list(self._waiting):
+        if len(self._waiting) <= LOOK_MAX:
+            self._look_ns = time_ns + PATIENCE_NS
+        for connection in list(islice(self._waiting, LOOK_MAX)):
             self._advance(connection, idle=idle)
-        for connection, reset_ns in list(self._resets.items()):
+            if self._waiting.pop(connection, 0) is None:
+                self._waiting[connection] = None  # the others first, next time
+        while self._resets:
+            connection, reset_ns = next(iter(self._resets.items()))
             if reset_ns + PATIENCE_NS > time_ns:
                 break
             self._close(connection, "rst")

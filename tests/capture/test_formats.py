@@ -82,6 +82,13 @@ def test_pcapng_clocks(order: str, resolution: int | None, ticks: int, time_ns: 
     assert times(shifted + enhanced(order, 0, ticks, FRAME) * 3) == [time_ns - 100 * 10**9] * 3
 
 
+def test_times_beyond_all_clocks() -> None:
+    late, early = (14, pack("<q", 2**40)), (14, pack("<q", -(2**40)))
+    frames = enhanced("<", 0, 2**63, FRAME) * 3
+    for option, time_ns in ((late, 2**63 - 1), (early, 0)):
+        assert times(section("<") + interface("<", rows=((9, b"\x09"), option)) + frames) == [time_ns] * 3
+
+
 @pytest.mark.parametrize("order", ["<", ">"])
 def test_pcapng_blocks(order: str) -> None:
     data = (
@@ -166,6 +173,7 @@ PROBLEMS: dict[str, tuple[bytes, int, int, str]] = {
         "no",
     ),
     "no time": (ONE + pack("<IIII", 1, 10**9, 50, 50) + bytes(50), 1, len(ONE), "no packet record"),
+    "zeros behind": (ONE + bytes(400), 1, len(ONE), "no packet record: nothing but zeros"),
     "text behind": (ONE + b"the end of the capture", 1, len(ONE), "no packet record"),
     "pcapng cut in a block": (NG_ONE + ENHANCED[:30], 1, len(NG_ONE) + 30, "cut off inside a packet"),
     "pcapng cut in a length": (NG_ONE + ENHANCED[:5], 1, len(NG_ONE) + 5, "cut off inside a packet"),

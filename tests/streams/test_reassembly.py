@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from decoders.streams.chunks import Segment
+from decoders.limits import IDLE_NS
+from decoders.streams.chunks import Close, Gap, Segment
 from decoders.streams.reassembly import Reassembly
-from tests.streams.conversations import FIN, MS, RST, SYN, numbered, play, streams, told
+from tests.streams.conversations import CLIENT, FIN, MS, RST, SYN, numbered, play, streams, told
 
 A, B = "client", "broker"
 OPEN = [(A, 99, None, SYN, b""), (B, 499, 100, SYN, b""), (A, 100, 500, 0, b"")]
@@ -142,9 +143,13 @@ ROWS: dict[str, tuple[list[tuple[object, ...]], list[tuple[object, ...]]]] = {
         [(A, 5000, 700, 0, b""), (A, 5000, 700, 0, b"ask")],
         [(A, 2, b"ask"), (A, 2, "close capture_end")],
     ),
+    "started in the middle with a keep-alive": (
+        [(A, 4999, 700, 0, b"\0"), (B, 700, 5000, 0, b""), (A, 5000, 700, 0, b"ask"), (B, 700, 5003, 0, b"tell")],
+        [(A, 3, b"ask"), (B, 4, b"tell"), (A, 4, "close capture_end")],
+    ),
     "one direction only": (
-        [(B, 700, 5000, 0, b"1"), (B, 701, 5000, 0, b"2"), (B, 702, 5000, 0, b"3"), (B, 703, 5000, 0, b"4")],
-        [(B, 1, b"1"), (B, 2, b"2"), (B, 3, b"3"), (B, 4, b"4"), (B, 4, "close capture_end")],
+        [(B, 700, 5000, 0, b"11"), (B, 702, 5000, 0, b"2"), (B, 703, 5000, 0, b"3"), (B, 704, 5000, 0, b"4")],
+        [(B, 1, b"11"), (B, 2, b"2"), (B, 3, b"3"), (B, 4, b"4"), (B, 4, "close capture_end")],
     ),
     "cut by snaplen": (
         [*OPEN, (A, 100, 500, 0, b"on", 3), (A, 105, 500, 0, b"e")],
@@ -192,7 +197,7 @@ ROWS: dict[str, tuple[list[tuple[object, ...]], list[tuple[object, ...]]]] = {
             (A, 2_000_000_000, 1_000_000_000, 0, b"5"),
             (A, 2_000_000_001, 1_000_000_000, 0, b"6"),
             (A, 2_000_000_002, 1_000_000_000, 0, b"7"),
-            (B, 1_000_000_000, 2_000_000_003, 0, b"8"),
+            (B, 1_000_000_000, 2_000_000_003, 0, b"88"),
         ],
         [
             (A, 4, b"one"),
@@ -200,7 +205,7 @@ ROWS: dict[str, tuple[list[tuple[object, ...]], list[tuple[object, ...]]]] = {
             (A, 5, b"5"),
             (A, 6, b"6"),
             (A, 7, b"7"),
-            (B, 8, b"8"),
+            (B, 8, b"88"),
             (A, 8, "close capture_end"),
         ],
     ),
@@ -289,3 +294,72 @@ def test_a_connection_that_was_open_before_is_shown_when_it_falls_silent() -> No
     assert stage.feed(rows) == []
     assert stage.feed([], 5 * MS) == []
     assert told(stage.feed([], 150 * MS)) == [(A, 1, b"ask"), (B, 2, b"tell")]
+
+
+def test_what_waits_is_bounded_for_a_direction(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("decoders.streams.reassembly.OUT_OF_ORDER_MAX", 4 * 1256)
+    stage = Reassembly()
+    rows = [*OPEN, *((A, 200 + 1000 * number, 500, 0, bytes(1000)) for number in range(5))]
+    assert stage.feed(numbered(rows[:-1])) == []
+    assert [what if isinstance(what, str) else len(what) for _, _, what in told(stage.feed(numbered(rows)[-1:]))] == [  # type: ignore[arg-type]
+        "gap 100 lost",
+        *[1000] * 5,
+    ]
+
+
+def test_what_waits_is_bounded_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("decoders.streams.reassembly.HELD_MAX", 10 * 1256)
+    stage = Reassembly()
+    out = []
+    for number in range(50):
+        key = CLIENT[:8] + bytes([7, number]) + CLIENT[10:]
+        opening = (key, number, number, 99, 0, SYN, b"", 0)
+        out += stage.feed([opening, (key, number, number, 110, 0, 0, bytes(1000), 0)])
+        assert stage._giver.held <= 10 * 1256
+    gaps = [half.connection.number for half, _, _, data in out if isinstance(data, Gap)]
+    assert gaps == list(range(1, 41))  # those that waited longest
+
+
+def test_connections_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("decoders.streams.connections.CONNECTIONS_MAX", 100)
+    monkeypatch.setattr("decoders.streams.connections.SWEEP_MIN", 10)
+    stage = Reassembly()
+    out = []
+    for number in range(1000):
+        key = CLIENT[:8] + number.to_bytes(2, "big") + CLIENT[10:]
+        out += stage.feed([(key, number, number, 99, 0, SYN, b"", 0)])
+        assert len(stage.connections()) <= 100
+    assert [(half.connection.number, data) for half, _, _, data in out] == [
+        (number, Close("idle")) for number in range(1, len(out) + 1)
+    ]
+    assert len(out) + len(stage.connections()) == 1000
+
+
+def test_silent_connections_are_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("decoders.streams.connections.SWEEP_MIN", 10)
+    stage = Reassembly()
+    out = []
+    for number in range(1000):
+        key = CLIENT[:8] + number.to_bytes(2, "big") + CLIENT[10:]
+        out += stage.feed([(key, number * IDLE_NS // 5, number, 99, 0, SYN, b"", 0)])
+        assert len(stage.connections()) <= 20
+    assert {data for _, _, _, data in out} == {Close("idle")}
+
+
+def test_time_that_jumps_makes_no_endless_work() -> None:
+    """Many connections that wait, and hours between packets: each packet looks at some of them only."""
+    stage = Reassembly()
+    segments: list[Segment] = []
+    for number in range(3000):
+        key = CLIENT[:8] + number.to_bytes(2, "big") + CLIENT[10:]
+        segments += [(key, number, number, 99, 0, SYN, b"", 0), (key, number, number, 110, 0, 0, b"late", 0)]
+    stage.feed(segments)
+    assert len(stage._waiting) == 3000
+    gaps = 0
+    for number in range(40):
+        key = CLIENT[:8] + bytes([255, number]) + CLIENT[10:]
+        out = stage.feed([(key, 10**13 * (1 + number), 3000 + 99 * number, 99, 0, SYN, b"", 0)])
+        found = sum(isinstance(data, Gap) for _, _, _, data in out)
+        assert found <= 256
+        gaps += found
+    assert gaps == 3000

@@ -29,7 +29,7 @@ class Conversation:
 
 
 @st.composite
-def conversations(draw: st.DrawFn, turns: int = 40) -> Conversation:
+def conversations(draw: st.DrawFn, turns: int = 40, sizes: Sequence[int] = (0, 1, 2, 5, 30)) -> Conversation:
     """A connection from SYN to FIN, in segments of any size."""
     random = Random(draw(st.integers(0, 2**32)))
     start = {who: draw(st.sampled_from([0, 1, 77, 2**31 - 5, 2**32 - 1, 2**32 - 30])) for who in ("client", "broker")}
@@ -53,7 +53,7 @@ def conversations(draw: st.DrawFn, turns: int = 40) -> Conversation:
         who = random.choice(["client", "client", "broker"])
         # At times the segment begins with bytes that were sent before.
         back = random.choice([0, 0, 0, random.randint(0, len(said[who]))])
-        size = random.choice([0, 1, 2, 5, 30])
+        size = random.choice(sizes)
         send(who, said[who][len(said[who]) - back :] + random.randbytes(size), ACK, back=back)
     send("client", b"", ACK | FIN)
     start["client"] += 1
@@ -161,7 +161,8 @@ def test_cut_segments_are_given_as_far_as_they_go(conversation: Conversation, se
     assert told(play_in_pieces(segments, random)) == told(chunks)
 
 
-@given(conversations(), st.integers(0, 2**32))
+# Not of one byte: the first of those look like keep-alives.
+@given(conversations(sizes=(0, 2, 5, 30)), st.integers(0, 2**32))
 @settings(max_examples=EXAMPLES, deadline=None)
 def test_started_in_the_middle(conversation: Conversation, seed: int) -> None:
     random = Random(seed)
