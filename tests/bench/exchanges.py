@@ -16,12 +16,14 @@ from decoders.exchanges.engine import Engine
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.record import to_json_bytes
 from decoders.exchanges.stage import Pairer
+from decoders.records.model import Record
+from decoders.records.write import encode_batch
 from decoders.streams.chunks import Segment
 from decoders.streams.reassembly import Reassembly
 from tests.exchanges.talks import request, response, segments
 
 WANTED_US = 1.5
-BATCH = bytes(8) + (90).to_bytes(4, "big") + bytes(4) + b"\2" + bytes(81)
+BATCH = encode_batch([Record(77, 1_790_000_000_000, b"order-1", b"x" * 60)])
 # (API key, version, request, response): about what producers, consumers and groups say all day.
 KINDS: tuple[tuple[int, int, dict[str, Any], dict[str, Any]], ...] = (
     (
