@@ -17,7 +17,7 @@ from decoders.schema.arrays import ArrayReading
 from decoders.schema.emit import Body, Tail, Unit, plus
 from decoders.schema.model import FIXED, Plan, PlanField
 from decoders.schema.walk import UNKNOWN
-from decoders.wire.primitives import LETTERS, uuid_text
+from decoders.wire.primitives import LETTERS
 
 Want = Any  # None | str | dict[str, Want]
 ALL: Final = ""
@@ -27,7 +27,7 @@ SIZED: Final = frozenset({"string", "bytes", "records"})
 _RUNTIME: Final = (
     "Crude", "count", "count_or_null", "long_count", "long_count_or_null", "long_data", "long_data_or_null",
     "long_skip", "long_skip_or_null", "many", "put_last", "put_last_json", "read_tags", "read_tags_json", "size",
-    "size_or_null", "skip_tags", "spend", "tag_count", "text", "uuid", "uvarint", "varint", "varlong",
+    "size_or_null", "skip_tags", "spend", "tag_count", "text", "uuid_texts", "uuids", "uvarint", "varint", "varlong",
 )  # fmt: skip
 
 
@@ -77,7 +77,6 @@ class Reading:
         unit.names.update(
             {name: getattr(form, name) for name in ("json_bytes", "string_json", "float_json", "is_public")}
         )
-        unit.names["uuid_text"] = uuid_text
 
     def root(self, plan: Plan, want: Want, *, asks: bool = False, studies: bool = False) -> None:
         """The function `decode(buf, at, end)`; JSON decoders also take the hook table, projections return errors.
@@ -197,7 +196,7 @@ class Reading:
             return _JSON.get(kind, "{}") if kind != "string" or self.mode.careful else "{}.decode()"
         if kind == "string":
             return "text({})" if self.mode.careful else "{}.decode()"
-        return "uuid({})" if kind == "uuid" and not self.mode.raw_uuids else "{}"
+        return "uuids[{}]" if kind == "uuid" and not self.mode.raw_uuids else "{}"
 
     def sized(
         self, body: Body, inner: PlanField, nullable: bool, want: Want, path: str, before: dict[str, str]
@@ -366,6 +365,6 @@ _JSON: Final = {
     "string": "string_json({})",
     "bytes": "json_bytes({})",
     "records": "json_bytes({})",
-    "uuid": "uuid_text({})",
+    "uuid": "uuid_texts[{}]",
     "float64": "float_json({})",
 }

@@ -13,6 +13,7 @@ from uuid import UUID, SafeUUID
 
 from decoders.limits import VALUES_MAX
 from decoders.schema.form import base64_json
+from decoders.wire.primitives import uuid_text
 
 Unpack = Callable[[bytes, int], tuple[Any, ...]]
 
@@ -30,6 +31,8 @@ SHORT: Final = 128
 RANGES: Final = [range(number - 1) for number in range(SHORT + 1)]
 # Sizes up to which a struct of its own is kept for strings with int16 sizes.
 KEPT: Final = 512
+# Ids that are remembered.
+KEPT_VALUES: Final = 10_000
 
 
 def short_table(form: str, after: str, bias: int) -> list[Unpack]:
@@ -191,12 +194,30 @@ _set_safe = UUID.__dict__["is_safe"].__set__
 _from_bytes = int.from_bytes
 
 
-def uuid(data: bytes) -> UUID:
-    """UUID(bytes=data), four times as fast."""
+class Kept(dict[bytes, Any]):
+    """Values by their bytes, each made when first asked for: few ids come again and again."""
+
+    def __init__(self, make: Callable[[bytes], Any]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, data: bytes) -> Any:
+        if len(self) >= KEPT_VALUES:
+            self.clear()
+        value = self[data] = self._make(data)
+        return value
+
+
+def _uuid(data: bytes) -> UUID:
     value = _new_uuid(UUID)
     _set_int(value, _from_bytes(data, "big"))
     _set_safe(value, SafeUUID.unknown)
     return value
+
+
+# UUIDs by their 16 bytes, and as Kafka prints them.
+uuids: Final = Kept(_uuid)
+uuid_texts: Final = Kept(uuid_text)
 
 
 def put_last(into: dict[str, Any], names: tuple[str, ...], unknown: dict[int, bytes]) -> None:
