@@ -25,7 +25,7 @@ def decode(plan: Plan, data: bytes, at: int = 0, end: int | None = None, *, stri
     Offsets of errors count from the start of `data`. Bytes after the message are an error when strict, else they are
     kept under `_trailing`.
     """
-    stop = len(data) if end is None else end
+    stop = len(data) if end is None else min(end, len(data))
     try:
         value, after = decoder(plan)(data, at, stop)
     except CRUDE:
@@ -76,7 +76,7 @@ def partial(
 
     With `json` the fields are in JSON form; `hooks`, `table` and `reveal` are those of to_json().
     """
-    stop = len(data) if end is None else end
+    stop = len(data) if end is None else min(end, len(data))
     walker = Walker(data)
     failure: DecodeError | None = None
     try:
