@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Final
 
 NS: Final = 1_000_000_000
 # Characters that a terminal draws two cells wide; a good approximation of East Asian Width W and F.
-_WIDE: Final = re.compile(
-    "[ᄀ-ᅟ⺀-〾ぁ-㏿㐀-䶿一-鿿ꀀ-꓏가-힣豈-﫿︰-﹏＀-｠￠-￦\U0001f300-\U0001faff\U00020000-\U0003fffd]"
-)
+_WIDE: Final = "[ᄀ-ᅟ⺀-〾ぁ-㏿㐀-䶿一-鿿ꀀ-꓏가-힣豈-﫿︰-﹏＀-｠￠-￦\U0001f300-\U0001faff\U00020000-\U0003fffd]"
+
+
+@cache
+def _wide() -> re.Pattern[str]:
+    """Compiled when a text that is no ASCII asks for it: that costs as much as a hundred lines."""
+    return re.compile(_WIDE)
 
 
 def took(ms: float | None) -> str:
@@ -88,7 +93,7 @@ def _escaped(character: str) -> str:
 
 def cells(text: str) -> int:
     """How many cells of a terminal a printable text takes."""
-    return len(text) if text.isascii() else len(text) + len(_WIDE.findall(text))
+    return len(text) if text.isascii() else len(text) + len(_wide().findall(text))
 
 
 def cut(text: str, width: int) -> str:
