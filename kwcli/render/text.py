@@ -52,7 +52,7 @@ SKIPPED: Final[dict[str, str]] = {
     "midstream": "before the first whole frame",
     "garbage": "no Kafka frame",
     "oversized": "a frame larger than kw keeps",
-    "not_kafka": "a connection that is not Kafka",
+    "not_kafka": "not Kafka",
     "tls": "a TLS connection",
     "snaplen": "cut by the snaplen",
     "limit": "given up at a limit",
@@ -141,7 +141,7 @@ class TextLines:
         clock = self._clock if seconds == self._second else self._turn(seconds)
         to = {"request": " to broker", "response": " to client"}.get(row.direction or "", "")
         text = f"{amount(row.size)}{to}: {SKIPPED.get(row.reason, row.reason)}"
-        if row.detail:
+        if row.detail and row.detail not in text:
             text += f", {clean(row.detail)}"
         client = row.client.rpartition(":")[0]
         gap = " " * sum(width + 1 for width in (w.software, w.address) if width)

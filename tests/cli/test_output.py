@@ -1,0 +1,135 @@
+"""What surrounds the rows: the progress bar, pieces of output, settings, the closing line."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+
+from decoders.exchanges.summary import Summary
+from kwcli.config import settings
+from kwcli.progress import ERASE, Progress
+from kwcli.sniffing import WRITE_SIZE, Output
+from kwcli.summary import closing_lines, is_lossy
+from tests.cli.worlds import world
+
+
+class Clock:
+    """A clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def bar(done: int, *, after: float, total: int | None = 100, terminal: bool = True, wanted: bool = True) -> str:
+    env = world(terminal=terminal)
+    env.monotonic = clock = Clock()
+    progress = Progress(env, total, wanted=wanted)
+    clock.now = after
+    progress.show(done, 1234)
+    assert isinstance(env.stderr, io.BytesIO)
+    return env.stderr.getvalue().decode()
+
+
+def test_a_bar_comes_when_it_takes_long() -> None:
+    assert bar(50, after=0.5) == ""
+    assert bar(50, after=10.0).endswith(" 50%   10 s left  1,234 exchanges")
+    assert bar(50_000_000, after=10.0, total=None).endswith("50.0 MB  1,234 exchanges")
+
+
+def test_a_bar_is_for_terminals_and_not_for_the_quiet() -> None:
+    assert bar(50, after=10.0, terminal=False) == ""
+    assert bar(50, after=10.0, wanted=False) == ""
+
+
+def test_rows_do_not_mix_with_the_bar() -> None:
+    env = world(terminal=True)
+    env.monotonic = clock = Clock()
+    progress = Progress(env, 100, wanted=True)
+    clock.now = 10.0
+    progress.show(10, 1)
+    output = Output(env, progress, prompt=True)
+    output.write(b"row\n")
+    output.settle()
+    assert isinstance(env.stderr, io.BytesIO)
+    assert env.stderr.getvalue().endswith(ERASE)
+
+
+class Reluctant(io.BytesIO):
+    """An unbuffered stream that takes a few bytes at a time."""
+
+    def write(self, data: Any) -> int:
+        return super().write(bytes(data)[:3])
+
+
+@pytest.mark.parametrize("stream", [io.BytesIO, Reluctant])
+def test_everything_is_written_in_pieces(stream: type[io.BytesIO]) -> None:
+    env = world()
+    env.stdout = out = stream()
+    output = Output(env, Progress(env, None, wanted=False), prompt=False)
+    output.write(b"0123456789")
+    output.settle()
+    assert out.getvalue() == b""  # nobody waits for it
+    output.write(bytes(WRITE_SIZE) if stream is io.BytesIO else b"x")
+    output.flush()
+    assert out.getvalue().startswith(b"0123456789")
+    assert len(out.getvalue()) == (10 + WRITE_SIZE if stream is io.BytesIO else 11)
+
+
+@pytest.mark.parametrize(
+    ("terminal", "variables", "color", "colored"),
+    [
+        (True, {}, "auto", True),
+        (False, {}, "auto", False),
+        (True, {"NO_COLOR": "1"}, "auto", False),
+        (True, {"NO_COLOR": ""}, "auto", True),
+        (True, {"TERM": "dumb"}, "auto", False),
+        (False, {"NO_COLOR": "1"}, "always", True),
+        (True, {}, "never", False),
+    ],
+)
+def test_when_there_are_colours(terminal: bool, variables: dict[str, str], color: str, colored: bool) -> None:
+    env = world(terminal=terminal, variables=variables)
+    made = settings(env, output=None, color=color, verbose=0, quiet=False)
+    assert made.color is colored
+    assert made.format == ("text" if terminal else "ndjson")
+    assert made.prompt is terminal
+
+
+def summary(**counts: Any) -> Summary:
+    made = Summary()
+    for name, value in counts.items():
+        setattr(made, name, value)
+    return made
+
+
+def test_the_closing_line_says_what_matters_and_fits() -> None:
+    made = summary(exchanges=6, unanswered=1, first_ns=1_795_230_245 * 10**9, last_ns=1_795_230_246 * 10**9)
+    made.client_ids = {("10.0.0.1", "a"), ("10.0.0.1", "b")}
+    made.brokers = {"10.0.0.2:9092"}
+    made.skipped.update({"lost": 1, "tls": 2})
+    made.skipped_bytes.update({"lost": 1400, "tls": 99})
+    lines = closing_lines(made, shown=6, errors=1, undecoded=0, packets=41, seconds=0.061)
+    counts = "6 exchanges, 2 clients, 1 broker, 1 error, 1 unanswered, 1 gap (1.4kB), 2 TLS connections"
+    assert lines == [
+        f"{counts} · 2026-11-21 03:04:05–03:04:06 · 41 packets · 0.06 s",
+        f"{counts} · 2026-11-21 03:04:05–03:04:06 · 0.06 s",
+        f"{counts} · 03:04:05–03:04:06 · 0.06 s",
+        counts,
+    ]
+    assert is_lossy(made)
+    filtered = closing_lines(made, shown=2, errors=0, undecoded=1, packets=1, seconds=1)
+    assert filtered[-1].startswith("2 of 6 exchanges, 2 clients, 1 broker, 1 unanswered, 1 undecoded, ")
+
+
+def test_other_traffic_is_no_loss() -> None:
+    made = summary()
+    made.skipped.update({"tls": 2, "not_kafka": 1})
+    assert not is_lossy(made)
+    assert closing_lines(made, shown=0, errors=0, undecoded=0, packets=9, seconds=0) == [
+        "0 exchanges, 1 other connection, 2 TLS connections · 9 packets · 0.00 s"
+    ]
