@@ -121,19 +121,9 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
             "response": [exchange.response_packet, exchange.response_packet_end] if response_ns is not None else None,
         },
     }
-    if spec.key == FETCH:
-        session = session_of(request, response)
-        if session is not None:
-            record["fetch_session"] = session
-    software = exchange.client_software
-    if software is not None:
-        record["client_software"] = {"name": json_text(software["name"]), "version": json_text(software["version"])}
+    _add_said(record, exchange, plans)
     if layout:
         record["layout"] = layout
-    if exchange.known and plans != (None, None):
-        names = topic_names(exchange, request, response, plans)
-        if names:
-            record["topic_names"] = names
     if trailing:
         record["trailing"] = trailing
     if failures:
@@ -143,6 +133,21 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
     if exchange.extra is not None:
         _add_extra(record, exchange.extra)
     return record
+
+
+def _add_said(record: dict[str, Any], exchange: Exchange, plans: Plans) -> None:
+    """What the bodies and the connection say beside the fields."""
+    if exchange.api_key == FETCH:
+        session = session_of(record["request"], record["response"])
+        if session is not None:
+            record["fetch_session"] = session
+    software = exchange.client_software
+    if software is not None:
+        record["client_software"] = {"name": json_text(software["name"]), "version": json_text(software["version"])}
+    if exchange.known and plans != (None, None):
+        names = topic_names(exchange, record["request"], record["response"], plans)
+        if names:
+            record["topic_names"] = names
 
 
 def _closely(exchange: Exchange, options: Options) -> tuple[Any, Any, Plans, Any, Any, Any]:
