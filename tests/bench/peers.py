@@ -1,7 +1,8 @@
 """The libraries that kw is measured against: one message of an API in, functions that decode and encode it out.
 
 uuids count as raw bytes on all sides: kafka-python's generator is told to leave them so, kio (native code) gets zero
-uuids, which it reads as None. All sides are called below their convenience layers, at their compiled functions.
+uuids, which it reads as None. All sides get the message as bytes (kafka-python's code reads memoryviews only, so it
+has to make one), and are called below their convenience layers, at their compiled functions.
 """
 
 from __future__ import annotations
@@ -63,11 +64,10 @@ def kafka_python(key: int, version: int, side: Side, data: bytes) -> Peer | None
     if made is None or not 0 <= version <= made.max_version:
         return None
     flexible = made.flexible_version_q(version)
-    view = memoryview(data)
     try:
         read = made._struct.compiled_decode_from(version, compact=flexible, tagged=flexible, data_class=made)
         write = made._struct.compiled_encode_into(version, compact=flexible, tagged=flexible)
-        value, after = read(view, 0)
+        value, after = read(memoryview(data), 0)
     except Exception:  # whatever it cannot do is no row of the table
         return None
 
@@ -76,7 +76,7 @@ def kafka_python(key: int, version: int, side: Side, data: bytes) -> Peer | None
             write(value, out)
             return bytes(out.result())
 
-    return Peer(lambda: read(view, 0), encode) if after == len(data) else None
+    return Peer(lambda: read(memoryview(data), 0), encode) if after == len(data) else None
 
 
 def kio(key: int, version: int, side: Side, data: bytes) -> Peer | None:
