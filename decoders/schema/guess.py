@@ -1,8 +1,8 @@
 """A sample of an array's elements in, lines that read elements with the same counts in as few steps as possible out.
 
-Assumed are the counts of arrays, which structs are null, that nothing is tagged and that no error code is set: so
-that the fields of nested arrays join the run around them. Strings and bytes may have any size. Where an element is
-not like that, the lines come to nothing, and the usual code reads it.
+Assumed are the counts of arrays of fixed size, which structs are null, that nothing is tagged and that no error code
+is set: so that the fields of nested arrays join the run around them. Strings and bytes may have any size. Where an
+element is not like that, the lines come to nothing, and the usual code reads it.
 """
 
 from __future__ import annotations
@@ -20,6 +20,28 @@ if TYPE_CHECKING:
 # Values of one element that are read without a loop.
 VALUES_MAX: Final = 60
 COUNT_MAX: Final = 40
+
+
+def worth_guessing(plan: Plan) -> bool:
+    """Whether a struct has arrays of fixed size for a given count, or null markers; others gain nothing."""
+    return _unrolls(plan) and _has_counts(plan)
+
+
+def _unrolls(plan: Plan) -> bool:
+    return all(_fixed(field) if field.array else field.plan is None or _unrolls(field.plan) for field in plan.fields)
+
+
+def _fixed(field: PlanField) -> bool:
+    """Whether one element of a field has a fixed size."""
+    if field.plan is None:
+        return field.kind in FIXED
+    return all(not inner.array and not inner.nullable and _fixed(inner) for inner in field.plan.fields)
+
+
+def _has_counts(plan: Plan) -> bool:
+    return any(
+        field.array or (field.plan is not None and (field.nullable or _has_counts(field.plan))) for field in plan.fields
+    )
 
 
 def signature(plan: Plan, value: Mapping[str, Any]) -> tuple[object, ...] | None:

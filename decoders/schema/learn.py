@@ -14,7 +14,7 @@ from typing import Any, Final
 from decoders.errors import DecodeError
 from decoders.schema.decode import SMALL, Mode, Reading, Want
 from decoders.schema.emit import Lines, Unit
-from decoders.schema.guess import signature
+from decoders.schema.guess import signature, worth_guessing
 from decoders.schema.model import FIXED, Plan, PlanField
 from decoders.schema.shapes import shape_of, unpack_line
 from decoders.schema.walk import walk
@@ -155,7 +155,7 @@ def usual_elements(plan: Plan, buf: bytes, at: int, end: int) -> dict[str, Mappi
     _collect(plan, value, "", found)
     usual: dict[str, Mapping[str, Any]] = {}
     for path, elements in found.items():
-        if not _has_counts(elements[0][0]):
+        if not worth_guessing(elements[0][0]):
             continue
         step = len(elements) // ELEMENTS + 1
         signed = [(signature(*each), each[1]) for each in elements[::step]]
@@ -163,13 +163,6 @@ def usual_elements(plan: Plan, buf: bytes, at: int, end: int) -> dict[str, Mappi
         if sizes is not None and number >= SHARE * len(signed):
             usual[path] = next(element for sign, element in signed if sign == sizes)
     return usual
-
-
-def _has_counts(plan: Plan) -> bool:
-    """Whether there is anything to guess in a struct."""
-    return any(
-        field.array or (field.plan is not None and (field.nullable or _has_counts(field.plan))) for field in plan.fields
-    )
 
 
 def _collect(
