@@ -68,12 +68,37 @@ def hooks_of(key: int, side: Side, plan: Plan) -> dict[str, str]:
 _NO_RECORDS: Final[Hooks] = {**HOOKS, PUBLIC: is_public}
 
 
+class RecordsHook:
+    """Shows the records fields of one exchange at a time, within the budget of that exchange."""
+
+    __slots__ = ("_budget", "_form", "_records", "hooks")
+
+    def __init__(self, options: Options, *, metadata: bool) -> None:
+        self._records = options.records
+        self._form = (
+            partial(records_json, hide=holds_secret) if metadata and not options.reveal_secrets else records_json
+        )
+        self._budget = Budget()
+        self.hooks: Hooks = {**_NO_RECORDS, RECORDS: self}
+
+    def fresh(self) -> Hooks:
+        """The functions of the hooks, for the next exchange."""
+        self._budget.refill()
+        return self.hooks
+
+    def __call__(self, data: bytes | None) -> Any:
+        """The JSON form of one records field."""
+        return batches_json(data, records=self._records, budget=self._budget, form=self._form)
+
+
+@cache
+def _records_hook(options: Options, metadata: bool) -> RecordsHook:
+    return RecordsHook(options, metadata=metadata)
+
+
 def table(options: Options, *, metadata: bool = False) -> Hooks:
     """The functions of the hooks, for one exchange; `metadata` says that records are of the cluster's own state."""
-    if not options.records:
-        return {**_NO_RECORDS, RECORDS: partial(batches_json, budget=Budget())}
-    form = partial(records_json, hide=holds_secret) if metadata and not options.reveal_secrets else records_json
-    return {**_NO_RECORDS, RECORDS: partial(batches_json, records=True, budget=Budget(), form=form)}
+    return _records_hook(options, metadata).fresh()
 
 
 class Readers:

@@ -72,7 +72,7 @@ class Batch:
 class Budget:
     """What one exchange may still cost: bytes out of decompression, records and headers shown, batches."""
 
-    __slots__ = ("batches", "headers", "inflated", "records")
+    __slots__ = ("_whole", "batches", "headers", "inflated", "records")
 
     def __init__(
         self,
@@ -81,10 +81,12 @@ class Budget:
         headers: int = RECORD_HEADERS_MAX,
         batches: int = BATCHES_MAX,
     ) -> None:
-        self.inflated = inflated
-        self.records = records
-        self.headers = headers
-        self.batches = batches
+        self._whole = (inflated, records, headers, batches)
+        self.refill()
+
+    def refill(self) -> None:
+        """Start anew, for another exchange."""
+        self.inflated, self.records, self.headers, self.batches = self._whole
 
 
 # The keys that every batch has in JSON.

@@ -14,6 +14,7 @@ from typing import Any, Final
 from decoders.records import batch, legacy
 from decoders.records.json_form import records_json
 from decoders.records.model import Batch, Budget, Form, Record, Row, blank, failed
+from decoders.records.single import single_json
 
 _INT32: Final = Struct(">i")
 _MAGIC_AT: Final = 16
@@ -39,7 +40,14 @@ def batches_json(
     """
     if data is None:
         return None
-    return list(_fields(data, budget or Budget(), form if records else None))
+    budget = budget or Budget()
+    if records and form is records_json and budget.batches > 0 and budget.records > 0:
+        single = single_json(data)
+        if single is not None:
+            budget.batches -= 1
+            budget.records -= 1
+            return single
+    return list(_fields(data, budget, form if records else None))
 
 
 def read_batches(data: bytes | None, *, records: bool, budget: Budget | None = None) -> list[Batch]:

@@ -11,7 +11,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """`cpu_s` is user plus system time of the process and its children, `peak_mb` the largest resident set in MB."""
+    """`cpu_s` is user plus system time of the process and its children, `peak_mb` the largest resident set in MB.
+
+    The system counts the memory of the process that starts another one too, so that one must be small.
+    """
 
     cpu_s: float
     wall_s: float

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from tests.bench.process import Cost, best
-from tests.bench.traffic import PROFILES, write
 
+PROFILES = ("small", "mixed", "big")
 KW = [sys.executable, "-m", "kwcli.main"]
 KAFKA = ["-d", "tcp.port==9092,kafka"]
 FIELDS = ["frame.time_epoch", "ip.src", "kafka.api_key", "kafka.correlation_id", "kafka.client_id", "kafka.topic_name"]
@@ -40,7 +41,8 @@ def captures(options: argparse.Namespace, folder: Path) -> Iterator[tuple[str, P
         return
     for profile in options.profile:
         path = folder / f"{profile}.pcap"
-        count, size = write(profile, path, options.size << 20)
+        made = [sys.executable, "-m", "tests.bench.traffic", profile, str(path), str(options.size << 20)]
+        count, size = map(int, subprocess.run(made, check=True, capture_output=True, text=True).stdout.split())
         print(f"{profile}: {count:,} exchanges, {size / 1e6:,.0f} MB")
         yield profile, path
 
@@ -67,7 +69,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--size", type=int, default=200, metavar="MB")
     parser.add_argument("--runs", type=int, default=1)
-    parser.add_argument("--profile", action="append", choices=list(PROFILES))
+    parser.add_argument("--profile", action="append", choices=PROFILES)
     parser.add_argument("--capture", type=Path)
     options = parser.parse_args()
     options.profile = options.profile or list(PROFILES)
