@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+import uuid
 from typing import Final
 
+from tests.broker.clients.everything import Speaker
 from tests.broker.clients.sasl import sasl
 from tests.broker.clients.session import Results, Step, run, start
 from tests.broker.cluster import Cluster
@@ -13,6 +15,7 @@ from tests.broker.plays import family, read_of
 __all__ = [
     "QUICK_SNAPSHOTS",
     "fall_back",
+    "fetch_snapshots",
     "many_connections",
     "member_changes",
     "sasl_between_nodes",
@@ -164,3 +167,28 @@ def snapshots(cluster: Cluster) -> Results:
     cluster.start_node(3)
     time.sleep(3)
     return family(cluster, "librdkafka", prefix="after-")
+
+
+def fetch_snapshots(cluster: Cluster) -> Results:
+    """Every snapshot that the nodes have (the one of the format holds SCRAM credentials), in pieces, and the log."""
+    place = cluster.bootstrap()
+    run("java-4.4.0", place, [("create", {"topics": {"orders": 1}}), ("administer", {"topic": "orders"})])
+    time.sleep(5)
+    for node in cluster.nodes:
+        speaker = Speaker(cluster.options.host, node.ports["CONTROLLER"], cluster.cluster_id)
+        for file in sorted((node.folder / "data" / "__cluster_metadata-0").glob("*.checkpoint")):
+            end_offset, _, epoch = file.stem.partition("-")
+            snapshot = {"end_offset": int(end_offset), "epoch": int(epoch)}
+            for position in range(0, file.stat().st_size, 800):
+                piece = {"partition": 0, "current_leader_epoch": 1, "snapshot_id": snapshot, "position": position}
+                topics = [{"name": "__cluster_metadata", "partitions": [piece]}]
+                for version in (0, 1):
+                    speaker.send(59, version, {"replica_id": 9, "max_bytes": 800, "topics": topics})
+        for offset in range(0, 60, 10):
+            log = {"partition": 0, "current_leader_epoch": 1, "fetch_offset": offset, "last_fetched_epoch": 1}
+            topic = {"topic": "__cluster_metadata", "topic_id": uuid.UUID(int=1), "partitions": [log]}
+            for version in (12, 17):
+                body = {"max_wait_ms": 10, "max_bytes": 100_000, "topics": [topic], "session_epoch": -1}
+                speaker.send(1, version, {**body, "cluster_id": cluster.cluster_id})
+        speaker.close()
+    return []

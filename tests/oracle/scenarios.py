@@ -43,6 +43,11 @@ def _java(age: str) -> plays.Play:
     return partial(plays.in_turn, clients=[f"java-{release}" for release in _AGES[age]])
 
 
+def _snapshots(release: str) -> Options:
+    often = {"metadata.log.max.record.bytes.between.snapshots": "2000", "metadata.log.max.snapshot.interval.ms": "2000"}
+    return Options(version=release, quorum="dynamic", listeners=_ALL_LISTENERS, properties=often)
+
+
 def _old_snapshots() -> Options:
     small = {"metadata.log.segment.min.bytes": "4000", "metadata.log.segment.bytes": "4000"}
     return Options(version=_THREE, nodes=3, properties={**plays_more.QUICK_SNAPSHOTS, **small})
@@ -85,6 +90,8 @@ SCENES: Final[Mapping[str, Scene]] = {
     "many-connections": Scene(Options(properties={"connections.max.idle.ms": "3000"}), plays_more.many_connections),
     "throttled": Scene(Options(properties={"quota.window.num": "2"}), plays_more.throttled),
     "streams": Scene(Options(), plays_more.streams),
+    "fetch-snapshots": Scene(_snapshots(_FOUR), plays_more.fetch_snapshots),
+    "fetch-snapshots-3.9": Scene(_snapshots(_THREE), plays_more.fetch_snapshots),
     "snapshots-4.3": Scene(Options(nodes=3, properties=plays_more.QUICK_SNAPSHOTS), plays_more.snapshots),
     "snapshots-3.9": Scene(_old_snapshots(), plays_more.snapshots),
     "record-sets": Scene(Options(properties=plays.SMALL_SEGMENTS), plays.record_sets),

@@ -60,7 +60,7 @@ class Speaker:
             for version in range(low, high + 1):
                 for _ in range(rounds):
                     self.send(key, version)
-        self._close()
+        self.close()
 
     def send(self, key: int, version: int, body: Mapping[str, Any] | None = None) -> None:
         """One request and its answer, if one comes."""
@@ -81,10 +81,10 @@ class Speaker:
             self.counts["answered"] += 1
         except TimeoutError:
             self.counts["silent"] += 1
-            self._close()
+            self.close()
         except (OSError, EOFError):
             self.counts["closed"] += 1
-            self._close()
+            self.close()
 
     def _open(self) -> socket.socket:
         if self._connection is None:
@@ -110,7 +110,8 @@ class Speaker:
             except OSError:
                 self.counts["silent"] += 1
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """Close the connection; the next request opens another."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
