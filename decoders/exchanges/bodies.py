@@ -30,6 +30,8 @@ FETCH_SNAPSHOT: Final = 59
 METADATA_TOPIC: Final = "__cluster_metadata"
 METADATA_TOPIC_ID: Final = "AAAAAAAAAAAAAAAAAAAAAQ"
 RECORDS: Final = "records"
+# Records of FetchSnapshot: a piece of a file, which may begin and end anywhere.
+PIECE: Final = "piece"
 
 Hooks = Mapping[str, Callable[[Any], Any]]
 
@@ -62,7 +64,8 @@ def _has_records(plan: Plan) -> bool:
 @cache
 def hooks_of(key: int, side: Side, plan: Plan) -> dict[str, str]:
     """The fields of a body that hold something: path → name in the table of hooks."""
-    return {**HOLDERS.get((key, side), {}), **dict.fromkeys(_record_paths(plan), RECORDS)}
+    kind = PIECE if key == FETCH_SNAPSHOT else RECORDS
+    return {**HOLDERS.get((key, side), {}), **dict.fromkeys(_record_paths(plan), kind)}
 
 
 _NO_RECORDS: Final[Hooks] = {**HOOKS, PUBLIC: is_public}
@@ -79,7 +82,7 @@ class RecordsHook:
             partial(records_json, hide=holds_secret) if metadata and not options.reveal_secrets else records_json
         )
         self._budget = Budget()
-        self.hooks: Hooks = {**_NO_RECORDS, RECORDS: self}
+        self.hooks: Hooks = {**_NO_RECORDS, RECORDS: self, PIECE: partial(_piece_json, self)}
 
     def fresh(self) -> Hooks:
         """The functions of the hooks, for the next exchange."""
@@ -99,6 +102,17 @@ def _records_hook(options: Options, metadata: bool) -> RecordsHook:
 def table(options: Options, *, metadata: bool = False) -> Hooks:
     """The functions of the hooks, for one exchange; `metadata` says that records are of the cluster's own state."""
     return _records_hook(options, metadata).fresh()
+
+
+def _piece_json(show: Callable[[Any], Any], data: bytes | None) -> Any:
+    """A piece of a snapshot: batches where it begins with one, else one entry that says how many bytes it has."""
+    batches = show(data)
+    if not batches or batches[0]["crc"] == "ok":
+        return batches
+    text = "a piece of a snapshot that does not begin with a batch"
+    sizes = {"size": len(data or b""), "crc": "unchecked", "truncated": False}
+    piece = {**dict.fromkeys(batches[0]), **sizes, "error": {"reason": "unaligned", "text": text}}
+    return [{**piece, "records": []} if "records" in piece else piece]
 
 
 class Readers:
