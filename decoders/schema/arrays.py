@@ -15,7 +15,8 @@ from decoders.schema.walk import weight
 from decoders.wire.primitives import LETTERS
 
 if TYPE_CHECKING:
-    from decoders.schema.decode import Reading, Want
+    from decoders.schema.decode import Reading
+    from decoders.schema.want import Want
 
 # From this many elements on, arrays of fixed structs are unpacked by one iterator.
 MANY = 4

@@ -1,32 +1,25 @@
-"""Plan in, functions out: generates and compiles their source, and keeps both.
+"""Plan in, functions out that decode, project and encode, made once each.
 
 Decoders are functions at once, but generate their code only when messages come again (start.py), and again for what
 comes often (learn.py). The figures are those of `python -m tests.bench.codec`.
 
-The generated text is registered with `linecache`, so that tracebacks and `text_of` show it. All functions either end
-exactly where the message ends, or raise one of `CRUDE`; the walker then says what is wrong and where.
+All functions either end exactly where the message ends, or raise one of `CRUDE`; the walker then says what is wrong and
+where.
 """
 
 from __future__ import annotations
 
 import linecache
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from functools import partial
-from itertools import count
-from types import CodeType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from decoders.schema.decode import ALL, Mode, Reading, Want
-from decoders.schema.emit import Unit
-from decoders.schema.encode import CRUDE as ENCODE_CRUDE
-from decoders.schema.encode import Writing
 from decoders.schema.form import Hook
-from decoders.schema.learn import ENOUGH, Learner, may_learn
 from decoders.schema.model import Plan
 from decoders.schema.project import wanted
-from decoders.schema.runtime import CRUDE
+from decoders.schema.runtime import CRUDE, ENCODE_CRUDE
 from decoders.schema.start import Start
+from decoders.schema.want import ALL, Mode, Want
 
 Decoder = Callable[[bytes, int, int], tuple[dict[str, Any], int]]
 JsonDecoder = Callable[[bytes, int, int, Mapping[str, Hook]], tuple[dict[str, Any], int]]
@@ -47,8 +40,6 @@ __all__ = [
     "projector",
     "text_of",
 ]
-
-_serial = count(1)
 
 
 def decoder(plan: Plan, *, raw_uuids: bool = False) -> Decoder:
@@ -86,9 +77,7 @@ def encoder(plan: Plan) -> Encoder:
     """The function that encodes complete values; for others it raises one of ENCODE_CRUDE, and write.py does it."""
     made = plan.made.get("encode")
     if made is None:
-        unit = Unit()
-        Writing(unit).root(plan)
-        made = plan.made["encode"] = install(f"encode {plan.name} v{plan.version}", unit, "encode")
+        made = plan.made["encode"] = _generate().build_encoder(plan)
     return made
 
 
@@ -103,64 +92,26 @@ def has_errors(plan: Plan) -> bool:
 
 def _made(plan: Plan, key: tuple[object, ...], want: Want, mode: Mode) -> Callable[..., Any]:
     """A decoder that begins with the walker."""
-    unit = Unit()
+    purpose = str(key[0])
     if mode.raw_uuids:
-        function = build(plan, str(key[0]), want, mode)
+        function: Callable[..., Any] = _generate().build(plan, purpose, want, mode)
     else:
-        start = Start(plan, want, mode, unit.names, lambda: _generated(plan, str(key[0]), want, mode, unit, start))
-        function = start.function
+        names: dict[str, object] = {}
+
+        def generate() -> CodeType:
+            made: FunctionType = _generate().build(plan, purpose, want, mode, start=(names, function))
+            return made.__code__
+
+        function = Start(plan, want, mode, names, generate).function
     plan.made[key] = function
     return function
 
 
-def _generated(plan: Plan, purpose: str, want: Want, mode: Mode, unit: Unit, start: Start) -> CodeType:
-    return build(plan, purpose, want, mode, unit=unit, function=start.function).__code__
+def _generate() -> ModuleType:
+    """The module that generates code; not loaded before there is any need, as that takes some time."""
+    from decoders.schema import generate
 
-
-def build(
-    plan: Plan,
-    purpose: str,
-    want: Want,
-    mode: Mode,
-    enough: int = ENOUGH,
-    *,
-    unit: Unit | None = None,
-    function: Callable[..., Any] | None = None,
-) -> Callable[..., Any]:
-    """Compile one decoder of a plan, which specialises after `enough` messages (see learn.py).
-
-    `function`, with the names of `unit` as its globals, is the one whose code is to specialise.
-    """
-    unit = unit or Unit()
-    if not mode.careful:
-
-        def careful(*arguments: Any) -> Any:
-            key = (purpose, repr(want), repr(mode))
-            made = plan.made.get(key)
-            if made is None:
-                made = plan.made[key] = build(plan, purpose, want, replace(mode, careful=True))
-            return made(*arguments)
-
-        unit.names["careful"] = careful
-    title = f"{purpose} {plan.name} v{plan.version}"
-    if mode.careful or not may_learn(plan):
-        Reading(unit, mode).root(plan, want)
-        return install(title, unit, "decode")
-    learner = Learner(plan, want, mode, unit, partial(install, title), enough)
-    Reading(unit, mode).root(plan, want, asks=True, studies=True)
-    made = install(title, unit, "decode")
-    learner.decode = function or made
-    return made
-
-
-def install(title: str, unit: Unit, name: str) -> Callable[..., Any]:
-    """Compile what a unit holds; the function of that name."""
-    text = "\n\n".join(unit.parts) + "\n"
-    place = f"<{title} #{next(_serial)}>"
-    linecache.cache[place] = (len(text), None, text.splitlines(keepends=True), place)
-    exec(compile(text, place, "exec"), unit.names)
-    made: Callable[..., Any] = unit.names[name]  # type: ignore[assignment]  # exec has put the function there
-    return made
+    return generate
 
 
 def text_of(function: Callable[..., Any]) -> str:

@@ -1,14 +1,12 @@
 """Plan in, source of a decoder out: of everything as Python values or in JSON form, or of the wanted fields only.
 
-A `Want` says what of a field is kept: None skips it (its bytes are still checked), ALL keeps it whole, a dict keeps
-those fields of a struct, a word is a cheap form (`span`: where the bytes are; `raw`: also where it is a secret;
-`count`: of an array). Tagged fields are read by functions of their own, called only when there are any.
+What is not wanted is stepped over (want.py). Tagged fields are read by functions of their own, called only when there
+are any.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from decoders.limits import VALUES_MAX
@@ -17,31 +15,16 @@ from decoders.schema.arrays import ArrayReading
 from decoders.schema.emit import Body, Tail, Unit, plus
 from decoders.schema.model import FIXED, Plan, PlanField
 from decoders.schema.walk import UNKNOWN
+from decoders.schema.want import SIZED, Mode, Want, part
 from decoders.wire.primitives import LETTERS
 
-Want = Any  # None | str | dict[str, Want]
-ALL: Final = ""
 # Messages of fewer bytes may be read in one step.
 SMALL: Final = 1024
-SIZED: Final = frozenset({"string", "bytes", "records"})
 _RUNTIME: Final = (
     "Crude", "count", "count_or_null", "long_count", "long_count_or_null", "long_data", "long_data_or_null",
     "long_skip", "long_skip_or_null", "many", "put_last", "put_last_json", "read_tags", "read_tags_json", "size",
     "size_or_null", "skip_tags", "spend", "tag_count", "text", "uuid_texts", "uuids", "uvarint", "varint", "varlong",
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Mode:
-    """Which values a decoder makes. A `careful` one reads any text and counts values; others pass such messages on."""
-
-    json: bool = False
-    projection: bool = False
-    errors: bool = False
-    careful: bool = False
-    reveal: bool = True
-    raw_uuids: bool = False
-    hooks: dict[str, str] = field(default_factory=dict)
 
 
 class Shown(NamedTuple):
@@ -354,11 +337,6 @@ def _has_arrays(plan: Plan) -> bool:
 def _tag_sections(plan: Plan) -> int:
     inner = sum(_tag_sections(field.plan) for field in (*plan.fields, *plan.tagged) if field.plan is not None)
     return inner + plan.flexible
-
-
-def part(want: Want, name: str) -> Want:
-    """What is wanted of a field of a struct of which `want` is wanted."""
-    return want.get(name) if isinstance(want, dict) else None if want is None else ALL
 
 
 _JSON: Final = {

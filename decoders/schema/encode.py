@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 from struct import Struct
-from struct import error as struct_error
 from typing import Any, Final, NamedTuple
 
 from decoders.schema import runtime
@@ -23,8 +22,6 @@ from decoders.wire.primitives import LETTERS, uuid_bytes, write_number
 from decoders.wire.varints import write_uvarint
 
 Pack = Callable[..., bytes]
-# All that an encoder may raise for a value that it cannot take.
-CRUDE: Final = (runtime.Crude, struct_error, LookupError, TypeError, AttributeError, ValueError, OverflowError)
 # Sizes that, one more, stand in one byte.
 SHORT: Final = 127
 # Likewise in two bytes.

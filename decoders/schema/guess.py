@@ -15,7 +15,8 @@ from decoders.schema.model import FIXED, Plan, PlanField
 from decoders.schema.walk import UNKNOWN
 
 if TYPE_CHECKING:
-    from decoders.schema.decode import Reading, Want
+    from decoders.schema.decode import Reading
+    from decoders.schema.want import Want
 
 # Values of one element that are read without a loop.
 VALUES_MAX: Final = 60

@@ -12,12 +12,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from decoders.errors import DecodeError
-from decoders.schema.decode import SMALL, Mode, Reading, Want
+from decoders.schema.decode import SMALL, Reading
 from decoders.schema.emit import Lines, Unit
 from decoders.schema.guess import signature, worth_guessing
 from decoders.schema.model import FIXED, Plan, PlanField
 from decoders.schema.shapes import shape_of, unpack_line
 from decoders.schema.walk import walk
+from decoders.schema.want import Mode, Want
 
 # Making a function costs about as much as it saves for so many messages.
 ENOUGH: Final = 600

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from decoders.schema.decode import ALL, Want
 from decoders.schema.form import redacted
 from decoders.schema.model import FIXED, Plan, PlanField
 from decoders.schema.walk import UNKNOWN, Span, walk
+from decoders.schema.want import ALL, Want
 
 Places = dict[str, tuple[int, int]]
 

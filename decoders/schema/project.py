@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from decoders.schema.decode import ALL, SIZED, Want
 from decoders.schema.model import Field, Plan, PlanField
 from decoders.schema.walk import UNKNOWN
+from decoders.schema.want import ALL, SIZED, Want
 
 
 def wanted(plan: Plan, paths: Iterable[str]) -> Want:

@@ -24,6 +24,8 @@ class Crude(Exception):
 
 # All that may come out of a generated decoder for bytes that are no such message.
 CRUDE: Final = (Crude, struct_error, IndexError, OverflowError)
+# All that a generated encoder may raise for a value that it cannot take.
+ENCODE_CRUDE: Final = (Crude, struct_error, LookupError, TypeError, AttributeError, ValueError, OverflowError)
 
 # Sizes of 7 bits stand in one byte; tables of structs are as long as that.
 SHORT: Final = 128

@@ -15,7 +15,8 @@ from decoders.schema.runtime import CRUDE, uvarint
 from decoders.wire.primitives import LETTERS
 
 if TYPE_CHECKING:
-    from decoders.schema.decode import Reading, Want
+    from decoders.schema.decode import Reading
+    from decoders.schema.want import Want
 
 # Values and sizes that one step may unpack; beyond that the gain shrinks and the text grows.
 PIECES_MAX: Final = 72

@@ -10,15 +10,15 @@ from types import CodeType, FunctionType
 from typing import Any, Final
 
 from decoders.errors import DecodeError
-from decoders.schema.decode import Mode, Want
 from decoders.schema.form import to_json
 from decoders.schema.model import Plan
 from decoders.schema.pick import project
 from decoders.schema.runtime import Crude
 from decoders.schema.walk import walk
+from decoders.schema.want import Mode, Want
 
 # Calls and bytes after which code is generated.
-CALLS: Final = 5
+CALLS: Final = 20
 BYTES: Final = 4000
 
 

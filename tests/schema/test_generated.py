@@ -13,14 +13,15 @@ from hypothesis import strategies as st
 
 from decoders.errors import DecodeError, EncodeError
 from decoders.schema import pick
-from decoders.schema.compile import CRUDE, build, decoder, encoder, has_errors, json_decoder, projector, text_of
-from decoders.schema.decode import ALL, Mode
+from decoders.schema.compile import CRUDE, decoder, encoder, has_errors, json_decoder, projector, text_of
 from decoders.schema.form import to_json
+from decoders.schema.generate import build
 from decoders.schema.message import decode, encode, partial
 from decoders.schema.model import Plan
 from decoders.schema.project import wanted
 from decoders.schema.resolve import resolve
 from decoders.schema.walk import walk
+from decoders.schema.want import ALL, Mode
 from decoders.schema.write import write
 from tests.schema.declarations import message
 from tests.schema.values import random_value, without_defaults
@@ -212,8 +213,8 @@ def test_the_first_messages_are_read_alike(seed: int) -> None:
     for plan, rng in plans(seed):
         paths = frozenset(random_paths(plan, rng))
         readers = [decoder(plan), json_decoder(plan, {}, True), projector(plan, paths, True)]
-        for _ in range(8):
-            data = write(plan, random_value(plan, rng, values=20))
+        for _ in range(25):
+            data = write(plan, random_value(plan, rng, values=10))
             end = len(data) - (rng.random() < 0.1)
             first = [verdict(read, data, 0, end, *([{}] if read is readers[1] else [])) for read in readers]
             assert repr(first[0]) == repr(verdict(walk, plan, data, 0, end))

@@ -1,0 +1,76 @@
+"""Plan and purpose in, a compiled function out.
+
+The generated text is registered with `linecache`, so that tracebacks show it.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from itertools import count
+from typing import Any
+
+from decoders.schema.decode import Reading
+from decoders.schema.emit import Unit
+from decoders.schema.encode import Writing
+from decoders.schema.learn import ENOUGH, Learner, may_learn
+from decoders.schema.model import Plan
+from decoders.schema.want import Mode, Want
+
+_serial = count(1)
+
+
+def build(
+    plan: Plan,
+    purpose: str,
+    want: Want,
+    mode: Mode,
+    enough: int = ENOUGH,
+    *,
+    start: tuple[dict[str, object], Callable[..., Any]] | None = None,
+) -> Callable[..., Any]:
+    """Compile one decoder of a plan, which specialises after `enough` messages (see learn.py).
+
+    `start` is a function whose code is to be this one's, and to specialise, and its globals.
+    """
+    unit = Unit()
+    if start is not None:
+        unit.names = start[0]
+    if not mode.careful:
+
+        def careful(*arguments: Any) -> Any:
+            key = (purpose, repr(want), repr(mode))
+            made = plan.made.get(key)
+            if made is None:
+                made = plan.made[key] = build(plan, purpose, want, replace(mode, careful=True))
+            return made(*arguments)
+
+        unit.names["careful"] = careful
+    title = f"{purpose} {plan.name} v{plan.version}"
+    if mode.careful or not may_learn(plan):
+        Reading(unit, mode).root(plan, want)
+        return install(title, unit, "decode")
+    learner = Learner(plan, want, mode, unit, partial(install, title), enough)
+    Reading(unit, mode).root(plan, want, asks=True, studies=True)
+    made = install(title, unit, "decode")
+    learner.decode = made if start is None else start[1]
+    return made
+
+
+def build_encoder(plan: Plan) -> Callable[..., Any]:
+    """Compile the encoder of a plan."""
+    unit = Unit()
+    Writing(unit).root(plan)
+    return install(f"encode {plan.name} v{plan.version}", unit, "encode")
+
+
+def install(title: str, unit: Unit, name: str) -> Callable[..., Any]:
+    """Compile what a unit holds; the function of that name."""
+    text = "\n\n".join(unit.parts) + "\n"
+    place = f"<{title} #{next(_serial)}>"
+    linecache.cache[place] = (len(text), None, text.splitlines(keepends=True), place)
+    exec(compile(text, place, "exec"), unit.names)
+    made: Callable[..., Any] = unit.names[name]  # type: ignore[assignment]  # exec has put the function there
+    return made
