@@ -19,7 +19,7 @@ from decoders.schema.want import SIZED, Mode, Want, part
 from decoders.wire.primitives import LETTERS
 
 # Messages of fewer bytes may be read in one step.
-SMALL: Final = 1024
+SMALL: Final = 2048
 _RUNTIME: Final = (
     "Crude", "count", "count_or_null", "long_count", "long_count_or_null", "long_data", "long_data_or_null",
     "long_skip", "long_skip_or_null", "many", "put_last", "put_last_json", "read_tags", "read_tags_json", "size",
