@@ -22,7 +22,7 @@ from decoders.schema.resolve import resolve
 from decoders.schema.write import write
 from tests.apis.everything import all_layouts
 from tests.schema.declarations import message
-from tests.schema.test_generated import random_paths, readers_agree, strange
+from tests.schema.readers import random_paths, readers_agree, specialised_agree, strange
 from tests.schema.values import random_value, without_defaults
 
 DAMAGED = 8
@@ -44,6 +44,8 @@ def once(plan: Plan, rng: Random) -> int:
         end = rng.randrange(len(damaged) + 1) if rng.random() < 0.3 else len(damaged)
         readers_agree(plan, bytes(damaged), 0, end, paths)
         assert outcome(plan, bytes(damaged[:end])) == outcome(plan, bytes(damaged[:end]), plain=True)
+    if rng.random() < 0.1:
+        specialised_agree(plan, rng)
     return 1 + DAMAGED
 
 

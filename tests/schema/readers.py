@@ -1,0 +1,98 @@
+"""Every reader of a message held against the walker: what the tests and the fuzzer share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+from decoders.errors import DecodeError
+from decoders.schema import pick
+from decoders.schema.compile import CRUDE, decoder, has_errors, json_decoder, projector, text_of
+from decoders.schema.form import to_json
+from decoders.schema.generate import build
+from decoders.schema.model import Plan
+from decoders.schema.project import wanted
+from decoders.schema.walk import walk
+from decoders.schema.want import ALL, Mode
+from decoders.schema.write import write
+from tests.schema.values import random_value
+
+
+def random_paths(plan: Plan, rng: Random, prefix: str = "") -> Iterator[str]:
+    for field in (*plan.fields, *plan.tagged):
+        path = prefix + field.name
+        if field.plan is not None and rng.random() < 0.7:
+            yield from random_paths(field.plan, rng, path + ("[]." if field.array else "."))
+        elif rng.random() < 0.4:
+            words = [""]
+            if field.array:
+                words.append(":count")
+            elif field.plan is None:
+                words.append(":raw")
+                if field.kind in {"string", "bytes", "records"}:
+                    words.append(":span")
+            yield path + rng.choice(words)
+
+
+TABLE = {"public": lambda name: len(name) % 2 == 0}
+
+
+def strange(value: object) -> bool:
+    """Whether there is text in a value that is no UTF-8."""
+    return "\\udc" in ascii(value)
+
+
+def verdict(read: Any, *arguments: Any) -> Any:
+    """What a reader gives, or that it fails."""
+    try:
+        return read(*arguments)
+    except (DecodeError, *CRUDE):
+        return "fails"
+
+
+def generated(function: Any) -> Any:
+    """A decoder whose code is generated now."""
+    text_of(function)
+    return function
+
+
+def readers_agree(plan: Plan, buf: bytes, at: int, end: int, paths: frozenset[str]) -> Any:
+    """Check that every reader gives the same for these bytes; what it is."""
+    expected = verdict(walk, plan, buf, at, end)
+    assert repr(verdict(generated(decoder(plan)), buf, at, end)) == repr(expected)
+    careful = plan.made.get("careful for tests")
+    if careful is None:
+        careful = plan.made["careful for tests"] = build(plan, "careful", ALL, Mode(careful=True))
+    assert repr(verdict(careful, buf, at, end)) == repr(expected)
+    for reveal in (False, True):
+        got = verdict(generated(json_decoder(plan, {}, reveal)), buf, at, end, TABLE)
+        form = expected if expected == "fails" else (to_json(plan, expected[0], {}, TABLE, reveal=reveal), expected[1])
+        assert repr(got) == repr(form)
+    view = verdict(pick.project, plan, wanted(plan, paths), True, buf, at, end)
+    assert repr(verdict(generated(projector(plan, paths, True)), buf, at, end)) == repr(view)
+    without_errors = view if view == "fails" else (view[0], None, view[2])
+    assert repr(verdict(generated(projector(plan, paths, False)), buf, at, end)) == repr(without_errors)
+    return expected
+
+
+def specialised_agree(plan: Plan, rng: Random) -> None:
+    """Check that decoders which have specialised for some messages read those and damaged ones as the walker does."""
+    paths = frozenset(random_paths(plan, rng))
+    want = wanted(plan, paths)
+    learnt = build(plan, "learnt", ALL, Mode(), 2)
+    as_json = build(plan, "learnt", ALL, Mode(json=True, reveal=False), 2)
+    projecting = build(plan, "learnt", want, Mode(projection=True, errors=has_errors(plan), reveal=False), 2)
+    samples = [write(plan, random_value(plan, rng, values=rng.choice([10, 40, 400]))) for _ in range(6)]
+    for data in [each for each in samples for _ in range(4)]:
+        damaged = bytearray(data)
+        for place in rng.sample(range(len(data)), min(len(data), rng.randrange(3))):
+            damaged[place] = rng.choice([0, 1, 2, 0x7F, 0x80, 0xFF, rng.randrange(256)])
+        buf = b"\x01" + bytes(damaged) + b"\x01\x02\x03" * rng.randrange(5)
+        end = 1 + len(data)
+        expected = verdict(walk, plan, buf, 1, end)
+        assert repr(verdict(learnt, buf, 1, end)) == repr(expected)
+        form = expected if expected == "fails" else (to_json(plan, expected[0], {}, TABLE), expected[1])
+        assert repr(verdict(as_json, buf, 1, end, TABLE)) == repr(form)
+        view = verdict(pick.project, plan, want, True, buf, 1, end)
+        assert repr(verdict(projecting, buf, 1, end)) == repr(view)
