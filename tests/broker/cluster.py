@@ -14,6 +14,7 @@ from types import TracebackType
 from tests.broker import properties
 from tests.broker.certificates import make_certificates
 from tests.broker.jars import broker_jars, cache, telemetry_classes
+from tests.broker.kerberos import Realm
 from tests.broker.options import LISTENERS, PASSWORDS, Options
 from tests.broker.ports import free_ports
 from tests.broker.process import JAVA_FLAGS, Process, run_java
@@ -43,6 +44,7 @@ class Cluster:
             self._jars = [*self._jars, telemetry_classes(self.options.version)]
         self._processes: dict[int, Process] = {}
         self._zookeeper: Process | None = None
+        self.realm = Realm(self.folder / "kerberos")
         self.zookeeper_port = 0
         self.nodes = self._plan()
 
@@ -81,6 +83,8 @@ class Cluster:
         self.folder.mkdir(parents=True, exist_ok=True)
         if any(LISTENERS[name].endswith("SSL") for name in self.options.listeners):
             make_certificates(self.folder / "tls")
+        if self.options.kerberos:
+            self.realm.start()
         if self.options.mode == "zookeeper":
             self._start_zookeeper()
         for node in self.nodes:
@@ -99,6 +103,7 @@ class Cluster:
         if self._zookeeper:
             self._zookeeper.terminate()
             self._zookeeper.wait()
+        self.realm.stop()
         if not self._keep:
             shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -200,6 +205,8 @@ class Cluster:
             flags.append(f"-Dlog4j2.configurationFile={node.folder / 'log4j2.properties'}")
         else:
             flags.append(f"-Dlog4j.configuration=file:{node.folder / 'log4j.properties'}")
+        if self.options.kerberos:
+            flags.append(self.realm.flag)
         if self.options.class_archive and not self.options.telemetry:
             flags.append(f"-XX:SharedArchiveFile={_class_archive(self.options.version, self._jars)}")
         return ["java", *flags, "-cp", _class_path(self._jars)]

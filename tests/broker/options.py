@@ -31,6 +31,7 @@ class Options:
     The first listener is the one that brokers use among themselves. `first_port` gives consecutive fixed ports instead
     of free ones. `properties` are added to (and win over) every node's server.properties. `roles` "combined" makes each
     node broker and controller; "separate" adds as many controller-only nodes (numbered from 101), KRaft only.
+    `kerberos` starts a realm as well and lets SASL listeners take GSSAPI (clients must know the host as localhost).
     """
 
     version: str = "4.3.1"
@@ -45,6 +46,7 @@ class Options:
     class_archive: bool = False
     authorizer: bool = False
     telemetry: bool = False
+    kerberos: bool = False
     heap: str = "384m"
     properties: Mapping[str, str] = field(default_factory=dict)
     start_timeout_s: float = 60.0

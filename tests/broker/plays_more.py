@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
+from collections.abc import Sequence
 from typing import Final
 
 from tests.broker.clients.everything import Speaker
@@ -16,6 +17,7 @@ __all__ = [
     "QUICK_SNAPSHOTS",
     "fall_back",
     "fetch_snapshots",
+    "kerberos",
     "many_connections",
     "member_changes",
     "sasl_between_nodes",
@@ -192,3 +194,22 @@ def fetch_snapshots(cluster: Cluster) -> Results:
                 speaker.send(1, version, {**body, "cluster_id": cluster.cluster_id})
         speaker.close()
     return []
+
+
+_KERBEROS: Final = ("java-0.9.0.1", "java-0.10.2.2", "java-0.11.0.3", "java-2.8.2", "java-4.4.0")
+
+
+def kerberos(cluster: Cluster, clients: Sequence[str] = _KERBEROS) -> Results:
+    """GSSAPI of three ages: a bare token opens the connection (0.9), tokens behind a handshake (0.10, 0.11), framed."""
+    port = cluster.nodes[0].ports["SASL_PLAINTEXT"]
+    place = f"localhost:{port}"
+    admin = sasl("librdkafka", "PLAIN", "admin")
+    run("librdkafka", place, [("create", {"topics": {"orders": 2}})], admin)
+    found: Results = []
+    for client in clients:
+        steps: list[Step] = [
+            ("produce", {"topic": "orders", "count": 5}),
+            ("consume", {"topics": ["orders"], "group": f"group-{client}", "count": 5, "polls": 20}),
+        ]
+        found += read_of(run(client, place, steps, cluster.realm.client()))
+    return found

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from tests.broker.kerberos import Realm
 from tests.broker.options import LISTENERS, PASSWORDS, Options
 
 __all__ = ["NodePlan", "as_text", "log4j", "log4j2", "server_properties", "zoo_cfg"]
@@ -42,6 +43,11 @@ def server_properties(options: Options, node: NodePlan, nodes: Sequence[NodePlan
         lines.update(_quorum(options, node, nodes))
     if any(name.startswith("SASL") for name in options.listeners):
         lines.update(_sasl(options))
+        if options.kerberos:
+            realm = Realm(node.folder.parent / "kerberos")
+            lines["sasl.enabled.mechanisms"] += ",GSSAPI"
+            lines["sasl.kerberos.service.name"] = "kafka"
+            lines["listener.name.sasl_plaintext.gssapi.sasl.jaas.config"] = realm.login("kafka/localhost")
     if any(LISTENERS[name].endswith("SSL") for name in options.listeners):
         lines.update(_tls(node.folder.parent / "tls", options))
     if options.authorizer:
@@ -114,6 +120,9 @@ def _listeners(options: Options, node: NodePlan) -> dict[str, str]:
     host = f"[{options.host}]" if ":" in options.host else options.host
     mine = [(name, node.ports[name]) for name in _listener_names(options, node)]
     lines = {"listeners": ",".join(f"{name}://{host}:{port}" for name, port in mine)}
+    if options.kerberos:
+        shown = [(name, port) for name, port in mine if name != "CONTROLLER"]
+        lines["advertised.listeners"] = ",".join(f"{name}://localhost:{port}" for name, port in shown)
     protocols = {name: LISTENERS.get(name, "PLAINTEXT") for name in ("CONTROLLER", *options.listeners)}
     lines["listener.security.protocol.map"] = ",".join(f"{name}:{protocol}" for name, protocol in protocols.items())
     if node.broker:

@@ -84,6 +84,7 @@ SCENES: Final[Mapping[str, Scene]] = {
     "everything-authorized": Scene(Options(listeners=_ALL_LISTENERS, authorizer=True), plays.everything_authenticated),
     "refused-4.3": Scene(Options(), plays.refused, skips=True),
     "refused-3.9": Scene(Options(version=_THREE), plays.refused, skips=True),
+    "kerberos": Scene(Options(version=_THREE, listeners=_ALL_LISTENERS, kerberos=True), plays_more.kerberos),
     "member-changes": Scene(Options(), plays_more.member_changes),
     "sasl-between-nodes": Scene(Options(nodes=2, listeners=("SASL_PLAINTEXT",)), plays_more.sasl_between_nodes),
     "fall-back": Scene(Options(version=_THREE), plays_more.fall_back),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -271,12 +272,16 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **java_admin.FUNCTIONS,
 }
 
+
+def _flags(session: str) -> list[str]:
+    """What the session wants the JVM to be told (`jvm.flags` among its properties)."""
+    with open(session, encoding="utf-8") as file:
+        wanted: str = json.load(file)["properties"].get("jvm.flags", "")
+    return wanted.split()
+
+
 if __name__ == "__main__":
-    jpype.startJVM(
-        "-Xmx256m",
-        "-Xshare:auto",
-        "-XX:TieredStopAtLevel=1",
-        "-XX:+UseSerialGC",
-        classpath=[str(jar) for jar in client_jars(sys.argv[3])],
-    )
+    small = ("-Xmx256m", "-Xshare:auto", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+    jars = [str(jar) for jar in client_jars(sys.argv[3])]
+    jpype.startJVM(*small, *_flags(sys.argv[1]), classpath=jars)
     sys.exit(steps.main(FUNCTIONS, sys.argv[1:]))
