@@ -24,6 +24,18 @@ def begin(exchange: Exchange, ends: Ends, spec: Spec) -> None:
     exchange.known = 0
 
 
+def orphan(ends: Ends, spec: Spec, frame: Frame, correlation_id: int) -> Exchange:
+    """A response whose request is not in the capture."""
+    exchange = Exchange()
+    begin(exchange, ends, spec)
+    exchange.outcome = "orphan_response"
+    exchange.correlation_id = correlation_id
+    put_no_request(exchange)
+    put_response(exchange, frame)
+    exchange.time_ns = frame.first_ns
+    return exchange
+
+
 def put_request(exchange: Exchange, frame: Frame) -> None:
     """Take over a request's frame."""
     exchange.time_ns = frame.first_ns

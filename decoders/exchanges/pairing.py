@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from decoders.apis import NAMES, api
 from decoders.errors import DecodeError
 from decoders.exchanges.exchange import Ends, Exchange, Skipped, Status
-from decoders.exchanges.fill import begin, put_no_request, put_no_response, put_request, put_response, wants_no_answer
+from decoders.exchanges.fill import begin, orphan, put_no_response, put_request, put_response, wants_no_answer
 from decoders.exchanges.identity import SINCE, ClientSoftware, client_software
 from decoders.exchanges.inflight import InFlight
 from decoders.exchanges.phases import Phase, Sasl
@@ -237,9 +237,9 @@ class Pairing:
 
     def _response(self, frame: Frame) -> None:
         data = frame.data
-        if self.sasl.tokens and not self._answers_handshake(data):
-            self._answer_token(frame)
-            return
+        while self.sasl.tokens and not self._answers_handshake(data):
+            if self._answer_token(frame):
+                return
         if len(data) < RESPONSE_HEAD:
             self._headless(self.server_lane, frame)
             return
@@ -267,14 +267,7 @@ class Pairing:
         return int(CORRELATION.unpack_from(lane.parts[0], 8)[0])
 
     def _orphan(self, frame: Frame, correlation_id: int) -> None:
-        exchange = Exchange()
-        begin(exchange, self.ends, self.context.specs.unknown)
-        exchange.outcome = "orphan_response"
-        exchange.correlation_id = correlation_id
-        put_no_request(exchange)
-        put_response(exchange, frame)
-        exchange.time_ns = frame.first_ns
-        self.settle(exchange)
+        self.settle(orphan(self.ends, self.context.specs.unknown, frame, correlation_id))
 
     def _headless(self, lane: Lane, frame: Frame) -> None:
         """A frame of known size, of which not even the header is there."""
@@ -314,14 +307,19 @@ class Pairing:
             return False
         return self.in_flight.first(CORRELATION.unpack_from(data, 4)[0]) is not None
 
-    def _answer_token(self, frame: Frame) -> None:
+    def _answer_token(self, frame: Frame) -> bool:
         exchange = self.sasl.tokens.popleft()
+        if self.client_lane.lost_packet > (exchange.request_packet_end or 0):
+            # Some tokens have no answer: this may be that of a request among what is lost.
+            self._settle_alone(exchange, "token")
+            return False
         put_response(exchange, frame)
         if frame.missing == "incomplete":
             exchange.extra = {**(exchange.extra or {}), "closed": self.closing}
         self.sasl.paired()
         self._follow_phase()
         self.settle(exchange)
+        return True
 
     # Settling.
 
