@@ -6,12 +6,14 @@ what was decoded before is written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import repeat
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from decoders.capture.merge import merged
 from decoders.capture.reader import CaptureReader
 from decoders.exchanges.engine import Engine
+from decoders.exchanges.exchange import Skipped
 from decoders.exchanges.needs import Needs
 from kwcli.exits import Exit, Failure
 from kwcli.inputs import InputProblem, Source, open_source
@@ -238,7 +240,7 @@ class Sniffing:
     def _show(self, rows: list[Settled]) -> bool:
         if self._left is not None:
             rows = self._first(rows)
-        self._shown += sum(row.kind == "exchange" for row in rows)
+        self._shown += len(rows) - sum(map(isinstance, rows, repeat(Skipped)))
         self._renderer.write(rows)
         self._output.settle()
         return self._left is None or self._left > 0

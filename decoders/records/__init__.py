@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from decoders.records.model import Batch, Budget, Record
     from decoders.records.read import batches_json, decode_records, read_batches
     from decoders.records.secrets import holds_secret
-    from decoders.records.summary import Summary, summarize
+    from decoders.records.summary import Summary, sole, summarize
     from decoders.records.write import encode_batch, encode_records
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "holds_secret",
     "read_batches",
     "records_json",
+    "sole",
     "summarize",
 ]
 
@@ -46,6 +47,7 @@ _HOMES: Final = {
     "holds_secret": "secrets",
     "read_batches": "read",
     "records_json": "json_form",
+    "sole": "summary",
     "summarize": "summary",
 }
 

@@ -17,8 +17,10 @@ from decoders.records.read import batches_json
 _HEADER: Final = Struct(">qi4xb5xBi30xi")
 
 
-_ALONE: Final = tuple((codec_name(number),) for number in range(CODEC_MASK + 1))
+_CODECS: Final = tuple(map(codec_name, range(CODEC_MASK + 1)))
+_ALONE: Final = tuple((name,) for name in _CODECS)
 _MAGIC_2: Final = (2,)
+_unpack: Final = _HEADER.unpack_from
 _new: Final = tuple.__new__  # half the price of the class's own
 
 
@@ -41,6 +43,16 @@ class Summary(NamedTuple):
     unread: int
 
 
+def sole(buf: bytes, at: int, size: int) -> tuple[int, str] | None:
+    """Records and codec of a records field that is one whole batch of magic 2, as most are; None for any other."""
+    if size < SIZE:
+        return None
+    _, length, magic, attributes, _, count = _unpack(buf, at)
+    if LOG_OVERHEAD + length != size or magic != 2 or count < 0:
+        return None
+    return count, _CODECS[attributes & CODEC_MASK]
+
+
 def summarize(buf: bytes, at: int = 0, size: int | None = None, budget: Budget | None = None) -> Summary:
     """The summary of the `size` bytes (default: the rest) of `buf` from `at` on."""
     end = len(buf) if size is None else at + size
@@ -48,9 +60,8 @@ def summarize(buf: bytes, at: int = 0, size: int | None = None, budget: Budget |
     batches = records = 0
     codecs: list[int] = []
     first = last = None
-    unpack = _HEADER.unpack_from
     while end - at >= SIZE:
-        base, length, magic, attributes, delta, count = unpack(buf, at)
+        base, length, magic, attributes, delta, count = _unpack(buf, at)
         stop = at + LOG_OVERHEAD + length
         if magic != 2 or length < SIZE - LOG_OVERHEAD or stop > end or count < 0:
             break

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.records.summary import summarize
+from decoders.records.summary import sole, summarize
 from kwcli.render.facts import Names, Shape, View, topic_of
 from kwcli.render.units import amount, listed, period, ranges
 from kwcli.render.words import WORDS
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 NOTHING: Final = ("0 rec", "", "")
 UNCOMPRESSED: Final = ("none",)
 ACKS: Final = WORDS["acks"]
+# Ready-made: what most batches hold.
+COUNTS: Final = tuple(f"{count} rec" for count in range(1000))
 
 
 def _single(elements: list[dict[str, Any]], inner: str) -> dict[str, Any] | None:
@@ -39,13 +41,18 @@ def _batches(raw: bytes | None, span: Any) -> tuple[str, str, str]:
     """Records, bytes and codecs of one records field; `0 rec` alone where there are none."""
     if not span or raw is None or span.__class__ is not tuple:
         return NOTHING
-    size = span[1]
+    at, size = span
     if not size:
         return NOTHING
-    found = summarize(raw, span[0], size)
-    codecs = found.codecs
-    named = "" if codecs == UNCOMPRESSED else ",".join(codec for codec in codecs if codec != "none")
-    return f"{found.records} rec", f"{size}B" if size < 1000 else amount(size), named
+    alone = sole(raw, at, size)
+    if alone is not None:
+        count, codec = alone
+        named = "" if codec == "none" else codec
+    else:
+        found = summarize(raw, at, size)
+        count = found.records
+        named = ",".join(codec for codec in found.codecs if codec != "none")
+    return COUNTS[count] if count < 1000 else f"{count} rec", f"{size}B" if size < 1000 else amount(size), named
 
 
 def _contents(raw: bytes | None, elements: list[dict[str, Any]], inner: str) -> tuple[str, str, str]:

@@ -106,7 +106,7 @@ class TextLines:
             facts = [clean(fact) for fact in facts]
             text = " ".join(facts)
         sign = " "
-        if exchange.error_codes or exchange.status != "complete":
+        if exchange.error_codes or exchange.failed or exchange.outcome != "complete":
             sign = self._sign(exchange)
             text = self._fitted(facts, self._trouble(exchange), room)
         elif room is not None and (len(text) > room or not text.isascii()):

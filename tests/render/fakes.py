@@ -50,6 +50,14 @@ class Fake:
         return self.api_key, self.api_version
 
     @property
+    def outcome(self) -> str:
+        return "complete" if self.status == "undecoded" else self.status
+
+    @property
+    def failed(self) -> dict[str, Failure] | None:
+        return self.failures or None
+
+    @property
     def error_codes(self) -> list[tuple[str, int]] | None:
         return self.codes or None
 
