@@ -65,7 +65,8 @@ def _segments(source: Source, problems: list[DecodeError]) -> Iterator[list[Segm
 def pieces(source: Source) -> Iterator[bytes]:
     """The bytes of a source, piece by piece."""
     if isinstance(source, bytes | bytearray | memoryview):
-        yield bytes(source)
+        for at in range(0, len(source), PIECE_SIZE):
+            yield bytes(source[at : at + PIECE_SIZE])
         return
     read: Any = getattr(source, "read", None)
     if read is None:
