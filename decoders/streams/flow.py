@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Final
 
+from decoders.errors import Malformed
 from decoders.limits import SEGMENT_COST
 from decoders.streams.chunks import Connection, Half
 from decoders.wire.state import fields
@@ -243,21 +244,37 @@ class Flow(Half):
         return [
             *(self.key, self.source, self.packets, self.last_ns, self.gaps, self.missing, self.again),
             *(self.next, self.place, self.first, self.started, self.syn, self.ended, self.acked, self.heard, self.sent),
-            *(self.held, self.held_size, self.far, self.mark, self.sure),
+            *(self.held, self.far, self.mark, self.sure),
         ]
 
     def resume(self, state: object) -> None:
         """Take over what `export` gave. Raises DecodeError when it is something else."""
         key, _, self.packets, self.last_ns, self.gaps, self.missing, self.again, *rest = fields(
-            state, bytes, str, *[int] * 5, *[int] * 3, bool, bool, bool, int, int, int, list, int, list, tuple, int
+            state, bytes, str, *[int] * 5, *[int] * 3, bool, bool, bool, int, int, int, list, list, tuple, int
         )
         self.key = key
         self.next, self.place, self.first, self.started, self.syn, self.ended, self.acked, *rest = rest
-        self.heard, self.sent, held, self.held_size, far, mark, self.sure = rest
+        self.heard, self.sent, held, far, mark, self.sure = rest
         self.held = [_entry(entry) for entry in held]
         self.far = [_entry(entry) for entry in far]
         acked, top, heard, packets, packet, time_ns = fields(mark, *[int] * 6)
         self.mark = (acked, top, heard, packets, packet, time_ns)
+        self.held_size = sum(len(entry[5]) + SEGMENT_COST for entry in self.held)
+        if len(key) not in (12, 36) or not self._is_sound():
+            raise Malformed("a saved direction of a connection that cannot be one")
+
+    def _is_sound(self) -> bool:
+        """Whether a state is one that segments lead to, as far as the work on it relies on that."""
+        if self.next not in (UNSEEN, WAITING, self.place & MASK):
+            return False
+        at = self.place if self.started else 0
+        for start, end, _, _, _, data, role in self.held:
+            if not at <= start <= end or len(data) > end - start or role not in (PLAIN, ENDS, RESETS):
+                return False
+            if end - start >= FAR or (end > start) == bool(role) or start - self.place >= FAR:
+                return False
+            at = end
+        return True
 
 
 def _end(entry: Entry) -> int:

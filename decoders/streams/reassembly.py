@@ -225,11 +225,11 @@ class Reassembly:
 
     def _make_room(self) -> None:
         """Give up what was waited for longest."""
-        while self._giver.held > HELD_MAX and self._waiting:
-            connection = next(iter(self._waiting))
+        for connection in list(self._waiting):
             self._giver.flush(connection)
-            del self._waiting[connection]
             self._settle(connection)
+            if self._giver.held <= HELD_MAX * 9 // 10:
+                return
 
     def _look(self, *, idle: bool = False) -> None:
         """Do what the passing of time does; `idle`: it passes without packets."""
