@@ -11,14 +11,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from decoders.errors import DecodeError
 from decoders.schema.decode import SMALL, Reading
 from decoders.schema.emit import Lines, Unit
 from decoders.schema.guess import signature, worth_guessing
 from decoders.schema.model import FIXED, Plan, PlanField
+from decoders.schema.runtime import CRUDE
 from decoders.schema.shapes import shape_of, unpack_line
-from decoders.schema.walk import walk
-from decoders.schema.want import Mode, Want
+from decoders.schema.want import ALL, Mode, Want
 
 # Making a function costs about as much as it saves for so many messages.
 ENOUGH: Final = 600
@@ -136,7 +135,7 @@ class Learner:
         """Put new code into the decoder that guesses what elements are like; at last, code that does not."""
         self._rounds += 1
         last = self._rounds == ROUNDS_MAX
-        guesses = {} if last else usual_elements(self._plan, buf, at, end)
+        guesses = {} if last else usual_elements(self._plan, self._sample(buf, at, end))
         self._bytes = 0
         self._bytes_enough *= 10
         assert self.decode is not None
@@ -145,13 +144,19 @@ class Learner:
         reading.root(self._plan, self._want, asks=True, studies=not guesses and not last)
         self.decode.__code__ = self._install(self._unit, "decode").__code__
 
+    def _sample(self, buf: bytes, at: int, end: int) -> dict[str, Any]:
+        """The values of a message, which may be too large for the walker; empty where it is broken."""
+        unit = Unit()
+        Reading(unit, Mode(careful=True)).root(self._plan, ALL)
+        try:
+            value: dict[str, Any] = self._install(unit, "decode")(buf, at, end)[0]
+        except CRUDE:
+            return {}
+        return value
 
-def usual_elements(plan: Plan, buf: bytes, at: int, end: int) -> dict[str, Mapping[str, Any]]:
+
+def usual_elements(plan: Plan, value: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """An element like most of an array, by the array's path without indices, in a sample message."""
-    try:
-        value, _ = walk(plan, buf, at, end)
-    except DecodeError:
-        return {}
     found: dict[str, list[tuple[Plan, Mapping[str, Any]]]] = {}
     _collect(plan, value, "", found)
     usual: dict[str, Mapping[str, Any]] = {}
