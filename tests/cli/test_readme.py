@@ -1,0 +1,53 @@
+"""What the README shows is what the program prints."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from kwcli.exits import Exit
+from tests.cli.worlds import kw, world
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text()
+TOUR = str(ROOT / "captures" / "tour.pcapng")
+
+
+def squeezed(line: str) -> str:
+    """A line without what depends on the width of its columns, and without how long the run took."""
+    return re.sub(r" · [\d.]+ s$", "", " ".join(line.split()))
+
+
+def block(start: str) -> list[str]:
+    """The lines of the fenced block that begins so."""
+    text = README[README.index(start) :]
+    return text[: text.index("```")].splitlines()
+
+
+def test_the_tour_shows_real_lines_in_their_order() -> None:
+    outcome = kw("sniff", TOUR, "-o", "text", env=world(columns=100, variables={"COLUMNS": "100"}))
+    assert outcome.code == Exit.DONE
+    _, *shown = map(squeezed, block("$ kw sniff captures/tour.pcapng"))
+    printed = [squeezed(line) for line in (outcome.out + outcome.err).splitlines()]
+    places = [printed.index(line) for line in shown if line != "…"]
+    assert len(places) > 10
+    assert places == sorted(places)
+
+
+def test_the_record_is_one_of_the_tour() -> None:
+    shown = json.loads("".join(block('{"kind":"exchange"')))
+    printed = [json.loads(line) for line in kw("sniff", TOUR, "-o", "ndjson").out.splitlines()]
+    assert shown in printed
+    assert list(shown) == list(printed[printed.index(shown)])
+
+
+def test_every_option_of_sniff_that_is_told_exists(capsys: pytest.CaptureFixture[str]) -> None:
+    section = README[README.index("## `kw sniff`") : README.index("## The library")]
+    told = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", section))
+    kw("sniff", "--help")
+    known = set(re.findall(r"--[a-z][a-z-]+", capsys.readouterr().out))
+    assert len(told) > 10
+    assert told <= known
