@@ -7,7 +7,8 @@ A whole body must decode to its last byte. Of one whose end is not there yet, wh
 from __future__ import annotations
 
 import struct
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from decoders.apis import NAMES, api
 from decoders.errors import DecodeError
@@ -28,6 +29,9 @@ BODY_SHOWN: Final = 48
 # Versions beyond the newest known one that are taken for a newer release's.
 NEWER: Final = 4
 CLIENT_ID_MAX: Final = 1024
+# The newest error code is 136; a broker throttles for quota windows, that is seconds.
+ERROR_CODE_MAX: Final = 512
+THROTTLE_MAX: Final = 86_400_000
 
 
 def request_verdict(data: bytes, at: int, client_id: bytes | None = None) -> int:
@@ -106,15 +110,28 @@ def response_verdict(data: bytes, at: int, key: int, version: int) -> int:
     return verdict
 
 
+def _sane(fields: Mapping[str, Any]) -> bool:
+    """Whether no field that was read has a value that it never has: bytes of other fields often decode, but so."""
+    if not -1 <= fields.get("error_code", 0) <= ERROR_CODE_MAX:
+        return False
+    if not 0 <= fields.get("throttle_time_ms", 0) <= THROTTLE_MAX:
+        return False
+    # A Produce request about nothing: so the zeros of many a response would read.
+    return bool(fields.get("topic_data", True))
+
+
 def body_verdict(plan: Plan, data: bytes, at: int, end: int) -> int:
     """What the bytes from `at` on, of which only a part may be there, say about a body that ends at `end`."""
+    walker = Walker(data)
     try:
-        after = Walker(data).read(plan, at, end)
+        after = walker.read(plan, at, end)
     except DecodeError:
         return NO
     except (IndexError, struct.error):
+        if not _sane(walker.root):
+            return NO
         return FITS if len(data) - at >= BODY_SHOWN else HEAD
-    if after != end:
+    if after != end or not _sane(walker.root):
         return NO
     if end <= len(data):
         return YES

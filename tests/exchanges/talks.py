@@ -123,6 +123,9 @@ class Talker:
     def send(self, key: int, version: int, **fields: Any) -> None:
         """Send a request."""
         value = random_value(plan(key, version, "request"), self.rng, strange=False, values=self.values) | fields
+        while key == PRODUCE and not value["topic_data"]:
+            # A Produce request about nothing is none that anybody sends.
+            value = random_value(plan(key, version, "request"), self.rng, strange=False, values=self.values) | fields
         if key == PRODUCE:
             value["acks"] = self.rng.choice([-1, 0, 1, 2])
         silent = key == PRODUCE and value["acks"] == 0
@@ -140,7 +143,10 @@ class Talker:
         assert expected.version is not None
         assert expected.correlation_id is not None
         layout = plan(expected.api_key, expected.version, "response")
-        value = random_value(layout, self.rng, strange=False, values=self.values) | fields
+        value = random_value(layout, self.rng, strange=False, values=self.values)
+        # What these have is known well enough to tell a response by it.
+        known = {"error_code": self.rng.choice([0, 0, 3, -1]), "throttle_time_ms": self.rng.choice([0, 250])}
+        value |= {name: known[name] for name in known.keys() & value.keys()} | fields
         expected.response = value
         self.talk.turns.append((False, response(expected.api_key, expected.version, expected.correlation_id, value)))
         self.talk.expected.append(expected)
