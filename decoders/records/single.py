@@ -10,82 +10,61 @@ from typing import Any, Final
 
 import google_crc32c
 
-from decoders.records.batch import CRC_START, HEADER, LOG_OVERHEAD, SIZE
+from decoders.records.batch import CRC_START, LOG_OVERHEAD, SIZE, header_fields
 from decoders.wire.text import json_bytes
 
 _FAR: Final = 1 << 62
-_MAGIC: Final = 2
-# Header, and a record of one-byte fields with neither key nor value.
+# A record of one-byte fields with neither key nor value nor headers.
 _LEAST: Final = SIZE + 7
+_TWO_BYTES: Final = 0x4000
+_MAGIC, _MAGIC_AT = 2, 16
+# From the attributes on: no codec, create time, no transaction, a last offset delta of 0.
+_PLAIN: Final = bytes(6)
+_ONE_RECORD: Final = b"\0\0\0\x01"
 
 
 def single_json(data: bytes) -> list[dict[str, Any]] | None:
     """The `records` value with its one record; None where this is not the case or anything is wrong."""
     size = len(data)
-    if size < _LEAST:
+    if size < _LEAST or data[SIZE - 4 : SIZE] != _ONE_RECORD or data[_MAGIC_AT] != _MAGIC:
         return None
-    (base, length, epoch, magic, crc, attributes, delta, first, last, producer, producer_epoch, sequence, count) = (
-        HEADER.unpack_from(data)
-    )
-    if count != 1 or attributes or magic != _MAGIC or length != size - LOG_OVERHEAD or not -_FAR < base < _FAR:
+    if data[CRC_START : CRC_START + 6] != _PLAIN:
         return None
-    if not -_FAR < first < _FAR or delta or google_crc32c.value(data[CRC_START:]) != crc:
+    if int.from_bytes(data[8:12], "big") != size - LOG_OVERHEAD:
         return None
-    # Length, attributes, timestamp delta, offset delta: the two deltas of a first record are 0.
-    at = SIZE
-    extent = data[at]
-    at += 1
-    if extent > 127:
-        extent += (data[at] << 7) - 128
-        at += 1
-        if extent > 0x3FFF:
-            return None
-    if extent & 1 or at + (extent >> 1) != size or data[at + 1] or data[at + 2]:
+    fields, crc, _ = header_fields(data, 0, size)
+    base, first = fields["base_offset"], fields["base_timestamp"]
+    if not -_FAR < base < _FAR or not -_FAR < first < _FAR or google_crc32c.value(data[CRC_START:]) != crc:
         return None
-    shown: list[Any] = []
-    at += 3
-    for _ in ("key", "value"):
-        if at >= size:
-            return None
-        extent = data[at]
-        at += 1
-        if extent == 1:
-            shown.append(None)
-            continue
-        if extent > 127:
-            if at >= size:
-                return None
-            extent += (data[at] << 7) - 128
-            at += 1
-            if extent > 0x3FFF:
-                return None
-        if extent & 1:
-            return None
-        stop = at + (extent >> 1)
-        shown.append(json_bytes(data[at:stop]))
-        at = stop
+    length, at = _length(data, SIZE)
+    # Attributes and the two deltas, which are 0 in a first record.
+    if length is None or at + length != size or data[at + 1 : at + 3] != b"\0\0":
+        return None
+    key, at = _shown(data, at + 3, size)
+    value, at = _shown(data, at, size)
     if at + 1 != size or data[at]:
         return None
-    return [
-        {
-            "base_offset": base,
-            "last_offset": base,
-            "magic": 2,
-            "codec": "none",
-            "timestamp_type": "create",
-            "base_timestamp": first,
-            "max_timestamp": last,
-            "partition_leader_epoch": epoch,
-            "producer_id": producer,
-            "producer_epoch": producer_epoch,
-            "base_sequence": sequence,
-            "transactional": False,
-            "control": False,
-            "delete_horizon_ms": None,
-            "crc": "ok",
-            "record_count": 1,
-            "size": size,
-            "truncated": False,
-            "records": [{"offset": base, "timestamp": first, "key": shown[0], "value": shown[1], "headers": []}],
-        }
-    ]
+    fields["records"] = [{"offset": base, "timestamp": first, "key": key, "value": value, "headers": []}]
+    return [fields]
+
+
+def _length(data: bytes, at: int) -> tuple[int | None, int]:
+    """A length of one or two bytes and the offset behind it; None for -1 and whatever else is no such length."""
+    number = data[at]
+    at += 1
+    if number > 127 and at < len(data):
+        number += (data[at] << 7) - 128
+        at += 1
+    return (None if number & 1 or number >= _TWO_BYTES else number >> 1), at
+
+
+def _shown(data: bytes, at: int, size: int) -> tuple[Any, int]:
+    """The JSON form of a key or value and the offset behind it, which is `size` where it is no usual one."""
+    if at >= size:
+        return None, size
+    if data[at] == 1:
+        return None, at + 1
+    length, start = _length(data, at)
+    if length is None or start + length >= size:
+        return None, size
+    return json_bytes(data[start : start + length]), start + length
