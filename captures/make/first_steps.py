@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from captures.make.stage import record
-from tests.broker.clients.session import run
+from tests.broker.clients.session import Step, run
 from tests.broker.cluster import Cluster
 from tests.broker.options import Options
 
@@ -11,7 +11,7 @@ from tests.broker.options import Options
 def play(cluster: Cluster) -> None:
     """Topics, every codec, groups of both protocols, a share group, transactions, admin calls, an unknown topic."""
     place = cluster.bootstrap()
-    first = [("create", {"topics": {"orders": 3, "payments": 1}})]
+    first: list[Step] = [("create", {"topics": {"orders": 3, "payments": 1}})]
     for codec in ("none", "gzip", "snappy", "lz4", "zstd"):
         first.append(("produce", {"topic": "orders", "count": 20, "config": {"compression.type": codec}}))
     first += [
@@ -20,7 +20,7 @@ def play(cluster: Cluster) -> None:
         ("transact", {"topic": "payments", "id": "checkout-7", "ends": ["commit", "abort"]}),
     ]
     run("librdkafka", place, first, {"client.id": "checkout-7"})
-    second = [
+    second: list[Step] = [
         ("produce", {"topic": "orders", "count": 5, "headers": {"trace": "4bf92f35"}, "config": {"acks": "1"}}),
         ("produce", {"topic": "payments", "count": 3, "config": {"acks": "0", "enable.idempotence": "false"}}),
         ("consume", {"topics": ["orders"], "group": "shipping", "count": 100, "keep": False}),

@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pymongo
 from pymongo import pool_options
@@ -22,7 +23,7 @@ from pymongo import pool_options
 from captures.make.mongo_responder import Server
 from captures.make.pcapfile import ship
 from captures.make.stage import FOLDER
-from tests.broker.clients.session import run
+from tests.broker.clients.session import Step, run
 from tests.broker.cluster import Cluster
 from tests.broker.options import Options
 from tests.broker.ports import free_ports
@@ -45,7 +46,7 @@ def tls(scratch: Path, file: Path) -> None:
     cluster = Cluster(Options(listeners=("PLAINTEXT", "SSL")), folder=scratch / "cluster")
     properties = {"security.protocol": "SSL", "ssl.ca.location": str(cluster.folder / "tls" / "ca.pem")}
     with cluster, Recorder(file, [cluster.nodes[0].ports["SSL"]]):
-        steps = [("create", {"topics": {"orders": 1}}), ("produce", {"topic": "orders", "count": 5})]
+        steps: list[Step] = [("create", {"topics": {"orders": 1}}), ("produce", {"topic": "orders", "count": 5})]
         run("librdkafka", cluster.bootstrap("SSL"), steps, properties)
 
 
@@ -121,8 +122,9 @@ def mongodb(_scratch: Path, file: Path) -> None:
     pool_options._METADATA["os"] = {"type": "Linux"}
     server = Server()
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    with Recorder(file, [server.port]), pymongo.MongoClient("127.0.0.1", server.port) as client:
-        orders = client.shop.orders
+    mongo: Any = pymongo.MongoClient("127.0.0.1", server.port)
+    with Recorder(file, [server.port]), mongo:
+        orders = mongo.shop.orders
         orders.insert_many([{"order": number, "note": "x" * 50} for number in range(50)])
         list(orders.find({"order": {"$gt": 10}}))
         orders.update_one({"order": 1}, {"$set": {"paid": True}})

@@ -7,6 +7,5 @@ from tests.broker.options import Options
 from tests.broker.plays import authenticate
 
 if __name__ == "__main__":
-    listeners = ("PLAINTEXT", "SASL_PLAINTEXT")
-    options = Options(first_port=9092, listeners=listeners)
-    record("sasl-framed.pcapng", options, authenticate, listeners=listeners[1:], from_start=False)
+    options = Options(first_port=9092, listeners=("PLAINTEXT", "SASL_PLAINTEXT"))
+    record("sasl-framed.pcapng", options, authenticate, listeners=["SASL_PLAINTEXT"], from_start=False)

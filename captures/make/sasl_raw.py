@@ -7,6 +7,5 @@ from tests.broker.options import Options
 from tests.broker.plays import authenticate_raw
 
 if __name__ == "__main__":
-    listeners = ("PLAINTEXT", "SASL_PLAINTEXT")
-    options = Options(version="3.9.1", first_port=9092, listeners=listeners)
-    record("sasl-raw.pcap", options, authenticate_raw, listeners=listeners[1:], from_start=False)
+    options = Options(version="3.9.1", first_port=9092, listeners=("PLAINTEXT", "SASL_PLAINTEXT"))
+    record("sasl-raw.pcap", options, authenticate_raw, listeners=["SASL_PLAINTEXT"], from_start=False)

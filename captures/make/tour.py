@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 
 from captures.make.stage import record
-from tests.broker.clients.session import run, start
+from tests.broker.clients.session import Step, run, start
 from tests.broker.cluster import Cluster
 from tests.broker.options import Options
 
 
 def warm_up(cluster: Cluster) -> None:
     """Let the brokers make their own topics (offsets, transactions), so that the story begins without excuses."""
-    steps = [
+    steps: list[Step] = [
         ("create", {"topics": {"warm": 1}}),
         ("transact", {"topic": "warm", "id": "warm", "count": 1}),
         ("consume", {"topics": ["warm"], "group": "warm", "count": 1, "polls": 20}),
@@ -25,7 +25,7 @@ def warm_up(cluster: Cluster) -> None:
 def play(cluster: Cluster) -> None:
     """Create, produce, consume, rebalance, fail: each client does one thing, in the order of a story."""
     place = cluster.bootstrap()
-    topics = [
+    topics: list[Step] = [
         ("create", {"topics": {"orders": 3}, "replicas": 3}),
         ("create", {"topics": {"payments": 1, "metrics": 2}, "replicas": 2}),
         ("create", {"topics": {"orders": 3}, "replicas": 3}),

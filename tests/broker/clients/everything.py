@@ -150,7 +150,7 @@ class Speaker:
 
 
 # Structures without which a node fails in a way that ends it.
-_NEVER_EMPTY: Final = frozenset({"topics", "partitions"})
+_NEVER_EMPTY: Final = frozenset({"topics", "partitions", "topic_data"})
 _NEVER_NULL: Final = frozenset({"topics"})
 
 _BY_KIND: Final[Mapping[str, Callable[[Speaker], Any]]] = {
