@@ -236,7 +236,9 @@ class Flow(Half):
 
     def lacks(self, number: int) -> bool:
         """Whether the sender of acknowledgement `number` has bytes of this direction that are not given yet."""
-        return self.started and 1 < ahead(number, self.place) < FAR
+        if self.started:
+            return 1 < ahead(number, self.place) < FAR
+        return bool(self.held) and 0 < ahead(number, self.held[0][0]) < FAR
 
     def export(self) -> object:
         """The state as built-in values."""

@@ -275,7 +275,7 @@ class Reassembly:
             connection.first, connection.second = connection.second, connection.first
         flow.begin(flow.long(first))
         flow.syn = True
-        if flags & ACK and not flow.peer.started and not flow.peer.held:
+        if flags & ACK and not flow.peer.started and 0 <= flow.peer.behind(ack) < LATE:
             flow.peer.begin(flow.peer.long(ack))
         return flow
 

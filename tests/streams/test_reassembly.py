@@ -147,6 +147,16 @@ ROWS: dict[str, tuple[list[tuple[object, ...]], list[tuple[object, ...]]]] = {
         [(A, 4999, 700, 0, b"\0"), (B, 700, 5000, 0, b""), (A, 5000, 700, 0, b"ask"), (B, 700, 5003, 0, b"tell")],
         [(A, 3, b"ask"), (B, 4, b"tell"), (A, 4, "close capture_end")],
     ),
+    "the handshake after the first request and answer": (
+        [
+            (A, 100, 500, 0, b"ask"),
+            (B, 500, 103, 0, b"tell"),
+            (B, 499, 100, SYN, b""),
+            (A, 99, None, SYN, b""),
+            (A, 103, 504, 0, b"more"),
+        ],
+        [(A, 1, b"ask"), (B, 2, b"tell"), (A, 5, b"more"), (A, 5, "close capture_end")],
+    ),
     "one direction only": (
         [(B, 700, 5000, 0, b"11"), (B, 702, 5000, 0, b"2"), (B, 703, 5000, 0, b"3"), (B, 704, 5000, 0, b"4")],
         [(B, 1, b"11"), (B, 2, b"2"), (B, 3, b"3"), (B, 4, b"4"), (B, 4, "close capture_end")],
