@@ -273,7 +273,7 @@ class Flow(Half):
         for start, end, _, _, _, data, role in self.held:
             if not at <= start <= end or len(data) > end - start or role not in (PLAIN, ENDS, RESETS):
                 return False
-            if end - start >= FAR or (end > start) == bool(role) or start - self.place >= FAR:
+            if end - start >= FAR or (end > start) == bool(role) or start - self.place >= 2 * FAR:
                 return False
             at = end
         return True

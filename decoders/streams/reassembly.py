@@ -11,7 +11,7 @@ depends on the segments alone, never on how they came in batches.
   (`Flow.watch`); at OUT_OF_ORDER_MAX or HELD_MAX; and at the connection's end.
 - Without a SYN a direction begins at its first segment once some packets have passed and none is likely to precede it
   (`Flow.is_sure`).
-- A FIN waits for what is missing before it. A RST waits PATIENCE_NS for what was under way; its payload, if any, is a
+- A FIN waits for what is missing before it. A RST waits for what was under way; its payload, if any, is a
   message to people (RFC 9293 3.5.3) and no part of the stream. What comes after the end is counted in `counts`.
 - A segment far outside every window is believed when others continue it; then the stream has a gap up to there.
 """
@@ -25,7 +25,7 @@ from decoders.errors import Malformed
 from decoders.limits import HELD_MAX, OUT_OF_ORDER_MAX
 from decoders.streams.chunks import Chunk, Close, How, Segment
 from decoders.streams.connections import LATE, Connections, TcpConnection
-from decoders.streams.flow import ENDS, FAR, MASK, PATIENCE_NS, PLAIN, RESETS, UNSEEN, Flow, ahead
+from decoders.streams.flow import ENDS, FAR, MASK, PATIENCE, PATIENCE_NS, PLAIN, RESETS, UNSEEN, Flow, ahead
 from decoders.streams.giving import Giver
 from decoders.wire.state import fields, pack, unpack
 
@@ -56,7 +56,7 @@ class Reassembly:
         self._connections = Connections()
         self._giver = Giver()
         self._waiting: dict[TcpConnection, None] = {}  # holding segments, or lacking some
-        self._resets: dict[TcpConnection, int] = {}  # after a RST, with its time
+        self._resets: dict[TcpConnection, tuple[int, int]] = {}  # after a RST, with its time and packet number
         self._look_ns = 0  # when to look for holes that nobody will fill
 
     def feed(self, segments: list[Segment], now_ns: int = 0) -> list[Chunk]:
@@ -221,7 +221,7 @@ class Reassembly:
         if not connection.reset:
             self._resets.pop(connection, None)
         elif connection not in self._resets:
-            self._resets[connection] = self._giver.time_ns
+            self._resets[connection] = (self._giver.time_ns, self._giver.packet)
 
     def _make_room(self) -> None:
         """Give up what was waited for longest."""
@@ -241,8 +241,9 @@ class Reassembly:
             if self._waiting.pop(connection, 0) is None:
                 self._waiting[connection] = None  # the others first, next time
         while self._resets:
-            connection, reset_ns = next(iter(self._resets.items()))
-            if reset_ns + PATIENCE_NS > time_ns:
+            connection, (reset_ns, packet) = next(iter(self._resets.items()))
+            passed = abs(self._giver.packet - packet)
+            if reset_ns + PATIENCE_NS > time_ns or not (idle or passed >= PATIENCE):
                 break
             self._close(connection, "rst")
 
@@ -316,7 +317,7 @@ class Reassembly:
     def export(self) -> bytes:
         """The state between two feeds, for `resume`."""
         waiting = [connection.number for connection in self._waiting]
-        resets = [[connection.number, time_ns] for connection, time_ns in self._resets.items()]
+        resets = [[connection.number, *since] for connection, since in self._resets.items()]
         place = [self._look_ns, self._giver.time_ns, self._giver.packet]
         return pack([dict(self.counts), self._connections.export(), waiting, resets, place])
 
@@ -332,9 +333,9 @@ class Reassembly:
         self._look_ns, self._giver.time_ns, self._giver.packet = fields(place, int, int, int)
         self._connections.resume(table)
         known = self.connections()
-        times = [tuple(fields(row, int, int)) for row in resets]
-        if not all(isinstance(number, int) and number in known for number in [*waiting, *(row[0] for row in times)]):
+        since = [tuple(fields(row, int, int, int)) for row in resets]
+        if not all(isinstance(number, int) and number in known for number in [*waiting, *(row[0] for row in since)]):
             raise Malformed("a saved state of unknown connections")
         self._waiting = dict.fromkeys(known[number] for number in waiting)
-        self._resets = {known[number]: time_ns for number, time_ns in times}
+        self._resets = {known[number]: (time_ns, packet) for number, time_ns, packet in since}
         self._giver.held = sum(flow.held_size for flow in self._connections.flows.values())
