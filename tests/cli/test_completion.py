@@ -47,7 +47,7 @@ def test_bash_completes(words: list[str], offered: set[str]) -> None:
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
 def test_the_other_shells_parse_their_script(shell: str) -> None:
     program = shutil.which(shell)
-    if program is None:  # no shell to ask: the text is still compared above
-        return
+    if program is None:
+        pytest.skip(f"needs {shell} on the PATH")
     done = subprocess.run([program, "-n", str(ROOT / "completions" / FILES[shell])], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
