@@ -18,21 +18,8 @@ if TYPE_CHECKING:
     from decoders.streams.connections import TcpConnection
 
 __all__ = [
-    *(
-        "ENDS",
-        "FAR",
-        "MASK",
-        "PATIENCE",
-        "PATIENCE_NS",
-        "PLAIN",
-        "RESETS",
-        "SURE",
-        "UNSEEN",
-        "WAITING",
-        "Entry",
-        "Flow",
-    ),
-    *("ahead", "deadlocked"),
+    *("ENDS", "FAR", "MASK", "PATIENCE", "PATIENCE_NS", "PLAIN", "RESETS", "SURE", "UNSEEN", "WAITING"),
+    *("Entry", "Flow", "ahead", "deadlocked"),
 ]
 
 MASK: Final = 0xFFFF_FFFF
