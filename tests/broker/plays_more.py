@@ -15,6 +15,7 @@ from tests.broker.plays import family, read_of
 
 __all__ = [
     "QUICK_SNAPSHOTS",
+    "beside_tls",
     "fall_back",
     "fetch_snapshots",
     "kerberos",
@@ -213,3 +214,32 @@ def kerberos(cluster: Cluster, clients: Sequence[str] = _KERBEROS) -> Results:
         ]
         found += read_of(run(client, place, steps, cluster.realm.client()))
     return found
+
+
+def beside_tls(cluster: Cluster) -> Results:
+    """Every kind of listener of one broker at the same time; what is inside TLS stays there."""
+    files = cluster.folder / "tls"
+    trust = {"ssl.ca.location": str(files / "ca.pem"), "security.protocol": "SSL"}
+    mutual = {"ssl.certificate.location": str(files / "client.pem"), "ssl.key.location": str(files / "client.pem")}
+    secret = {**trust, **sasl("librdkafka", "SCRAM-SHA-512", "admin", protocol="SASL_SSL")}
+    run("librdkafka", cluster.bootstrap(), [("create", {"topics": {"orders": 2}})])
+    steps: list[Step] = [
+        ("produce", {"topic": "orders", "count": 20}),
+        ("consume", {"topics": ["orders"], "group": "billing", "count": 5, "polls": 10, "keep": False}),
+    ]
+    sessions = [
+        start("librdkafka", cluster.bootstrap(listener), steps, properties)
+        for listener, properties in (
+            ("SSL", trust),
+            ("MTLS", {**trust, **mutual}),
+            ("SASL_SSL", secret),
+            ("SASL_PLAINTEXT", sasl("librdkafka", "PLAIN", "admin")),
+        )
+    ]
+    for session in sessions:
+        session.finish()
+    # Somebody speaks plainly to a listener with TLS, and TLS to a plain one.
+    for listener, properties in (("SSL", {}), ("PLAINTEXT", trust)):
+        short = {"message.timeout.ms": "1500", **properties}
+        start("librdkafka", cluster.bootstrap(listener), [("produce", {"topic": "orders", "count": 1})], short).finish()
+    return family(cluster, "librdkafka", prefix="plain-")

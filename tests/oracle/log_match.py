@@ -64,6 +64,9 @@ def compare(
         for record in records:
             _check_names(result, record, names)
     for key in by_connection.keys() | logged.keys():
+        if key[1] in foreign and key not in by_connection:
+            result.counts["inside TLS"] += len(logged[key])
+            continue
         talk = _Talk(result, by_connection.get(key, []), key[1] in sasl)
         talk.settle(logged.get(key, []))
     return result

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.broker.cluster import Cluster
-from tests.broker.options import Options
+from tests.broker.options import LISTENERS, Options
 from tests.broker.recorder import Recorder
 from tests.broker.requestlog import read_logs
 from tests.oracle.log_match import Comparison, compare
@@ -45,7 +45,10 @@ def stage(scene: Scene, folder: Path) -> None:
     about = {
         "logs": [str(file.relative_to(folder)) for file in cluster.request_logs],
         "sasl": [place for name, place in places if name.startswith("SASL")],
-        "foreign": [f"{host}:{cluster.zookeeper_port}", *[place for name, place in places if name.endswith("SSL")]],
+        "foreign": [
+            f"{host}:{cluster.zookeeper_port}",
+            *[place for name, place in places if LISTENERS.get(name, "").endswith("SSL")],
+        ],
         "read": read,
     }
     (folder / "about.json").write_text(json.dumps(about))

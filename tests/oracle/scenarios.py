@@ -23,7 +23,8 @@ from tests.oracle.log_scene import Scene, judge, stage
 __all__ = ["SCENES", "main"]
 
 _FOUR, _THREE = "4.3.1", "3.9.1"
-_ALL_LISTENERS: Final = ("PLAINTEXT", "SASL_PLAINTEXT")
+_BOTH_LISTENERS: Final = ("PLAINTEXT", "SASL_PLAINTEXT")
+_EVERY_LISTENER: Final = ("PLAINTEXT", "SSL", "MTLS", "SASL_PLAINTEXT", "SASL_SSL")
 _AGES: Final[Mapping[str, tuple[str, ...]]] = {
     "0": ("0.8.2.2", "0.9.0.1", "0.10.0.1", "0.10.1.1", "0.10.2.2", "0.11.0.3"),
     "1": ("1.0.2", "1.1.1"),
@@ -45,7 +46,7 @@ def _java(age: str) -> plays.Play:
 
 def _snapshots(release: str) -> Options:
     often = {"metadata.log.max.record.bytes.between.snapshots": "2000", "metadata.log.max.snapshot.interval.ms": "2000"}
-    return Options(version=release, quorum="dynamic", listeners=_ALL_LISTENERS, properties=often)
+    return Options(version=release, quorum="dynamic", listeners=_BOTH_LISTENERS, properties=often)
 
 
 def _old_snapshots() -> Options:
@@ -68,10 +69,10 @@ SCENES: Final[Mapping[str, Scene]] = {
     "others-on-3.9": Scene(Options(version=_THREE), partial(plays.in_turn, clients=_OTHERS)),
     "others-on-4.3": Scene(Options(), partial(plays.in_turn, clients=_OTHERS)),
     "at-once-on-4.3": Scene(Options(host="::1"), plays.at_once),
-    "sasl-on-4.3": Scene(Options(listeners=_ALL_LISTENERS), plays.authenticate),
-    "sasl-on-3.9": Scene(Options(version=_THREE, listeners=_ALL_LISTENERS), plays.authenticate),
-    "sasl-raw": Scene(Options(version=_THREE, listeners=_ALL_LISTENERS), plays.authenticate_raw),
-    "sasl-again": Scene(Options(listeners=_ALL_LISTENERS, properties=plays.SHORT_SESSIONS), plays.authenticate_again),
+    "sasl-on-4.3": Scene(Options(listeners=_BOTH_LISTENERS), plays.authenticate),
+    "sasl-on-3.9": Scene(Options(version=_THREE, listeners=_BOTH_LISTENERS), plays.authenticate),
+    "sasl-raw": Scene(Options(version=_THREE, listeners=_BOTH_LISTENERS), plays.authenticate_raw),
+    "sasl-again": Scene(Options(listeners=_BOTH_LISTENERS, properties=plays.SHORT_SESSIONS), plays.authenticate_again),
     "share": Scene(Options(properties=plays.QUICK_SHARE), plays.share_groups),
     "kraft-static": Scene(Options(nodes=3), plays.nodes_come_and_go),
     "kraft-dynamic": Scene(Options(nodes=3, quorum="dynamic"), plays.nodes_come_and_go),
@@ -81,10 +82,11 @@ SCENES: Final[Mapping[str, Scene]] = {
     "everything-4.3": Scene(Options(telemetry=True), plays.everything),
     "everything-3.9": Scene(Options(version=_THREE), plays.everything),
     "everything-3.9-zookeeper": Scene(Options(version=_THREE, mode="zookeeper"), plays.everything),
-    "everything-authorized": Scene(Options(listeners=_ALL_LISTENERS, authorizer=True), plays.everything_authenticated),
+    "everything-authorized": Scene(Options(listeners=_BOTH_LISTENERS, authorizer=True), plays.everything_authenticated),
     "refused-4.3": Scene(Options(), plays.refused, skips=True),
     "refused-3.9": Scene(Options(version=_THREE), plays.refused, skips=True),
-    "kerberos": Scene(Options(version=_THREE, listeners=_ALL_LISTENERS, kerberos=True), plays_more.kerberos),
+    "beside-tls": Scene(Options(listeners=_EVERY_LISTENER), plays_more.beside_tls, skips=True),
+    "kerberos": Scene(Options(version=_THREE, listeners=_BOTH_LISTENERS, kerberos=True), plays_more.kerberos),
     "member-changes": Scene(Options(), plays_more.member_changes),
     "sasl-between-nodes": Scene(Options(nodes=2, listeners=("SASL_PLAINTEXT",)), plays_more.sasl_between_nodes),
     "fall-back": Scene(Options(version=_THREE), plays_more.fall_back),
