@@ -6,6 +6,7 @@ what was decoded before is written.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import repeat
 from typing import TYPE_CHECKING, BinaryIO, Final
@@ -19,7 +20,7 @@ from kwcli.exits import Exit, Failure
 from kwcli.inputs import InputProblem, Source, open_source
 from kwcli.progress import Progress
 from kwcli.render import needs, open_renderer
-from kwcli.summary import closing_lines, is_lossy
+from kwcli.summary import closing_lines, is_lossy, left_over
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -270,7 +271,11 @@ class Sniffing:
         for problem in self._outcome.problems:
             self._env.say(f"kw: {problem}")
         summary = self._engine.summary
-        if is_lossy(summary) or dropped:
+        counts = Counter(self._engine.reassembly.counts)
+        for reader in readers:
+            counts.update(reader.counts)
+        passed_over = left_over(counts)
+        if is_lossy(summary) or passed_over or dropped:
             self._outcome.lossy = True
         if not self._settings.quiet and readers:
             lines = closing_lines(
@@ -278,8 +283,9 @@ class Sniffing:
                 shown=self._shown,
                 errors=self._renderer.errors,
                 undecoded=self._renderer.undecoded,
-                packets=sum(reader.counts["packets"] for reader in readers),
+                packets=counts["packets"],
                 seconds=self._env.monotonic() - self._begun,
+                passed_over=passed_over,
             )
             self._env.say(self._fitting(lines, "" if dropped is None else f" · {dropped:,} dropped by the kernel"))
 

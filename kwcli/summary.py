@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from kwcli.render.units import NS, amount, counted
@@ -13,19 +14,46 @@ if TYPE_CHECKING:
 # Reasons of skipped bytes that are connections of something else; all others are gaps in Kafka traffic.
 FOREIGN: Final = {"not_kafka": "other connection", "tls": "TLS connection"}
 
+# Counts of packets and segments that may have held Kafka and gave nothing → how they are called.
+PASSED_OVER: Final = {
+    "dropped": "dropped packet",
+    "unreadable": "unreadable packet",
+    "unknown_link": "unknown-link packet",
+    "fragmented": "incomplete IP packet",
+    "stray": "stray segment",
+}
+
 
 def is_lossy(summary: Summary) -> bool:
     """Whether Kafka traffic is missing from the capture."""
     return summary.gaps > 0 or any(reason not in FOREIGN for reason in summary.skipped)
 
 
+def left_over(counts: Mapping[str, int]) -> list[str]:
+    """What packets and segments were passed over, in words; nothing for a sound capture of TCP.
+
+    `counts` are those of readers and of the reassembly, added up.
+    """
+    parts = [counted(counts.get(name, 0), noun) for name, noun in PASSED_OVER.items() if counts.get(name)]
+    if counts.get("after_close"):
+        parts.append(f"{amount(counts['after_close'])} behind the end of connections")
+    return parts
+
+
 def closing_lines(
-    summary: Summary, *, shown: int, errors: int, undecoded: int, packets: int, seconds: float
+    summary: Summary,
+    *,
+    shown: int,
+    errors: int,
+    undecoded: int,
+    packets: int,
+    seconds: float,
+    passed_over: Sequence[str] = (),
 ) -> list[str]:
     """`6 exchanges, 4 clients, 3 brokers, 1 error, 1 unanswered, 1 gap · 2026-11-21 03:04:05–03:04:06 · …`.
 
-    `shown`, `errors` and `undecoded` are of the exchanges that passed the filters; `seconds` is how long it took. The
-    same line several times, the longest first: the terminal decides.
+    `shown`, `errors` and `undecoded` are of the exchanges that passed the filters; `seconds` is how long it took,
+    `passed_over` what left_over() says. The same line several times, the longest first: the terminal decides.
     """
     total = summary.exchanges
     parts = [counted(total, "exchange") if shown == total else f"{shown:,} of {counted(total, 'exchange')}"]
@@ -42,6 +70,7 @@ def closing_lines(
         size = sum(summary.skipped_bytes[reason] for reason in runs)
         parts.append(f"{counted(sum(runs.values()), 'gap')} ({amount(size)})")
     parts += [counted(summary.skipped[reason], noun) for reason, noun in FOREIGN.items() if summary.skipped[reason]]
+    parts += passed_over
     counts, took = ", ".join(parts), f"{seconds:.2f} s"
     if not summary.first_ns:
         return [" · ".join([counts, counted(packets, "packet"), took])]

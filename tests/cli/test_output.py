@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from decoders.capture.write import PcapWriter
 from decoders.exchanges.summary import Summary
 from kwcli.config import settings
+from kwcli.exits import Exit
 from kwcli.progress import ERASE, Progress
 from kwcli.sniffing import WRITE_SIZE, Output
-from kwcli.summary import closing_lines, is_lossy
-from tests.cli.worlds import world
+from kwcli.summary import closing_lines, is_lossy, left_over
+from tests.cli.worlds import kw, world
 
 
 class Clock:
@@ -133,3 +136,21 @@ def test_other_traffic_is_no_loss() -> None:
     assert closing_lines(made, shown=0, errors=0, undecoded=0, packets=9, seconds=0) == [
         "0 exchanges, 1 other connection, 2 TLS connections · 9 packets · 0.00 s"
     ]
+
+
+def test_what_was_passed_over_is_said() -> None:
+    assert left_over({"packets": 9, "udp": 3, "stray": 0}) == []
+    told = left_over({"packets": 9, "unreadable": 2, "stray": 1, "after_close": 1400})
+    assert told == ["2 unreadable packets", "1 stray segment", "1.4kB behind the end of connections"]
+    lines = closing_lines(summary(), shown=0, errors=0, undecoded=0, packets=9, seconds=0, passed_over=told)
+    assert lines == [f"0 exchanges, {', '.join(told)} · 9 packets · 0.00 s"]
+
+
+def test_passed_over_packets_are_a_loss(tmp_path: Path) -> None:
+    capture = tmp_path / "broken.pcap"
+    writer = PcapWriter(1)
+    packet = bytes(12) + b"\x08\x00" + b"\x4f" + bytes(19)  # IPv4 with a header of 60 bytes, of which 20 are there
+    capture.write_bytes(writer.header() + writer.packet(10**18, packet))
+    outcome = kw("sniff", str(capture), "--strict")
+    assert (outcome.code, outcome.out) == (Exit.LOSSY, "")
+    assert outcome.err.startswith("0 exchanges, 1 unreadable packet · 1 packet · ")
