@@ -51,3 +51,13 @@ def test_every_option_of_sniff_that_is_told_exists(capsys: pytest.CaptureFixture
     known = set(re.findall(r"--[a-z][a-z-]+", capsys.readouterr().out))
     assert len(told) > 10
     assert told <= known
+
+
+def test_the_library_example_runs(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    code = README[README.index("```python\n") + len("```python\n") :]
+    exec(compile(code[: code.index("```")], "README.md", "exec"), {})
+    *produced, body, versions = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("checkout-7 ") and " zstd " in line for line in produced)
+    assert body.startswith("{'topics': None, 'allow_auto_topic_creation': True, ")
+    assert versions == "0-18"
