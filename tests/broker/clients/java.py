@@ -149,9 +149,18 @@ def consume(
         if len(found) >= count:
             break
     if group and commit:
-        consumer.commitSync()
+        _commit(consumer)
     consumer.close()
     return found if keep else len(found)
+
+
+def _commit(consumer: Any) -> None:
+    """Commit what was read; a group that rebalances at this moment refuses it, which is no failure of the client."""
+    try:
+        consumer.commitSync()
+    except jpype.JException as error:
+        if error.getClass().getSimpleName() not in ("RebalanceInProgressException", "CommitFailedException"):
+            raise
 
 
 def _to_beginning(consumer: Any) -> None:
