@@ -61,7 +61,36 @@ class Packets(TypedDict):
     response: list[int] | None
 
 
-class Exchange:
+class Seen:
+    """What was seen on a connection at a time: what an exchange and a skipped run have in common."""
+
+    __slots__ = ()
+
+    ends: Ends
+    time_ns: int
+
+    @property
+    def client(self) -> str:
+        """host:port of the client, or of who opened the connection."""
+        return self.ends.client
+
+    @property
+    def broker(self) -> str:
+        """host:port of the broker, or of the other side."""
+        return self.ends.broker
+
+    @property
+    def connection(self) -> int:
+        """The number of the connection."""
+        return self.ends.number
+
+    @property
+    def time(self) -> str:
+        """`time_ns` as RFC 3339 in UTC."""
+        return rfc3339(self.time_ns)
+
+
+class Exchange(Seen):
     """One request and its response, as the capture shows them.
 
     `*_ns` are nanoseconds since 1970: `time_ns` is the first byte of the request, of the response where there is no
@@ -103,14 +132,12 @@ class Exchange:
     )
 
     kind: Literal["exchange"] = "exchange"
-    ends: Ends
     spec: Spec
     api_key: int | None
     api_version: int | None
     correlation_id: int | None
     client_id: str | None
     client_software: ClientSoftware | None
-    time_ns: int
     request_end_ns: int | None
     request_packet: int | None
     request_packet_end: int | None
@@ -137,29 +164,9 @@ class Exchange:
     early: dict[Side, str] | None
 
     @property
-    def client(self) -> str:
-        """host:port of the client."""
-        return self.ends.client
-
-    @property
-    def broker(self) -> str:
-        """host:port of the broker."""
-        return self.ends.broker
-
-    @property
-    def connection(self) -> int:
-        """The number of the connection."""
-        return self.ends.number
-
-    @property
     def api(self) -> str | None:
         """The name of the API."""
         return self.spec.name
-
-    @property
-    def time(self) -> str:
-        """`time_ns` as RFC 3339 in UTC."""
-        return rfc3339(self.time_ns)
 
     @property
     def latency_ms(self) -> float | None:
@@ -296,7 +303,7 @@ class Exchange:
         return fetch_session(self) if self.api_key == FETCH else None
 
 
-class Skipped:
+class Skipped(Seen):
     """Bytes that are no exchange: one run of them in one direction, or a whole connection that is not Kafka.
 
     `size` counts bytes that are not in the capture as well. `until_ns` is when a frame was found again, 0 if never.
@@ -325,26 +332,6 @@ class Skipped:
         self.time_ns = time_ns
         self.until_ns = until_ns
         self.packet = packet
-
-    @property
-    def client(self) -> str:
-        """host:port of the client, or of who opened the connection."""
-        return self.ends.client
-
-    @property
-    def broker(self) -> str:
-        """host:port of the other side."""
-        return self.ends.broker
-
-    @property
-    def connection(self) -> int:
-        """The number of the connection."""
-        return self.ends.number
-
-    @property
-    def time(self) -> str:
-        """`time_ns` as RFC 3339 in UTC."""
-        return rfc3339(self.time_ns)
 
 
 Settled = Exchange | Skipped

@@ -34,7 +34,7 @@ RECORD_MIN: Final = 7
 # What a failed decompression costs the exchange: what came out before the failure is not known.
 _FAILURE_COST: Final = 4 * MIB
 # Bases beyond this may wrap.
-_FAR: Final = 1 << 62
+FAR: Final = 1 << 62
 _CODECS: Final = tuple(map(codec_name, range(CODEC_MASK + 1)))
 Problem = tuple[str, str]
 
@@ -46,7 +46,7 @@ def header_fields(data: bytes, at: int, size: int) -> tuple[dict[str, Any], int,
     )
     fields = {
         "base_offset": base,
-        "last_offset": base + delta if -_FAR < base < _FAR else plain.int64(base + delta),
+        "last_offset": base + delta if -FAR < base < FAR else plain.int64(base + delta),
         "magic": magic,
         "codec": _CODECS[attributes & CODEC_MASK],
         "timestamp_type": "log_append" if attributes & LOG_APPEND else "create",
@@ -155,7 +155,7 @@ def _records(
     budget.records -= take
     headers = budget.headers
     known = attributes & (LOG_APPEND | CONTROL)
-    if -_FAR < base < _FAR and -_FAR < first < _FAR:
+    if -FAR < base < FAR and -FAR < first < FAR:
         rows = fast.rows(data, start, stop, count, base, first, budget)
         if known:
             rows = _as_batch(rows, attributes, fields["max_timestamp"])

@@ -10,10 +10,9 @@ from typing import Any, Final
 
 import google_crc32c
 
-from decoders.records.batch import CRC_START, LOG_OVERHEAD, SIZE, header_fields
+from decoders.records.batch import CRC_START, FAR, LOG_OVERHEAD, SIZE, header_fields
 from decoders.wire.text import json_bytes
 
-_FAR: Final = 1 << 62
 # A record of one-byte fields with neither key nor value nor headers.
 _LEAST: Final = SIZE + 7
 _TWO_BYTES: Final = 0x4000
@@ -34,7 +33,7 @@ def single_json(data: bytes) -> list[dict[str, Any]] | None:
         return None
     fields, crc, _ = header_fields(data, 0, size)
     base, first = fields["base_offset"], fields["base_timestamp"]
-    if not -_FAR < base < _FAR or not -_FAR < first < _FAR or google_crc32c.value(data[CRC_START:]) != crc:
+    if not -FAR < base < FAR or not -FAR < first < FAR or google_crc32c.value(data[CRC_START:]) != crc:
         return None
     length, at = _length(data, SIZE)
     # Attributes and the two deltas, which are 0 in a first record.
