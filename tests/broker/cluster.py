@@ -228,7 +228,10 @@ class Cluster:
     @staticmethod
     def _log_tail(node: NodePlan) -> str:
         log = node.folder / "server.log"
-        return log.read_text(errors="replace")[-3000:] if log.exists() else ""
+        text = log.read_text(errors="replace") if log.exists() else ""
+        # What comes last may be the end of a long stack trace: the first causes are told beside it.
+        causes = [line[:300] for line in text.splitlines() if "ERROR" in line or "Exception" in line]
+        return "\n".join([*causes[:20], text[-3000:]])
 
 
 def _uuid22() -> str:
