@@ -23,8 +23,11 @@ LAYERS: list[tuple[str, ...]] = [
     ("decoders.filters", "decoders.analysis"),
     ("decoders.messages", "decoders"),
     ("kwcli.exits", "kwcli.env"),
+    ("kwcli.spelling",),
     ("kwcli.options", "kwcli.config", "kwcli.inputs", "kwcli.live", "kwcli.render", "kwcli.declarations"),
+    ("kwcli.composing", "kwcli.reference"),
     ("kwcli.net",),
+    ("kwcli.calling",),
     ("kwcli.playground",),
     ("kwcli.proxy",),
     ("kwcli.selection", "kwcli.summary", "kwcli.progress", "kwcli.sniffing"),
@@ -46,7 +49,6 @@ RESERVED = {
     "pyspark": "kwcli.pipeline",
     "scapy": "kwcli.live",
     "textual": "kwcli.tui",
-    "decoders.apis.examples": "tests",
 }
 
 MODULE_LINES = 400

@@ -1,0 +1,1 @@
+"""Connections to brokers: a sans-IO core and the drivers that do its reading and writing."""

@@ -1,0 +1,1 @@
+"""What a connection to a broker says and expects, without a socket, a clock or a file."""

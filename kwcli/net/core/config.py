@@ -1,0 +1,82 @@
+"""How to reach a cluster, as values: where it is, how to speak TLS, how to authenticate, how long to wait.
+
+Made from flags, property files, profiles and variables by `kwcli.net.settings`; read by drivers and mechanisms. A
+password in here is never shown: `repr` leaves it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Address = tuple[str, int]
+Protocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Certificates or a key: a file (PEM, PKCS12 or JKS, told apart by its first bytes) or PEM text itself."""
+
+    path: str | None = None
+    pem: str | None = field(default=None, repr=False)
+    password: str | None = field(default=None, repr=False)
+    key_password: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """`authorities` None: those of the system. `certificate` may hold the key too, else `key` does."""
+
+    authorities: Store | None = None
+    certificate: Store | None = None
+    key: Store | None = None
+    verify: bool = True
+    check_hostname: bool = True
+    server_name: str | None = None  # for SNI and the host name check, where it is not the host that is dialled
+    ciphers: str | None = None
+    minimum: Literal["TLSv1.2", "TLSv1.3"] | None = None
+    key_log: str | None = None  # SSLKEYLOGFILE
+
+
+@dataclass(frozen=True, slots=True)
+class OAuth:
+    """A token itself, or the endpoint that gives one for client credentials (RFC 6749, 4.4)."""
+
+    token: str | None = field(default=None, repr=False)
+    endpoint: str | None = None
+    client_id: str | None = None
+    client_secret: str | None = field(default=None, repr=False)
+    scope: str | None = None
+    extensions: Mapping[str, str] = field(default_factory=dict)
+    authorities: Store | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sasl:
+    """`mechanism` as brokers name it: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER, GSSAPI."""
+
+    mechanism: str
+    username: str | None = None
+    password: str | None = field(default=None, repr=False)
+    oauth: OAuth | None = None
+    service: str = "kafka"  # of the Kerberos principal
+    token_auth: bool = False  # SCRAM with a delegation token (KIP-48)
+
+
+@dataclass(frozen=True, slots=True)
+class ClientConfig:
+    """Everything a client connection needs to know. `origin` says where `servers` came from, for people."""
+
+    servers: tuple[Address, ...]
+    origin: str = "default"
+    protocol: Protocol = "PLAINTEXT"
+    tls: Tls | None = None
+    sasl: Sasl | None = None
+    client_id: str = "kw"
+    connect_timeout_s: float = 5.0
+    timeout_s: float = 10.0
+    controllers: bool = False  # servers are those of --bootstrap-controller
+    dial_map: Mapping[Address, Address] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()  # properties that nobody knows: said at once
+    remarks: tuple[str, ...] = ()  # properties without meaning here: said with -v
