@@ -23,11 +23,11 @@ from pymongo import pool_options
 from captures.make.mongo_responder import Server
 from captures.make.pcapfile import ship
 from captures.make.stage import FOLDER
+from kwcli.playground.ports import free_ports
+from kwcli.playground.process import Process
 from tests.broker.clients.session import Step, run
 from tests.broker.cluster import Cluster
 from tests.broker.options import Options
-from tests.broker.ports import free_ports
-from tests.broker.process import Process
 from tests.broker.recorder import Recorder
 
 NEGATIVE = FOLDER / "negative"

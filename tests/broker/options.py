@@ -1,52 +1,22 @@
-"""What a cluster should be, as one value: release, size, mode, listeners, users, logs."""
+"""What a cluster of the tests may be besides what a playground may: on ZooKeeper, with Kerberos, with telemetry."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Final, Literal
+from dataclasses import dataclass
+from typing import Literal
+
+from kwcli.playground import options
+from kwcli.playground.options import LISTENERS, PASSWORDS, Listener
 
 __all__ = ["LISTENERS", "PASSWORDS", "Listener", "Options"]
 
 Mode = Literal["kraft", "zookeeper"]
-Listener = Literal["INTERNAL", "PLAINTEXT", "SSL", "MTLS", "SASL_PLAINTEXT", "SASL_SSL"]
-
-# Listener name → Kafka's security protocol.
-LISTENERS: Final[Mapping[str, str]] = {
-    "INTERNAL": "PLAINTEXT",
-    "PLAINTEXT": "PLAINTEXT",
-    "SSL": "SSL",
-    "MTLS": "SSL",
-    "SASL_PLAINTEXT": "SASL_PLAINTEXT",
-    "SASL_SSL": "SASL_SSL",
-}
-# Users that every SASL listener knows, under PLAIN and both SCRAMs.
-PASSWORDS: Final[Mapping[str, str]] = {"admin": "admin-secret", "alice": "alice-secret", "bob": "bob-secret"}
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """Everything that decides how a cluster starts.
+class Options(options.Options):
+    """`kerberos` starts a realm and lets SASL listeners take GSSAPI (clients must know the host as localhost)."""
 
-    The first listener is the one that brokers use among themselves. `first_port` gives consecutive fixed ports instead
-    of free ones. `properties` are added to (and win over) every node's server.properties. `roles` "combined" makes each
-    node broker and controller; "separate" adds as many controller-only nodes (numbered from 101), KRaft only.
-    `kerberos` starts a realm as well and lets SASL listeners take GSSAPI (clients must know the host as localhost).
-    """
-
-    version: str = "4.3.1"
-    nodes: int = 1
     mode: Mode = "kraft"
-    quorum: Literal["static", "dynamic"] = "static"
-    roles: Literal["combined", "separate"] = "combined"
-    listeners: tuple[Listener, ...] = ("PLAINTEXT",)
-    host: str = "127.0.0.1"
-    first_port: int | None = None
-    request_log: bool = False
-    class_archive: bool = False
-    authorizer: bool = False
     telemetry: bool = False
     kerberos: bool = False
-    heap: str = "384m"
-    properties: Mapping[str, str] = field(default_factory=dict)
-    start_timeout_s: float = 60.0

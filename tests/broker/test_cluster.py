@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.broker.certificates import make_certificates
+from kwcli.playground.certificates import make_certificates
+from kwcli.playground.ports import free_ports
+from kwcli.playground.ready import answers
 from tests.broker.clients.everything import offered
 from tests.broker.cluster import Cluster, StartFailed
 from tests.broker.fixture import cluster, needs_brokers
 from tests.broker.options import Options
-from tests.broker.ports import free_ports
-from tests.broker.ready import answers
 from tests.broker.requestlog import parse_line, read_logs
 
 __all__ = ["cluster"]

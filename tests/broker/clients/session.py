@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from tests.broker.process import Process
+from kwcli.playground.process import Process
 
 __all__ = ["ClientFailed", "Results", "Session", "Step", "run", "start"]
 

@@ -6,9 +6,9 @@ import time
 from pathlib import Path
 from typing import Final
 
+from kwcli.playground.ports import free_ports
+from kwcli.playground.process import Process
 from tests.broker.jars import resolve
-from tests.broker.ports import free_ports
-from tests.broker.process import Process
 
 __all__ = ["Realm"]
 

@@ -1,4 +1,4 @@
-"""Options and ports in, the text of configuration files out: server.properties, zoo.cfg, log4j."""
+"""Options and ports in, the text of configuration files out: server.properties, log4j."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from tests.broker.kerberos import Realm
-from tests.broker.options import LISTENERS, PASSWORDS, Options
+from kwcli.playground.options import LISTENERS, PASSWORDS, Options
 
-__all__ = ["NodePlan", "as_text", "log4j", "log4j2", "server_properties", "zoo_cfg"]
+__all__ = ["NodePlan", "as_text", "authorizer", "broker_properties", "log4j", "log4j2", "server_properties"]
 
 MECHANISMS: Final = "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512,OAUTHBEARER"
 _SECURITY: Final = "org.apache.kafka.common.security"
@@ -29,46 +28,28 @@ class NodePlan:
     arguments: list[str] = field(default_factory=list)
 
 
-def server_properties(options: Options, node: NodePlan, nodes: Sequence[NodePlan], zookeeper: int) -> dict[str, str]:
-    """server.properties of one node."""
+def server_properties(options: Options, node: NodePlan, nodes: Sequence[NodePlan]) -> dict[str, str]:
+    """server.properties of one KRaft node."""
+    return broker_properties(options, node, nodes) | _quorum(options, node, nodes) | dict(options.properties)
+
+
+def broker_properties(options: Options, node: NodePlan, nodes: Sequence[NodePlan]) -> dict[str, str]:
+    """What a node says whoever leads the cluster."""
     lines = _common(options, len([each for each in nodes if each.broker]))
     lines["log.dirs"] = str(node.folder / "data")
     lines.update(_listeners(options, node))
-    if options.mode == "zookeeper":
-        lines["broker.id"] = str(node.id)
-        lines["zookeeper.connect"] = f"{options.host}:{zookeeper}"
-        # So that a crashed node is given up, and may come back, after two seconds.
-        lines["zookeeper.session.timeout.ms"] = "2000"
-    else:
-        lines.update(_quorum(options, node, nodes))
     if any(name.startswith("SASL") for name in options.listeners):
         lines.update(_sasl(options))
-        if options.kerberos:
-            realm = Realm(node.folder.parent / "kerberos")
-            lines["sasl.enabled.mechanisms"] += ",GSSAPI"
-            lines["sasl.kerberos.service.name"] = "kafka"
-            lines["listener.name.sasl_plaintext.gssapi.sasl.jaas.config"] = realm.login("kafka/localhost")
     if any(LISTENERS[name].endswith("SSL") for name in options.listeners):
         lines.update(_tls(node.folder.parent / "tls", options))
     if options.authorizer:
-        lines.update(_authorizer(options))
-    if options.telemetry:
-        lines["metric.reporters"] = "Telemetry"
-    lines.update(options.properties)
+        lines.update(authorizer("org.apache.kafka.metadata.authorizer.StandardAuthorizer"))
     return lines
 
 
 def as_text(lines: Mapping[str, str]) -> str:
     """A Java properties file (no value here needs escaping)."""
     return "".join(f"{key}={value}\n" for key, value in lines.items())
-
-
-def zoo_cfg(folder: Path, host: str, port: int) -> str:
-    """A stand-alone ZooKeeper without its web server."""
-    return (
-        f"dataDir={folder}\nclientPort={port}\nclientPortAddress={host}\ntickTime=500\n"
-        "admin.enableServer=false\nmaxClientCnxns=0\n4lw.commands.whitelist=ruok,srvr\n"
-    )
 
 
 def log4j2(folder: Path, request_log: bool) -> str:
@@ -120,9 +101,6 @@ def _listeners(options: Options, node: NodePlan) -> dict[str, str]:
     host = f"[{options.host}]" if ":" in options.host else options.host
     mine = [(name, node.ports[name]) for name in _listener_names(options, node)]
     lines = {"listeners": ",".join(f"{name}://{host}:{port}" for name, port in mine)}
-    if options.kerberos:
-        shown = [(name, port) for name, port in mine if name != "CONTROLLER"]
-        lines["advertised.listeners"] = ",".join(f"{name}://localhost:{port}" for name, port in shown)
     protocols = {name: LISTENERS.get(name, "PLAINTEXT") for name in ("CONTROLLER", *options.listeners)}
     lines["listener.security.protocol.map"] = ",".join(f"{name}:{protocol}" for name, protocol in protocols.items())
     if node.broker:
@@ -132,7 +110,7 @@ def _listeners(options: Options, node: NodePlan) -> dict[str, str]:
 
 def _listener_names(options: Options, node: NodePlan) -> list[str]:
     names: list[str] = list(options.listeners) if node.broker else []
-    if options.mode == "kraft" and node.controller:
+    if node.controller:
         names.append("CONTROLLER")
     return names
 
@@ -184,8 +162,6 @@ def _tls(folder: Path, options: Options) -> dict[str, str]:
     return lines
 
 
-def _authorizer(options: Options) -> dict[str, str]:
-    name = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
-    if options.mode == "zookeeper":
-        name = "kafka.security.authorizer.AclAuthorizer"
+def authorizer(name: str) -> dict[str, str]:
+    """ACLs by the class with this name; who did not authenticate may do everything."""
     return {"authorizer.class.name": name, "super.users": "User:ANONYMOUS;User:admin"}

@@ -1,13 +1,16 @@
-"""Free TCP ports of this machine, below the range that outgoing connections take theirs from."""
+"""Free TCP ports of this machine: any, below the range that outgoing connections take theirs from, or the next ones."""
 
 from __future__ import annotations
 
 import random
 import socket
+from typing import Final
 
-__all__ = ["free_ports"]
+__all__ = ["free_ports", "next_ports"]
 
-_LOWEST, _HIGHEST = 20000, 32000
+_LOWEST: Final = 20000
+_HIGHEST: Final = 32000
+_LAST: Final = 65535
 
 
 def free_ports(count: int, host: str = "127.0.0.1") -> list[int]:
@@ -18,6 +21,17 @@ def free_ports(count: int, host: str = "127.0.0.1") -> list[int]:
         port = dice.randrange(_LOWEST, _HIGHEST)
         if port not in found and _is_free(host, port):
             found.append(port)
+    return found
+
+
+def next_ports(first: int, count: int, host: str = "127.0.0.1") -> list[int]:
+    """The first `count` free ports from `first` upward; fewer where there are no more."""
+    found: list[int] = []
+    port = first
+    while len(found) < count and port <= _LAST:
+        if _is_free(host, port):
+            found.append(port)
+        port += 1
     return found
 
 

@@ -1,0 +1,1 @@
+"""Throw-away clusters on this machine: real Apache Kafka from jars, or librdkafka's mock."""

@@ -1,0 +1,269 @@
+"""A throw-away Apache Kafka cluster from jars: `with Cluster(Options(...)) as cluster: cluster.bootstrap()`."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+import uuid
+from base64 import urlsafe_b64encode
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from kwcli.playground import properties
+from kwcli.playground.certificates import make_certificates
+from kwcli.playground.jars import broker_jars, cache
+from kwcli.playground.options import LISTENERS, PASSWORDS, Options
+from kwcli.playground.ports import free_ports, next_ports
+from kwcli.playground.process import JAVA_FLAGS, Process, run_java
+from kwcli.playground.properties import NodePlan
+from kwcli.playground.ready import answers
+
+__all__ = ["Cluster", "StartFailed", "class_path"]
+
+
+class StartFailed(RuntimeError):
+    """A node ended or stayed silent while it was starting; the text holds the end of its log."""
+
+
+class Cluster:
+    """Nodes as child processes in one scratch folder; stopped and removed at the end of the `with` block.
+
+    `folder` keeps the files when given (request logs: `folder/node-N/requests.log`).
+    """
+
+    def __init__(self, options: Options | None = None, folder: Path | None = None) -> None:
+        self.options = options or Options()
+        self._keep = folder is not None
+        self.folder = folder or Path(tempfile.mkdtemp(prefix="kw-"))
+        self.cluster_id = _uuid22()
+        self._jars = self._find_jars()
+        self._processes: dict[int, Process] = {}
+        self.nodes = self._plan()
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.stop()
+
+    # What clients ask
+
+    def bootstrap(self, listener: str = "PLAINTEXT") -> str:
+        """`host:port,…` of one listener on every broker."""
+        host = self._host
+        return ",".join(f"{host}:{node.ports[listener]}" for node in self.nodes if node.broker)
+
+    @property
+    def ports(self) -> list[int]:
+        """All ports of all nodes (ZooKeeper's own not among them)."""
+        return sorted(port for node in self.nodes for port in node.ports.values())
+
+    @property
+    def request_logs(self) -> list[Path]:
+        """The request log of each node."""
+        return [node.folder / "requests.log" for node in self.nodes]
+
+    # Life
+
+    def start(self) -> None:
+        """Format and start everything; returns when every node answers."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if any(LISTENERS[name].endswith("SSL") for name in self.options.listeners):
+            make_certificates(self.folder / "tls")
+        self._start_others()
+        for node in self.nodes:
+            self._prepare(node)
+        for node in self.nodes:
+            self.start_node(node.id, wait=False)
+        for node in self.nodes:
+            self.wait_until_ready(node.id)
+
+    def stop(self) -> None:
+        """Stop all nodes at once, then what they stood on, then remove the folder."""
+        for process in self._processes.values():
+            process.terminate()
+        for process in self._processes.values():
+            process.wait()
+        self._stop_others()
+        if not self._keep:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    # What a cluster of another make does beside or instead
+
+    def _find_jars(self) -> list[Path]:
+        return broker_jars(self.options.version, self.options.jars)
+
+    def _start_others(self) -> None:
+        """Start what nodes need before they start."""
+
+    def _stop_others(self) -> None:
+        """Stop it again."""
+
+    def _lines(self, node: NodePlan) -> dict[str, str]:
+        """server.properties of a node."""
+        return properties.server_properties(self.options, node, self.nodes)
+
+    def _flags(self) -> list[str]:
+        """What every JVM is told besides."""
+        if self.options.class_archive:
+            return [f"-XX:SharedArchiveFile={_class_archive(self.options.version, self._jars)}"]
+        return []
+
+    def _controllers(self) -> list[int]:
+        """The numbers of the nodes that are controllers."""
+        numbers = range(1, self.options.nodes + 1)
+        return [*numbers] if self.options.roles == "combined" else [100 + number for number in numbers]
+
+    def _format(self, node: NodePlan, file: Path) -> None:
+        run_java([*self._java(node), "kafka.tools.StorageTool", "format", *self._format_arguments(node, file)])
+
+    # Life of one node
+
+    def start_node(self, number: int, *, wait: bool = True) -> None:
+        """Start one node (again)."""
+        node = self.node(number)
+        command = [*self._java(node), "kafka.Kafka", str(node.folder / "server.properties")]
+        self._processes[number] = Process(command, node.folder / "output.log")
+        if wait:
+            self.wait_until_ready(number)
+
+    def stop_node(self, number: int) -> None:
+        """Stop one node in good order."""
+        self._processes[number].terminate()
+        self._processes[number].wait()
+
+    def kill_node(self, number: int) -> None:
+        """Let one node crash."""
+        self._processes[number].kill()
+
+    def running(self, number: int) -> bool:
+        """Whether the process of this node is alive."""
+        return self._processes[number].running
+
+    def wait_until_ready(self, number: int) -> None:
+        """Block until the node answers ApiVersions on its first listener that is not TLS."""
+        node, process = self.node(number), self._processes[number]
+        port = next((port for name, port in node.ports.items() if not LISTENERS.get(name, "").endswith("SSL")), None)
+        deadline = time.monotonic() + self.options.start_timeout_s
+        while port is not None and not answers(self.options.host, port):
+            if not process.running or time.monotonic() > deadline:
+                raise StartFailed(f"node {number} does not answer: {process.tail()}{self._log_tail(node)}")
+            time.sleep(0.05)
+
+    def node(self, number: int) -> NodePlan:
+        """The plan of the node with this id."""
+        return next(node for node in self.nodes if node.id == number)
+
+    # Preparation
+
+    @property
+    def _host(self) -> str:
+        return f"[{self.options.host}]" if ":" in self.options.host else self.options.host
+
+    def _plan(self) -> list[NodePlan]:
+        options = self.options
+        brokers, controllers = list(range(1, options.nodes + 1)), self._controllers()
+        taken = self._ports(brokers, controllers)
+        nodes = []
+        for number in [*brokers, *(number for number in controllers if number not in brokers)]:
+            ports = {name: port for (owner, name), port in taken.items() if owner == number}
+            folder = self.folder / f"node-{number}"
+            nodes.append(NodePlan(number, folder, ports, number in brokers, number in controllers, _uuid22()))
+        return nodes
+
+    def _ports(self, brokers: Sequence[int], controllers: Sequence[int]) -> dict[tuple[int, str], int]:
+        """(node, listener) → port: listener by listener, so that they read 9092, 9093, 9094 for three nodes' first."""
+        options = self.options
+        shown: list[tuple[int, str]] = [
+            (number, name) for name in options.listeners if name != "INTERNAL" for number in brokers
+        ]
+        hidden: list[tuple[int, str]] = [
+            (number, name) for name in options.listeners if name == "INTERNAL" for number in brokers
+        ]
+        hidden += [(number, "CONTROLLER") for number in controllers]
+        if options.first_port is None:
+            return dict(zip(shown + hidden, free_ports(len(shown + hidden), options.host), strict=True))
+        ports = next_ports(options.first_port, len(shown), options.host)
+        if len(ports) < len(shown):
+            raise StartFailed(f"no {len(shown)} free ports from {options.first_port} upward")
+        others = [port for port in free_ports(len(shown + hidden), options.host) if port not in ports]
+        return dict(zip(shown, ports, strict=True)) | dict(zip(hidden, others, strict=False))
+
+    def _prepare(self, node: NodePlan) -> None:
+        node.folder.mkdir(parents=True, exist_ok=True)
+        file = node.folder / "server.properties"
+        file.write_text(properties.as_text(self._lines(node)))
+        log = self.options.request_log
+        (node.folder / "log4j2.properties").write_text(properties.log4j2(node.folder, log))
+        (node.folder / "log4j.properties").write_text(properties.log4j(node.folder, log))
+        self._format(node, file)
+
+    def _format_arguments(self, node: NodePlan, file: Path) -> list[str]:
+        arguments = ["-t", self.cluster_id, "-c", str(file)]
+        if any(name.startswith("SASL") for name in self.options.listeners):
+            for user, password in PASSWORDS.items():
+                for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512"):
+                    arguments += ["--add-scram", f"{mechanism}=[name={user},password={password}]"]
+        if self.options.quorum == "dynamic":
+            voters = [each for each in self.nodes if each.controller]
+            if node.controller:
+                text = ",".join(f"{v.id}@{self._host}:{v.ports['CONTROLLER']}:{v.directory_id}" for v in voters)
+                arguments += ["--initial-controllers", text]
+            else:
+                arguments += ["--no-initial-controllers"]
+        return arguments
+
+    def _java(self, node: NodePlan) -> list[str]:
+        flags = [*JAVA_FLAGS, f"-Xmx{self.options.heap}"]
+        if self.options.version.startswith("4."):
+            flags.append(f"-Dlog4j2.configurationFile={node.folder / 'log4j2.properties'}")
+        else:
+            flags.append(f"-Dlog4j.configuration=file:{node.folder / 'log4j.properties'}")
+        return ["java", *flags, *self._flags(), "-cp", class_path(self._jars)]
+
+    @staticmethod
+    def _log_tail(node: NodePlan) -> str:
+        log = node.folder / "server.log"
+        text = log.read_text(errors="replace") if log.exists() else ""
+        # What comes last may be the end of a long stack trace: the first causes are told beside it.
+        causes = [line[:300] for line in text.splitlines() if "ERROR" in line or "Exception" in line]
+        return "\n".join([*causes[:20], text[-3000:]])
+
+
+def _uuid22() -> str:
+    # Kafka's tools take a leading dash for an option.
+    while (text := urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")).startswith("-"):
+        pass
+    return text
+
+
+def class_path(jars: Sequence[Path]) -> str:
+    return ":".join(map(str, jars))
+
+
+def _class_archive(version: str, jars: Sequence[Path]) -> Path:
+    """An AppCDS archive of the classes that `kafka.Kafka` loads, made by one start and stop on first use."""
+    archive = cache() / f"kafka-{version}.jsa"
+    if not archive.exists():
+        with Cluster(Options(version=version)) as warm:
+            node = warm.nodes[0]
+            warm.stop_node(node.id)
+            made = archive.with_suffix(f".{uuid.uuid4().hex}")
+            command = [*warm._java(node)[:-2], f"-XX:ArchiveClassesAtExit={made}", "-cp", class_path(jars)]
+            process = Process(
+                [*command, "kafka.Kafka", str(node.folder / "server.properties")], node.folder / "cds.log"
+            )
+            while process.running and not answers(warm.options.host, node.ports["PLAINTEXT"]):
+                time.sleep(0.05)
+            process.terminate()
+            process.wait(60.0)
+            made.rename(archive)
+    return archive

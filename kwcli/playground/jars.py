@@ -1,0 +1,88 @@
+"""Maven coordinates in, jar files out: resolved once into a cache outside the repository (`$XDG_CACHE_HOME/kw`)."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+__all__ = ["BROKERS", "Missing", "broker_jars", "cache", "missing_tools", "resolve"]
+
+# What a broker of each release needs besides itself: the logging binding that fits its own logging library.
+BROKERS: Final = {
+    "4.3.1": ("org.apache.kafka:kafka_2.13:4.3.1", "org.apache.logging.log4j:log4j-slf4j-impl:2.25.4"),
+    "3.9.1": ("org.apache.kafka:kafka_2.13:3.9.1", "org.slf4j:slf4j-reload4j:1.7.36"),
+}
+
+
+class Missing(RuntimeError):
+    """A program that brokers need is not on this machine, or Maven could not fetch the jars."""
+
+
+def missing_tools() -> str | None:
+    """What is missing to run a broker, as one sentence, or None."""
+    lacking = [tool for tool in ("java", "mvn") if shutil.which(tool) is None]
+    return f"needs {' and '.join(lacking)} on the PATH" if lacking else None
+
+
+def cache() -> Path:
+    """The folder that outlives a run: jars, class archives."""
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return Path(home) / "kw"
+
+
+def broker_jars(version: str, folder: Path | None = None) -> list[Path]:
+    """All jars of a Kafka broker of this release, in class path order; those of `folder`, where one is given."""
+    if folder is None:
+        return resolve(f"kafka-{version}", BROKERS[version])
+    jars = sorted(folder.glob("*.jar"))
+    if not any(jar.name.startswith("kafka_2.") for jar in jars):
+        raise Missing(f"{folder} holds no broker: there is no kafka_2.*.jar in it")
+    return jars
+
+
+def resolve(name: str, coordinates: Sequence[str]) -> list[Path]:
+    """The jars of `coordinates` and of what they need, fetched by Maven on first use into `cache()/name`."""
+    folder = cache() / name
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with open(cache() / f"{name}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.is_dir():
+            _fetch(folder, coordinates)
+    return sorted(folder.glob("*.jar"))
+
+
+def _fetch(folder: Path, coordinates: Sequence[str]) -> None:
+    problem = missing_tools()
+    if problem:
+        raise Missing(problem)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".fetch-") as scratch:
+        pom = Path(scratch) / "pom.xml"
+        pom.write_text(_pom(coordinates))
+        jars = Path(scratch) / "jars"
+        command = ["mvn", "-q", "-B", "-f", str(pom), "dependency:copy-dependencies"]
+        command += ["-DincludeScope=runtime", f"-DoutputDirectory={jars}"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise Missing(f"Maven could not fetch {', '.join(coordinates)}: {done.stdout.strip()[-2000:]}")
+        jars.rename(folder)
+
+
+def _pom(coordinates: Sequence[str]) -> str:
+    rows = []
+    for coordinate in coordinates:
+        group, artifact, version = coordinate.split(":")
+        rows.append(
+            f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId>"
+            f"<version>{version}</version></dependency>"
+        )
+    return (
+        '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
+        "<groupId>kw</groupId><artifactId>jars</artifactId><version>1</version>"
+        f"<dependencies>{''.join(rows)}</dependencies></project>\n"
+    )
