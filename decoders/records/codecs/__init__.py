@@ -1,8 +1,8 @@
 """Compression of batches: codec number and compressed bytes in, plain bytes out, never more than a cap; and back.
 
-Each codec is one module with `inflate(data, cap, magic)` and `deflate(data)`, loaded when first met. `inflate` returns
-at most `cap` bytes, raises LimitExceeded where there would be more and Malformed or Truncated where the data is broken;
-it never allocates what the data merely claims.
+Each codec is one module with `inflate(data, cap, magic)` and `deflate(data, magic)`, loaded when first met. `inflate`
+returns at most `cap` bytes, raises LimitExceeded where there would be more and Malformed or Truncated where the data is
+broken; it never allocates what the data merely claims.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Codec(NamedTuple):
     """The two directions of one codec."""
 
     inflate: Callable[[memoryview, int, int], bytes]
-    deflate: Callable[[bytes], bytes]
+    deflate: Callable[[bytes, int], bytes]
 
 
 # Bits 0-2 of a batch's attributes.
@@ -47,9 +47,9 @@ def inflate(number: int, data: memoryview, cap: int, magic: int) -> bytes:
     return codec(number).inflate(data, cap, magic)
 
 
-def deflate(name: str, data: bytes) -> bytes:
-    """Compress as that codec, `none` included. Raises EncodeError for an unknown name."""
+def deflate(name: str, data: bytes, magic: int = 2) -> bytes:
+    """Compress as that codec, `none` included, for format `magic`. Raises EncodeError for an unknown name."""
     number = NUMBERS.get(name)
     if number is None:
         raise EncodeError(f"no compression is called {name!r}; there are {', '.join(NAMES)}", path="codec")
-    return codec(number).deflate(data) if number else data
+    return codec(number).deflate(data, magic) if number else data

@@ -41,7 +41,7 @@ def inflate(data: memoryview, cap: int, magic: int) -> bytes:  # noqa: ARG001 - 
     raise LimitExceeded(f"gzip: more than {BLOCKS_MAX} members", offset=at)
 
 
-def deflate(data: bytes) -> bytes:
+def deflate(data: bytes, magic: int) -> bytes:  # noqa: ARG001 - one signature for all codecs
     """One member without name and time."""
     member = zlib.compressobj(wbits=_WINDOW)
     return member.compress(data) + member.flush()

@@ -20,6 +20,8 @@ _BLOCK_MAX: Final = {4: 64 << 10, 5: 256 << 10, 6: 1 << 20, 7: 4 << 20}
 _PLAIN_BLOCK: Final = 0x80000000
 # A length byte of a block stands for 255 bytes at most.
 _RATIO: Final = 255
+# In a frame without sizes, behind magic, flags and block size.
+_CHECKSUM_AT: Final = 6
 _MASK: Final = 0xFFFFFFFF
 _PRIME_1, _PRIME_2, _PRIME_3, _PRIME_4, _PRIME_5 = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1
 
@@ -108,8 +110,10 @@ def _rotate(value: int, bits: int) -> int:
     return (value << bits | value >> 32 - bits) & _MASK
 
 
-def deflate(data: bytes) -> bytes:
+def deflate(data: bytes, magic: int) -> bytes:
     """One frame of independent blocks of 64 KiB without size and checksum, as Kafka writes it."""
     block_size = lz4.frame.BLOCKSIZE_MAX64KB
     frame: bytes = lz4.frame.compress(data, block_size=block_size, block_linked=False, store_size=False)
-    return frame
+    if magic:
+        return frame
+    return frame[:_CHECKSUM_AT] + bytes((header_checksum(frame[:_CHECKSUM_AT]),)) + frame[_CHECKSUM_AT + 1 :]

@@ -60,7 +60,7 @@ def _block(data: memoryview, cap: int, at: int) -> memoryview:
         raise Malformed(f"no snappy block: {failure}", offset=at) from None
 
 
-def deflate(data: bytes) -> bytes:
+def deflate(data: bytes, magic: int) -> bytes:  # noqa: ARG001 - one signature for all codecs
     """A stream as Java writes it, in blocks of 32 KiB."""
     out = [_HEADER]
     for at in range(0, len(data), _BLOCK):

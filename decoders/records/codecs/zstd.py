@@ -94,6 +94,6 @@ def _walk(data: memoryview, start: int, size: int) -> _Frame:
     return _Frame(at, bound)
 
 
-def deflate(data: bytes) -> bytes:
+def deflate(data: bytes, magic: int) -> bytes:  # noqa: ARG001 - one signature for all codecs
     """One frame at zstd's own default level, which is Kafka's too."""
     return zstandard.ZstdCompressor().compress(data)
