@@ -1,0 +1,159 @@
+"""The routing table against the declarations, and the reading of places out of requests."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from typing import Any, get_args
+
+import pytest
+
+from decoders.apis import KEYS, api
+from decoders.apis.places import only, places, routed_by
+from decoders.apis.routing import ROUTES, Sender, To
+from decoders.schema.model import Field
+
+# What names a place of each kind: entities of fields, or their types where they have none.
+PARTS: dict[str, list[list[str]]] = {
+    "any": [[]],
+    "leader": [["topicName", "int32"], ["uuid", "int32"]],
+    "group": [["groupId"]],
+    "transaction": [["transactionalId"]],
+    "share": [["string", "uuid", "int32"]],
+    "resource": [["int8", "string"]],
+    "controller": [[]],
+    "all": [[]],
+}
+
+
+def versions_of(key: int) -> range:
+    """All versions of an API."""
+    return range(api(key).versions.low, api(key).versions.high + 1)
+
+
+def field_at(key: int, version: int, path: str) -> Field | None:
+    """The field that a path without indices leads to in this version, None where there is none."""
+    fields, found = api(key).request.fields, None
+    for step in path.split("."):
+        name = step.removesuffix("[]")
+        found = next((field for field in fields if field.name == name and version in field.versions), None)
+        if found is None or found.array != step.endswith("[]"):
+            return None
+        fields = found.fields
+    return found
+
+
+def test_every_api_has_its_row() -> None:
+    assert list(ROUTES) == list(KEYS)
+    assert set(PARTS) == set(get_args(To))
+    for key, route in ROUTES.items():
+        assert route.sent_by, api(key).name
+        assert list(route.sent_by) == [each for each in get_args(Sender) if each in route.sent_by], api(key).name
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_path_exists_in_every_version(key: int) -> None:
+    for version in versions_of(key):
+        for part, chosen in zip(ROUTES[key].path, routed_by(key, version), strict=True):
+            here = [path for path in part.split("|") if field_at(key, version, path)]
+            assert here == [chosen], (api(key).name, version)
+    used = {path for version in versions_of(key) for path in routed_by(key, version)}
+    assert used == {path for part in ROUTES[key].path for path in part.split("|")}, "an alternative that no version has"
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_path_leads_to_what_its_kind_needs(key: int) -> None:
+    """What the declarations say a field is (`is groupId`) is known from Kafka's own definitions."""
+    for version in versions_of(key):
+        fields = [field_at(key, version, path) for path in routed_by(key, version)]
+        assert [(each.entity or each.kind) if each else "?" for each in fields] in PARTS[ROUTES[key].to]
+
+
+def entities(fields: tuple[Field, ...]) -> Iterator[str]:
+    """What the fields of a request stand for, at any depth."""
+    for field in fields:
+        yield field.entity
+        yield from entities(field.fields)
+
+
+# Requests with a group or transactional id that go elsewhere: to another coordinator, or the leader.
+ELSEWHERE = {"AddOffsetsToTxn": "groupId", "TxnOffsetCommit": "transactionalId", "Produce": "transactionalId"}
+ELSEWHERE |= {"ShareFetch": "groupId", "ShareAcknowledge": "groupId"}
+
+
+@pytest.mark.parametrize(("entity", "to"), [("groupId", "group"), ("transactionalId", "transaction")])
+def test_who_names_a_group_or_transaction_goes_to_its_coordinator(entity: str, to: str) -> None:
+    naming = {key for key in KEYS if entity in entities(api(key).request.fields)}
+    routed = {key for key in KEYS if ROUTES[key].to == to}
+    assert routed <= naming
+    assert {api(key).name for key in naming - routed} == {name for name, what in ELSEWHERE.items() if what == entity}
+
+
+def test_who_sends_fits_where_it_is_served() -> None:
+    for key in KEYS:
+        listeners, sent_by = api(key).listeners, ROUTES[key].sent_by
+        if "broker" not in listeners:
+            # Nobody's clients speak to controllers alone, nor to brokers the way a ZooKeeper controller does.
+            assert not {"client", "tool"} & set(sent_by), api(key).name
+        if ROUTES[key].to in ("leader", "group", "transaction", "share", "resource", "all"):
+            assert "broker" in listeners, api(key).name
+        if ROUTES[key].to == "controller":
+            assert "controller" in listeners, api(key).name
+
+
+def test_what_only_looks_is_not_marked() -> None:
+    looking = ("Describe", "List", "Find", "Get", "ApiVersions", "Metadata", "Fetch", "Sasl")
+    more = {"OffsetFetch", "OffsetForLeaderEpoch", "ReadShareGroupStateSummary"}
+    names = {api(key).name for key in KEYS}
+    expected = {name for name in names if name.startswith(looking) or name.endswith("Describe")} | more
+    assert {api(key).name for key, route in ROUTES.items() if not route.mutates} == expected
+
+
+ID = uuid.UUID(int=7)
+ROWS: list[tuple[int, int, dict[str, Any], list[tuple[Any, ...]]]] = [
+    (3, 12, {"topics": [{"name": "a"}]}, []),
+    (
+        0,
+        9,
+        {"topic_data": [{"name": "a", "partition_data": [{"index": 0}, {"index": 2}]}, {"name": "b"}]},
+        [("a", 0), ("a", 2)],
+    ),
+    (0, 13, {"topic_data": [{"topic_id": ID, "partition_data": [{"index": 1}]}]}, [(ID, 1)]),
+    (1, 4, {"topics": [{"topic": "a", "partitions": [{"partition": 1}, {"partition": 1}]}]}, [("a", 1)]),
+    (27, 1, {"markers": [{"topics": [{"name": "a", "partition_indexes": [3, 4]}]}]}, [("a", 3), ("a", 4)]),
+    (9, 7, {"group_id": "g", "topics": None}, [("g",)]),
+    (9, 8, {"groups": [{"group_id": "g"}, {"group_id": "h"}]}, [("g",), ("h",)]),
+    (15, 5, {"groups": ["g", "h", "g"]}, [("g",), ("h",)]),
+    (22, 4, {"transactional_id": None}, []),
+    (24, 3, {"v3_and_below_transactional_id": "t"}, [("t",)]),
+    (24, 4, {"transactions": [{"transactional_id": "t"}]}, [("t",)]),
+    (32, 4, {"resources": [{"resource_type": 4, "resource_name": "1"}]}, [(4, "1")]),
+    (
+        84,
+        0,
+        {"group_id": "g", "topics": [{"topic_id": ID, "partitions": [{"partition": 0}, {"partition": 1}]}]},
+        [("g", ID, 0), ("g", ID, 1)],
+    ),
+    (84, 0, {"group_id": "g", "topics": []}, []),
+]
+
+
+@pytest.mark.parametrize(("key", "version", "body", "expected"), ROWS)
+def test_places(key: int, version: int, body: dict[str, Any], expected: list[tuple[Any, ...]]) -> None:
+    assert places(key, version, body) == expected
+
+
+@pytest.mark.parametrize(("key", "version", "body", "expected"), ROWS)
+def test_a_request_is_parted_by_its_places(
+    key: int, version: int, body: dict[str, Any], expected: list[tuple[Any, ...]]
+) -> None:
+    for place in expected:
+        part = only(key, version, body, {place})
+        assert places(key, version, part) == [place]
+    assert places(key, version, only(key, version, body, set(expected))) == expected
+
+
+def test_the_rest_of_a_parted_request_stays() -> None:
+    body = {"acks": -1, "topic_data": [{"name": n, "partition_data": [{"index": 0, "records": b""}]} for n in "ab"]}
+    kept = only(0, 9, body, {("b", 0)})
+    assert kept == {"acks": -1, "topic_data": [{"name": "b", "partition_data": [{"index": 0, "records": b""}]}]}
