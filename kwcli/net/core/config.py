@@ -6,7 +6,7 @@ password in here is never shown: `repr` leaves it out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -36,15 +36,22 @@ class Tls:
     server_name: str | None = None  # for SNI and the host name check, where it is not the host that is dialled
     ciphers: str | None = None
     minimum: Literal["TLSv1.2", "TLSv1.3"] | None = None
+    maximum: Literal["TLSv1.2", "TLSv1.3"] | None = None
     key_log: str | None = None  # SSLKEYLOGFILE
 
 
 @dataclass(frozen=True, slots=True)
 class OAuth:
-    """A token itself, or the endpoint that gives one for client credentials (RFC 6749, 4.4)."""
+    """A token itself, an endpoint that gives one for client credentials (RFC 6749, 4.4), or an unsigned one's claims.
+
+    An endpoint `file:///…` is a file that holds the token. `url_encoded` as RFC 6749, 2.3.1 wants id and secret.
+    """
 
     token: str | None = field(default=None, repr=False)
+    claims: Mapping[str, str | float | Sequence[str]] | None = None
+    lifetime_s: float = 3600.0  # of an unsigned token
     endpoint: str | None = None
+    url_encoded: bool = False
     client_id: str | None = None
     client_secret: str | None = field(default=None, repr=False)
     scope: str | None = None
@@ -60,7 +67,9 @@ class Sasl:
     username: str | None = None
     password: str | None = field(default=None, repr=False)
     oauth: OAuth | None = None
-    service: str = "kafka"  # of the Kerberos principal
+    service: str = "kafka"  # of the broker's Kerberos principal
+    principal: str | None = None  # the client's own
+    keytab: str | None = None
     token_auth: bool = False  # SCRAM with a delegation token (KIP-48)
 
 

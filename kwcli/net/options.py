@@ -1,0 +1,165 @@
+"""The options of every command that connects: where the cluster is, how to log in, how long to wait."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import click
+
+from kwcli.env import Environment
+from kwcli.exits import Failure
+from kwcli.net.core.config import Address, ClientConfig
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class Seconds(click.ParamType[float]):
+    """`10`, `10s`, `500ms`: seconds as a float."""
+
+    name = "seconds"
+
+    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if isinstance(value, float):
+            return value
+        from kwcli.net.settings import seconds
+
+        try:
+            return seconds(value, "time")
+        except Failure:
+            self.fail(f"{value!r} is no time (write 10, 10s or 500ms)", param, ctx)
+
+
+class KeyValue(click.ParamType[tuple[str, str]]):
+    """`key=value`: a pair. What is wrong is said without the value, which may be a secret."""
+
+    name = "key=value"
+
+    def convert(
+        self, value: str | tuple[str, str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        if isinstance(value, tuple):
+            return value
+        name, equals, text = value.partition("=")
+        if not equals or not name.strip():
+            self.fail(f"{name.strip()!r} has no value: write key=value", param, ctx)
+        return name.strip(), text
+
+
+class Dial(click.ParamType[tuple[Address, Address]]):
+    """`HOST:PORT=HOST:PORT`: what a broker says, and where it is dialled."""
+
+    name = "dial"
+
+    def convert(
+        self, value: str | tuple[Address, Address], param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[Address, Address]:
+        if isinstance(value, tuple):
+            return value
+        from kwcli.net.settings import dial_pair
+
+        try:
+            return dial_pair(value, "")
+        except Failure as failure:
+            self.fail(failure.text.removeprefix(": "), param, ctx)
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionOptions:
+    """What the options said. A command asks for the `config` when it is about to connect."""
+
+    servers: str | None = None
+    controllers: str | None = None
+    properties: tuple[tuple[str, str], ...] = ()
+    files: tuple[str, ...] = ()
+    profile: str | None = None
+    client_id: str | None = None
+    timeout_s: float | None = None
+    connect_timeout_s: float | None = None
+    dial_map: tuple[tuple[Address, Address], ...] = ()
+
+    def config(self, env: Environment, *, verbose: int = 0) -> ClientConfig:
+        """The settings; unknown properties are warned about, and with `verbose` those without meaning are told."""
+        from kwcli.net.settings import client_config
+
+        config = client_config(
+            env,
+            servers=self.servers,
+            controllers=self.controllers,
+            properties=self.properties,
+            files=self.files,
+            profile=self.profile,
+            client_id=self.client_id,
+            timeout_s=self.timeout_s,
+            connect_timeout_s=self.connect_timeout_s,
+            dial_map=self.dial_map,
+        )
+        for line in config.warnings:
+            env.say(f"kw: warning: {line}")
+        if verbose:
+            for line in config.remarks:
+                env.say(f"kw: {line}")
+        return config
+
+
+_OPTIONS = (
+    click.option(
+        "-b",
+        "--bootstrap-server",
+        "servers",
+        metavar="HOST:PORT,...",
+        help="Brokers to ask first; else a profile's, else localhost:9092.",
+    ),
+    click.option(
+        "--bootstrap-controller", "controllers", metavar="HOST:PORT,...", help="Controllers to ask first, instead."
+    ),
+    click.option(
+        "-X",
+        "--property",
+        "properties",
+        multiple=True,
+        type=KeyValue(),
+        metavar="KEY=VALUE",
+        help="A client property, as librdkafka or Java spell it.",
+    ),
+    click.option(
+        "-F",
+        "--command-config",
+        "files",
+        multiple=True,
+        type=click.Path(),
+        metavar="FILE",
+        help="A file of client properties: client.properties, librdkafka.config, kcat.conf.",
+    ),
+    click.option("--profile", metavar="NAME", help="A profile (see kw profile) instead of the active one."),
+    click.option("--client-id", metavar="ID", help="The client id to send; kw without it."),
+    click.option("--timeout", "timeout_s", type=Seconds(), metavar="TIME", help="Time for everything; 10s without it."),
+    click.option(
+        "--connect-timeout", "connect_timeout_s", type=Seconds(), metavar="TIME", help="Time to connect; 5s without it."
+    ),
+    click.option(
+        "--dial-map",
+        multiple=True,
+        type=Dial(),
+        metavar="HOST:PORT=HOST:PORT",
+        help="Dial the second where a broker says it is the first.",
+    ),
+)
+_NAMES = tuple(ConnectionOptions.__dataclass_fields__)
+
+
+def connection_options(command: Command) -> Command:
+    """The options above; the command is called with `connection`, a ConnectionOptions."""
+
+    @functools.wraps(command)
+    def gathered(*args: Any, **values: Any) -> Any:
+        own = {name: values.pop(name) for name in _NAMES}
+        return command(*args, connection=ConnectionOptions(**own), **values)
+
+    wrapped: Any = gathered
+    for option in reversed(_OPTIONS):
+        wrapped = option(wrapped)
+    result: Command = wrapped
+    return result

@@ -1,0 +1,132 @@
+"""Flags, property files, profiles and variables in, one `ClientConfig` out.
+
+Where two say different things the higher wins: a flag, -X, -F, --profile, KW_* variables, the active profile, and
+localhost:9092 when nobody says where the cluster is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from kwcli.env import Environment
+from kwcli.exits import Exit, Failure
+from kwcli.net.core import assemble, properties, property_files
+from kwcli.net.core.addresses import AddressError, address
+from kwcli.net.core.choose import Chosen, Source, Value, choose
+from kwcli.net.core.config import Address, ClientConfig
+from kwcli.net.core.property_files import Pair
+
+DEFAULT_SERVER: Final = "localhost:9092"
+# Variables that are more than KW_ and a property's name in capitals: KW_SASL_USERNAME is sasl.username.
+VARIABLES: Final = {
+    "KW_BOOTSTRAP_SERVER": "bootstrap.servers",
+    "KW_BOOTSTRAP_CONTROLLER": "bootstrap.controllers",
+}
+
+
+def client_config(
+    env: Environment,
+    *,
+    servers: str | None = None,
+    controllers: str | None = None,
+    properties: Sequence[Pair] = (),
+    files: Sequence[str] = (),
+    profile: str | None = None,
+    client_id: str | None = None,
+    timeout_s: float | None = None,
+    connect_timeout_s: float | None = None,
+    dial_map: Sequence[tuple[Address, Address]] = (),
+) -> ClientConfig:
+    """How to reach the cluster, from all that says so; Failure (usage) where it makes no sense."""
+    if servers is not None and controllers is not None:
+        raise Failure("-b and --bootstrap-controller name two ways in: give one of them", Exit.USAGE)
+    sources = [Source("-X", properties), *(Source(f"-F {file}", _file(file)) for file in reversed(files))]
+    sources += [_variables(env.variables)]
+    if profile is not None:
+        raise Failure(f"there is no profile {profile!r}", Exit.USAGE)
+    chosen = choose(sources)
+    where, origin, is_controller = _where(chosen, servers, controllers)
+    protocol = assemble.protocol(chosen, where)
+    dialled = {**_dialled(env), **dict(dial_map)}
+    return ClientConfig(
+        servers=assemble.servers(where),
+        origin=origin,
+        protocol=protocol,
+        tls=assemble.tls(chosen, env.variables.get("SSLKEYLOGFILE") or None) if "SSL" in protocol else None,
+        sasl=assemble.sasl(chosen) if "SASL" in protocol else None,
+        client_id=client_id if client_id is not None else chosen.text("client id") or "kw",
+        connect_timeout_s=connect_timeout_s
+        or chosen.seconds("connect timeout", _seconds(env, "KW_CONNECT_TIMEOUT", 5.0)),
+        timeout_s=timeout_s or chosen.seconds("timeout", _seconds(env, "KW_TIMEOUT", 10.0)),
+        controllers=is_controller,
+        dial_map=dialled,
+        warnings=tuple(dict.fromkeys([*chosen.warnings, *assemble.idle_settings(chosen, protocol)])),
+        remarks=tuple(dict.fromkeys(chosen.remarks)),
+    )
+
+
+def _where(chosen: Chosen, servers: str | None, controllers: str | None) -> tuple[Value, str, bool]:
+    """Where the cluster is, who says so, and whether these are controllers."""
+    if servers is not None:
+        return Value(servers, "text", "-b", "-b"), "-b", False
+    if controllers is not None:
+        return (
+            Value(controllers, "text", "--bootstrap-controller", "--bootstrap-controller"),
+            "--bootstrap-controller",
+            True,
+        )
+    for meaning in ("servers", "controllers"):
+        value = chosen.values.get(meaning)
+        if value is not None and value.text:
+            return value, value.origin, meaning == "controllers"
+    return Value(DEFAULT_SERVER, "text", "bootstrap.servers", "default"), "default", False
+
+
+def _variables(variables: Mapping[str, str]) -> Source:
+    names = {f"KW_{name.upper().replace('.', '_')}": name for name in properties.BY_NAME} | VARIABLES
+    return Source("KW_*", [(names[name], text) for name, text in variables.items() if name in names])
+
+
+def _seconds(env: Environment, name: str, default: float) -> float:
+    text = env.variables.get(name)
+    if not text:
+        return default
+    return seconds(text, name)
+
+
+def seconds(text: str, name: str) -> float:
+    """`10`, `10s`, `500ms`, `2m` → seconds. Failure names where it was said."""
+    word = text.strip().lower()
+    for unit, factor in (("ms", 0.001), ("s", 1.0), ("m", 60.0), ("", 1.0)):
+        number = word.removesuffix(unit) if unit else word
+        if (not unit or word.endswith(unit)) and number.replace(".", "", 1).isdecimal():
+            if float(number) <= 0:
+                break
+            return float(number) * factor
+    raise Failure(f"{name}: {text!r} is no time (write 10, 10s or 500ms)", Exit.USAGE)
+
+
+def _dialled(env: Environment) -> dict[Address, Address]:
+    return dict(dial_pair(word, "KW_DIAL_MAP") for word in env.variables.get("KW_DIAL_MAP", "").split(",") if word)
+
+
+def dial_pair(text: str, name: str) -> tuple[Address, Address]:
+    """`HOST:PORT=HOST:PORT`: what a broker says it is, and where it is dialled instead."""
+    said, equals, dialled = text.partition("=")
+    try:
+        if not equals:
+            raise AddressError(f"{text!r} has no = in it: write HOST:PORT=HOST:PORT")
+        return address(said, None), address(dialled, None)
+    except AddressError as error:
+        raise Failure(f"{name}: {error}", Exit.USAGE) from None
+
+
+def _file(path: str) -> list[Pair]:
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise Failure(f"-F {path}: {reason}", Exit.USAGE) from None
+    return property_files.parse(text)
