@@ -188,7 +188,7 @@ class Pairer:
         if size:
             first = connection.first
             ends = Ends(connection.number, first.source, first.target, connection.began_ns, context.topics)
-            detail = undecided.name() or "nothing in it decodes as a request or its response"
+            detail = undecided.detail() or "nothing in it decodes as a request or its response"
             context.skip(Skipped(ends, None, size, undecided.reason, detail, undecided.time_ns))
 
 

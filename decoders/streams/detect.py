@@ -12,13 +12,17 @@ from typing import Final
 
 from decoders.limits import FRAME_MAX, UNDECIDED_MAX
 from decoders.streams.chunks import Again, Chunk, Close, Connection, Gap, Half
-from decoders.streams.foreign import TLS, certain, likely
+from decoders.streams.foreign import TLS, certain, described, likely
 from decoders.streams.heads import CONTROLLED_SHUTDOWN, REQUEST
 from decoders.streams.resync import FITS, NO, YES
 from decoders.streams.verdict import request_verdict, response_verdict
 
 # Matching pairs of heads that prove Kafka where no body is whole (short snapshot lengths).
 PAIRS: Final = 3
+# First bytes of a side that are kept, to say what it is when it is no Kafka: a ClientHello has the server's name there.
+FIRST_MAX: Final = 512
+# The marks of other protocols are no longer than this.
+MARK_MAX: Final = 64
 ASKED_MAX: Final = 1000
 STARTS_MAX: Final = 64
 # A GSSAPI token begins with an ASN.1 application tag (RFC 2743, 3.1); clients of 0.9 open a connection with one.
@@ -71,6 +75,13 @@ class Undecided:
         first = half is self.connection.first
         suspect = self.sides[first]
         self.sizes[first] += data.size if isinstance(data, Gap) else len(data)
+        if isinstance(data, bytes) and (not suspect.first or (suspect.followed and len(suspect.first) < FIRST_MAX)):
+            fresh = len(suspect.first) < MARK_MAX
+            suspect.first = (suspect.first + data)[:FIRST_MAX]
+            if fresh and suspect.opening and not self.foreign:
+                self.foreign = certain(suspect.first)
+                if self.foreign:
+                    self._forget()
         if self.foreign:
             return False
         self.chunks.append(chunk)
@@ -78,12 +89,6 @@ class Undecided:
             self._gap(suspect)
             return False
         self.held += len(data)
-        if not suspect.first or (len(suspect.first) < 64 and suspect.followed):
-            suspect.first = (suspect.first + data)[:256]
-            self.foreign = certain(suspect.first) if suspect.opening else ""
-            if self.foreign:
-                self._forget()
-                return False
         if self._look(suspect, self.sides[not first], data):
             return True
         if self.held > UNDECIDED_MAX:
@@ -211,6 +216,15 @@ class Undecided:
     def name(self) -> str:
         """What the connection looks like, when it is no Kafka."""
         return self.foreign or likely(self.sides[True].first) or likely(self.sides[False].first)
+
+    def detail(self) -> str:
+        """The same with what exactly each side began with."""
+        name = self.name()
+        first, second = described(self.sides[True].first), described(self.sides[False].first)
+        if not name or not (first.startswith(name) or second.startswith(name)):
+            return name
+        answer = second.removeprefix(f"{name}: ").removeprefix("answer ")
+        return f"{first}, answered by {answer}" if first and answer not in ("", name) else first or second
 
     @property
     def reason(self) -> str:

@@ -1,21 +1,66 @@
 """The first bytes of a connection in, the name of the protocol out when it is a well-known one that is not Kafka.
 
 Certain marks end the search at once; the others only give a name to a connection that proved not to be Kafka, because
-by themselves they could be a Kafka frame (PostgreSQL's start-up packet looks like Metadata 0).
+by themselves they could be a Kafka frame (PostgreSQL's start-up packet looks like Metadata 0). explain.py reads the
+same table: what exactly the bytes are, and what one does about it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
+
+from decoders.streams.greetings import (
+    tell_amqp,
+    tell_http1,
+    tell_mongodb,
+    tell_mqtt,
+    tell_mysql,
+    tell_postgresql,
+    tell_proxy,
+    tell_redis,
+    tell_ssh,
+    tell_text,
+    tell_zookeeper,
+)
+from decoders.streams.tls import tell_tls
 
 TLS: Final = "TLS"
-_TLS: Final = re.compile(rb"[\x14-\x17]\x03[\x00-\x04][\x00-\x48]", re.DOTALL)
+_TLS: Final = re.compile(rb"[\x14-\x17]\x03[\x00-\x04][\x00-\x48]|[\x80-\x8f].\x01\x03[\x00-\x03]", re.DOTALL)
 _HTTP1: Final = re.compile(rb"(GET|HEAD|POST|PUT|DELETE|OPTIONS|PATCH|TRACE|CONNECT) [^ ]* HTTP/1|HTTP/1\.[01] ")
 _REDIS: Final = re.compile(rb"[*$:+-][^\r\n]{1,64}\r\n|PING\r\n")
 _MONGODB_OPCODES: Final = frozenset({1, 2001, 2002, 2004, 2005, 2006, 2007, 2010, 2011, 2012, 2013})
-_POSTGRESQL_CODES: Final = frozenset({196608, 80877102, 80877103, 80877104})
+_POSTGRESQL_CODES: Final = frozenset({196608, 196610, 80877102, 80877103, 80877104})
+_FOUR_LETTERS: Final = (b"ruok", b"imok", b"stat", b"mntr", b"srvr", b"cons", b"envi", b"conf", b"Zookeeper version:")
+_PROXY_2: Final = bytes.fromhex("0d0a0d0a000d0a515549540a")
+_TELNET: Final = (b"\xff\xfb", b"\xff\xfc", b"\xff\xfd", b"\xff\xfe")
+
+
+class Mark(NamedTuple):
+    """One protocol: `known` says whether bytes begin with its mark, `tell` what exactly they are (may be empty).
+
+    `certain`: no Kafka connection begins so; as the size of a frame the mark would be far beyond every limit.
+    """
+
+    name: str
+    certain: bool
+    known: Callable[[bytes], object]
+    tell: Callable[[bytes], str]
+    remedy: str
+
+
+class Finding(NamedTuple):
+    """What bytes or a number are (`TLS`), what exactly (may be empty), and what one does about it (may be empty)."""
+
+    what: str
+    detail: str
+    remedy: str
+
+    @property
+    def text(self) -> str:
+        """`TLS: ClientHello for kafka1.example`."""
+        return f"{self.what}: {self.detail}" if self.detail else self.what
 
 
 def _mongodb(data: bytes) -> bool:
@@ -28,32 +73,109 @@ def _postgresql(data: bytes) -> bool:
     return 8 <= size <= 10000 and code in _POSTGRESQL_CODES
 
 
+def _postgresql_error(data: bytes) -> bool:
+    return data[:3] == b"E\0\0" and data[5:6] == b"S" and data[6:11] in (b"FATAL", b"ERROR", b"PANIC")
+
+
 def _zookeeper(data: bytes) -> bool:
     connect = data[:4] in (b"\0\0\0\x2c", b"\0\0\0\x2d") and data[4:8] == bytes(4)
-    return connect or data[:4] in (b"ruok", b"stat", b"mntr")
+    answer = data[:4] in (b"\0\0\0\x24", b"\0\0\0\x25") and data[4:8] == bytes(4) and data[20:24] == b"\0\0\0\x10"
+    return connect or answer or data.startswith(_FOUR_LETTERS)
 
 
-# No Kafka connection begins with these: as the size of a frame they would be far beyond every limit.
-CERTAIN: Final[tuple[tuple[str, Callable[[bytes], object]], ...]] = (
-    (TLS, _TLS.match),
-    ("HTTP/2", lambda data: data.startswith(b"PRI * HTTP/2.0\r\n")),
-    ("HTTP/1", _HTTP1.match),
-    ("SSH", lambda data: data.startswith(b"SSH-")),
-    ("AMQP", lambda data: data.startswith((b"AMQP\0", b"AMQP\3"))),
-    ("Redis", _REDIS.match),
+def _mysql(data: bytes) -> bool:
+    return len(data) > 8 and data[3:5] == b"\0\x0a" and data[2] == 0 and data[0] > 8 and data[5:6].isdigit()
+
+
+def _http2_settings(data: bytes) -> bool:
+    return (
+        len(data) >= 9 and data[:2] == b"\0\0" and data[2] % 6 == 0 and data[3:9] in (b"\4\0\0\0\0\0", b"\4\1\0\0\0\0")
+    )
+
+
+def _cassandra(data: bytes) -> bool:
+    return len(data) >= 9 and data[0] in (3, 4, 5) and data[1:4] == bytes(3) and data[4] in (1, 5)
+
+
+def _nothing(_data: bytes) -> str:
+    return ""
+
+
+_OTHER_PORT: Final = "this is no Kafka port: check host and port"
+_WEB: Final = "this is a web server's or client's traffic: check host and port (Kafka's own is often 9092)"
+_SPEAKS_TLS: Final = "set security.protocol to SSL or SASL_SSL, or use a port without TLS"
+
+MARKS: Final[tuple[Mark, ...]] = (
+    Mark(TLS, True, _TLS.match, tell_tls, _SPEAKS_TLS),
+    Mark("HTTP/2", True, lambda data: data.startswith(b"PRI * HTTP/2.0\r\n"), lambda _: "client's preface", _WEB),
+    Mark("HTTP/1", True, _HTTP1.match, tell_http1, _WEB),
+    Mark("SSH", True, lambda data: data.startswith(b"SSH-"), tell_ssh, _OTHER_PORT),
+    Mark("AMQP", True, lambda data: data.startswith((b"AMQP\0", b"AMQP\2", b"AMQP\3")), tell_amqp, _OTHER_PORT),
+    Mark(
+        "PROXY protocol",
+        True,
+        lambda data: data.startswith((b"PROXY ", _PROXY_2)),
+        tell_proxy,
+        "a load balancer puts this before the stream: turn it off, Kafka does not understand it",
+    ),
+    Mark(
+        "MQTT",
+        True,
+        lambda data: data[:1] == b"\x10" and data[2:8] in (b"\0\4MQTT", b"\0\6MQIs"),
+        tell_mqtt,
+        _OTHER_PORT,
+    ),
+    Mark("Telnet", True, lambda data: data.startswith(_TELNET) and len(data) > 2, _nothing, _OTHER_PORT),
+    Mark("NATS", True, lambda data: data.startswith((b"INFO {", b"CONNECT {")), _nothing, _OTHER_PORT),
+    Mark(
+        "mail or FTP server", True, lambda data: data.startswith((b"220 ", b"220-", b"* OK ")), tell_text, _OTHER_PORT
+    ),
+    Mark("MySQL", True, _mysql, tell_mysql, _OTHER_PORT),
+    Mark("PostgreSQL", True, _postgresql_error, tell_postgresql, _OTHER_PORT),
+    Mark("Redis", True, _REDIS.match, tell_redis, _OTHER_PORT),
+    Mark("MongoDB", False, _mongodb, tell_mongodb, _OTHER_PORT),
+    Mark("PostgreSQL", False, _postgresql, tell_postgresql, _OTHER_PORT),
+    Mark(
+        "ZooKeeper",
+        False,
+        _zookeeper,
+        tell_zookeeper,
+        "this is a ZooKeeper client or port (2181): Kafka clients go to the brokers themselves",
+    ),
+    Mark("HTTP/2", False, _http2_settings, lambda _: "server's settings", _WEB),
+    Mark("Cassandra", False, _cassandra, _nothing, _OTHER_PORT),
 )
-LIKELY: Final[tuple[tuple[str, Callable[[bytes], object]], ...]] = (
-    ("MongoDB", _mongodb),
-    ("PostgreSQL", _postgresql),
-    ("ZooKeeper", _zookeeper),
-)
+CERTAIN: Final = tuple(mark for mark in MARKS if mark.certain)
+LIKELY: Final = tuple(mark for mark in MARKS if not mark.certain)
+
+
+def mark_of(data: bytes) -> Mark | None:
+    """The mark that first bytes of a direction have, certain ones first."""
+    for marks in (CERTAIN, LIKELY):
+        for mark in marks:
+            if mark.known(data):
+                return mark
+    return None
 
 
 def certain(data: bytes) -> str:
     """The protocol that these first bytes of a direction prove, or nothing."""
-    return next((name for name, known in CERTAIN if known(data)), "")
+    for mark in CERTAIN:
+        if mark.known(data):
+            return mark.name
+    return ""
 
 
 def likely(data: bytes) -> str:
     """The protocol that these first bytes of a direction, no Kafka for all that was tried, most likely are."""
-    return certain(data) or next((name for name, known in LIKELY if known(data)), "")
+    mark = mark_of(data)
+    return mark.name if mark else ""
+
+
+def described(data: bytes) -> str:
+    """The same with what exactly they are: `TLS: ClientHello for kafka1.example, TLS 1.2, 1.3`."""
+    mark = mark_of(data)
+    if mark is None:
+        return ""
+    detail = mark.tell(data)
+    return f"{mark.name}: {detail}" if detail else mark.name

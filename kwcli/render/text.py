@@ -141,8 +141,9 @@ class TextLines:
         clock = self._clock if seconds == self._second else self._turn(seconds)
         to = {"request": " to broker", "response": " to client"}.get(row.direction or "", "")
         text = f"{amount(row.size)}{to}: {SKIPPED.get(row.reason, row.reason)}"
-        if row.detail and row.detail not in text:
-            text += f", {clean(row.detail)}"
+        detail = row.detail.removeprefix("TLS: ") if row.reason == "tls" else row.detail
+        if detail and detail not in text:
+            text += f", {clean(detail)}"
         client = row.client.rpartition(":")[0]
         gap = " " * sum(width + 1 for width in (w.software, w.address) if width)
         numbers = " " * sum(width + 1 for width in (w.connection, w.correlation, w.sizes, w.sizes) if width)

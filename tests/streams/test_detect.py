@@ -10,7 +10,7 @@ from decoders.exchanges.exchange import Skipped
 from decoders.limits import UNDECIDED_MAX
 from decoders.streams.chunks import Close, Gap
 from decoders.streams.detect import Undecided
-from decoders.streams.foreign import certain, likely
+from decoders.streams.foreign import certain, described, likely
 from decoders.streams.resync import FITS, HEAD, NO, YES
 from decoders.streams.verdict import request_verdict, response_verdict
 from tests.exchanges.chunked import Line, Row, play, told
@@ -126,7 +126,7 @@ def test_marks_of_other_protocols(data: bytes, name: str, sure: bool) -> None:
         (skipped,) = play(("c", data), ("b", b"whatever comes back"))
         assert isinstance(skipped, Skipped)
         assert (skipped.reason, skipped.size) == ("tls" if name == "TLS" else "not_kafka", len(data) + 19)
-        assert skipped.detail == name
+        assert skipped.detail == described(data)
 
 
 def test_a_connection_without_bytes_is_nothing() -> None:

@@ -1,0 +1,162 @@
+"""Strange bytes, or a number out of a log, in; findings out, best first: what they are, what one does about it.
+
+Looked for in this order: marks of other protocols (the table of foreign.py), Kafka itself, SASL tokens, files and
+compressions, a size field of the wrong byte order, a Kafka frame that begins further on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from decoders.apis import NAMES, api
+from decoders.limits import FRAME_MAX
+from decoders.streams.foreign import CERTAIN, LIKELY, Finding, Mark
+from decoders.streams.greetings import text_of
+from decoders.streams.heads import REQUEST
+from decoders.streams.numbers import explain_line, explain_number
+from decoders.streams.resync import FITS, HEAD, YES
+from decoders.streams.tokens import token
+from decoders.streams.verdict import request_verdict
+
+__all__ = ["Finding", "explain", "explain_line", "explain_number"]
+
+# How far from the start another frame is looked for.
+SEARCH_MAX: Final = 1 << 16
+# What a head must look like to be worth a verdict: a size below 128 MiB, an API key and a version below 256.
+_HEAD: Final = re.compile(rb"(?=[\0-\x07].{3}\0[\0-\x7f]\0[\0-\x1f])", re.DOTALL)
+_SASL_REMEDY: Final = "a SASL token is sent only inside SaslAuthenticate, or bare after SaslHandshake 0"
+
+# First bytes of files and compressions; none of them opens a connection.
+FILES: Final[tuple[tuple[bytes, str, str], ...]] = (
+    (bytes.fromhex("d4c3b2a1"), "pcap capture", "give it to kw sniff"),
+    (bytes.fromhex("a1b2c3d4"), "pcap capture", "give it to kw sniff"),
+    (bytes.fromhex("4d3cb2a1"), "pcap capture", "give it to kw sniff"),
+    (bytes.fromhex("a1b23c4d"), "pcap capture", "give it to kw sniff"),
+    (bytes.fromhex("0a0d0d0a"), "pcapng capture", "give it to kw sniff"),
+    (bytes.fromhex("1f8b"), "gzip data", "unpack it first; Kafka compresses inside record batches only"),
+    (bytes.fromhex("28b52ffd"), "zstd data", "unpack it first; Kafka compresses inside record batches only"),
+    (bytes.fromhex("04224d18"), "lz4 frame", "unpack it first; Kafka compresses inside record batches only"),
+    (b"\x82SNAPPY\0", "snappy in Java's framing", "unpack it first; Kafka compresses inside record batches only"),
+    (bytes.fromhex("aced0005"), "serialized Java objects", "this is Java RMI or JMX: check host and port"),
+    (b"JRMI", "Java RMI", "this is a JMX port: check host and port"),
+    (b"-----BEGIN ", "PEM file", ""),
+    (bytes.fromhex("feedfeed"), "Java key store", ""),
+    (b"\x7fELF", "program for Linux", ""),
+    (b"PK\3\4", "zip or jar file", ""),
+    (b"Obj\1", "Avro file", ""),
+    (b"%PDF", "PDF file", ""),
+)
+
+
+def explain(data: bytes) -> list[Finding]:
+    """What these first bytes of a connection, a message or a file are, best first; empty where nothing is known."""
+    if not data:
+        return []
+    found = [_marked(mark, data) for mark in CERTAIN if mark.known(data)]
+    verdict = request_verdict(data, 0)
+    likely = [_marked(mark, data) for mark in LIKELY if mark.known(data)]
+    kafka = list(_kafka(data, verdict))
+    found += likely + kafka if verdict == HEAD else kafka + likely
+    found += _tokens(data)
+    found += [Finding(name, "", remedy) for magic, name, remedy in FILES if data.startswith(magic)]
+    found += _batches(data)
+    if not any(each.what.startswith("Kafka") for each in found):
+        found += _misplaced(data)
+    if not found:
+        found += _text(data)
+    return list(dict.fromkeys(found))
+
+
+def _marked(mark: Mark, data: bytes) -> Finding:
+    return Finding(mark.name, mark.tell(data), mark.remedy)
+
+
+def _named(data: bytes, at: int) -> str:
+    _, key, version, correlation_id, _ = REQUEST.unpack_from(data, at)
+    return f"{api(key).name} {version}, correlation id {correlation_id}"
+
+
+def _kafka(data: bytes, verdict: int) -> Iterator[Finding]:
+    """A request from the first byte on, with its size field or without."""
+    if verdict == YES:
+        yield Finding("Kafka request", _named(data, 0), "")
+    elif verdict == FITS or (verdict == HEAD and _begins(data)):
+        yield Finding("Kafka request", f"{_named(data, 0)}, not whole", "")
+    elif len(data) <= FRAME_MAX:
+        framed = len(data).to_bytes(4, "big") + data
+        if request_verdict(framed, 0) == YES:
+            yield Finding("Kafka request", f"{_named(framed, 0)}, without its size field", "")
+
+
+def _begins(data: bytes) -> bool:
+    """Whether the version in a head is a known one: of others nothing but the head can be judged."""
+    _, key, version, _, _ = REQUEST.unpack_from(data)
+    return version in api(key).versions and data[:2] == b"\0\0"
+
+
+def _tokens(data: bytes) -> Iterator[Finding]:
+    size = int.from_bytes(data[:4], "big")
+    for start in (4, 0) if len(data) > 4 and size == len(data) - 4 else (0,):
+        found = token(data[start:])
+        if found is not None:
+            framed = "" if start else ", without a size field"
+            yield Finding("SASL token", f"{found.mechanism}: {found.detail}{framed}", _SASL_REMEDY)
+            return
+
+
+def _batches(data: bytes) -> Iterator[Finding]:
+    """Record batches without a message around them: a segment of a log, or a records field."""
+    if len(data) < 61 or data[16] > 2:
+        return
+    from decoders.records.read import read_batches
+
+    batches = read_batches(data[: 1 << 22], records=False)
+    first = batches[0]
+    if first.error is None and first.crc == "ok":
+        count = f"{first.record_count} records" if first.record_count is not None else "one message"
+        yield Finding(
+            "Kafka records",
+            f"a batch of magic {first.magic} with {count}, base offset {first.base_offset}",
+            "a segment of a log or a records field, no message",
+        )
+
+
+def _misplaced(data: bytes) -> Iterator[Finding]:
+    """A size of the wrong byte order; a frame that begins further on."""
+    yield from _little_endian(data)
+    for found in _HEAD.finditer(data[:SEARCH_MAX]):
+        at = found.start()
+        if at and request_verdict(data, at) == YES:
+            yield Finding(
+                "Kafka request further on",
+                f"{_named(data, at)} begins at byte {at}",
+                f"the framing was lost: the {at} bytes before it are the end of something else",
+            )
+            return
+
+
+def _little_endian(data: bytes) -> Iterator[Finding]:
+    if len(data) < 8:
+        return
+    size = int.from_bytes(data[:4], "little")
+    if int.from_bytes(data[:4], "big") <= FRAME_MAX or not 8 <= size <= FRAME_MAX:
+        return
+    turned = size.to_bytes(4, "big") + data[4:]
+    little_key, little_version = int.from_bytes(data[4:6], "little"), int.from_bytes(data[6:8], "little")
+    if size == len(data) - 4 or request_verdict(turned, 0) in (FITS, YES):
+        header = "little-endian" if little_key in NAMES and little_version in api(little_key).versions else "size"
+        also = ", and so is the header" if header == "little-endian" and data[4:5] != b"\0" else ""
+        yield Finding(
+            "wrong byte order",
+            f"the size {size} is written little-endian{also}",
+            "Kafka writes all numbers big-endian (network byte order)",
+        )
+
+
+def _text(data: bytes) -> Iterator[Finding]:
+    head = data[:64]
+    if len(head) >= 4 and all(32 <= byte < 127 or byte in b"\t\r\n" for byte in head):
+        kind = "JSON text" if head.lstrip()[:1] in (b"{", b"[") else "XML or HTML" if head[:1] == b"<" else "text"
+        yield Finding(kind, f'"{text_of(head, 40)}"', "")
