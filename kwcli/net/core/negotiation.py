@@ -1,0 +1,89 @@
+"""The ApiVersions conversation: what to ask a broker, what its answers say about the versions that it takes.
+
+A generator: it yields what is to be sent and is sent the body that answers it (KIP-35, KIP-511, KIP-1242).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from typing import Any, Final, NamedTuple
+
+from decoders.apis.error_codes import error_name
+from decoders.errors import DecodeError
+from decoders.messages import decode_response, encode_message
+from decoders.schema.model import Versions
+from kwcli.net.core.stops import broken
+
+API_VERSIONS: Final = 18
+# Version 5 says whom the client believes to speak to (KIP-1242), so it is for those who know.
+HIGHEST: Final = 4
+HIGHEST_KNOWING: Final = 5
+UNSUPPORTED_VERSION: Final = 35
+# More rounds than any honest broker needs: 5, 4, 0.
+_ROUNDS: Final = 4
+
+
+class Ask(NamedTuple):
+    """A request of the opening: its answer's frame, without size field, comes back."""
+
+    api_key: int
+    version: int
+    body: bytes
+
+
+class Token(NamedTuple):
+    """Bytes that go out after a bare size field (SASL after handshake 0); those of such an answer come back."""
+
+    data: bytes
+
+
+class Offer(NamedTuple):
+    """What a broker speaks. `answer` is its ApiVersions response as decoded, in the layout of `answer_version`."""
+
+    versions: dict[int, Versions]
+    answer: Mapping[str, Any]
+    answer_version: int
+
+
+Steps = Generator[Ask | Token, bytes, None]
+
+
+def negotiate(
+    software: tuple[str, str], cluster_id: str | None = None, node_id: int | None = None
+) -> Generator[Ask | Token, bytes, Offer]:
+    """Ask with the highest version there is sense in; a broker that knows less says what it knows, or gets version 0.
+
+    Raises Stop.
+    """
+    body: dict[str, Any] = {"client_software_name": software[0], "client_software_version": software[1]}
+    version = HIGHEST
+    if cluster_id is not None and node_id is not None:
+        version = HIGHEST_KNOWING
+        body.update(cluster_id=cluster_id, node_id=node_id)
+    for _ in range(_ROUNDS):
+        frame = yield Ask(API_VERSIONS, version, encode_message(API_VERSIONS, version, "request", body))
+        try:
+            response = decode_response(frame, API_VERSIONS, version)
+        except DecodeError as error:
+            raise broken(f"answered ApiVersions {version} with {error}", "is it Kafka?") from None
+        answer = response.body
+        ranges = _ranges(answer)
+        code = answer["error_code"]
+        if code == UNSUPPORTED_VERSION and version:
+            known = ranges.get(API_VERSIONS)
+            version = min(known.high, version - 1) if known else 0
+            continue
+        if code:
+            raise broken(f"answered ApiVersions {version} with {error_name(code)}")
+        return Offer(ranges, answer, response.api_version)
+    raise broken("takes no version of ApiVersions, not even those that it names")
+
+
+def _ranges(answer: Mapping[str, Any]) -> dict[int, Versions]:
+    """API key → versions; a range that is none is left out, of two for one API the first counts."""
+    ranges: dict[int, Versions] = {}
+    for row in answer["api_keys"]:
+        versions = Versions(row["min_version"], row["max_version"])
+        if versions and versions.low >= 0:
+            ranges.setdefault(row["api_key"], versions)
+    return ranges
