@@ -1,0 +1,34 @@
+"""What every SASL mechanism does: bytes of the server in, bytes for the server out, until it is done."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class SaslRefused(Exception):
+    """The exchange cannot go on: the server is not who it should be, or says no; `text` is one line without secrets."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.text = text
+
+
+class Mechanism(Protocol):
+    """One authentication, good for one connection and one time.
+
+    `first` gives what is sent first, `answer` what is sent next (None: nothing). `done`: the server has nothing more
+    to prove. `reason`: what the server said against us, when it expects another answer before it refuses.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def done(self) -> bool: ...
+
+    @property
+    def reason(self) -> str | None: ...
+
+    def first(self) -> bytes: ...
+
+    def answer(self, challenge: bytes) -> bytes | None: ...
