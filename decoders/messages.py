@@ -19,6 +19,7 @@ from decoders.schema.compile import CRUDE, decoder
 from decoders.schema.message import decode, encode
 from decoders.schema.model import Message, Plan, Side
 from decoders.schema.resolve import resolve
+from decoders.schema.unform import Makers, from_json
 from decoders.schema.walk import walk
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "decode_message",
     "decode_request",
     "decode_response",
+    "encode_json",
     "encode_message",
     "encode_request",
     "encode_response",
@@ -85,6 +87,42 @@ def encode_message(
         if renamed == value:
             raise
         return encode(plan, renamed)
+
+
+def encode_json(api_key: int, version: int, kind: Side, value: object, *, layout: str | None = None) -> bytes:
+    """The bytes of a body in JSON form, as exchange records show it; what encode_message() says holds here too.
+
+    Raises EncodeError also for what a record leaves out: redacted secrets, batches without their records.
+    """
+    plan = _plan(api_key, version, kind, layout)
+    try:
+        try:
+            return encode(plan, from_json(plan, value, _MAKERS))
+        except EncodeError:
+            if not isinstance(value, Mapping):
+                raise
+            renamed = current_names(_message(api_key, version, kind, layout).fields, version, value)
+            if renamed == value:
+                raise
+            return encode(plan, from_json(plan, renamed, _MAKERS))
+    except RecursionError:
+        raise EncodeError("arrays and objects inside each other too deep") from None
+
+
+def _records(batches: list[Any], path: str) -> bytes:
+    from decoders.records.unform import records_from_json
+
+    return records_from_json(batches, path)
+
+
+def _structure(value: Mapping[str, Any], path: str) -> bytes:
+    from decoders.embedded import embedded_from_json
+
+    return embedded_from_json(value, path)
+
+
+# Loaded when there is something to make.
+_MAKERS: Final = Makers(_records, _structure)
 
 
 def decode_request(frame: bytes, *, strict: bool = True) -> Request:

@@ -47,5 +47,18 @@ def _spellings(fields: Sequence[Field], version: int) -> dict[str, Field]:
     return found
 
 
+def find_field(fields: Sequence[Field], name: str, version: int | None = None) -> Field | None:
+    """The field that a name means, however it is spelt, in one version; in any where none is given (newest first)."""
+    here = [field for field in reversed(fields) if version is None or version in field.versions]
+    for field in here:
+        if field.name == name:
+            return field
+    folded = _folded(name)
+    for field in here:
+        if _folded(field.name) == folded:
+            return field
+    return next((field for field in here if any(_folded(old) == folded for old in field.was)), None)
+
+
 def _folded(name: str) -> str:
     return name.replace("_", "").replace("-", "").lower()

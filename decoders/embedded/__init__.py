@@ -10,14 +10,25 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Final, NamedTuple
 
+from decoders.apis.names import current_names
 from decoders.errors import DecodeError, EncodeError, Truncated, UnknownApi, UnsupportedVersion
 from decoders.schema.form import to_json
 from decoders.schema.message import decode, encode
 from decoders.schema.model import Message, Plan
 from decoders.schema.resolve import resolve
+from decoders.schema.unform import Makers, from_json, shown
 from decoders.schema.vocabulary import parse_message
 
-__all__ = ["STRUCTURES", "TYPE", "VERSION", "decode_embedded", "embedded_json", "encode_embedded", "structure"]
+__all__ = [
+    "STRUCTURES",
+    "TYPE",
+    "VERSION",
+    "decode_embedded",
+    "embedded_from_json",
+    "embedded_json",
+    "encode_embedded",
+    "structure",
+]
 
 TYPE: Final = "$type"
 VERSION: Final = "$version"
@@ -86,8 +97,37 @@ def embedded_json(name: str, data: bytes | None) -> dict[str, Any] | None:
     return {TYPE: name, VERSION: plan.version, **to_json(plan, value)}
 
 
+def embedded_from_json(value: Mapping[str, Any], path: str) -> bytes:
+    """The bytes of a structure in JSON form, told by its `$type` and `$version`. Raises EncodeError under `path`."""
+    name, version = value.get(TYPE), value.get(VERSION)
+    exact = _BY_NAME.get(_folded(name)) if isinstance(name, str) else None
+    if exact is None:
+        raise EncodeError(f"no structure {shown(name)}; there are {', '.join(STRUCTURES)}", path=f"{path}.{TYPE}")
+    message = structure(exact)
+    if not isinstance(version, int) or isinstance(version, bool) or version not in message.versions:
+        text = f"{exact} has versions {message.versions}, not {shown(version)}"
+        raise EncodeError(text, path=f"{path}.{VERSION}")
+    fields = {key: inner for key, inner in value.items() if key not in {TYPE, VERSION}}
+    try:
+        named = current_names(message.fields, version, fields)
+        return encode_embedded(exact, version, from_json(resolve(message, version), named, _NOTHING_INSIDE))
+    except EncodeError as failure:
+        raise EncodeError(failure.text, path=f"{path}.{failure.path}" if failure.path else path) from None
+
+
+def _nothing(value: object, path: str) -> bytes:
+    raise EncodeError(f"bytes expected, not {shown(value)}", path=path)
+
+
+_NOTHING_INSIDE: Final = Makers(_nothing, _nothing)
+
+
+def _folded(name: str) -> str:
+    return name.replace("_", "").replace("-", "").lower()
+
+
 def _known(name: str) -> str:
-    found = _BY_NAME.get(name.replace("_", "").replace("-", "").lower())
+    found = _BY_NAME.get(_folded(name))
     if found is None:
         raise UnknownApi(f"no structure {name!r}")
     return found

@@ -1,0 +1,145 @@
+"""`topics[0].name` in, the fields that it names out; or the error that says what there is instead."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple, NoReturn
+
+from decoders.apis.names import find_field
+from decoders.schema.model import ALL, Api, Field, Message, Side, Versions
+from kwcli.exits import Exit, Failure
+from kwcli.spelling import nearest
+
+__all__ = ["APPEND", "TAGS", "Step", "fail", "field_of", "message_of", "parse_path"]
+
+# The index of `[]`.
+APPEND: Final = -1
+TAGS: Final = "_tagged_fields"
+_STEP: Final = re.compile(r"([A-Za-z0-9_$-]+)(?:\[(\d{0,9})\])?")
+_LISTED: Final = 12
+
+
+class Step(NamedTuple):
+    """One name of a path; `at` is None without brackets, APPEND for `[]`."""
+
+    name: str
+    at: int | None
+
+    def __str__(self) -> str:
+        if self.at is None:
+            return self.name
+        return f"{self.name}[]" if self.at == APPEND else f"{self.name}[{self.at}]"
+
+
+def fail(text: str, code: Exit = Exit.USAGE) -> NoReturn:
+    """End with one line."""
+    raise Failure(text, code)
+
+
+def message_of(api: Api, side: Side) -> Message:
+    """The declaration of one side."""
+    return api.request if side == "request" else api.response
+
+
+def parse_path(text: str) -> tuple[Step, ...]:
+    """The steps of a path. Raises Failure."""
+    steps = []
+    for part in text.split("."):
+        match = _STEP.fullmatch(part)
+        if match is None:
+            fail(f'"{text}" is no path (write topics[0].name=… or topics[].name=…)')
+        index = match[2]
+        steps.append(Step(match[1], None if index is None else int(index) if index else APPEND))
+    return tuple(steps)
+
+
+def field_of(api: Api, side: Side, steps: Sequence[Step], *, version: int | None = None) -> Field:
+    """The field at the end of a path, in one version or in any. Raises Failure that names where it is, or what may
+    have been meant.
+    """
+    fields: Sequence[Field] = message_of(api, side).fields
+    found: Field | None = None
+    for number, step in enumerate(steps):
+        if number and not fields:
+            _not_into(found, steps, number)
+        found = find_field(fields, step.name, version)
+        if found is None:
+            unknown(api, side, [str(each) for each in steps[:number]], step.name, version)
+        if step.at is not None and not found.array:
+            fail(f"{_joined(steps[: number + 1])}: {found.name} is no array, leave out the brackets")
+        if step.at is None and found.array and number + 1 < len(steps):
+            fail(f"{_joined(steps)}: {found.name} is an array, write {found.name}[0] or {found.name}[]")
+        fields = found.fields
+    assert found is not None
+    return found
+
+
+def _not_into(field: Field | None, steps: Sequence[Step], number: int) -> NoReturn:
+    assert field is not None
+    place = _joined(steps[:number])
+    if field.kind in {"bytes", "records"}:
+        fail(f"{_joined(steps)}: {place} is {field.kind}, write {place}:=JSON, {place}:=@file or {place}=@file")
+    fail(f'{_joined(steps)}: {place} is {field.kind}, there is nothing like "{steps[number].name}" in it')
+
+
+def unknown(api: Api, side: Side, before: Sequence[str], name: str, version: int | None = None) -> NoReturn:
+    """End because no field of this name is in the struct at `before` (its steps as text)."""
+    fields, whole = struct_at(api, side, before)
+    place = ".".join([*before, name])
+    what = api.name if side == "request" else f"{api.name} response"
+    elsewhere = find_field(fields, name)
+    if elsewhere is not None and version is not None:
+        versions = _versions(elsewhere.versions & whole & message_of(api, side).versions)
+        fail(f'{what} {version} has no field "{place}": it is in {versions}')
+    deep = next((path for path in _paths(fields) if path[0][-1][0] == name and len(path[0]) > 1), None)
+    if deep is not None:
+        steps, versions_of = deep
+        meant = ".".join(text for _, text in steps)
+    else:
+        found = nearest(name, [spelling for field in fields for spelling in (field.name, *field.was)])
+        field = find_field(fields, found[0]) if found else None
+        if field is None:
+            fail(f'{what} has no field "{place}" ({_there_are(fields)})')
+        meant, versions_of = field.name, field.versions
+    versions = _versions(versions_of & whole & message_of(api, side).versions)
+    fail(f'{what} has no field "{place}" (did you mean "{meant}"? it is in {versions})')
+
+
+def struct_at(api: Api, side: Side, before: Sequence[str]) -> tuple[Sequence[Field], Versions]:
+    """The fields of the struct at a path whose names are known, and the versions that have the struct."""
+    fields: Sequence[Field] = message_of(api, side).fields
+    whole = ALL
+    for text in before:
+        field = find_field(fields, text.partition("[")[0])
+        if field is None:
+            break
+        fields, whole = field.fields, whole & field.versions
+    return fields, whole
+
+
+def _paths(
+    fields: Sequence[Field], before: tuple[tuple[str, str], ...] = (), whole: Versions = ALL
+) -> Iterator[tuple[tuple[tuple[str, str], ...], Versions]]:
+    """Every field below: its steps as (name, text), and its versions."""
+    for field in fields:
+        steps = (*before, (field.name, field.name + ("[]" if field.array else "")))
+        versions = whole & field.versions
+        yield steps, versions
+        yield from _paths(field.fields, steps, versions)
+
+
+def _there_are(fields: Sequence[Field]) -> str:
+    names = list(dict.fromkeys(field.name for field in fields))
+    if not names:
+        return "there are none"
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return f"there are {', '.join(names[:_LISTED])}{more}" if len(names) > 1 else f"there is only {names[0]}"
+
+
+def _versions(versions: Versions) -> str:
+    return f"version {versions}" if versions.low == versions.high else f"versions {versions}"
+
+
+def _joined(steps: Sequence[Step]) -> str:
+    return ".".join(map(str, steps))

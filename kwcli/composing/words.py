@@ -1,0 +1,339 @@
+"""Words (`path=value`, `@file`, `-`) in, a body in JSON form out.
+
+topics[0].name=orders     the text gets the type of its field
+topics[].name=a           appends an element; `[]` goes on with the last one unless that leaf is already set
+topics[]=a                appends to an array of text or numbers
+timeout_ms:=5             the value as JSON: null, numbers, true, {…}, […]
+key=@file  key:=@file     the contents of a file; JSON (or YAML) in a file
+@file  -                  the whole body, as JSON, YAML or an exchange record, of a file or standard input
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from typing import Any, Final, NamedTuple
+
+from decoders.apis.names import current_names
+from decoders.errors import EncodeError
+from decoders.schema.model import Api, Field, Side
+from decoders.schema.unform import bytes_from_json
+from decoders.wire.text import json_bytes
+from kwcli.composing.paths import APPEND, TAGS, Step, fail, field_of, message_of, parse_path
+from kwcli.composing.sources import STDIN, Body, body_in, parse, parse_json, read_file, read_stdin
+from kwcli.composing.typed import Checker, Plain
+from kwcli.env import Environment
+from kwcli.exits import Exit, Failure
+
+__all__ = ["Given", "check_words", "compose", "encode_body"]
+
+_WORD: Final = re.compile(r"([^=:@]+?)(:=@|:=|=@|=)(.*)", re.DOTALL)
+
+
+class Word(NamedTuple):
+    """One `path=value`: `text` as it was written, its steps, and the value in JSON form (Plain: typed by its field)."""
+
+    text: str
+    steps: tuple[Step, ...]
+    value: Any
+
+
+class Given(NamedTuple):
+    """All that was given, read and checked against all versions: compose() takes it as often as there is need."""
+
+    words: tuple[Word, ...]
+    body: Body | None
+
+    @property
+    def nothing(self) -> bool:
+        """Whether there was not one word."""
+        return not self.words and self.body is None
+
+
+def check_words(
+    api: Api, words: Sequence[str], *, env: Environment | None = None, side: Side = "request", body: Body | None = None
+) -> Given:
+    """Read files and standard input and check everything against all versions; Failure says what is wrong.
+
+    `body` is one that was found elsewhere.
+    """
+    found: list[Word] = []
+    for text in words:
+        if text == "-" or text.startswith("@"):
+            if body is not None:
+                fail(f"{text}: a second body; {body.source} is the first")
+            body = _whole(text, api, side, env)
+        else:
+            found.append(_word(text, api, side))
+    if body is not None:
+        try:
+            body = body._replace(value=Checker(api, side).body(body.value))
+        except EncodeError as failure:
+            fail(f"{body.source}: {failure}", Exit.FAILURE)
+        except Failure as failure:
+            fail(f"{body.source}: {failure.text}", Exit.FAILURE)
+    return Given(tuple(found), body)
+
+
+def compose(
+    api: Api,
+    version: int,
+    words: Sequence[str] | Given,
+    *,
+    start: Mapping[str, Any] | None = None,
+    env: Environment | None = None,
+    side: Side = "request",
+) -> dict[str, Any]:
+    """The body of one version, in JSON form: `start` (an example of that version) with what the words set instead.
+
+    An array that a word goes into holds only what words put there; a new element begins as the example's first one. A
+    body that was given whole stays as it is but for the words, and takes only plain fields that it lacks from `start`.
+    Raises Failure.
+    """
+    given = words if isinstance(words, Given) else check_words(api, words, env=env, side=side)
+    body = deepcopy(dict(start)) if start else {}
+    kept: dict[str, Any] = {}
+    if given.body is not None:
+        kept = deepcopy(current_names(message_of(api, side).fields, version, given.body.value))
+        plain = {field.name for field in message_of(api, side).fields if version not in field.tagged}
+        body = {**{name: value for name, value in body.items() if name in plain}, **kept}
+    if not given.words:
+        return body
+    edits = _Edits(api, side, version, body, start or {}, kept)
+    for word in given.words:
+        edits.apply(word)
+    return body
+
+
+def encode_body(
+    api: Api, version: int, value: Mapping[str, Any], *, side: Side = "request", layout: str | None = None
+) -> bytes:
+    """The bytes of a composed body. Raises Failure (usage) that says which field cannot be encoded and why."""
+    from decoders.messages import encode_json
+
+    try:
+        return encode_json(api.key, version, side, value, layout=layout)
+    except EncodeError as failure:
+        what = api.name if side == "request" else f"{api.name} response"
+        fail(f"{what} {version}: {failure}")
+
+
+def _whole(text: str, api: Api, side: Side, env: Environment | None) -> Body:
+    if text.startswith("@") and text != "@-":
+        name = text[1:]
+        return body_in(parse(read_file(name), name), name, api, side)
+    if env is None:
+        fail("there is no standard input to read")
+    return body_in(parse(read_stdin(env), STDIN), STDIN, api, side)
+
+
+def _word(text: str, api: Api, side: Side) -> Word:
+    match = _WORD.fullmatch(text)
+    if match is None:
+        fail(f'"{text}" is no path=value (nor path:=JSON, path=@file, path:=@file, @file)')
+    path, operator, rest = match.groups()
+    steps = parse_path(path)
+    field = _field(api, side, steps, None)
+    value: Any = Plain(rest)
+    if operator == ":=":
+        try:
+            value = parse_json(rest)
+        except ValueError as failure:
+            fail(f"{path}: no JSON: {failure}")
+    elif operator == ":=@":
+        value = parse(read_file(rest), rest)
+    elif operator == "=@":
+        value = _contents(read_file(rest), field, rest)
+    word = Word(text, steps, value)
+    _value(api, side, word, field, None)
+    return word
+
+
+def _contents(data: bytes, field: Field | None, name: str) -> Any:
+    """The contents of a file for a field."""
+    kind = "bytes" if field is None else field.kind
+    if kind == "records":
+        from base64 import b64encode
+
+        return {"base64": b64encode(data).decode()}
+    if kind == "bytes":
+        return json_bytes(data)
+    text = data.decode("utf-8", "surrogateescape")
+    if kind == "string":
+        return text
+    if len(text) > 1000:
+        fail(f"{name}: {len(text)} characters for a {kind}")
+    return Plain(text.strip())
+
+
+def _field(api: Api, side: Side, steps: Sequence[Step], version: int | None) -> Field | None:
+    """The field of a word; None for `_tagged_fields.N` at its end."""
+    tags = next((n for n, step in enumerate(steps) if step.name == TAGS), None)
+    if tags is None:
+        return field_of(api, side, steps, version=version)
+    if tags:
+        field_of(api, side, steps[:tags], version=version)
+    if len(steps) != tags + 2 or not steps[-1].name.isdecimal() or steps[-1].at is not None:
+        fail(f'{".".join(map(str, steps))}: write {TAGS}.7=text or {TAGS}.7:={{"base64":"…"}}')
+    return None
+
+
+def _value(api: Api, side: Side, word: Word, field: Field | None, version: int | None) -> Any:
+    """The JSON value of a word for its field."""
+    path = ".".join(map(str, word.steps))
+    value = word.value
+    try:
+        if field is None:
+            value = str(value) if isinstance(value, Plain) else value
+            bytes_from_json(value, path)
+            return value
+        checker = Checker(api, side, version)
+        names = list(map(str, word.steps))
+        if field.array and word.steps[-1].at is None:
+            if isinstance(value, Plain):
+                inner = ".…=" if field.fields else "="
+                fail(f"{path} is an array: write {path}[]{inner}… or {path}:=[…]")
+            return checker.value(field, value, names)
+        if field.fields and isinstance(value, Plain):
+            fail(f"{path} is a struct: write {path}.{field.fields[0].name}=… or {path}:={{…}}")
+        if value is None and not field.array:
+            return checker.value(field, None, names)
+        return checker.element(field, value, names)
+    except EncodeError as failure:
+        fail(str(failure))
+
+
+class _Edits:
+    """Words applied to one body, one after the other."""
+
+    def __init__(
+        self, api: Api, side: Side, version: int, body: dict[str, Any], example: Mapping[str, Any], kept: dict[str, Any]
+    ) -> None:
+        self.api = api
+        self.side: Side = side
+        self.version = version
+        self.body = body
+        self.example = example
+        self.kept = frozenset(kept)
+        self.set = set(_leaves(kept, ""))
+        self.by_words: set[str] = set()
+        self.mine: set[str] = set()  # paths of arrays that hold only what words put there
+
+    def apply(self, word: Word) -> None:
+        """Put the value of a word into the body."""
+        steps, field = self._named(word)
+        value = _value(self.api, self.side, word, field, self.version)
+        place = self._concrete(steps)
+        path = ".".join(map(str, place))
+        if path in self.by_words:
+            fail(f"{word.text}: {path} is given twice")
+        self.by_words.add(path)
+        self._put(place, value)
+        self.set.add(path)
+        self.set.update(_leaves(value, path))
+
+    def _named(self, word: Word) -> tuple[tuple[Step, ...], Field | None]:
+        """The steps with the names that this version has."""
+        steps: list[Step] = []
+        field: Field | None = None
+        for number, step in enumerate(word.steps):
+            if step.name == TAGS:
+                _field(self.api, self.side, word.steps, self.version)
+                if self.version not in message_of(self.api, self.side).flexible:
+                    fail(f"{word.text}: {self.api.name} {self.version} has no tagged fields")
+                return (*steps, *word.steps[number:]), None
+            field = field_of(self.api, self.side, word.steps[: number + 1], version=self.version)
+            steps.append(Step(field.name, step.at))
+        return tuple(steps), field
+
+    def _concrete(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+        """The steps with a number in place of each `[]`."""
+        last = max((n for n, step in enumerate(steps) if step.at == APPEND), default=-1)
+        if last < 0:
+            return steps
+        found = self._numbered(steps, last if last == len(steps) - 1 else -1)
+        if ".".join(map(str, found)) in self.set:
+            found = self._numbered(steps, last)
+        return found
+
+    def _numbered(self, steps: tuple[Step, ...], appending: int) -> tuple[Step, ...]:
+        """`[]` as the last element there is, or one more: at `appending`, and where there is none."""
+        out: list[Step] = []
+        for number, step in enumerate(steps):
+            index = step.at
+            if index == APPEND:
+                count = self._count([*out, Step(step.name, None)])
+                index = count if number == appending or not count else count - 1
+            out.append(Step(step.name, index))
+        return tuple(out)
+
+    def _count(self, path: list[Step]) -> int:
+        """How many elements of an array stay."""
+        place = ".".join(map(str, path))
+        if path[0].name not in self.kept and place not in self.mine:
+            return 0
+        value: Any = self.body
+        for step in path:
+            value = value.get(step.name) if isinstance(value, dict) else None
+            if step.at is not None and isinstance(value, list):
+                value = value[step.at] if step.at < len(value) else None
+        return len(value) if isinstance(value, list) else 0
+
+    def _put(self, steps: tuple[Step, ...], value: Any) -> None:
+        owner: Any = self.body
+        example: Any = self.example
+        for number, step in enumerate(steps):
+            last = number == len(steps) - 1
+            inner = example.get(step.name) if isinstance(example, Mapping) else None
+            if step.at is None:
+                if last:
+                    owner[step.name] = value
+                    self.mine.add(".".join(map(str, steps)))
+                    return
+                if not isinstance(owner.get(step.name), dict):
+                    owner[step.name] = deepcopy(dict(inner)) if isinstance(inner, Mapping) else {}
+                owner, example = owner[step.name], inner
+                continue
+            elements = self._elements(owner, steps[: number + 1])
+            example = _model(inner, step.at)
+            if step.at == len(elements):
+                elements.append(deepcopy(dict(example)) if isinstance(example, Mapping) and not last else {})
+            if last:
+                elements[step.at] = value
+                return
+            owner = elements[step.at]
+
+    def _elements(self, owner: dict[str, Any], steps: tuple[Step, ...]) -> list[Any]:
+        """The array that the last step goes into, free of the example's elements."""
+        step = steps[-1]
+        place = ".".join(map(str, [*steps[:-1], Step(step.name, None)]))
+        elements = owner.get(step.name)
+        if not isinstance(elements, list) or (steps[0].name not in self.kept and place not in self.mine):
+            elements = owner[step.name] = []
+        self.mine.add(place)
+        assert step.at is not None
+        if step.at > len(elements):
+            many = f"{len(elements)} element{'s' if len(elements) != 1 else ''}"
+            fail(f"{'.'.join(map(str, steps))}: {place} has {many}, the next is {place}[{len(elements)}]")
+        return elements
+
+
+def _model(elements: Any, index: int) -> Any:
+    """The element of the example after which a new one is made."""
+    if not isinstance(elements, list) or not elements:
+        return None
+    return elements[index] if index < len(elements) else elements[0]
+
+
+def _leaves(value: Any, path: str) -> Iterator[str]:
+    """The paths of all that is in a value."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            place = f"{path}.{name}" if path else str(name)
+            yield place
+            yield from _leaves(inner, place)
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield f"{path}[{index}]"
+            yield from _leaves(inner, f"{path}[{index}]")

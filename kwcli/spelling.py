@@ -1,0 +1,61 @@
+"""A word that nobody knows and the words that there are in, those that may have been meant out, nearest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+_LONGEST: Final = 80
+_MOST: Final = 3
+
+
+def nearest(word: str, candidates: Iterable[str]) -> list[str]:
+    """At most three candidates that `word` may have been meant for, nearest first; case and separators count little."""
+    if len(word) > _LONGEST:
+        return []
+    folded = _folded(word)
+    found: list[tuple[int, int, str]] = []
+    for order, candidate in enumerate(dict.fromkeys(candidates)):
+        other = _folded(candidate)
+        steps = 0 if folded and folded == other else distance(folded, other)
+        # A word of three letters may have one wrong, a longer one a third of its letters.
+        if steps <= max(1, min(len(folded), len(other)) // 3):
+            found.append((steps, order, candidate))
+        elif len(folded) > 2 and (other.startswith(folded) or folded.startswith(other) or other.endswith(folded)):
+            found.append((_LONGEST + abs(len(other) - len(folded)), order, candidate))
+    return [candidate for _, _, candidate in sorted(found)[:_MOST]]
+
+
+def did_you_mean(word: str, candidates: Iterable[str]) -> str:
+    """` (did you mean "topics"?)`, or nothing where no candidate is near."""
+    found = nearest(word, candidates)
+    return f" (did you mean {or_list(found[:1])}?)" if found else ""
+
+
+def or_list(words: Iterable[str]) -> str:
+    """`"a", "b" or "c"`."""
+    quoted = [f'"{word}"' for word in words]
+    return " or ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
+
+
+def distance(one: str, other: str) -> int:
+    """How many letters have to be changed, added, left out, or swapped with their neighbour (optimal alignment)."""
+    before: list[int] = []
+    last = list(range(len(other) + 1))
+    for row, letter in enumerate(one, 1):
+        this = [row]
+        for at in range(1, len(other) + 1):
+            steps = min(last[at] + 1, this[at - 1] + 1, last[at - 1] + (letter != other[at - 1]))
+            if row > 1 and at > 1 and letter == other[at - 2] and one[row - 2] == other[at - 1]:
+                steps = min(steps, before[at - 2] + 1)
+            this.append(steps)
+        before, last = last, this
+    return last[-1]
+
+
+def _folded(word: str) -> str:
+    return "".join(_letters(word.lower()))
+
+
+def _letters(word: str) -> Iterator[str]:
+    return (letter for letter in word if letter.isalnum())
