@@ -2,7 +2,7 @@
 _kw() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} verb= i
     for ((i = 1; i < COMP_CWORD; i++)); do
-        case ${COMP_WORDS[i]} in sniff|completion) verb=${COMP_WORDS[i]}; break ;; esac
+        case ${COMP_WORDS[i]} in sniff|apis|errors|completion) verb=${COMP_WORDS[i]}; break ;; esac
     done
     COMPREPLY=()
     case "$verb $before" in
@@ -18,10 +18,20 @@ _kw() {
         "sniff --sort") COMPREPLY=($(compgen -W "time" -- "$word")); return ;;
         "sniff -o"|"sniff --output") COMPREPLY=($(compgen -W "text table ndjson json csv" -- "$word")); return ;;
         "sniff --color") COMPREPLY=($(compgen -W "auto always never" -- "$word")); return ;;
+        "apis --release") compopt +o default; return ;;
+        "apis --diff") compopt +o default; return ;;
+        "apis --grep") compopt +o default; return ;;
+        "apis -o"|"apis --output") COMPREPLY=($(compgen -W "text ndjson json" -- "$word")); return ;;
+        "apis --color") COMPREPLY=($(compgen -W "auto always never" -- "$word")); return ;;
+        "errors --grep") compopt +o default; return ;;
+        "errors -o"|"errors --output") COMPREPLY=($(compgen -W "text ndjson json" -- "$word")); return ;;
+        "errors --color") COMPREPLY=($(compgen -W "auto always never" -- "$word")); return ;;
     esac
     case "$verb" in
-        "") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "--version -h --help" -- "$word")); else COMPREPLY=($(compgen -W "sniff completion" -- "$word")); fi ;;
+        "") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "--version -h --help" -- "$word")); else COMPREPLY=($(compgen -W "sniff apis errors completion" -- "$word")); fi ;;
         "sniff") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "-i --interface --bpf -w --write --port --api --client-id --topic --errors --slower-than --limit --records --reveal-secrets --sort --strict -o --output --color -v --verbose -q --quiet --debug -h --help" -- "$word")); else :; fi ;;
+        "apis") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "--release --diff --grep -o --output --color -h --help" -- "$word")); else :; fi ;;
+        "errors") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "--grep -o --output --color -h --help" -- "$word")); else :; fi ;;
         "completion") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "-h --help" -- "$word")); else COMPREPLY=($(compgen -W "bash zsh fish" -- "$word")); fi ;;
     esac
 }

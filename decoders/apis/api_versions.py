@@ -17,14 +17,14 @@ response
         min_version  int16  0+
         max_version  int16  0+
     throttle_time_ms          int32     1+  ignorable
-    supported_features        []struct  3+  tag 0  ignorable
+    supported_features        []struct  3+  tag 0  ignorable  since 2.7
         name         string  3+  key
         min_version  int16   3+
         max_version  int16   3+
-    finalized_features_epoch  int64     3+  tag 1  = -1  ignorable
-    finalized_features        []struct  3+  tag 2  ignorable
+    finalized_features_epoch  int64     3+  tag 1  = -1  ignorable  since 2.7
+    finalized_features        []struct  3+  tag 2  ignorable  since 2.7
         name               string  3+  key
         max_version_level  int16   3+
         min_version_level  int16   3+
-    zk_migration_ready        bool      3+  tag 3  ignorable
+    zk_migration_ready        bool      3+  tag 3  ignorable  since 3.4
 """

@@ -53,7 +53,7 @@ response
             current_leader          struct    12+  tag 1
                 leader_id     int32  12+  = -1  is brokerId
                 leader_epoch  int32  12+  = -1
-            snapshot_id             struct    12+  tag 2
+            snapshot_id             struct    12+  tag 2  since 2.8
                 end_offset  int64  12+  = -1
                 epoch       int32  12+  = -1
             aborted_transactions    []struct  4+   null 4+  ignorable  was aborted

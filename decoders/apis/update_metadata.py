@@ -8,7 +8,7 @@ listeners zkBroker
 request
     controller_id               int32     0+   is brokerId
     is_kraft_controller         bool      8+
-    type                        int8      8+   tag 0
+    type                        int8      8+   tag 0  since 3.6
     controller_epoch            int32     0+
     broker_epoch                int64     5+   = -1  ignorable
     ungrouped_partition_states  []struct  0-4  was partition_states_v0

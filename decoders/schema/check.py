@@ -74,6 +74,8 @@ def _check_field(field: Field, before: Sequence[Field], whole: Versions, flexibl
         yield f"{field.kind} cannot be null"
     if not _within(field.tagged & whole, field.versions & flexible):
         yield f"tagged {field.tagged} in versions that have no tags"
+    if field.since and field.tag is None:
+        yield "only a tagged field can be newer than its versions"
     if field.has_default:
         yield from _check_default(field)
     if field.secret and (field.array or field.kind not in ("string", "bytes")):

@@ -85,6 +85,7 @@ class Field:
     unless: str = ""  # the sibling before it that holds a config's name: secret unless that name is known to be public
     entity: str = ""
     was: tuple[str, ...] = ()
+    since: str = ""  # the release that put a tagged field into versions that were out already
     struct: str = ""  # the common struct's name, where it is one
     fields: tuple[Field, ...] = ()
 

@@ -16,7 +16,8 @@ A declaration is one text block. Its head lines give a word and its value; a sec
     NAME TYPE VERSIONS then any of: `null V` nullable versions · `tag N [V]` tagged (in V, else in all its versions) ·
     `= LITERAL` default (JSON, no blanks) · `ignorable` · `key` map key · `inflexible` never compact · `secret` ·
     `secret unless FIELD` (a config value: unless FIELD, a sibling before it, holds a name known to be public) ·
-    `is ENTITY` · `was NAME[,NAME]` older names. TYPE is a primitive, `struct`, a common struct's name, or [] of these.
+    `is ENTITY` · `was NAME[,NAME]` older names · `since RELEASE` a tagged field that this release put into versions
+    which were out already. TYPE is a primitive, `struct`, a common struct's name, or [] of these.
 """
 
 from __future__ import annotations
@@ -106,6 +107,8 @@ def _option(line: _Line, word: str, words: Iterator[str], versions: Versions, op
         options["nullable"] = Versions.parse(_next(line, words))
     elif word == "is":
         options["entity"] = _next(line, words)
+    elif word == "since":
+        options["since"] = _next(line, words)
     elif word == "was":
         options["was"] = tuple(_next(line, words).split(","))
     elif word == "=":

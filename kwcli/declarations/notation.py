@@ -69,6 +69,7 @@ def _only(field: Field, version: int) -> Field:
         nullable=whole if version in field.nullable else Versions.parse("none"),
         tagged=whole if version in field.tagged else Versions.parse("none"),
         was=(),
+        since="",
         struct="",
         fields=tuple(_only(child, version) for child in field.fields if version in child.versions),
     )
@@ -167,4 +168,6 @@ def _options(field: Field) -> str:
         words.append(f"is {field.entity}")
     if field.was:
         words.append(f"was {','.join(field.was)}")
+    if field.since:
+        words.append(f"since {field.since}")
     return "  ".join(words)

@@ -59,7 +59,7 @@ def _marked(message: Message, mine: Message) -> Message:
 
 
 def _mark(fields: Sequence[Field], mine: Sequence[Field]) -> tuple[Field, ...]:
-    """What no definition file says is carried over: secrets, and older names that these releases do not show."""
+    """What no definition file says is carried over: secrets, `since`, older names that these releases do not show."""
     exact = {field.name: field for field in reversed(mine)}
     older = {name: field for field in reversed(mine) for name in field.was}
     marked = []
@@ -71,6 +71,7 @@ def _mark(fields: Sequence[Field], mine: Sequence[Field]) -> tuple[Field, ...]:
                 field,
                 secret=old.secret,
                 unless=old.unless,
+                since=old.since,
                 was=tuple(dict.fromkeys(names)),
                 fields=_mark(field.fields, old.fields),
             )

@@ -1,0 +1,27 @@
+"""`kw errors`: what an error code means and what to do about it, offline."""
+
+from __future__ import annotations
+
+import click
+
+from kwcli.env import Environment
+from kwcli.reference.options import reference_options
+
+EXAMPLES = """\b
+Examples:
+  kw errors 6
+  kw errors not-leader
+  kw errors --grep fence -o json"""
+
+
+@click.command("errors", epilog=EXAMPLES, context_settings={"ignore_unknown_options": True})
+@click.argument("error", required=False, metavar="[CODE|NAME]")
+@click.option("--grep", metavar="WORD", help="Errors whose name or meaning holds this word.")
+@reference_options
+@click.pass_obj
+def command(env: Environment, error: str | None, grep: str | None, output: str | None, color: str) -> int:
+    """Explain an error code, by its number or name (the beginning of one will do), or list all of them."""
+    from kwcli.config import settings
+    from kwcli.reference.show import show_errors
+
+    return show_errors(env, settings(env, output=output, color=color, verbose=0, quiet=False), word=error, grep=grep)

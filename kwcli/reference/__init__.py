@@ -1,0 +1,1 @@
+"""The protocol offline: declarations, release table and error codes in; rows for people and for programs out."""

@@ -1,0 +1,92 @@
+"""An API and a release in, the API as that release had it out: its versions, fields and names of the time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+
+from decoders.apis import api
+from decoders.apis.releases import RELEASES, history
+from decoders.apis.renames import RENAMED_APIS, RENAMED_FIELDS
+from decoders.schema.model import Api, Field, Message, Side, Versions
+
+Path = tuple[str, ...]
+
+
+def name_at(key: int, release: str) -> str:
+    """What the API was called."""
+    later = (RENAMED_APIS.get(one, {}).get(key) for one in _after(release))
+    return next((name for name in later if name), api(key).name)
+
+
+@cache
+def as_of(key: int, release: str, *, names: bool = True) -> Api | None:
+    """The API as the release had it, None where it had none; `names` False keeps today's names.
+
+    `early` holds only what this release laid out otherwise.
+    """
+    found = api(key)
+    versions = history(key).get(release)
+    if versions is None:
+        return None
+    return replace(
+        found,
+        name=name_at(key, release) if names else found.name,
+        versions=versions,
+        request=_message(found, "request", versions, release, names=names),
+        response=_message(found, "response", versions, release, names=names),
+        early={place: message for place, message in found.early.items() if place[2] == release},
+    )
+
+
+def message_at(found: Api, side: Side, version: int, release: str | None = None) -> Message:
+    """The message that describes this version: an early layout where the release had one."""
+    stable = found.request if side == "request" else found.response
+    return found.early.get((side, version, release or ""), stable)
+
+
+def older_names(key: int, side: Side, release: str) -> dict[Path, str]:
+    """Paths in today's names → the field's name in that release, where it differs."""
+    found = api(key)
+    fields = (found.request if side == "request" else found.response).fields
+    today = list(dict.fromkeys(_paths(fields, ())))
+    now: dict[Path, str] = {path: path[-1] for path in today}
+    for one in reversed(_after(release)):
+        older = {
+            tuple(path.split(".")): old for k, its, path, old in RENAMED_FIELDS.get(one, ()) if (k, its) == (key, side)
+        }
+        if older:
+            spelt = {path: tuple(now[path[: at + 1]] for at in range(len(path))) for path in today}
+            now = {path: older.get(spelt[path], now[path]) for path in today}
+    return {path: name for path, name in now.items() if name != path[-1]}
+
+
+def _after(release: str) -> Sequence[str]:
+    return RELEASES[RELEASES.index(release) + 1 :]
+
+
+def _paths(fields: Sequence[Field], above: Path) -> Iterator[Path]:
+    for field in fields:
+        here = (*above, field.name)
+        yield here
+        yield from _paths(field.fields, here)
+
+
+def _message(found: Api, side: Side, versions: Versions, release: str, *, names: bool) -> Message:
+    message = found.request if side == "request" else found.response
+    older = older_names(found.key, side, release) if names else {}
+    fields = tuple(_fields(message.fields, versions, release, older, ()))
+    return Message(message.name, versions, message.flexible, fields)
+
+
+def _fields(
+    fields: Sequence[Field], versions: Versions, release: str, names: dict[Path, str], above: Path
+) -> Iterator[Field]:
+    for field in fields:
+        newer = field.since and RELEASES.index(field.since) > RELEASES.index(release)
+        if newer or not field.versions & versions:
+            continue
+        here = (*above, field.name)
+        children = tuple(_fields(field.fields, versions & field.versions, release, names, here))
+        yield replace(field, name=names.get(here, field.name), fields=children)

@@ -1,0 +1,146 @@
+"""What the commands were asked in, the reference's answer on standard output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import click
+
+from decoders.apis import KEYS
+from decoders.apis import api as find_api
+from decoders.apis.releases import RELEASES, spoken
+from decoders.errors import UnknownApi
+from decoders.schema.model import Api
+from kwcli.config import Settings
+from kwcli.env import Environment
+from kwcli.exits import Exit
+from kwcli.render.palette import palette
+
+Row = dict[str, Any]
+
+
+def show_apis(
+    env: Environment,
+    settings: Settings,
+    *,
+    api: str | None,
+    version: int | None,
+    release: str | None,
+    diff: tuple[str, str] | None,
+    grep: str | None,
+) -> None:
+    """Whatever `kw apis` was asked. Raises click.UsageError."""
+    from kwcli.reference import text_apis
+
+    asked = [word for word, given in (("--diff", diff), ("--grep", grep), ("--release", release)) if given]
+    if len(asked) > 1:
+        raise click.UsageError(f"{asked[0]} and {asked[1]} do not go together")
+    if (diff and version is not None) or (grep and api):
+        raise click.UsageError(f"{asked[0]} does not go with {'a version' if diff else 'an API'}")
+    found = _api(api) if api is not None else None
+    if release is not None:
+        release = _release(release)
+    how = settings.width, palette(settings.color)
+    if diff:
+        _show_diff(env, settings, found, diff)
+    elif grep:
+        from kwcli.reference.find import find
+
+        rows = find(grep)
+        _show(env, settings, rows, lambda: text_apis.found_lines(rows, grep, *how))
+    elif found is None:
+        from kwcli.reference.entry import entries
+
+        rows = [row for row in entries() if release is None or release in row["releases"]]
+        _show(env, settings, rows, lambda: text_apis.list_lines(rows, *how, release))
+    elif version is None:
+        from kwcli.reference.tree import tree
+
+        row = tree(_in_release(found, release))
+        _show(env, settings, row, lambda: text_apis.tree_lines(row, *how))
+    else:
+        from kwcli.reference.wire import layouts
+
+        its = _in_release(found, release)
+        if version not in its.versions:
+            where = f" in {release}" if release else ""
+            raise click.UsageError(f"{its.name} has versions {its.versions}{where}, not {version}")
+        row = layouts(its, version, release)
+        _show(env, settings, row, lambda: text_apis.wire_lines(row, *how))
+
+
+def _show_diff(env: Environment, settings: Settings, found: Api | None, diff: tuple[str, str]) -> None:
+    from kwcli.reference.changes import changes
+    from kwcli.reference.text_changes import changes_lines
+
+    older, newer = (_release(word) for word in diff)
+    row = changes(older, newer, KEYS if found is None else (found.key,))
+    _show(env, settings, row, lambda: changes_lines(row, settings.width, palette(settings.color)))
+
+
+def show_errors(env: Environment, settings: Settings, *, word: str | None, grep: str | None) -> int:
+    """Whatever `kw errors` was asked. Raises click.UsageError."""
+    from kwcli.reference import errors
+    from kwcli.reference.text_errors import error_lines, list_lines
+
+    if word is not None and grep is not None:
+        raise click.UsageError("--grep does not go with a code")
+    how = settings.width, palette(settings.color)
+    if word is None:
+        rows = [errors.error(code) for code in (errors.find(grep) if grep else errors.all_codes())]
+        _show(env, settings, rows, lambda: list_lines(rows, *how))
+        return Exit.DONE
+    codes = errors.look_up(word)
+    if not codes:
+        env.say(f"kw: no error {word!r} is known (Kafka {RELEASES[-1]} and older)")
+        return Exit.FAILURE
+    rows = [errors.error(code) for code in codes]
+    if len(rows) == 1:
+        _show(env, settings, rows[0], lambda: error_lines(rows[0], *how))
+    else:
+        _show(env, settings, rows, lambda: list_lines(rows, *how))
+    return Exit.DONE
+
+
+def _api(word: str) -> Api:
+    try:
+        return find_api(word)
+    except UnknownApi:
+        raise click.UsageError(f"no API {word!r}") from None
+
+
+def _in_release(found: Api, release: str | None) -> Api:
+    """The API, as it was in the release."""
+    from kwcli.reference.at_release import as_of
+
+    if release is None:
+        return found
+    its = as_of(found.key, release)
+    if its is None:
+        having = [one for one in RELEASES if found.key in spoken(one)]
+        raise click.UsageError(f"Kafka {release} has no {found.name}: it is in {having[0]} to {having[-1]}")
+    return its
+
+
+def _release(word: str) -> str:
+    """The release of a table row: `4.0`, also written `4.0.1`. Raises click.UsageError."""
+    parts = word.split(".")
+    for count in (3, 2):
+        if ".".join(parts[:count]) in RELEASES:
+            return ".".join(parts[:count])
+    raise click.UsageError(f"no release {word!r}: known are {', '.join(RELEASES)}")
+
+
+def _show(env: Environment, settings: Settings, rows: Row | Sequence[Row], lines: Any) -> None:
+    if settings.format == "text":
+        text: Iterable[str] = lines()
+        env.stdout.write("".join(f"{line}\n" for line in text).encode())
+        return
+    import orjson
+
+    if settings.format == "json":
+        env.stdout.write(orjson.dumps(rows, option=orjson.OPT_INDENT_2) + b"\n")
+        return
+    for row in [rows] if isinstance(rows, dict) else rows:
+        env.stdout.write(orjson.dumps(row) + b"\n")

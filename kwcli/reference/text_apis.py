@@ -1,0 +1,224 @@
+"""Rows of the reference of APIs in, lines for people out: the list, an API's fields, a wire layout, what was found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from decoders.apis.releases import RELEASES
+from kwcli.reference.columns import Column, painted, table
+from kwcli.reference.wire import encodings, legend
+from kwcli.render.palette import Palette
+
+Row = dict[str, Any]
+INDENT: Final = "  "
+ZERO_UUID: Final = "A" * 22
+# From this width on the list shows the versions of single releases.
+WIDE: Final = 110
+
+
+def span(versions: Sequence[int] | None) -> str:
+    """[0, 13] as `0-13`, [2, 2] as `2`."""
+    if versions is None:
+        return ""
+    low, high = versions
+    return str(low) if low == high else f"{low}-{high}"
+
+
+def list_lines(rows: Sequence[Row], width: int | None, palette: Palette, release: str | None = None) -> Iterator[str]:
+    """One line an API. Of one release its versions; else those of all, and of as many releases as there is room for."""
+    columns = [
+        Column("key", right=True),
+        Column("API", paint="api", cut=True),
+        Column("versions" if release is None else release),
+        Column("flexible", drop=3),
+        Column("since", drop=2),
+        Column("until", drop=4, paint="bad"),
+        Column("listeners", drop=5, cut=True),
+        Column("older name", drop=6, paint="dim"),
+    ]
+    shown: list[list[str]] = []
+    for row in rows:
+        versions = row["versions"] if release is None else row["releases"][release]
+        hidden = "*" if release is not None and release in row["unstable"] else ""
+        flexible = "never" if row["flexible_from"] is None else f"{row['flexible_from']}+"
+        listeners = ",".join(row["listeners"])
+        was = ",".join(row["was"])
+        cell = [str(row["key"]), row["name"], span(versions) + hidden, flexible, row["since"], row["until"] or ""]
+        shown.append([*cell, listeners, was])
+    if release is None and width is not None and width >= WIDE:
+        for number, one in enumerate(reversed(RELEASES)):
+            columns.append(Column(one, paint="dim", right=True, drop=10 + number))
+            for row, cell in zip(rows, shown, strict=True):
+                cell.append(span(row["releases"].get(one)))
+    yield from table(columns, shown, width, palette)
+
+
+def tree_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
+    """What is known of an API, then its fields over all versions."""
+    yield from head_lines(row, width, palette)
+    for side in ("request", "response"):
+        yield ""
+        if not row[side]:
+            yield f"{painted(side, 'api', palette)} (no fields)"
+            continue
+        yield painted(side, "api", palette)
+        yield from table(_TREE, [*_tree_rows(row[side], 0)], width, palette, INDENT)
+    for early in row["early"]:
+        yield ""
+        yield painted(
+            f"{early['release']} laid out {early['side']} {early['version']} in another way, not yet stable: "
+            f"kw apis {row['name']} {early['version']} --release {early['release']}",
+            "dim",
+            palette,
+        )
+
+
+_TREE: Final = (
+    Column("field", paint="name"),
+    Column("versions"),
+    Column("type"),
+    Column("null", drop=2),
+    Column("tag", drop=1),
+    Column("default", drop=3, cut=True),
+    Column("since", drop=4, paint="dim"),
+    Column("notes", drop=5, wrap=True, paint="dim"),
+)
+
+
+def _tree_rows(rows: Sequence[Row], depth: int) -> Iterator[list[str]]:
+    for row in rows:
+        tag = "" if row["tag"] is None else str(row["tag"])
+        if tag and row["tagged"] != row["versions"]:
+            tag += f" ({row['tagged']})"
+        name = INDENT * depth + row["name"]
+        line = [name, row["versions"], row["type"], row["nullable"] or "", tag, default_text(row), row["since"] or ""]
+        yield [*line, ", ".join(notes(row))]
+        yield from _tree_rows(row["fields"], depth + 1)
+
+
+def notes(row: Row) -> list[str]:
+    """What else there is to say of a field."""
+    found = []
+    if row.get("until"):
+        found.append(f"until {row['until']}")
+    if row.get("was"):
+        found.append(f"was {', '.join(row['was'])}")
+    if row["secret"]:
+        found.append("secret")
+    if row["entity"]:
+        found.append(row["entity"])
+    return found
+
+
+def default_text(row: Row) -> str:
+    """A default as JSON; nothing where it is what anyone would expect of an array, a struct or records."""
+    if row["type"].startswith("[]") or row["type"] in ("struct", "records", "tags"):
+        return "" if row["default"] in ([], {}, "", None) and not row["nullable"] else json.dumps(row["default"])
+    return "zero" if row["default"] == ZERO_UUID else json.dumps(row["default"])
+
+
+def head_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
+    """The name and the facts of an API."""
+    was = f" (was {', '.join(row['was'])})" if row["was"] else ""
+    yield f"{painted(row['name'], 'api', palette)}{was} · key {row['key']} · versions {span(row['versions'])}"
+    flexible = "never" if row["flexible_from"] is None else f"from version {row['flexible_from']} on"
+    facts = [["flexible", flexible], ["listeners", ", ".join(row["listeners"])], ["releases", history_text(row)]]
+    if row["unstable"]:
+        hidden = ", ".join(f"{release} (version {version})" for release, version in row["unstable"].items())
+        facts.append(["unstable in", hidden])
+    yield from table((Column("", paint="dim"), Column("", wrap=True)), facts, width, palette, INDENT, heading=False)
+
+
+def history_text(row: Row) -> str:
+    """`0.8.2 0 · 0.9.0 0-1 · … · gone in 4.0`: the releases that changed something."""
+    parts, last, gone = [], None, False
+    for release in RELEASES:
+        versions = row["releases"].get(release)
+        if versions is None:
+            if last is not None and not gone:
+                parts.append(f"gone in {release}")
+                gone = True
+        elif versions != last:
+            parts.append(f"{release}: {span(versions)}")
+            last = versions
+    return " · ".join(parts)
+
+
+_WIRE: Final = (
+    Column("field", paint="name"),
+    Column("encoding"),
+    Column("tag"),
+    Column("bytes", right=True, drop=2, paint="dim"),
+    Column("notes", wrap=True, drop=1, paint="dim"),
+)
+
+
+_FRAME: Final = (
+    ["frame", "an int32 goes before the header: the size of header and body"],
+    ["=", "the default, where it is not zero, empty or false"],
+)
+
+
+def wire_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
+    """Request and response of one version, and how to read the words that name encodings."""
+    words: set[str] = set()
+    where = f"Kafka {row['releases'][0]}–{row['releases'][-1]}" if row["release"] is None else f"Kafka {row['release']}"
+    for side in ("request", "response"):
+        part = row[side]
+        title = painted(f"{row['name']} {row['version']} {side}", "api", palette)
+        yield f"{title} · key {row['key']} · header {part['header_version']} · {where}"
+        for section in ("header", "body"):
+            words |= encodings(part[section])
+            yield painted(section, "dim", palette)
+            yield from _section(part[section], width, palette)
+        yield ""
+    yield from table(
+        (Column("", paint="name"), Column("", wrap=True, paint="dim")),
+        [*_FRAME, *map(list, legend(words))],
+        width,
+        palette,
+        heading=False,
+    )
+    for release in row["early"]:
+        yield f"{release} had another layout: kw apis {row['name']} {row['version']} --release {release}"
+
+
+def _section(rows: Sequence[Row], width: int | None, palette: Palette) -> Iterator[str]:
+    lines = [*_wire_rows(rows, 0)]
+    if lines:
+        yield from table(_WIRE, lines, width, palette, INDENT, heading=False)
+
+
+def _wire_rows(rows: Sequence[Row], depth: int) -> Iterator[list[str]]:
+    for row in rows:
+        size = "" if row["size"] is None else str(row["size"])
+        tag = "" if row["tag"] is None else f"tag {row['tag']}"
+        said = ["secret"] if row["secret"] else []
+        if "constant" in row:
+            said.insert(0, f"always {row['constant']}")
+        elif row["default"] not in ([], {}, 0, "", ZERO_UUID) and row["type"] != "tags":
+            said.insert(0, f"= {json.dumps(row['default'])}")
+        yield [INDENT * depth + row["name"], row["encoding"], tag, size, ", ".join(said)]
+        yield from _wire_rows(row["fields"], depth + 1)
+
+
+def found_lines(rows: Sequence[Row], word: str, width: int | None, palette: Palette) -> Iterator[str]:
+    """What a search has found, the APIs' names before each other's fields."""
+    columns = (
+        Column("API", paint="api"),
+        Column("side", drop=2),
+        Column("field", paint="name", cut=True, least=44, left=True),
+        Column("versions"),
+        Column("type", drop=1),
+        Column("older name", drop=3, paint="dim"),
+    )
+    shown = [
+        [row["api"], row["side"] or "", row["path"] or "", span(row["versions"]), row["type"] or "", row["was"] or ""]
+        for row in rows
+    ]
+    if shown:
+        yield from table(columns, shown, width, palette)
+    else:
+        yield f"nothing is called {word!r}"

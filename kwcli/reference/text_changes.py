@@ -1,0 +1,94 @@
+"""The difference of two releases in, lines for people out: `+` came, `-` went, `~` changed, `=` has another name."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from kwcli.reference.columns import Column, painted, table
+from kwcli.reference.text_apis import INDENT, span
+from kwcli.render.palette import Palette
+from kwcli.render.units import ranges
+
+Row = dict[str, Any]
+SIGNS: Final = {"added": "+", "removed": "-", "gone": "-", "changed": "~", "renamed": "="}
+_FIELDS: Final = (
+    Column("", paint="dim"),
+    Column(""),
+    Column("", cut=True, paint="name"),
+    Column("", drop=2),
+    Column("", wrap=True, drop=1, paint="dim"),
+)
+
+
+def changes_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
+    """All that changed, one paragraph an API."""
+    appeared, gone, changed = row["appeared"], row["gone"], row["changed"]
+    counts = f"{len(appeared)} appeared, {len(gone)} went, {len(changed)} changed"
+    title = f"Kafka {row['from']} → {row['to']}"
+    yield f"{painted(title, 'api', palette)}: {counts}"
+    for one in appeared:
+        yield f"+ {painted(one['name'], 'api', palette)} · key {one['key']} · versions {span(one['versions'])}" + (
+            "" if one["unstable"] is None else f" · version {one['unstable']} unstable"
+        )
+        for side in ("request", "response"):
+            yield from _tops(side, one[side], width, palette)
+    for one in gone:
+        yield f"- {painted(one['name'], 'api', palette)} · key {one['key']} · versions {span(one['versions'])}"
+    for one in changed:
+        yield from _changed(one, width, palette)
+
+
+def _tops(side: str, rows: Sequence[Row], width: int | None, palette: Palette) -> Iterator[str]:
+    """The outermost fields of a new API."""
+    names = ", ".join(row["path"] for row in rows if "." not in row["path"]) or "no fields"
+    lines = textwrap.wrap(names, width - 16) if width else [names]
+    for number, line in enumerate(lines):
+        yield f"{INDENT * 2}{painted(side.ljust(8) if not number else ' ' * 8, 'dim', palette)}  {line}"
+
+
+def _changed(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
+    before, after = row["versions"]["from"], row["versions"]["to"]
+    said = [f"versions {span(before)} → {span(after)}" if before != after else f"versions {span(after)}"]
+    if row["was"]:
+        said.insert(0, f"was {row['was']}")
+    if row["flexible_from"] is not None:
+        said.append(f"flexible from {row['flexible_from']}")
+    was_hidden, hidden = row["unstable"]["from"], row["unstable"]["to"]
+    if hidden is not None and hidden != was_hidden:
+        said.append(f"version {hidden} unstable")
+    if was_hidden is not None and was_hidden != hidden and was_hidden >= after[0]:
+        said.append(f"version {was_hidden} stable")
+    yield f"~ {painted(row['name'], 'api', palette)} · {' · '.join(said)}"
+    shown = [
+        [field["side"], SIGNS[field["change"]], field["path"], f"v{ranges(field['versions'])}", _said(field)]
+        for field in row["fields"]
+    ]
+    if shown:
+        yield from table(_FIELDS, shown, width, palette, INDENT * 2, heading=False)
+
+
+def _said(field: Row) -> str:
+    if field["change"] == "renamed":
+        return f"was {field['was']}"
+    if field["change"] == "changed":
+        before, after = field["from"], field["to"]
+        return ", ".join(
+            f"{word} {_word(before[word])} → {_word(after[word])}" for word in before if before[word] != after[word]
+        )
+    fact = field["to"] or field["from"]
+    words = [fact["type"]]
+    if fact["nullable"]:
+        words.append("nullable")
+    if fact["tag"] is not None:
+        words.append(f"tag {fact['tag']}")
+    if field["change"] == "gone":
+        words.append("with its versions")
+    return ", ".join(words)
+
+
+def _word(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "none" if value is None else str(value)
