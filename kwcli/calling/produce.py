@@ -19,6 +19,7 @@ from decoders.schema.model import FOREVER, Versions
 from kwcli.calling.partitioning import partition_of
 from kwcli.calling.record_words import Contents, Entry, Word, from_lines, from_words, number
 from kwcli.calling.sugar import OFFLINE, Topics, need, split, topic_field
+from kwcli.composing.sources import STDIN
 from kwcli.exits import Exit, Failure
 
 PRODUCE: Final = 0
@@ -179,11 +180,11 @@ def _entries(
     words: Sequence[Word], rest: Sequence[str], contents: Contents, stdin: bool, now_ms: int
 ) -> tuple[list[Entry], list[str]]:
     """The records: those of the words, or of the one @FILE, or of standard input; and the words that are left."""
-    files = [word for word in rest if word.startswith("@")]
-    left = [word for word in rest if not word.startswith("@")]
+    files = [word for word in rest if word == "-" or word.startswith("@")]
+    left = [word for word in rest if word not in files]
     content = [word for word in words if word.name not in ("partition", "timestamp")]
     if not content and not files and stdin:
-        files = ["@-"]
+        files = ["-"]
     if len(files) > 1 or (files and content):
         raise Failure(f"records come from words or from one file, not from {files[-1]} besides", Exit.USAGE)
     if not files:
@@ -191,9 +192,11 @@ def _entries(
             raise Failure("no record: give value=… (value:=null is a tombstone), or NDJSON by @FILE", Exit.USAGE)
         return from_words(words, contents, now_ms), left
     (file,) = files
-    entries = from_lines(contents(file[1:]), "stdin" if file == "@-" else file[1:], now_ms)
+    name = file.removeprefix("@")
+    source = STDIN if name == "-" else name
+    entries = from_lines(contents(name), source, now_ms)
     if not entries:
-        raise Failure(f"{file} has no record: give value=… (value:=null is a tombstone), or NDJSON", Exit.USAGE)
+        raise Failure(f"no record in {source}: give value=… (value:=null is a tombstone), or NDJSON", Exit.USAGE)
     if words:
         # What holds for all of them: partition= and timestamp=.
         (model,) = from_words([*words, Word("value", "")], contents, now_ms)

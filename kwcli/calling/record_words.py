@@ -7,19 +7,20 @@ likes). `partition=` and `timestamp=` hold for the records that follow, too.
 from __future__ import annotations
 
 import json
-from base64 import b64decode
-from binascii import Error
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from decoders.errors import EncodeError
 from decoders.records.model import Header
+from decoders.schema.unform import BASE64, REDACTED, bytes_from_json
 from kwcli.calling.moments import moment_ms
 from kwcli.exits import Exit, Failure
 
 # The name after an @ in, what is in that file (`-`: standard input) out.
 Contents = Callable[[str], bytes]
 _INT32_MAX: Final = (1 << 31) - 1
+_BYTES: Final = frozenset({BASE64, REDACTED})
 _LINE_FIELDS: Final = ("key", "value", "headers", "timestamp", "partition", "offset")
 
 
@@ -87,9 +88,7 @@ def data(word: Word, contents: Contents) -> bytes | None:
         if not word.json:
             return held
     value = _parsed(held, str(word))
-    if value is None or isinstance(value, str | dict):
-        return _bytes(value, str(word), held)
-    return held
+    return _bytes(value, str(word), held)
 
 
 def number(word: Word, largest: int, *, smallest: int = 0) -> int:
@@ -167,16 +166,11 @@ def _bytes(value: object, place: str, plain: bytes | None = None) -> bytes | Non
     """The bytes of a JSON value; `plain` are those of its own text, where they are known."""
     if value is None:
         return None
-    if isinstance(value, str):
-        return value.encode("utf-8", "surrogateescape")
-    if isinstance(value, dict):
-        if value.keys() == {"redacted"}:
-            raise _wrong(f"{place} is a redacted secret; --reveal-secrets shows its value")
-        if value.keys() == {"base64"}:
-            try:
-                return b64decode(value["base64"], validate=True)
-            except (Error, TypeError, ValueError):
-                raise _wrong(f"{place}: no base64") from None
+    if isinstance(value, str) or (isinstance(value, dict) and len(value) == 1 and not _BYTES.isdisjoint(value)):
+        try:
+            return bytes_from_json(value, place)
+        except EncodeError as failure:
+            raise _wrong(str(failure)) from None
     return plain if plain is not None else json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 

@@ -9,7 +9,8 @@ from typing import Any, Final, Protocol
 from decoders.schema.model import Versions
 from kwcli.calling.fetch import FETCH, Offsets, read_fetch
 from kwcli.calling.produce import PRODUCE, read_produce
-from kwcli.calling.record_words import Contents
+from kwcli.composing.sources import read_file, read_stdin
+from kwcli.env import Environment
 from kwcli.exits import Exit, Failure
 
 SHORT: Final = frozenset({PRODUCE, FETCH})
@@ -34,22 +35,21 @@ class Given:
     magic: int | None = None
 
 
-def read_short(
-    key: int, words: Sequence[str], given: Given, *, contents: Contents, stdin: bool, now_ms: int
-) -> tuple[Short | None, list[str]]:
+def read_short(key: int, words: Sequence[str], given: Given, env: Environment) -> tuple[Short | None, list[str]]:
     """What the short words of this API ask for (None where there are none), and the words that are left.
 
-    `contents` gives what `@NAME` holds; `stdin`: standard input may hold records. Raises Failure (usage) for whatever
-    can be known to be wrong before a connection is made.
+    Files, and standard input when records are to come from there, are read. Raises Failure for whatever can be known to
+    be wrong before a connection is made.
     """
+    now_ms = env.now_ns() // 1_000_000
     if key == PRODUCE:
         return read_produce(
             words,
             compression=given.compression,
             acks=given.acks,
             magic=given.magic,
-            contents=contents,
-            stdin=stdin,
+            contents=lambda name: read_stdin(env) if name == "-" else read_file(name),
+            stdin=not env.stdin_terminal,
             now_ms=now_ms,
         )
     for name in Given.__dataclass_fields__:
