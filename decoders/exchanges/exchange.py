@@ -55,7 +55,7 @@ class Failure(NamedTuple):
 
 
 class Packets(TypedDict):
-    """First and last packet of each side, as Wireshark counts."""
+    """First and last packet of each side, as Wireshark counts; None where no capture has it."""
 
     request: list[int] | None
     response: list[int] | None
@@ -186,9 +186,9 @@ class Exchange(Seen):
     def packets(self) -> Packets:
         """First and last packet of each side."""
         first, last = self.request_packet, self.request_packet_end
-        request = None if first is None or last is None else [first, last]
+        request = [first, last] if first and last else None
         first, last = self.response_packet, self.response_packet_end
-        return {"request": request, "response": None if first is None or last is None else [first, last]}
+        return {"request": request, "response": [first, last] if first and last else None}
 
     def note(
         self,

@@ -117,8 +117,9 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
         "request": request,
         "response": response,
         "packets": {
-            "request": [exchange.request_packet, exchange.request_packet_end] if request_end_ns is not None else None,
-            "response": [exchange.response_packet, exchange.response_packet_end] if response_ns is not None else None,
+            # Packets count from 1; what a connection of our own has sent or received was in none.
+            "request": [exchange.request_packet, exchange.request_packet_end] if exchange.request_packet else None,
+            "response": [exchange.response_packet, exchange.response_packet_end] if exchange.response_packet else None,
         },
     }
     _add_said(record, exchange, plans)

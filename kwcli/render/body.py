@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from kwcli.render.palette import Palette
@@ -80,6 +81,28 @@ class Body:
                 yield from self.lines(_without_type(item), field.plan if field else None, depth + 1)
             else:
                 yield from self._array(name, item, field, depth, room)
+
+    def paths(self, value: dict[str, Any], plan: Plan | None, *, most: int, depth: int = 1) -> Iterator[str]:
+        """A line for each leaf, led by its path as `kw call` takes it; `most` lines at most."""
+        leaves = list(islice(self._leaves(value, plan, ""), most))
+        room = max((cells(path) for path, _ in leaves), default=0)
+        for path, shown in leaves:
+            yield self._cut(f"{INDENT * depth}{self._name(path)}{' ' * (room - cells(path))}{GAP}", shown)
+
+    def _leaves(self, value: dict[str, Any], plan: Plan | None, prefix: str) -> Iterator[tuple[str, Cell]]:
+        fields = _fields(plan)
+        for name, item in value.items():
+            field = fields.get(name)
+            path = f"{prefix}{name}"
+            if _is_scalar(item):
+                yield path, self._value(name, item, field)
+                continue
+            inner = field.plan if field else None
+            if isinstance(item, dict):
+                yield from self._leaves(item, inner, f"{path}.")
+                continue
+            for number, element in enumerate(item):
+                yield from self._leaves(element, inner, f"{path}[{number}].")
 
     def _array(
         self, name: str, items: list[dict[str, Any]], field: PlanField | None, depth: int, room: int

@@ -1,7 +1,7 @@
 """Kafka's own record classes behind a pipe: a question in JSON on each line of stdin, its answer on a line of stdout.
 
 Run as `python -m tests.oracle.java_records JAR…`. `["write", {…batch…}]` answers the bytes in hex, `["read", hex]` the
-batches with their records, as far as Kafka gets.
+batches with their records, as far as Kafka gets, `["murmur2", hex]` the hash of a key.
 """
 
 from __future__ import annotations
@@ -100,6 +100,10 @@ class Records:
         except jpype.JException as error:
             told["error"] = str(error)
         return told
+
+    def murmur2(self, data: str) -> int:
+        """The hash that chooses a key's partition, signed."""
+        return int(self.utils.murmur2(self.java(data)))
 
     def java(self, data: str | None) -> Any:
         kind = jpype.JArray(jpype.JByte)

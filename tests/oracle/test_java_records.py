@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import random
 import struct
-import subprocess
-import sys
 from collections import Counter
 from functools import cache
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -17,33 +13,12 @@ import pytest
 from decoders import Batch, Record, decode_records, encode_records
 from decoders.records import codecs, encode_batch
 from decoders.records.codecs import NAMES
-from tests.broker.jars import Missing, client_jars, missing_tools
+from tests.oracle.asking import ask
 from tests.records.making import batch
 
 pytestmark = pytest.mark.oracle
 
-ROOT: Final = Path(__file__).parents[2]
-# The last release that writes all three formats.
-RELEASE: Final = "3.9.2"
 NO_TIMESTAMP: Final = -1
-
-
-def ask(questions: list[list[Any]]) -> list[Any]:
-    """The answers of one JVM, in order."""
-    problem = missing_tools()
-    if problem:
-        pytest.skip(problem)
-    try:
-        jars = [str(path) for path in client_jars(RELEASE)]
-    except Missing as missing:
-        pytest.skip(str(missing))
-    lines = "".join(json.dumps(question) + "\n" for question in questions)
-    command = [sys.executable, "-m", "tests.oracle.java_records", *jars]
-    done = subprocess.run(command, input=lines, capture_output=True, text=True, cwd=ROOT, check=False)
-    assert done.returncode == 0, done.stderr[-3000:]
-    answers = [json.loads(line) for line in done.stdout.splitlines()]
-    assert len(answers) == len(questions), done.stderr[-3000:]
-    return answers
 
 
 def random_records(dice: random.Random, magic: int) -> list[list[Any]]:

@@ -1,0 +1,134 @@
+"""The command line of `kw call` in, everything checked that can be without a broker, then the run; an exit code out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from decoders.apis import NAMES, api
+from decoders.apis.routing import ROUTES
+from decoders.errors import UnknownApi
+from decoders.schema.model import Api, Side
+from kwcli.calling.draft import Draft
+from kwcli.calling.versions import Wish
+from kwcli.composing.words import check_words
+from kwcli.exits import Exit, Failure
+from kwcli.spelling import did_you_mean
+
+if TYPE_CHECKING:
+    from kwcli.calling.show import Screen
+    from kwcli.composing.sources import Body
+    from kwcli.config import Settings
+    from kwcli.env import Environment
+    from kwcli.net.options import ConnectionOptions
+
+API_KEY_MAX: Final = 32767
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the words and options of `kw call` say."""
+
+    api: str
+    words: Sequence[str] = ()
+    version: int | None = None
+    release: str | None = None
+    force: bool = False
+    node: str | None = None
+    split: bool = False
+    example: bool = False
+    skeleton: bool = False
+    dry_run: bool = False
+    raw_body: str | None = None
+    only: Side | None = None
+    select: str | None = None
+    repeat: int = 1
+    interval_s: float = 1.0
+
+
+def call(env: Environment, asked: Asked, settings: Settings, connection: ConnectionOptions) -> Exit:
+    """Do what was asked. Raises Failure."""
+    found = find_api(asked.api)
+    wish = Wish.of(found, asked.version, asked.release, force=asked.force)
+    draft = _draft(env, asked, found)
+    if asked.skeleton:
+        from kwcli.calling.preview import print_skeleton
+
+        return print_skeleton(env, found, draft, wish)
+    if draft.empty and ROUTES[found.key].mutates and not asked.example:
+        from kwcli.calling.preview import refuse_unsaid
+
+        return refuse_unsaid(env, found, draft, wish)
+    from kwcli.calling.show import Screen
+
+    select = None
+    if asked.select is not None:
+        from kwcli.calling.select import Path
+
+        select = Path.parse(asked.select, found, asked.only or "response")
+    screen = Screen(env, settings, only=asked.only, select=select, sent=not asked.dry_run)
+    if asked.dry_run:
+        from kwcli.calling.preview import dry_run
+
+        return dry_run(env, draft, wish, screen, settings, connection.config(env).client_id)
+    return _run(env, asked, found, wish, draft, screen, settings, connection)
+
+
+def _run(
+    env: Environment,
+    asked: Asked,
+    found: Api,
+    wish: Wish,
+    draft: Draft,
+    screen: Screen,
+    settings: Settings,
+    connection: ConnectionOptions,
+) -> Exit:
+    from kwcli.calling.running import Plan, Run
+    from kwcli.calling.targets import Target
+
+    target = None if asked.node is None else Target.parse(asked.node)
+    plan = Plan(found, draft, wish, target, asked.split, asked.repeat, asked.interval_s)
+    config = connection.config(env, verbose=settings.verbose)
+    run = Run(env, config, plan, screen, verbose=settings.verbose)
+    try:
+        return run.go()
+    finally:
+        screen.close()
+        if run.ping is not None and not settings.quiet:
+            env.say(run.ping.line())
+
+
+def find_api(word: str) -> Api:
+    """The API with this name, in any spelling, or this number. Raises Failure (usage)."""
+    try:
+        return api(word)
+    except UnknownApi:
+        if word.isascii() and word.isdecimal():
+            raise Failure(f"no API has the number {word} (kw knows 0 to {max(NAMES)})", Exit.USAGE) from None
+        hint = did_you_mean(word, [api(key).name for key in NAMES])
+        raise Failure(f"no API has the name {word!r}{hint}", Exit.USAGE) from None
+
+
+def _draft(env: Environment, asked: Asked, found: Api) -> Draft:
+    body: Body | None = None
+    if asked.raw_body is not None:
+        if asked.words:
+            raise Failure("--raw-body is the whole body: it goes without words", Exit.USAGE)
+        return Draft(found, check_words(found, ()), raw=_bytes(asked.raw_body))
+    if not asked.words and not asked.example and not asked.skeleton:
+        from kwcli.calling.piped import piped_body
+
+        body = piped_body(env, found)
+    if asked.example and asked.words:
+        raise Failure("--example sends the example as it is: it goes without words", Exit.USAGE)
+    return Draft(found, check_words(found, asked.words, env=env, body=body))
+
+
+def _bytes(text: str) -> bytes:
+    digits = "".join(text.removeprefix("0x").split())
+    try:
+        return bytes.fromhex(digits)
+    except ValueError:
+        raise Failure("--raw-body takes hex digits, two a byte", Exit.USAGE) from None

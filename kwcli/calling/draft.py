@@ -1,0 +1,65 @@
+"""The user's words and body in, the request for a version out: as JSON form and as bytes.
+
+The highest version is taken in which everything that was said has a field: `key=g` makes FindCoordinator 3 where
+version 6 has no `key`. Nothing here needs a broker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from decoders.schema.model import Api, Versions
+from kwcli.composing.examples import example
+from kwcli.composing.words import Given, compose, encode_body
+from kwcli.exits import Failure
+
+
+class Request(NamedTuple):
+    """One request: `value` is its JSON form (None of bytes that the user gave), `body` its bytes without header."""
+
+    version: int
+    value: Mapping[str, Any] | None
+    body: bytes
+
+
+class Draft:
+    """A request that still fits any version: what was given, or bytes that are sent as they are."""
+
+    def __init__(self, api: Api, given: Given, *, raw: bytes | None = None) -> None:
+        self.api = api
+        self._given = given
+        self._raw = raw
+
+    @property
+    def empty(self) -> bool:
+        """Whether the user has said nothing about the body."""
+        return self._given.nothing and self._raw is None
+
+    @property
+    def preferred(self) -> int | None:
+        """The version of the record that the body was taken from."""
+        return self._given.body.version if self._given.body is not None else None
+
+    def request(self, versions: Versions) -> Request:
+        """The request in the highest of these versions that has a place for everything. Raises Failure (usage)."""
+        if self._raw is not None:
+            return Request(versions.high, None, self._raw)
+        first: Failure | None = None
+        for version in range(versions.high, versions.low - 1, -1):
+            try:
+                value = self.value(version)
+                return Request(version, value, self.encoded(version, value))
+            except Failure as problem:
+                first = first or problem
+        assert first is not None
+        raise first
+
+    def value(self, version: int) -> dict[str, Any]:
+        """The request in JSON form: the example with what was given."""
+        return compose(self.api, version, self._given, start=example(self.api, version))
+
+    def encoded(self, version: int, value: Mapping[str, Any]) -> bytes:
+        """The bytes of a request, or of a share of it."""
+        layout = self._given.body.layout if self._given.body is not None else None
+        return encode_body(self.api, version, value, layout=layout)

@@ -1,0 +1,135 @@
+"""Fetch from words about a place: `topic=orders partition=0 offset=latest-10` in, the request in JSON form out.
+
+Offsets that only the cluster knows are looked up (ListOffsets); whatever else the request has keeps what a Java
+consumer sends, and may be set by its path as ever.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from decoders.schema.model import Versions
+from kwcli.calling.moments import moment_ms
+from kwcli.calling.record_words import number
+from kwcli.calling.sugar import OFFLINE, Topics, need, split, topic_field
+from kwcli.exits import Exit, Failure
+
+FETCH: Final = 1
+WORDS: Final = ("topic", "partition", "offset")
+# Timestamps of ListOffsets that stand for the ends of a partition.
+LATEST, EARLIEST = -1, -2
+_ENDS: Final = {"latest": LATEST, "earliest": EARLIEST}
+_EXPRESSION: Final = re.compile(r"(?P<end>latest|earliest)(?P<step>[+-]\d{1,19})?|(?P<number>\d{1,19})|@(?P<time>.+)")
+_INT32_MAX: Final = (1 << 31) - 1
+_INT64_MAX: Final = (1 << 63) - 1
+# A Java consumer's defaults.
+_WAIT_MS: Final = 500
+_MAX_BYTES: Final = 50 << 20
+_PARTITION_MAX_BYTES: Final = 1 << 20
+
+
+class Offsets(Topics, Protocol):
+    """What a cluster must tell of offsets besides."""
+
+    def offset_at(self, topic: str, partition: int, timestamp: int) -> int | None:
+        """The first offset at or after a time (LATEST: the end, EARLIEST: the first of all); None where none is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where to begin: `step` away from the offset at `timestamp`; without a timestamp `step` is the offset itself."""
+
+    step: int
+    timestamp: int | None = None
+
+    @classmethod
+    def parse(cls, text: str, now_ms: int) -> Position:
+        """`earliest`, `latest`, `latest-10`, `earliest+5`, `1042`, `@2026-11-21T03:04:05Z`. Raises Failure (usage)."""
+        match = _EXPRESSION.fullmatch(text.strip())
+        if match is None:
+            raise Failure(
+                f"offset={text}: write a number, earliest, latest, latest-10 or @2026-11-21T03:04:05Z", Exit.USAGE
+            )
+        if match["time"]:
+            return cls(0, max(0, moment_ms(match["time"], now_ms, "offset=")))
+        if match["end"]:
+            return cls(int(match["step"] or 0), _ENDS[match["end"]])
+        step = int(match["number"])
+        if step > _INT64_MAX:
+            raise Failure(f"offset={text} is outside 0 to {_INT64_MAX}", Exit.USAGE)
+        return cls(step)
+
+    def find(self, topic: str, partition: int, offsets: Offsets | None) -> int:
+        """The offset; never before the first one, and the end for a time after the last record."""
+        if self.timestamp is None:
+            return self.step
+        if offsets is None:
+            raise Failure("where a partition begins and ends only the cluster knows: give offset= a number", Exit.USAGE)
+        found = offsets.offset_at(topic, partition, self.timestamp)
+        if found is None:
+            found = offsets.offset_at(topic, partition, LATEST) or 0
+        if self.step < 0:
+            first = offsets.offset_at(topic, partition, EARLIEST) or 0
+            return max(first, found + self.step)
+        return min(_INT64_MAX, found + self.step)
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """What is to be fetched; `partitions` empty: the only one there is, None: all. `position` None: the earliest."""
+
+    topic: str
+    partitions: Sequence[int] | None
+    position: Position | None
+
+    def narrow(self, versions: Versions, *, connected: bool = True) -> Versions:
+        """Those of the versions that can ask for this. Raises Failure (usage) when none can."""
+        return need(FETCH, versions, () if connected else [OFFLINE[FETCH]])
+
+    def body(self, version: int, offsets: Offsets | None) -> dict[str, Any]:
+        """The request in JSON form; without `offsets` (not connected) it is partition 0 from offset 0 unless said."""
+        position = self.position or (Position(0) if offsets is None else Position(0, EARLIEST))
+        partitions = []
+        for index in self._partitions(offsets):
+            asked = {"partition": index, "fetch_offset": position.find(self.topic, index, offsets)}
+            partitions.append(asked | {"partition_max_bytes": _PARTITION_MAX_BYTES})
+        body: dict[str, Any] = {"max_wait_ms": _WAIT_MS, "min_bytes": 1}
+        if version >= 3:
+            body["max_bytes"] = _MAX_BYTES
+        topic = topic_field(FETCH, version, self.topic, offsets)
+        return body | {"topics": [{**topic, "partitions": partitions}]}
+
+    def _partitions(self, offsets: Offsets | None) -> Sequence[int]:
+        if self.partitions:
+            return self.partitions
+        known = [0] if offsets is None else offsets.partitions(self.topic)
+        if self.partitions is None or len(known) == 1:
+            return known
+        raise Failure(
+            f"{self.topic} has the partitions {known[0]}-{known[-1]}: partition= says which (or all)", Exit.USAGE
+        )
+
+
+def read_fetch(words: Sequence[str], *, now_ms: int) -> tuple[Fetch | None, list[str]]:
+    """What the words say, and those that are none of ours; None where no word names a topic, partition or offset.
+
+    Raises Failure (usage).
+    """
+    ours, rest = split(words, WORDS)
+    if not ours:
+        return None, rest
+    topics = [word.text for word in ours if word.name == "topic"]
+    positions = [word.text for word in ours if word.name == "offset"]
+    if len(topics) != 1:
+        raise Failure("topic= is given twice" if topics else "topic= is missing", Exit.USAGE)
+    if len(positions) > 1:
+        raise Failure("offset= is given twice", Exit.USAGE)
+    named = [word for word in ours if word.name == "partition"]
+    partitions: list[int] | None = None
+    if not any(word.text == "all" for word in named):
+        partitions = list(dict.fromkeys(number(word, _INT32_MAX) for word in named))
+    position = Position.parse(positions[0], now_ms) if positions else None
+    return Fetch(topics[0], partitions, position), rest

@@ -1,0 +1,83 @@
+"""Offsets that a cluster must be asked for (ListOffsets): topic, partition and time in, an offset out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Protocol, TypeVar
+from uuid import UUID
+
+from decoders.apis import api
+from decoders.apis.error_codes import ERRORS, error_name
+from decoders.schema.model import NONE, Versions
+from kwcli.exits import Failure
+
+LIST_OFFSETS: Final = 2
+_TRIES: Final = 3
+
+
+class Peer(Protocol):
+    """A connection, as far as it matters here."""
+
+    @property
+    def versions(self) -> Mapping[int, Versions]: ...
+    @property
+    def peer(self) -> str: ...
+
+
+P = TypeVar("P", bound=Peer)
+
+
+class Asking(Protocol[P]):
+    """A cluster, as far as it matters here."""
+
+    def partitions(self, topic: str, /) -> Sequence[int]: ...
+    def topic_id(self, name: str, /) -> UUID: ...
+    def leader(self, topic: str, partition: int, /) -> P | None: ...
+    def forget(self) -> None: ...
+    def ask(self, connection: P, key: int, version: int, value: Mapping[str, Any], /) -> dict[str, Any]: ...
+
+
+class LookedUp:
+    """Topics and offsets as the cluster tells them."""
+
+    def __init__(self, cluster: Asking[Any]) -> None:
+        self._cluster = cluster
+
+    def partitions(self, topic: str) -> Sequence[int]:
+        """The partitions of a topic, ascending."""
+        return self._cluster.partitions(topic)
+
+    def topic_id(self, name: str) -> UUID:
+        """The id of a topic."""
+        return self._cluster.topic_id(name)
+
+    def offset_at(self, topic: str, partition: int, timestamp: int) -> int | None:
+        """The first offset at or after a time (-1: the end, -2: the first of all); None where there is none.
+
+        An answer that says that a later one may be better is asked for again, a few times.
+        """
+        code = 0
+        for _ in range(_TRIES):
+            answer = self._ask(topic, partition, timestamp)
+            code = answer["error_code"]
+            if not code:
+                found: list[int] = answer.get("old_style_offsets") or [answer.get("offset", -1)]
+                return found[0] if found[0] >= 0 else None
+            if code not in ERRORS or not ERRORS[code].retriable:
+                break
+            self._cluster.forget()
+        raise Failure(f"no offset of {topic}[{partition}] for the time {timestamp}: {error_name(code)}")
+
+    def _ask(self, topic: str, partition: int, timestamp: int) -> dict[str, Any]:
+        connection = self._cluster.leader(topic, partition)
+        if connection is None:
+            known = self.partitions(topic)
+            raise Failure(f"{topic} has no partition {partition}, it has {known[0]}-{known[-1]}")
+        both = connection.versions.get(LIST_OFFSETS, NONE) & api(LIST_OFFSETS).versions
+        if not both:
+            raise Failure(f"{connection.peer} does not offer ListOffsets, which this offset needs")
+        asked = {"partition_index": partition, "timestamp": timestamp}
+        value = {"replica_id": -1, "topics": [{"name": topic, "partitions": [asked]}]}
+        answer: dict[str, Any] = self._cluster.ask(connection, LIST_OFFSETS, both.high, value)
+        result: dict[str, Any] = answer["topics"][0]["partitions"][0]
+        return result

@@ -1,0 +1,73 @@
+"""A request that is not sent in, what there is to see of it out: its skeleton, its bytes, the editor's view of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import orjson
+
+from kwcli.calling.tape import NOWHERE, Tape
+from kwcli.exits import Exit
+from kwcli.net.core.session import Session
+
+if TYPE_CHECKING:
+    from decoders.schema.model import Api
+    from kwcli.calling.draft import Draft
+    from kwcli.calling.show import Screen
+    from kwcli.calling.versions import Wish
+    from kwcli.config import Settings
+    from kwcli.env import Environment
+
+
+@dataclass(frozen=True, slots=True)
+class Unsent:
+    """A request's frame that nobody was sent."""
+
+    request_frame: bytes
+    begun_ns: int
+    response_frame: None = None
+    first_ns: int = 0
+    last_ns: int = 0
+
+    @property
+    def sent_ns(self) -> int:
+        """The same: it takes no time."""
+        return self.begun_ns
+
+
+def print_skeleton(env: Environment, api: Api, draft: Draft, wish: Wish) -> Exit:
+    """The request as annotated YAML on standard output, to be filled in."""
+    env.stdout.write(_skeleton(api, draft, wish).encode())
+    env.stdout.flush()
+    return Exit.DONE
+
+
+def refuse_unsaid(env: Environment, api: Api, draft: Draft, wish: Wish) -> Exit:
+    """Instead of sending a request that changes something when nobody said what: show what there is to say."""
+    env.say(f"kw: {api.name} changes something, so it is not sent without being told what; fill in:")
+    env.stderr.write(_skeleton(api, draft, wish).encode())
+    env.say(f"kw: give path=value words, or this as a file: kw call {api.name} @FILE; --example sends it as it is")
+    return Exit.USAGE
+
+
+def dry_run(env: Environment, draft: Draft, wish: Wish, screen: Screen, settings: Settings, client_id: str) -> Exit:
+    """Show the request that would be sent to a broker that speaks everything, and its bytes."""
+    api = draft.api
+    request = draft.request(wish.candidates(api))
+    frame = Session(client_id=client_id).request(api.key, request.version, request.body).frame
+    exchange = Tape().play(NOWHERE, NOWHERE, Unsent(frame, env.now_ns()))
+    exchange.extra = {"reason": "dry_run"}
+    try:
+        screen.show(exchange, "not sent")
+        if settings.format == "text":
+            env.stdout.write(f"  {frame.hex(' ')}\n".encode())
+    finally:
+        screen.close()
+    return Exit.DONE
+
+
+def _skeleton(api: Api, draft: Draft, wish: Wish) -> str:
+    versions = wish.candidates(api)
+    version = draft.request(versions).version if not draft.empty else versions.high
+    return orjson.dumps(draft.value(version), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()

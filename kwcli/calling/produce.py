@@ -1,0 +1,226 @@
+"""Produce from words about records: `topic=orders key=k value=v` in, the request in JSON form out.
+
+All that can be wrong is told before anything is sent; what the records, the codec and the format need of the version
+narrows the versions that are negotiated. The partition is the one that is named, else that of the Java producer's
+hash of the key; all records without a key go together to one partition by chance, as its sticky partitioner does.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from decoders.apis import api
+from decoders.records import Batch, Record, batch_json
+from decoders.records.codecs import NAMES, NUMBERS
+from decoders.schema.model import FOREVER, Versions
+from kwcli.calling.partitioning import partition_of
+from kwcli.calling.record_words import Contents, Entry, Word, from_lines, from_words, number
+from kwcli.calling.sugar import OFFLINE, Topics, need, split, topic_field
+from kwcli.composing.sources import STDIN
+from kwcli.exits import Exit, Failure
+
+PRODUCE: Final = 0
+MAGICS: Final = ("0", "1", "2")
+ACKS: Final = {"all": -1, "-1": -1, "0": 0, "1": 1}
+# What each message format may be carried by (KIP-32, KIP-98).
+_CARRIED_BY: Final = (Versions(0, 1), Versions(0, 2), Versions(3, FOREVER))
+_BATCHES: Final = Versions(3, FOREVER)
+_ZSTD: Final = Versions(7, FOREVER)
+_TIMEOUT_MS: Final = 30_000
+
+_RECORD: Final = ("key", "value", "header", "partition", "timestamp")
+_ONCE: Final = ("topic", "acks", "transactional_id", "producer_id", "producer_epoch", "base_sequence")
+WORDS: Final = (*_ONCE, *_RECORD)
+
+
+@dataclass(frozen=True, slots=True)
+class Produce:
+    """What is to be produced; nothing in it depends on a version or a cluster."""
+
+    topic: str
+    entries: Sequence[Entry]
+    now_ms: int
+    codec: str = "none"
+    acks: int = -1
+    magic: int | None = None
+    transactional_id: str | None = None
+    producer_id: int | None = None
+    producer_epoch: int | None = None
+    base_sequence: int | None = None
+
+    def needs(self) -> list[tuple[Versions, str]]:
+        """Versions that can carry this, and why not others."""
+        out = []
+        if self.magic is not None:
+            out.append((_CARRIED_BY[self.magic], f"message format {self.magic}"))
+        if self.codec == "zstd":
+            out.append((_ZSTD, "zstd"))
+        if any(entry.headers for entry in self.entries):
+            out.append((_BATCHES, "a record with headers"))
+        for name in ("producer_id", "transactional_id"):
+            if getattr(self, name) is not None:
+                out.append((_BATCHES, f"{name}="))
+        return out
+
+    def narrow(self, versions: Versions, *, connected: bool = True) -> Versions:
+        """Those of the versions that can carry this. Raises Failure (usage) when none can."""
+        return need(PRODUCE, versions, [*self.needs(), *(() if connected else (OFFLINE[PRODUCE],))])
+
+    def format(self, version: int) -> int:
+        """The message format for a version: the one that is asked for, else the newest that its clients sent."""
+        if self.magic is not None:
+            return self.magic
+        if version in _BATCHES:
+            return 2
+        stamped = any(entry.timestamp is not None for entry in self.entries)
+        return 1 if version == 2 or stamped else 0
+
+    def body(
+        self, version: int, topics: Topics | None, choose: Callable[[Sequence[int]], int] = random.choice
+    ) -> dict[str, Any]:
+        """The request in JSON form. Without `topics` (not connected) what has no partition goes to 0."""
+        magic = self.format(version)
+        parts: dict[int, list[Entry]] = {}
+        for index, entry in zip(self._places(topics, choose), self.entries, strict=True):
+            parts.setdefault(index, []).append(entry)
+        data = [{"index": index, "records": [self._batch(entries, magic)]} for index, entries in sorted(parts.items())]
+        body: dict[str, Any] = {} if version < _BATCHES.low else {"transactional_id": self.transactional_id}
+        topic = topic_field(PRODUCE, version, self.topic, topics)
+        return body | {
+            "acks": self.acks,
+            "timeout_ms": _TIMEOUT_MS,
+            "topic_data": [{**topic, "partition_data": data}],
+        }
+
+    def _places(self, topics: Topics | None, choose: Callable[[Sequence[int]], int]) -> list[int]:
+        """The partition of each record."""
+        if all(entry.partition is not None for entry in self.entries):
+            partitions: Sequence[int] = ()
+        else:
+            partitions = (0,) if topics is None else topics.partitions(self.topic)
+        sticky: int | None = None
+        places = []
+        for entry in self.entries:
+            if entry.partition is not None:
+                places.append(entry.partition)
+            elif entry.key is not None:
+                places.append(partition_of(entry.key, len(partitions)))
+            else:
+                sticky = choose(partitions) if sticky is None else sticky
+                places.append(sticky)
+        return places
+
+    def _batch(self, entries: Sequence[Entry], magic: int) -> dict[str, Any]:
+        """The records of one partition in one batch, numbered from 0 as producers do."""
+        records = []
+        for offset, entry in enumerate(entries):
+            timestamp = entry.timestamp
+            if magic and timestamp is None:
+                timestamp = self.now_ms
+            records.append(Record(offset, timestamp, entry.key, entry.value, entry.headers))
+        batch = Batch(magic=magic, codec=self.codec, records=records)
+        if self.producer_id is not None:
+            batch.producer_id = self.producer_id
+            batch.producer_epoch = self.producer_epoch
+            batch.base_sequence = self.base_sequence
+            batch.transactional = self.transactional_id is not None
+        return batch_json(batch)
+
+
+def read_produce(
+    words: Sequence[str],
+    *,
+    compression: str | None = None,
+    acks: str | None = None,
+    magic: int | None = None,
+    contents: Contents,
+    stdin: bool,
+    now_ms: int,
+) -> tuple[Produce | None, list[str]]:
+    """What the words say, and those that are none of ours; None where they do not speak of records at all.
+
+    `stdin`: records may come from standard input when no word has any. Raises Failure (usage).
+    """
+    ours, rest = split(words, WORDS)
+    if not any(word.name in ("topic", *_RECORD) for word in ours):
+        stray = next((name for name, given in (("compression", compression), ("acks", acks)) if given), None)
+        if stray or magic is not None:
+            raise Failure(f"--{stray or 'magic'} goes with topic=… value=…", Exit.USAGE)
+        return None, list(words)
+    once: dict[str, Word] = {}
+    for word in ours:
+        if word.name in _ONCE and once.setdefault(word.name, word) is not word:
+            raise Failure(f"{word} is given twice", Exit.USAGE)
+    if "topic" not in once:
+        raise Failure("topic= is missing", Exit.USAGE)
+    entries, rest = _entries([word for word in ours if word.name in _RECORD], rest, contents, stdin, now_ms)
+    said = once["acks"].text if "acks" in once else acks or "all"
+    if said not in ACKS:
+        raise Failure(f"acks are {', '.join(ACKS)}, not {said}", Exit.USAGE)
+    if compression is not None and compression not in NUMBERS:
+        raise Failure(f"compression is one of {', '.join(NAMES)}, not {compression}", Exit.USAGE)
+    asked = Produce(
+        once["topic"].text,
+        entries,
+        now_ms,
+        compression or "none",
+        ACKS[said],
+        magic,
+        once["transactional_id"].text if "transactional_id" in once else None,
+        **_producer(once),
+    )
+    asked.narrow(api(PRODUCE).versions)
+    return asked, rest
+
+
+def _entries(
+    words: Sequence[Word], rest: Sequence[str], contents: Contents, stdin: bool, now_ms: int
+) -> tuple[list[Entry], list[str]]:
+    """The records: those of the words, or of the one @FILE, or of standard input; and the words that are left."""
+    files = [word for word in rest if word == "-" or word.startswith("@")]
+    left = [word for word in rest if word not in files]
+    content = [word for word in words if word.name not in ("partition", "timestamp")]
+    if not content and not files and stdin:
+        files = ["-"]
+    if len(files) > 1 or (files and content):
+        raise Failure(f"records come from words or from one file, not from {files[-1]} besides", Exit.USAGE)
+    if not files:
+        if not words:
+            raise Failure("no record: give value=… (value:=null is a tombstone), or NDJSON by @FILE", Exit.USAGE)
+        return from_words(words, contents, now_ms), left
+    (file,) = files
+    name = file.removeprefix("@")
+    source = STDIN if name == "-" else name
+    entries = from_lines(contents(name), source, now_ms)
+    if not entries:
+        raise Failure(f"no record in {source}: give value=… (value:=null is a tombstone), or NDJSON", Exit.USAGE)
+    if words:
+        # What holds for all of them: partition= and timestamp=.
+        (model,) = from_words([*words, Word("value", "")], contents, now_ms)
+        entries = [
+            Entry(
+                entry.key,
+                entry.value,
+                entry.headers,
+                model.timestamp if entry.timestamp is None else entry.timestamp,
+                model.partition if entry.partition is None else entry.partition,
+            )
+            for entry in entries
+        ]
+    return entries, left
+
+
+_LIMITS: Final = {"producer_id": (1 << 63) - 1, "producer_epoch": (1 << 15) - 1, "base_sequence": (1 << 31) - 1}
+
+
+def _producer(once: dict[str, Word]) -> dict[str, int | None]:
+    """Producer id, epoch and sequence; the latter two are 0 unless said."""
+    if "producer_id" not in once:
+        for name in ("producer_epoch", "base_sequence", "transactional_id"):
+            if name in once:
+                raise Failure(f"{name}= needs producer_id= (kw call InitProducerId gives one)", Exit.USAGE)
+        return {}
+    return {name: number(once[name], largest, smallest=-1) if name in once else 0 for name, largest in _LIMITS.items()}

@@ -1,0 +1,185 @@
+"""Words like `key=k value=@file header=a:b`, or records as NDJSON, in; the records to produce out.
+
+A word that the record at hand has already begins the next record (headers excepted: a record has as many as it
+likes). `partition=` and `timestamp=` hold for the records that follow, too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from decoders.errors import EncodeError
+from decoders.records.model import Header
+from decoders.schema.unform import BASE64, REDACTED, bytes_from_json
+from kwcli.calling.moments import moment_ms
+from kwcli.exits import Exit, Failure
+
+# The name after an @ in, what is in that file (`-`: standard input) out.
+Contents = Callable[[str], bytes]
+_INT32_MAX: Final = (1 << 31) - 1
+_BYTES: Final = frozenset({BASE64, REDACTED})
+_LINE_FIELDS: Final = ("key", "value", "headers", "timestamp", "partition", "offset")
+
+
+class Word(NamedTuple):
+    """`name=text`, or `name:=text` where the text is JSON."""
+
+    name: str
+    text: str
+    json: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.name}{':=' if self.json else '='}"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A record to produce; `timestamp` None: now, `partition` None: by the key."""
+
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[Header, ...] = ()
+    timestamp: int | None = None
+    partition: int | None = None
+
+
+def from_words(words: Iterable[Word], contents: Contents, now_ms: int) -> list[Entry]:
+    """The records that the words say, in order. Raises Failure (usage)."""
+    entries: list[Entry] = []
+    record: dict[str, Any] = {}
+    headers: list[Header] = []
+    kept: dict[str, int] = {}
+
+    def end() -> None:
+        if "value" not in record:
+            raise _wrong(f"record {len(entries)} has no value= (value:=null is a tombstone)")
+        entries.append(Entry(**{"key": None, **kept, **record}, headers=tuple(headers)))
+        kept.update({name: record[name] for name in ("timestamp", "partition") if name in record})
+        record.clear()
+        headers.clear()
+
+    for word in words:
+        if word.name == "header":
+            headers.append(_header(word, contents))
+            continue
+        if word.name in record:
+            end()
+        if word.name == "partition":
+            record["partition"] = number(word, _INT32_MAX)
+        elif word.name == "timestamp":
+            record["timestamp"] = moment_ms(word.text, now_ms, "timestamp=")
+        else:
+            record[word.name] = data(word, contents)
+    end()
+    return entries
+
+
+def data(word: Word, contents: Contents) -> bytes | None:
+    """What `key=` or `value=` says: text, a file, or JSON (null, a string, {"base64"}, any other is taken as it is)."""
+    if word.text.startswith("@"):
+        held = contents(word.text[1:])
+        if not word.json:
+            return held
+    else:
+        held = word.text.encode("utf-8", "surrogateescape")
+        if not word.json:
+            return held
+    value = _parsed(held, str(word))
+    return _bytes(value, str(word), held)
+
+
+def number(word: Word, largest: int, *, smallest: int = 0) -> int:
+    """An integer within bounds."""
+    text = word.text.strip()
+    if not text.removeprefix("-").isdecimal() or not text.isascii() or len(text) > 20:
+        raise _wrong(f"{word}{word.text} is no number")
+    if not smallest <= int(text) <= largest:
+        raise _wrong(f"{word}{word.text} is outside {smallest} to {largest}")
+    return int(text)
+
+
+def from_lines(lines: bytes, source: str, now_ms: int) -> list[Entry]:
+    """One JSON object a line: {"key", "value", "headers", "timestamp", "partition"}, as `--records` shows records.
+
+    What is left out is null; a value that is neither text nor {"base64"} is its JSON. An offset is passed over: the
+    broker gives it. Raises Failure that names the line.
+    """
+    entries = []
+    for index, line in enumerate(lines.splitlines(), 1):
+        if line.strip():
+            place = f"{source}:{index}"
+            value = _parsed(line, place)
+            if not isinstance(value, dict):
+                raise _wrong(f"{place}: a record is an object")
+            entries.append(_entry(value, place, now_ms))
+    return entries
+
+
+def _entry(value: Mapping[str, Any], place: str, now_ms: int) -> Entry:
+    for name in value:
+        if name not in _LINE_FIELDS:
+            raise _wrong(f"{place}: a record has no {name!r}; it has {', '.join(_LINE_FIELDS)}")
+    partition, timestamp = value.get("partition"), value.get("timestamp")
+    if partition is not None and (type(partition) is not int or not 0 <= partition <= _INT32_MAX):
+        raise _wrong(f"{place}: partition is no number from 0 to {_INT32_MAX}")
+    if isinstance(timestamp, str):
+        timestamp = moment_ms(timestamp, now_ms, f"{place}: timestamp")
+    elif timestamp is not None and type(timestamp) is not int:
+        raise _wrong(f"{place}: timestamp is no number of milliseconds and no time")
+    if "value" not in value:
+        raise _wrong(f'{place}: a record without "value" (null is a tombstone)')
+    return Entry(
+        _bytes(value.get("key"), f"{place}: key"),
+        _bytes(value["value"], f"{place}: value"),
+        tuple(_headers(value.get("headers") or (), place)),
+        timestamp,
+        partition,
+    )
+
+
+def _headers(value: object, place: str) -> Iterator[Header]:
+    """`[{"key", "value"}]`, or an object of them."""
+    if isinstance(value, dict):
+        value = [{"key": key, "value": held} for key, held in value.items()]
+    for each in value if isinstance(value, list | tuple) else [value]:
+        if not isinstance(each, dict) or not {"key"} <= each.keys() <= {"key", "value"}:
+            raise _wrong(f'{place}: headers are a list of {{"key", "value"}} or an object')
+        name = _bytes(each["key"], f"{place}: header key")
+        if name is None:
+            raise _wrong(f"{place}: a header has a key")
+        yield name.decode("utf-8", "surrogateescape"), _bytes(each.get("value"), f"{place}: header value")
+
+
+def _header(word: Word, contents: Contents) -> Header:
+    """`header=name:text`, `header=name:@file`, `header=name` (null), or JSON {"key", "value"}."""
+    if word.json:
+        (found,) = _headers([_parsed(word.text.encode("utf-8", "surrogateescape"), str(word))], str(word))
+        return found
+    name, colon, text = word.text.partition(":")
+    return name, data(Word(word.name, text), contents) if colon else None
+
+
+def _bytes(value: object, place: str, plain: bytes | None = None) -> bytes | None:
+    """The bytes of a JSON value; `plain` are those of its own text, where they are known."""
+    if value is None:
+        return None
+    if isinstance(value, str) or (isinstance(value, dict) and len(value) == 1 and not _BYTES.isdisjoint(value)):
+        try:
+            return bytes_from_json(value, place)
+        except EncodeError as failure:
+            raise _wrong(str(failure)) from None
+    return plain if plain is not None else json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _parsed(text: bytes, place: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as failure:
+        raise _wrong(f"{place}: no JSON: {failure}") from None
+
+
+def _wrong(text: str) -> Failure:
+    return Failure(text, Exit.USAGE)

@@ -1,0 +1,215 @@
+"""A request that fits any version and a cluster in, exchanges on the screen and an exit code out: one run of `kw call`.
+
+A run is one round, or as many as --repeat says. In a round the request goes to each of its nodes once; a node that says
+that it is not, or no longer, the right one is looked up again and the request sent once more.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import count
+from typing import TYPE_CHECKING, Final
+
+from decoders.apis.places import places
+from decoders.schema.model import Api, Versions
+from kwcli.calling.tape import Tape
+from kwcli.calling.targets import Router, Target, node_name
+from kwcli.calling.versions import Wish, common
+from kwcli.exits import Exit, Failure
+from kwcli.net.cluster import Cluster
+from kwcli.net.deadline import Deadline
+from kwcli.render.units import took
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Exchange
+    from kwcli.calling.draft import Draft, Request
+    from kwcli.calling.ping import Ping
+    from kwcli.calling.show import Screen
+    from kwcli.calling.targets import Stop
+    from kwcli.env import Environment
+    from kwcli.net.blocking import Connection, Reply
+    from kwcli.net.core.config import ClientConfig
+
+PRODUCE: Final = 0
+# Error codes that say "not here": NOT_LEADER_OR_FOLLOWER, NOT_COORDINATOR, NOT_CONTROLLER → what the node is not.
+MOVED: Final = {6: "the leader", 16: "the coordinator", 41: "the controller"}
+# How long a look-up that still gives the same node is repeated.
+MOVE_S: Final = 2.0
+MOVE_PAUSE_S: Final = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be done, all of it checked. `repeat` 0: until it is interrupted."""
+
+    api: Api
+    draft: Draft
+    wish: Wish
+    target: Target | None = None
+    split: bool = False
+    repeat: int = 1
+    interval_s: float = 0.0
+
+
+class Run:
+    """One run; `code` is how it ends."""
+
+    def __init__(
+        self,
+        env: Environment,
+        config: ClientConfig,
+        plan: Plan,
+        screen: Screen,
+        *,
+        verbose: int = 0,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._env = env
+        self._config = config
+        self._plan = plan
+        self._screen = screen
+        self._verbose = verbose
+        self._sleep = sleep
+        self._tape = Tape()
+        self._latest: Exchange | None = None
+        self._own = False
+        self._shown: set[int] = set()  # connections whose timing was told
+        self.failed = False  # an answer with an error code, or one that could not be read
+        self.ping: Ping | None = None
+        if plan.repeat != 1:
+            from kwcli.calling.ping import Ping
+
+            self.ping = Ping()
+
+    def go(self) -> Exit:
+        """Do it. Raises Failure for what no answer can tell."""
+        if self._verbose:
+            host, port = self._config.servers[0]
+            more = f" and {len(self._config.servers) - 1} more" if self._config.servers[1:] else ""
+            self._env.say(f"kw: server {host}:{port}{more} (from {self._config.origin})")
+        with Cluster(self._config, self._deadline(), witness=self._witness, sleep=self._sleep) as cluster:
+            try:
+                self._rounds(cluster)
+            except KeyboardInterrupt:
+                return Exit.INTERRUPTED
+        return Exit.FAILURE if self.failed else Exit.DONE
+
+    def _deadline(self) -> Deadline:
+        return Deadline(self._config.timeout_s, self._env.monotonic)
+
+    def _rounds(self, cluster: Cluster) -> None:
+        plan = self._plan
+        for number in range(plan.repeat) if plan.repeat else count():
+            if number:
+                self._sleep(plan.interval_s)
+                cluster.renew(self._deadline())
+            router = Router(cluster, plan.api, plan.target, split=plan.split)
+            request, stops = self._routed(cluster, router)
+            for stop in stops:
+                exchange = self._send(stop, request)
+                if stop.looked_up and self._moved(exchange, request.version, stop):
+                    exchange = self._again(cluster, router, stop, request, exchange) or exchange
+                self.failed |= bool(exchange.errors or exchange.failures)
+                if self.ping is not None:
+                    self.ping.add(exchange)
+
+    def _routed(self, cluster: Cluster, router: Router) -> tuple[Request, list[Stop]]:
+        """The request in a version that all its nodes take, and those nodes."""
+        plan = self._plan
+        versions = self._offered(cluster.any())
+        while True:
+            request = plan.draft.request(self._narrowed(versions))
+            stops = router.stops(request.version, request.value or {})
+            for stop in stops:
+                versions &= self._offered(stop.connection)
+            if request.version in versions:
+                return request, stops
+            if not versions:
+                raise Failure(f"the nodes that {plan.api.name} goes to have no version of it in common")
+
+    def _offered(self, connection: Connection) -> Versions:
+        return common(self._plan.api, connection.versions, self._plan.wish, node_name(connection))
+
+    def _narrowed(self, versions: Versions) -> Versions:
+        """Only the version of the record that the body came from, where that is one of them and none was asked for."""
+        preferred = self._plan.draft.preferred
+        wish = self._plan.wish
+        if preferred is None or preferred not in versions or wish.number is not None or wish.release is not None:
+            return versions
+        return Versions(preferred, preferred)
+
+    def _send(self, stop: Stop, request: Request) -> Exchange:
+        """Send one node its share and show the exchange. Raises Failure, after what there is of it has been shown."""
+        key = self._plan.api.key
+        value, body = request.value, request.body
+        if value is not None and stop.body is not value:
+            value, body = stop.body, self._plan.draft.encoded(request.version, stop.body)
+        respond = key != PRODUCE or value is None or value.get("acks") != 0
+        self._own = True
+        try:
+            stop.connection.request(key, request.version, body, respond=respond)
+        finally:
+            self._own = False
+        exchange = self._latest
+        assert exchange is not None
+        self._screen.show(exchange, self._way(stop))
+        return exchange
+
+    def _again(
+        self, cluster: Cluster, router: Router, stop: Stop, request: Request, exchange: Exchange
+    ) -> Exchange | None:
+        """Look again for the node that was meant, and send it the same; None where there is no other."""
+        error = exchange.errors[0]
+        deadline = Deadline(MOVE_S, self._env.monotonic)
+        while True:
+            cluster.forget()
+            found = router.stops(request.version, stop.body)
+            if any(each.connection is not stop.connection for each in found) or not deadline.left():
+                break
+            self._sleep(min(MOVE_PAUSE_S, cluster.deadline.left()))
+        if len(found) != 1 or found[0].connection is stop.connection:
+            return None
+        here, there = node_name(stop.connection), node_name(found[0].connection)
+        self._env.say(f"kw: {here} is not {MOVED[error.code]} ({error.name}): sent once more, to {there}")
+        return self._send(found[0], request)
+
+    def _moved(self, exchange: Exchange, version: int, stop: Stop) -> bool:
+        """Whether the answer says nothing but that this node is not the one, for each place that the request names."""
+        errors = exchange.errors
+        named = places(self._plan.api.key, version, stop.body)
+        return bool(errors) and len(errors) >= len(named) and all(error.code in MOVED for error in errors)
+
+    def _way(self, stop: Stop) -> str:
+        """`node 1 localhost:9092 · the active controller · connect 0.3ms`."""
+        connection = stop.connection
+        parts = [node_name(connection), stop.why]
+        if id(connection) not in self._shown:
+            self._shown.add(id(connection))
+            parts += _timing(connection, everything=self._verbose > 0)
+        return " · ".join(part for part in parts if part)
+
+    def _witness(self, connection: Connection, reply: Reply) -> None:
+        """Every exchange on every connection; those that are not the user's are told with -v."""
+        exchange = self._tape.play(connection.local, connection.peer, reply)
+        if self._own:
+            self._latest = exchange
+        elif self._verbose:
+            from kwcli.calling.text import helper
+
+            for line in helper(exchange, node_name(connection), bodies=self._verbose > 1):
+                self._env.say(f"kw: {line}")
+
+
+def _timing(connection: Connection, *, everything: bool) -> Iterator[str]:
+    timing = connection.timing
+    if everything or timing.resolve_ns > 1_000_000:
+        yield f"resolve {took(timing.resolve_ns / 1e6)}"
+    yield f"connect {took(timing.connect_ns / 1e6)}"
+    if timing.tls_ns:
+        yield f"TLS {took(timing.tls_ns / 1e6)}"
+    if timing.auth_ns:
+        yield f"auth {took(timing.auth_ns / 1e6)}"
+    if everything:
+        yield f"versions {took(timing.negotiate_ns / 1e6)}"

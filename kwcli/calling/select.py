@@ -1,0 +1,86 @@
+"""A path as people write it (`topics[].partitions[0].leader_id`) and a body in, the values there out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from decoders.schema.model import Api, Field, Side
+from kwcli.exits import Exit, Failure
+from kwcli.spelling import did_you_mean
+
+_STEP: Final = re.compile(r"(?P<name>[A-Za-z0-9_$-]+)(?P<indices>(\[\d*\])*)")
+# Kinds of fields whose inside a declaration does not tell.
+_OPAQUE: Final = ("bytes", "records")
+
+Step = tuple[str, tuple[int | None, ...]]
+
+
+class Path:
+    """Names with indices; `[]`, or no index at an array, means every element."""
+
+    def __init__(self, text: str, steps: Sequence[Step]) -> None:
+        self.text = text
+        self._steps = tuple(steps)
+
+    @classmethod
+    def parse(cls, text: str, api: Api, side: Side) -> Path:
+        """A path that some version of this side has. Raises Failure (usage)."""
+        steps: list[Step] = []
+        message = api.request if side == "request" else api.response
+        fields: tuple[Field, ...] | None = message.fields
+        for part in text.split("."):
+            match = _STEP.fullmatch(part)
+            if match is None:
+                raise Failure(f"--select {text!r}: {part!r} is no field (write topics[].name)", Exit.USAGE)
+            name = match["name"]
+            if fields is not None:
+                field = _field(fields, name)
+                if field is None:
+                    hint = did_you_mean(name, [each.name for each in fields])
+                    raise Failure(f"--select: the {side} of {api.name} has no field {name!r}{hint}", Exit.USAGE)
+                name = field.name
+                fields = None if field.kind in _OPAQUE else field.fields
+            indices = tuple(int(one) if one else None for one in re.findall(r"\[(\d*)\]", match["indices"]))
+            steps.append((name, indices))
+        return cls(text, steps)
+
+    def values(self, body: Any) -> Iterator[Any]:
+        """What is there; nothing where the way ends before."""
+        yield from _values(body, self._steps)
+
+
+def _field(fields: Sequence[Field], name: str) -> Field | None:
+    folded = _folded(name)
+    for field in fields:
+        if folded == _folded(field.name):
+            return field
+    return next((field for field in fields if folded in map(_folded, field.was)), None)
+
+
+def _folded(name: str) -> str:
+    return name.replace("_", "").replace("-", "").lower()
+
+
+def _values(value: Any, steps: tuple[Step, ...]) -> Iterator[Any]:
+    if not steps:
+        yield value
+        return
+    (name, indices), rest = steps[0], steps[1:]
+    if not isinstance(value, dict) or name not in value:
+        return
+    yield from _indexed(value[name], indices, rest)
+
+
+def _indexed(value: Any, indices: tuple[int | None, ...], rest: tuple[Step, ...]) -> Iterator[Any]:
+    if indices:
+        elements = value if isinstance(value, list) else []
+        chosen = elements if indices[0] is None else elements[indices[0] : indices[0] + 1]
+        for element in chosen:
+            yield from _indexed(element, indices[1:], rest)
+    elif rest and isinstance(value, list):
+        for element in value:
+            yield from _values(element, rest)
+    else:
+        yield from _values(value, rest)

@@ -1,0 +1,122 @@
+"""Exchanges in, what `kw call` prints out: whole, one side of them, or the values at a path; in every output format."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import orjson
+
+from decoders.exchanges.bodies import Options
+from decoders.exchanges.record import to_json_dict
+from kwcli.calling.select import Path
+from kwcli.render import open_renderer
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Exchange
+    from decoders.schema.model import Side
+    from kwcli.config import Settings
+    from kwcli.env import Environment
+    from kwcli.render import Renderer, Write
+
+# Formats whose rows are exchange records.
+RECORDS: Final = ("ndjson", "json")
+
+
+class Way(Protocol):
+    """How an exchange came about, for people: `node 1 localhost:9092 · connect 0.3ms`."""
+
+    def __call__(self) -> str: ...
+
+
+class Screen:
+    """Standard output of one run. `sent` False says that the exchanges are of requests that never left (--dry-run)."""
+
+    def __init__(
+        self,
+        env: Environment,
+        settings: Settings,
+        *,
+        only: Side | None = None,
+        select: Path | None = None,
+        sent: bool = True,
+    ) -> None:
+        self._env = env
+        self._settings = settings
+        self._only = only
+        self._select = select
+        self._sent = sent
+        self._begun = False
+        self._options = Options(records=settings.records, reveal_secrets=settings.reveal_secrets)
+        self._renderer: Renderer | None = None
+        self._explained: set[int] = set()
+        self.errors = 0  # exchanges with an error code in their answer, or that could not be read
+
+    def show(self, exchange: Exchange, way: str) -> None:
+        """Print one exchange; `way` is the rest of the line of its request, in text."""
+        settings = self._settings
+        self.errors += bool(exchange.errors or exchange.failures)
+        if self._select is not None or (self._only is not None and settings.format in RECORDS):
+            self._values(exchange)
+        elif settings.format in RECORDS:
+            self._json(self._record(exchange))
+        elif settings.format == "text":
+            from kwcli.calling.text import lines
+
+            self._write_lines(lines(exchange, self._record(exchange), way, settings, self._only, self._explained))
+        else:
+            self._rows().write([exchange])
+        self._env.stdout.flush()
+
+    def close(self) -> None:
+        """What is owed at the end."""
+        if self._renderer is not None:
+            self._renderer.close()
+        elif self._settings.format == "json":
+            self._write(b"\n]\n" if self._begun else b"[]\n")
+        self._env.stdout.flush()
+
+    def _record(self, exchange: Exchange) -> dict[str, Any]:
+        record = to_json_dict(exchange, self._options)
+        if not self._sent:
+            record["client"] = record["broker"] = None
+            record.pop("closed", None)
+        return record
+
+    def _values(self, exchange: Exchange) -> None:
+        """One side, or what is at a path of it (the response, where none is named)."""
+        side = self._only or "response"
+        body = self._record(exchange)[side]
+        values = [body] if self._select is None else list(self._select.values(body))
+        for value in values:
+            if self._settings.format in RECORDS:
+                self._json(value)
+            elif isinstance(value, dict | list):
+                self._write(orjson.dumps(value) + b"\n")
+            else:
+                from kwcli.render.body import scalar
+
+                text = value if isinstance(value, str) and not self._env.stdout_terminal else scalar(value)
+                self._write(text.encode("utf-8", "backslashreplace") + b"\n")
+
+    def _json(self, value: Any) -> None:
+        if self._settings.format == "ndjson":
+            self._write(orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE))
+            return
+        self._write((b",\n" if self._begun else b"[\n") + orjson.dumps(value))
+        self._begun = True
+
+    def _rows(self) -> Renderer:
+        if self._renderer is None:
+            write: Write = self._write
+            self._renderer = open_renderer(self._settings, write)
+        return self._renderer
+
+    def _write_lines(self, lines: Any) -> None:
+        text = "\n".join([*([""] if self._begun else []), *lines, ""])
+        self._begun = True
+        self._write(text.encode("utf-8", "backslashreplace"))
+
+    def _write(self, data: bytes) -> None:
+        left = memoryview(data)
+        while left:  # an unbuffered stream (PYTHONUNBUFFERED) may take a part
+            left = left[self._env.stdout.write(left) :]

@@ -1,0 +1,214 @@
+"""`--node`, or the route of an API and a body, in; the nodes that the request goes to out, each with its share of it.
+
+A request whose places (partitions, groups …) belong to several nodes is refused unless it may be split.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
+from uuid import UUID
+
+from decoders.apis.places import only, places, routed_by
+from decoders.apis.routing import NODE_RESOURCES, ROUTES
+from decoders.schema.model import Api
+from decoders.wire.primitives import uuid_bytes
+from kwcli.exits import Exit, Failure
+from kwcli.net.core.lookups import is_kraft
+
+if TYPE_CHECKING:
+    from kwcli.net.blocking import Connection
+    from kwcli.net.cluster import Cluster
+    from kwcli.net.core.lookups import Kind
+
+Word = Literal["any", "node", "controller", "all", "group", "transaction", "share", "leader"]
+# What stands before the colon of `--node` → what is looked up.
+LOOKUPS: Final[Mapping[str, Word]] = {
+    "coordinator": "group",
+    "group": "group",
+    "txn": "transaction",
+    "share": "share",
+    "leader": "leader",
+}
+NODES: Final = "an id, any, controller, all, coordinator:GROUP, txn:ID, share:GROUP:TOPIC-ID:PART or leader:TOPIC-PART"
+# How places are called, by who serves them.
+NAMES: Final[Mapping[str, str]] = {"leader": "leaders", "resource": "brokers"}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What `--node` names."""
+
+    word: Word
+    number: int = -1  # of a node, of a leader's partition
+    key: str = ""  # a group, a transactional id, a topic …
+
+    @classmethod
+    def parse(cls, text: str) -> Target:
+        """Raises Failure (usage)."""
+        if text in ("any", "controller", "all"):
+            return cls(text)  # type: ignore[arg-type]  # one of its words
+        if text.isascii() and text.removeprefix("-").isdecimal():
+            return cls("node", int(text))
+        kind, colon, key = text.partition(":")
+        word = LOOKUPS.get(kind)
+        if word is None or not colon or not key:
+            raise Failure(f"--node {text!r} names no node: give {NODES}", Exit.USAGE)
+        if word == "share" and key.count(":") < 2:
+            raise Failure(f"--node {text!r}: a share is GROUP:TOPIC-ID:PARTITION", Exit.USAGE)
+        if word == "leader":
+            topic, dash, number = key.rpartition("-")
+            if not dash or not topic or not number.isdecimal():
+                raise Failure(f"--node {text!r}: a partition is TOPIC-NUMBER, for example leader:orders-0", Exit.USAGE)
+            return cls(word, int(number), topic)
+        return cls(word, -1, key)
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """One node that gets a request: `why` says how it was found, `looked_up` whether another look may find another."""
+
+    connection: Connection
+    body: Mapping[str, Any]
+    why: str
+    looked_up: bool = False
+
+
+class Router:
+    """Finds the stops of one request."""
+
+    def __init__(self, cluster: Cluster, api: Api, target: Target | None, *, split: bool) -> None:
+        self._cluster = cluster
+        self._api = api
+        self._target = target
+        self._split = split
+
+    @property
+    def goal(self) -> str:
+        """Who is to serve the request: a word of the routing table or of `--node`."""
+        return self._target.word if self._target else ROUTES[self._api.key].to
+
+    def stops(self, version: int, body: Mapping[str, Any]) -> list[Stop]:
+        """The nodes, in the order of the places in the request."""
+        if self._target is not None:
+            return self._named(self._target, body)
+        to = ROUTES[self._api.key].to
+        if to == "any" or (self._cluster.config.controllers and to != "controller"):
+            return [Stop(self._cluster.any(), body, "")]
+        if to == "all":
+            return self._all(body)
+        if to == "controller":
+            return self._controller(body)
+        return self._by_place(to, version, body)
+
+    def _named(self, target: Target, body: Mapping[str, Any]) -> list[Stop]:
+        cluster = self._cluster
+        if target.word == "all":
+            return self._all(body)
+        if target.word == "controller":
+            return self._controller(body)
+        if target.word == "any":
+            return [Stop(cluster.any(), body, "")]
+        if target.word == "node":
+            return [Stop(cluster.node(target.number), body, "")]
+        if target.word == "leader":
+            found = cluster.leader(target.key, target.number)
+            if found is None:
+                raise Failure(f"the cluster has no partition {target.key}[{target.number}]")
+            return [Stop(found, body, f"leader of {target.key}[{target.number}]", looked_up=True)]
+        kind: Kind = target.word
+        connection = cluster.coordinator(kind, target.key)
+        return [Stop(connection, body, f"coordinator of {kind} {target.key}", looked_up=True)]
+
+    def _all(self, body: Mapping[str, Any]) -> list[Stop]:
+        return [Stop(self._cluster.node(number), body, "") for number in sorted(self._cluster.nodes(fresh=True))]
+
+    def _controller(self, body: Mapping[str, Any]) -> list[Stop]:
+        connection, why = self._cluster.controller()
+        return [
+            Stop(connection, body, why, looked_up=self._cluster.config.controllers or not is_kraft(connection.versions))
+        ]
+
+    def _by_place(self, to: str, version: int, body: Mapping[str, Any]) -> list[Stop]:
+        named = places(self._api.key, version, body)
+        shares: dict[int, list[tuple[Any, ...]]] = {}
+        connections: dict[int, Connection] = {}
+        reasons: dict[int, str] = {}
+        for place, connection, why in self._found(to, version, named):
+            mark = id(connection)
+            connections[mark] = connection
+            reasons.setdefault(mark, why)
+            shares.setdefault(mark, []).append(place)
+        if not shares:
+            return [Stop(self._cluster.any(), body, "")]
+        if len(shares) > 1 and not self._split:
+            raise Failure(self._spans(to, shares, connections), Exit.USAGE)
+        parts = {
+            mark: body if len(shares) == 1 else only(self._api.key, version, body, set(mine))
+            for mark, mine in shares.items()
+        }
+        return [Stop(connections[mark], parts[mark], reasons[mark], looked_up=bool(reasons[mark])) for mark in shares]
+
+    def _found(
+        self, to: str, version: int, named: list[tuple[Any, ...]]
+    ) -> Iterator[tuple[tuple[Any, ...], Connection, str]]:
+        """Each place with the node that serves it, and how that was found; what nobody knows goes to any node."""
+        if to == "leader":
+            yield from self._led(version, named)
+            return
+        for place in named:
+            if to == "resource":
+                kind, name = place
+                if kind in NODE_RESOURCES and name:
+                    yield place, self._cluster.node(_node_number(name)), f"broker {name}"
+                elif ROUTES[self._api.key].mutates:
+                    yield place, *self._cluster.controller()
+                else:
+                    yield place, self._cluster.any(), ""
+            elif place[0] is not None and place[0] != "":
+                key = ":".join(map(str, place)) if to == "share" else place[0]
+                yield place, self._cluster.coordinator(to, key), f"coordinator of {to} {key}"  # type: ignore[arg-type]  # the three that are left
+
+    def _led(self, version: int, named: list[tuple[Any, ...]]) -> Iterator[tuple[tuple[Any, ...], Connection, str]]:
+        by_id = routed_by(self._api.key, version)[0].endswith(".topic_id")
+        topics = {topic: self._topic_of(topic) if by_id else topic for topic, _ in named}
+        known = [(topics[topic], partition) for topic, partition in named if topics[topic] is not None]
+        leaders = self._cluster.leaders([(str(topic), partition) for topic, partition in known])
+        for topic, partition in named:
+            leader = leaders.get((str(topics[topic]), partition))
+            if leader is None:
+                yield (topic, partition), self._cluster.any(), ""
+            else:
+                yield (topic, partition), self._cluster.node(leader), f"leader of {topics[topic]}[{partition}]"
+
+    def _topic_of(self, text: Any) -> str | None:
+        """The name of the topic with this id, as JSON has it."""
+        identity = UUID(bytes=uuid_bytes(text))
+        return self._cluster.topic_name(identity) if identity.int else None
+
+    def _spans(self, to: str, shares: dict[int, list[tuple[Any, ...]]], connections: Mapping[int, Connection]) -> str:
+        """`the request spans 2 leaders: node 1 (orders[0], orders[2]), node 2 (orders[1]); --split sends each …`."""
+        parts = []
+        for mark, mine in shares.items():
+            names = ", ".join(_shown(place) for place in mine[:3]) + (f" and {len(mine) - 3} more" if mine[3:] else "")
+            parts.append(f"{node_name(connections[mark])} ({names})")
+        who = f"{len(shares)} {NAMES.get(to, 'coordinators')}"
+        return f"the request spans {who}: {', '.join(parts)}; --split sends each its share"
+
+
+def node_name(connection: Connection) -> str:
+    """`node 2 kafka2:9092`, or the address alone where the id is not known."""
+    host, port = connection.address
+    address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    return address if connection.node_id is None else f"node {connection.node_id} {address}"
+
+
+def _node_number(name: str) -> int:
+    if not (name.isascii() and name.isdecimal()):
+        raise Failure(f"{name!r} is no broker id, which the name of a broker's configuration must be", Exit.USAGE)
+    return int(name)
+
+
+def _shown(place: tuple[Any, ...]) -> str:
+    return f"{place[0]}[{place[1]}]" if len(place) == 2 and isinstance(place[1], int) else ":".join(map(str, place))

@@ -1,0 +1,123 @@
+"""An exchange in, its lines for people out: a line for each side and the body under it.
+
+A request of few fields is shown as the words that would make it (`topics[0].name  orders`), every other body as a tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from decoders.apis import NAMES, api
+from decoders.exchanges.record import to_json_dict
+from decoders.schema.resolve import resolve
+from kwcli.render.body import Body, meanings, scalar
+from kwcli.render.palette import palette
+from kwcli.render.units import clean, cut, took
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Exchange
+    from decoders.schema.model import Plan, Side
+    from kwcli.config import Settings
+    from kwcli.render.palette import Palette
+
+# A request of more leaves than this is a tree.
+PATHS_MAX: Final = 24
+UNANSWERED: Final = {
+    "no_response_expected": "no answer is sent to this (acks=0)",
+    "unanswered": "no answer",
+}
+
+
+def lines(
+    exchange: Exchange, record: dict[str, Any], way: str, settings: Settings, only: Side | None, explained: set[int]
+) -> Iterator[str]:
+    """All lines of one exchange, or of one side of it. What an error code in `explained` means is not told again."""
+    colors = palette(settings.color)
+    body = Body(settings.width, colors)
+    if only != "response":
+        yield _head(exchange, record, way, settings, colors)
+        if settings.verbose:
+            yield from _header(exchange, record, settings, colors)
+        yield from _request(exchange, record, body)
+        yield from _undecoded(record, "request", colors)
+    if only != "request" and not _unsent(record):
+        yield _answer(exchange, record, colors)
+        if isinstance(record["response"], dict):
+            yield from body.lines(record["response"], plan_of(exchange, "response"))
+        elif record["response"] is not None:
+            yield f"  {scalar(record['response'])}"
+        yield from _undecoded(record, "response", colors)
+    fresh = {code: name for code, name in body.mentioned.items() if code not in explained}
+    explained |= fresh.keys()
+    yield from meanings(fresh, colors, settings.width)
+
+
+def _head(exchange: Exchange, record: dict[str, Any], way: str, settings: Settings, colors: Palette) -> str:
+    version = "" if exchange.api_version is None else f" {exchange.api_version}"
+    parts = [f"{exchange.request_size:,} B" if exchange.request_size is not None else "", way]
+    rest = " · ".join(part for part in parts if part)
+    name = f"{record['api']}{version}"
+    if settings.width is not None:
+        rest = cut(rest, max(settings.width - len(name) - 5, 1))
+    return f"{colors.api}→ {clean(name)}{colors.off} · {rest}"
+
+
+def _header(exchange: Exchange, record: dict[str, Any], settings: Settings, colors: Palette) -> Iterator[str]:
+    """The header's fields and the ends of the connection."""
+    parts = [f"correlation_id {scalar(exchange.correlation_id)}", f"client_id {scalar(exchange.client_id)}"]
+    if record["client"] is not None:
+        parts.append(f"{record['client']} → {record['broker']}")
+    text = " · ".join(parts)
+    yield f"  {colors.dim}{text if settings.width is None else cut(text, settings.width - 2)}{colors.off}"
+
+
+def _request(exchange: Exchange, record: dict[str, Any], body: Body) -> Iterator[str]:
+    value = record["request"]
+    if not isinstance(value, dict):
+        return
+    plan = plan_of(exchange, "request")
+    paths = list(body.paths(value, plan, most=PATHS_MAX + 1))
+    yield from paths if len(paths) <= PATHS_MAX else body.lines(value, plan)
+
+
+def _answer(exchange: Exchange, record: dict[str, Any], colors: Palette) -> str:
+    if exchange.response_size is None:
+        text = UNANSWERED.get(record["status"], "no answer")
+        bad = record["status"] != "no_response_expected"
+        return f"{colors.bad if bad else colors.api}← {text}{colors.off}"
+    return f"{colors.api}←{colors.off} {exchange.response_size:,} B · {took(exchange.latency_ms)}"
+
+
+def _undecoded(record: dict[str, Any], side: str, colors: Palette) -> Iterator[str]:
+    failure = (record.get("undecoded") or {}).get(side)
+    if failure:
+        place = f" in {failure['path']}" if failure["path"] else ""
+        yield f"  {colors.bad}undecoded from byte {failure['offset']}{place}: {failure['reason']}{colors.off}"
+
+
+def _unsent(record: dict[str, Any]) -> bool:
+    return record["client"] is None
+
+
+def plan_of(exchange: Exchange, side: Side) -> Plan | None:
+    """The layout of a side, where it is known."""
+    key, version = exchange.api_key, exchange.api_version
+    if key not in NAMES or version is None or version not in api(key).versions:
+        return None
+    message = api(key).request if side == "request" else api(key).response
+    return resolve(message, version)
+
+
+def helper(exchange: Exchange, node: str, *, bodies: bool) -> Iterator[str]:
+    """A look-up in a line: `asked node 1 kafka1:9092: FindCoordinator 6 · 0.8ms`; with `bodies` what it said."""
+    name = exchange.api or "SASL token"
+    version = "" if exchange.api_version is None else f" {exchange.api_version}"
+    errors = "".join(f" · {error.name}" for error in exchange.errors)
+    yield f"asked {node}: {name}{version} · {took(exchange.latency_ms)}{errors}"
+    if bodies:
+        record = to_json_dict(exchange)
+        for side, arrow in (("request", "→"), ("response", "←")):
+            yield f"  {arrow} {orjson.dumps(record[side]).decode()}"

@@ -1,0 +1,92 @@
+"""What kw, the broker and the user allow in, the version to send out, or one line that says why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from decoders.apis.releases import RELEASES, UNSTABLE, history, spoken
+from decoders.schema.model import NONE, Api, Versions
+from kwcli.exits import Exit, Failure
+from kwcli.spelling import did_you_mean
+
+PRODUCE: Final = 0
+FETCH: Final = 1
+# Brokers from 4.0 on list Produce 0-2 for the sake of old librdkafka, and close the connection on it (KIP-896). They
+# are known by the Fetch versions that they have given up.
+PRODUCE_SERVED: Final = 3
+FETCH_SINCE_4: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the user said about the version: a number, a release to speak like, or nothing."""
+
+    number: int | None = None
+    release: str | None = None
+    force: bool = False
+
+    @classmethod
+    def of(cls, api: Api, number: int | None, release: str | None, *, force: bool) -> Wish:
+        """A wish that kw can fulfil. Raises Failure (usage) for one that it cannot, before any connection."""
+        if number is not None and release is not None:
+            raise Failure("--api-version and --as-kafka exclude each other", Exit.USAGE)
+        if number is not None and number not in api.versions:
+            raise Failure(f"{api.name} has versions {api.versions}, not {number}", Exit.USAGE)
+        if release is not None:
+            as_spoken(api, release)
+        return cls(number, release, force)
+
+    def candidates(self, api: Api) -> Versions:
+        """The versions that the user's words leave."""
+        if self.number is not None:
+            return Versions(self.number, self.number)
+        return api.versions if self.release is None else as_spoken(api, self.release)
+
+
+def as_spoken(api: Api, release: str) -> Versions:
+    """The versions of an API that brokers and clients of a release use unless told otherwise."""
+    release = _known(release)
+    found = spoken(release).get(api.key, NONE)
+    if UNSTABLE.get(release, {}).get(api.key) == found.high:
+        found = Versions(found.low, found.high - 1)
+    if not found:
+        since = next(iter(history(api.key)))
+        raise Failure(f"Kafka {release} has no {api.name} (first in {since})", Exit.USAGE)
+    return found & api.versions
+
+
+def _known(word: str) -> str:
+    """The release of the table that is meant by `2.8`, `2.8.2` or `0.10` (the last one of those)."""
+    for release in reversed(RELEASES):
+        if release == word or word.startswith(f"{release}.") or release.startswith(f"{word}."):
+            return release
+    text = f"no release {word}{did_you_mean(word, RELEASES)}; kw knows {RELEASES[0]} to {RELEASES[-1]}"
+    raise Failure(text, Exit.USAGE)
+
+
+def common(api: Api, advertised: Mapping[int, Versions], wish: Wish, node: str) -> Versions:
+    """The versions that may be sent to a broker that advertises these, `node` being its name for people.
+
+    Raises Failure where there is none, or where the broker is known to list a version that it does not serve.
+    """
+    wanted = wish.candidates(api)
+    if wish.force:
+        return wanted
+    offered = advertised.get(api.key, NONE)
+    if not offered:
+        raise Failure(f"{node} does not offer {api.name} (--force sends it anyway)")
+    both = wanted & offered
+    if not both:
+        said = f"version {wanted}" if wanted.low == wanted.high else f"versions {wanted}"
+        raise Failure(f"{node} offers {api.name} {offered}, not {said} (--force sends it anyway)")
+    if api.key == PRODUCE and advertised.get(FETCH, NONE).low >= FETCH_SINCE_4:
+        served = both & Versions(PRODUCE_SERVED, both.high)
+        if not served:
+            raise Failure(
+                f"{node} lists Produce {both} but does not serve it: brokers from 4.0 on close the connection on "
+                f"versions below {PRODUCE_SERVED} (--force sends it anyway)"
+            )
+        both = served
+    return both

@@ -1,0 +1,75 @@
+"""`kw call`: one request to a broker, its answer, and how long it took."""
+
+from __future__ import annotations
+
+import click
+
+from kwcli.config import settings
+from kwcli.env import Environment
+from kwcli.net.options import ConnectionOptions, Seconds, connection_options
+from kwcli.options import output_options
+
+EXAMPLES = """\b
+Examples:
+  kw call Metadata topics[].name=orders -b kafka1:9092
+  kw call find-coordinator key=billing --select coordinators[].host
+  kw call ApiVersions --node all -o table
+  kw call DeleteTopics --skeleton > delete.yaml; kw call DeleteTopics @delete.yaml --dry-run"""
+
+
+@click.command("call", epilog=EXAMPLES)
+@click.argument("api")
+@click.argument("words", nargs=-1, metavar="[PATH=VALUE | @FILE | -]...")
+@click.option("--api-version", "version", type=click.IntRange(min=0), metavar="N", help="Send this version.")
+@click.option("--as-kafka", "release", metavar="2.8", help="Send the highest version that this release speaks.")
+@click.option("--force", is_flag=True, help="Send what the broker does not offer, too.")
+@click.option(
+    "--node", metavar="NODE", help="An id, any, controller, all, coordinator:GROUP, txn:ID, leader:TOPIC-PART."
+)
+@click.option("--split", is_flag=True, help="Send each leader or coordinator its share of the request.")
+@click.option("--example", is_flag=True, help="Send the example of the API as it is, even if it changes something.")
+@click.option("--skeleton", is_flag=True, help="Print the request to fill in; send nothing.")
+@click.option("--dry-run", is_flag=True, help="Show the request and its bytes without connecting.")
+@click.option("--raw-body", metavar="HEX", help="Send these bytes for the body.")
+@click.option("--only", type=click.Choice(["request", "response"]), help="Show this side; as JSON, its body alone.")
+@click.option("--select", metavar="PATH", help="Show only what is at this path of the response (or of --only).")
+@click.option("--records", is_flag=True, help="Show every record, with key, value and headers.")
+@click.option("--reveal-secrets", is_flag=True, help="Show tokens, salts and config values instead of {redacted}.")
+@click.option("--repeat", type=click.IntRange(min=0), default=1, metavar="N", help="Send it N times; 0: until Ctrl-C.")
+@click.option("--interval", type=Seconds(), default=1.0, metavar="TIME", help="Between repetitions; 1s without it.")
+@connection_options
+@output_options
+@click.pass_obj
+def command(
+    env: Environment,
+    /,
+    api: str,
+    words: tuple[str, ...],
+    connection: ConnectionOptions,
+    records: bool,
+    reveal_secrets: bool,
+    output: str | None,
+    color: str,
+    verbose: int,
+    quiet: bool,
+    interval: float,
+    **asked: object,
+) -> int:
+    """Send one request to the broker that it is for; print request, response and timing.
+
+    API is a name in any spelling or a number. The body is the API's example with what the words set: topics[0].name=a,
+    topics[].name=a appends, path:=JSON, path=@file; or JSON or YAML from @FILE or, with -, standard input.
+    """
+    from kwcli.calling.asking import Asked, call
+
+    shown = settings(
+        env,
+        output=output,
+        color=color,
+        verbose=verbose,
+        quiet=quiet,
+        records=records,
+        reveal_secrets=reveal_secrets,
+        live=True,
+    )
+    return call(env, Asked(api, words, interval_s=interval, **asked), shown, connection)  # type: ignore[arg-type]  # click has checked the types

@@ -1,0 +1,41 @@
+"""An API and a version in, the example of the table out, trimmed to what that version has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from decoders.apis.examples import EXAMPLES, ON_CONTROLLER
+from decoders.schema.model import Api, Field, Versions
+
+__all__ = ["example"]
+
+
+def example(api: Api, version: int, *, controller: bool = False) -> dict[str, Any]:
+    """A request in JSON form that is answered and does no harm; it is the caller's to change.
+
+    `controller`: for a controller's own listener, where a few have to ask for something else.
+    """
+    row = EXAMPLES[api.key]
+    if controller:
+        row = {**row, **ON_CONTROLLER.get(api.key, {})}
+    return _trimmed(api.request.fields, row, version)
+
+
+def _trimmed(fields: Sequence[Field], row: Mapping[str, Any], version: int) -> dict[str, Any]:
+    """The values of the fields that this version has, in its order; what the row lacks is left to the default."""
+    values = {name: value for name, value in row.items() if "@" not in name}
+    for name, value in row.items():
+        plain, marked, versions = name.partition("@")
+        if marked and version in Versions.parse(versions):
+            values[plain] = value
+    here = [field for field in fields if version in field.versions and field.name in values]
+    return {field.name: _value(field, values[field.name], version) for field in here}
+
+
+def _value(field: Field, value: Any, version: int) -> Any:
+    if isinstance(value, list):
+        return [_value(field, element, version) for element in value]
+    if isinstance(value, Mapping):
+        return _trimmed(field.fields, value, version)
+    return value

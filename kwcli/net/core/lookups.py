@@ -1,0 +1,131 @@
+"""Where nodes, leaders and coordinators are: what to ask in each version, what the answers say. Nothing is sent here.
+
+Sources: Metadata (KIP-4), FindCoordinator (KIP-98, KIP-699, KIP-932), DescribeCluster (KIP-700, KIP-919).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal, NamedTuple
+from uuid import UUID
+
+from decoders.apis.error_codes import ERRORS, error_name
+from decoders.schema.model import Versions
+from kwcli.net.core.config import Address
+
+METADATA: Final = 3
+LEADER_AND_ISR: Final = 4
+FIND_COORDINATOR: Final = 10
+DESCRIBE_QUORUM: Final = 55
+DESCRIBE_CLUSTER: Final = 60
+# From these versions on: Metadata can be asked for names without creating them, and for ids; DescribeCluster tells
+# controllers.
+WITHOUT_CREATING: Final = 4
+BY_ID: Final = 12
+ENDPOINT_TYPE: Final = 1
+
+UNKNOWN_TOPIC: Final = frozenset({3, 100})  # by name, by id
+CONTROLLERS: Final = 2  # endpoint type of DescribeCluster
+# What coordinators are for → the key type of FindCoordinator, and the version that it came with.
+KINDS: Final[Mapping[str, tuple[int, int]]] = {"group": (0, 0), "transaction": (1, 1), "share": (2, 6)}
+Kind = Literal["group", "transaction", "share"]
+_SEVERAL_KEYS: Final = 4
+
+
+class Node(NamedTuple):
+    """A broker, or a controller, as the cluster tells where it is."""
+
+    id: int
+    address: Address
+    rack: str | None = None
+
+
+class Partition(NamedTuple):
+    """What Metadata says of a partition; `leader` is -1 where there is none."""
+
+    number: int
+    leader: int
+    epoch: int
+    error: int
+
+
+class Topic(NamedTuple):
+    """What Metadata says of a topic; `id` None where the version has none."""
+
+    name: str
+    id: UUID | None
+    partitions: Mapping[int, Partition]
+    error: int
+
+
+def is_kraft(versions: Mapping[int, Versions]) -> bool:
+    """Whether these are the APIs of a KRaft node: only those offer DescribeQuorum, and no LeaderAndIsr."""
+    return DESCRIBE_QUORUM in versions and LEADER_AND_ISR not in versions
+
+
+def retriable(code: int) -> bool:
+    """Whether asking again may give another answer."""
+    return code in ERRORS and ERRORS[code].retriable
+
+
+def ask_nodes(version: int) -> dict[str, Any]:
+    """A Metadata request for the nodes alone (version 0 cannot do without all topics)."""
+    return {"topics": []} if version < WITHOUT_CREATING else {"topics": [], "allow_auto_topic_creation": False}
+
+
+def ask_topics(version: int, names: list[str]) -> dict[str, Any]:
+    """A Metadata request that creates nothing: old versions would create what is asked for, so all is asked for."""
+    if version < WITHOUT_CREATING:
+        return {"topics": None if version else []}
+    return {"topics": [{"name": name} for name in names], "allow_auto_topic_creation": False}
+
+
+def ask_id(identity: UUID) -> dict[str, Any]:
+    """A Metadata request for the topic with this id."""
+    return {"topics": [{"topic_id": identity, "name": None}], "allow_auto_topic_creation": False}
+
+
+def ask_coordinator(version: int, kind: Kind, key: str) -> dict[str, Any]:
+    """A FindCoordinator request."""
+    number, _ = KINDS[kind]
+    if version >= _SEVERAL_KEYS:
+        return {"key_type": number, "coordinator_keys": [key]}
+    return {"key": key, "key_type": number} if version else {"key": key}
+
+
+def coordinator(answer: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The part of a FindCoordinator answer about the one key: node_id, host, port, error_code, error_message."""
+    found: Mapping[str, Any] = answer["coordinators"][0] if answer.get("coordinators") else answer
+    return found
+
+
+def unfound(kind: str, key: str, found: Mapping[str, Any]) -> str:
+    """Why there is no coordinator."""
+    said = f": {found['error_message']}" if found.get("error_message") else ""
+    return f"no coordinator for {kind} {key!r}: {error_name(found.get('error_code', 0))}{said}"
+
+
+def nodes(answer: Mapping[str, Any]) -> dict[int, Node]:
+    """The nodes of a Metadata or DescribeCluster answer, by id."""
+    found = {}
+    for row in answer["brokers"]:
+        number = row.get("node_id", row.get("broker_id"))
+        found[number] = Node(number, (row["host"], row["port"]), row.get("rack"))
+    return found
+
+
+def topics(answer: Mapping[str, Any]) -> list[Topic]:
+    """The topics of a Metadata answer."""
+    return [
+        Topic(
+            row["name"] or "",
+            row.get("topic_id"),
+            {each["partition_index"]: _partition(each) for each in row["partitions"]},
+            row["error_code"],
+        )
+        for row in answer["topics"]
+    ]
+
+
+def _partition(row: Mapping[str, Any]) -> Partition:
+    return Partition(row["partition_index"], row["leader_id"], row.get("leader_epoch", -1), row["error_code"])

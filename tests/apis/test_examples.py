@@ -1,0 +1,142 @@
+"""The table of examples against the declarations: every version encodes, and nothing in it names what may exist."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from decoders.apis import KEYS, api
+from decoders.apis.examples import EXAMPLES, NAME, ON_CONTROLLER
+from decoders.apis.routing import ROUTES
+from decoders.messages import decode_message, encode_json
+from decoders.schema.model import Field, Versions
+from kwcli.composing.examples import example
+
+
+def versions_of(key: int) -> range:
+    """All versions of an API."""
+    return range(api(key).versions.low, api(key).versions.high + 1)
+
+
+def test_every_api_has_an_example() -> None:
+    assert list(EXAMPLES) == list(KEYS)
+    assert set(ON_CONTROLLER) <= {key for key in KEYS if "controller" in api(key).listeners}
+
+
+@pytest.mark.parametrize("controller", [False, True], ids=["broker", "controller"])
+@pytest.mark.parametrize("key", KEYS)
+def test_an_example_encodes_at_every_version(key: int, controller: bool) -> None:
+    for version in versions_of(key):
+        value = example(api(key), version, controller=controller)
+        body = encode_json(key, version, "request", value)
+        assert set(value) <= set(decode_message(key, version, "request", body))
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_row_holds_every_field_and_no_other(key: int) -> None:
+    """What a row leaves out would take a schema's default, which may be a real broker's id."""
+    missing = [path for path in unsaid(api(key).request.fields, EXAMPLES[key], "") if path not in LEFT_OUT]
+    assert missing == []
+    for row in (EXAMPLES[key], ON_CONTROLLER.get(key, {})):
+        assert not list(unknown(api(key).request.fields, row))
+
+
+# Tagged fields whose defaults say what an example would: nothing.
+LEFT_OUT = {"cluster_id", "replica_state", "offline_log_dirs", "cordoned_log_dirs"}
+LEFT_OUT |= {"topics[].partitions[].replica_directory_id", "topics[].partitions[].high_watermark"}
+
+
+def unsaid(fields: Sequence[Field], row: Any, path: str) -> Iterator[str]:
+    """The fields of a struct that a row says nothing about."""
+    for field in fields:
+        here = f"{path}{field.name}"
+        if field.name not in row:
+            yield here
+        elif isinstance(row[field.name], list) and field.fields:
+            for element in row[field.name]:
+                yield from unsaid(field.fields, element, f"{here}[].")
+        elif isinstance(row[field.name], dict):
+            yield from unsaid(field.fields, row[field.name], f"{here}.")
+
+
+def unknown(fields: Sequence[Field], row: Any) -> Iterator[str]:
+    """The names of a row that the declaration does not have, or whose versions are not the field's."""
+    for name, value in row.items():
+        plain, _, versions = name.partition("@")
+        found = next((field for field in fields if field.name == plain), None)
+        if found is None or (versions and not Versions.parse(versions) & found.versions):
+            yield name
+        elif isinstance(value, list):
+            for element in value if found.fields else ():
+                yield from unknown(found.fields, element)
+        elif isinstance(value, dict):
+            yield from unknown(found.fields, value)
+
+
+def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Every scalar of a body with its index-less path."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from leaves(inner, f"{path}.{name}" if path else name)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from leaves(inner, f"{path}[]")
+    else:
+        yield path, value
+
+
+# Where 0 is Kafka's word for none, or the only one there is.
+ZERO = {
+    "Fetch session_id",
+    "Fetch topics[].partitions[].partition",
+    "DescribeQuorum topics[].partitions[].partition_index",
+}
+ZERO |= {"Fetch topics[].partitions[].current_leader_epoch", "Fetch topics[].partitions[].last_fetched_epoch"}
+ID = re.compile(r"(^|_|\.)(id|epoch|index|partition|replicas?|leader|port|generation_id)(@.*)?$")
+
+
+@pytest.mark.parametrize("controller", [False, True], ids=["broker", "controller"])
+@pytest.mark.parametrize("key", KEYS)
+def test_no_id_is_0(key: int, controller: bool) -> None:
+    for version in versions_of(key):
+        body = example(api(key), version, controller=controller)
+        zeros = {path for path, value in leaves(body) if value == 0 and value is not False and ID.search(path)}
+        assert {f"{api(key).name} {path}" for path in zeros} <= ZERO
+
+
+def names(fields: Sequence[Field], value: dict[str, Any], version: int) -> Iterator[str]:
+    """Every text of a body that stands for a topic, a group, a transactional id or a cluster."""
+    for field in fields:
+        inner = value.get(field.name)
+        for each in inner if isinstance(inner, list) else [inner]:
+            if isinstance(each, dict):
+                yield from names(field.fields, each, version)
+            elif isinstance(each, str) and (field.entity or field.name in ("cluster_id", "member_id")):
+                yield each
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_names_are_those_that_nothing_has(key: int) -> None:
+    for version in versions_of(key):
+        found = set(names(api(key).request.fields, example(api(key), version), version))
+        assert found <= {NAME, f"{NAME}-{NAME}A", "", "__cluster_metadata"}
+        if ROUTES[key].mutates:
+            assert "__cluster_metadata" not in found
+
+
+def test_a_version_takes_what_it_has() -> None:
+    assert example(api("Metadata"), 0) == {"topics": []}
+    assert example(api("Metadata"), 4) == {"topics": None, "allow_auto_topic_creation": False}
+    assert example(api("OffsetFetch"), 1) == {"group_id": NAME, "topics": []}
+    assert example(api("OffsetFetch"), 7) == {"group_id": NAME, "topics": None, "require_stable": False}
+    assert example(api("OffsetFetch"), 8) == {"groups": [{"group_id": NAME, "topics": None}], "require_stable": False}
+    assert example(api("DescribeCluster"), 1, controller=True)["endpoint_type"] == 2
+    assert example(api("DescribeCluster"), 0, controller=True) == {"include_cluster_authorized_operations": False}
+
+
+def test_an_example_is_ones_own() -> None:
+    example(api("OffsetFetch"), 9)["groups"][0]["group_id"] = "mine"
+    assert example(api("OffsetFetch"), 9)["groups"][0]["group_id"] == NAME

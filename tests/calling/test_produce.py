@@ -1,0 +1,280 @@
+"""Produce by short words: words to records, records to requests, and what is refused before anything is sent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from decoders import Record, decode_message, decode_records
+from decoders.apis import api
+from decoders.messages import encode_json
+from decoders.schema.model import Versions
+from kwcli.calling.produce import Produce
+from kwcli.calling.record_words import Entry
+from kwcli.calling.short import Given, read_short
+from kwcli.exits import Exit, Failure
+from tests.calling.surroundings import environment
+
+NOW_MS = 1_800_000_000_000
+ID = UUID(int=7)
+
+
+class Topics:
+    """A cluster with one topic."""
+
+    def partitions(self, topic: str) -> Sequence[int]:
+        assert topic == "orders"
+        return range(6)
+
+    def topic_id(self, name: str) -> UUID:
+        assert name == "orders"
+        return ID
+
+    def offset_at(self, topic: str, partition: int, timestamp: int) -> int | None:
+        raise AssertionError(f"not asked for: {topic} {partition} {timestamp}")
+
+
+def asked(*words: str, stdin: bytes | None = None, **options: Any) -> Produce:
+    found, rest = read_short(0, words, Given(**options), environment(stdin, now_ms=NOW_MS))
+    assert isinstance(found, Produce)
+    assert rest == []
+    return found
+
+
+def records(produce: Produce, version: int, topics: Topics | None = None) -> dict[int, list[Record]]:
+    """What is in the bytes of the request, by partition."""
+    body = decode_message(0, version, "request", encoded(produce, version, topics))
+    (topic,) = body["topic_data"]
+    return {
+        data["index"]: [record for batch in decode_records(data["records"]) for record in batch.records or ()]
+        for data in topic["partition_data"]
+    }
+
+
+def encoded(produce: Produce, version: int, topics: Topics | None = None) -> bytes:
+    return encode_json(0, version, "request", produce.body(version, topics, choose=lambda known: known[-1]))
+
+
+def refused(*words: str, stdin: bytes | None = None, **options: Any) -> str:
+    with pytest.raises(Failure) as caught:
+        read_short(0, words, Given(**options), environment(stdin, now_ms=NOW_MS))
+    assert caught.value.code == Exit.USAGE
+    return caught.value.text
+
+
+WORDS: list[tuple[list[str], list[Entry]]] = [
+    (["value=v"], [Entry(None, b"v")]),
+    (["key=k", "value="], [Entry(b"k", b"")]),
+    (["key:=null", "value:=null"], [Entry(None, None)]),
+    (['value:={"base64":"AP8="}', 'key:="@k"'], [Entry(b"@k", b"\0\xff")]),
+    (['value:={"id": 1.0}', "key:=5"], [Entry(b"5", b'{"id": 1.0}')]),
+    (["value=a=b:c"], [Entry(None, b"a=b:c")]),
+    (["value=1", "value=2"], [Entry(None, b"1"), Entry(None, b"2")]),
+    (["key=a", "value=1", "key=b", "value=2"], [Entry(b"a", b"1"), Entry(b"b", b"2")]),
+    (["value=1", "key=a", "value=2"], [Entry(b"a", b"1"), Entry(None, b"2")]),
+    (
+        ["header=a:1", "value=1", "header=a:2", "header=n", "header=e:", "value=2", "header=b:x:y"],
+        [Entry(None, b"1", (("a", b"1"), ("a", b"2"), ("n", None), ("e", b""))), Entry(None, b"2", (("b", b"x:y"),))],
+    ),
+    (["value=1", 'header:={"key":"k","value":{"base64":"/w=="}}'], [Entry(None, b"1", (("k", b"\xff"),))]),
+    (
+        ["partition=3", "timestamp=5", "value=1", "value=2", "partition=4", "value=3"],
+        [Entry(None, b"1", (), 5, 3), Entry(None, b"2", (), 5, 4), Entry(None, b"3", (), 5, 4)],
+    ),
+    (["Timestamp=1970-01-01T00:00:01Z", "value=1"], [Entry(None, b"1", (), 1000)]),
+]
+
+
+@pytest.mark.parametrize(("words", "expected"), WORDS, ids=[" ".join(words) for words, _ in WORDS])
+def test_words_are_records(words: list[str], expected: list[Entry]) -> None:
+    assert asked("topic=orders", *words).entries == expected
+
+
+def test_contents_of_files(tmp_path: Path) -> None:
+    (tmp_path / "v").write_bytes(b"\0\xff\n")
+    (tmp_path / "j").write_bytes(b'{"base64":"AA=="}')
+    words = [f"value=@{tmp_path}/v", f"key:=@{tmp_path}/j", f"header=h:@{tmp_path}/v"]
+    assert asked("topic=orders", *words).entries == [Entry(b"\0", b"\0\xff\n", (("h", b"\0\xff\n"),))]
+    assert asked("topic=orders", "value=@-", stdin=b"from a pipe").entries == [Entry(None, b"from a pipe")]
+
+
+LINES = b"""{"key":"a","value":"1","headers":[{"key":"h","value":null}],"timestamp":7,"partition":2,"offset":99}
+
+{"value":null,"headers":{"x":"y"}}
+{"key":{"base64":"/w=="},"value":{"id":1},"timestamp":"1970-01-01T00:00:01Z"}
+"""
+OF_LINES = [
+    Entry(b"a", b"1", (("h", None),), 7, 2),
+    Entry(None, None, (("x", b"y"),), None, 0),
+    Entry(b"\xff", b'{"id":1}', (), 1000, 0),
+]
+
+
+def test_records_as_lines(tmp_path: Path) -> None:
+    (tmp_path / "r.ndjson").write_bytes(LINES)
+    for words in ([f"@{tmp_path}/r.ndjson"], ["-"], ["@-"], []):
+        assert asked("topic=orders", "partition=0", *words, stdin=LINES).entries == OF_LINES
+
+
+def test_what_sniff_shows_as_records_can_be_sent() -> None:
+    """The records of `--records` are lines that produce takes, bytes for bytes."""
+    from decoders.records import batches_json, encode_batch
+
+    made = [Record(5, 1000, b"\0", None, (("h", b"\xff"), ("n", None))), Record(6, 1001, None, b"text\n", ())]
+    shown = batches_json(encode_batch(made), records=True)
+    assert shown is not None
+    lines = "".join(json.dumps(record) + "\n" for record in shown[0]["records"]).encode()
+    found = records(asked("topic=orders", "partition=1", stdin=lines), 9)
+    assert found == {1: [record._replace(offset=index) for index, record in enumerate(made)]}
+
+
+def test_partitions_by_key_by_name_and_together() -> None:
+    words = ["key=a", "value=1", "key=b", "value=2", "key=a", "value=3", "value=4", "value=5"]
+    found = records(asked("topic=orders", *words), 9, Topics())
+    # Java's Utils.toPositive(Utils.murmur2(key)) % 6; what has no key goes together to one of them (here the last).
+    assert {index: [(record.offset, record.value) for record in held] for index, held in found.items()} == {
+        4: [(0, b"1"), (1, b"3")],
+        2: [(0, b"2")],
+        5: [(0, b"4"), (1, b"5")],
+    }
+
+
+def test_not_connected_partition_0_is_taken() -> None:
+    assert list(records(asked("topic=orders", "key=k", "value=v"), 9)) == [0]
+
+
+def test_timestamps_left_out_are_now() -> None:
+    (record,) = records(asked("topic=orders", "value=v"), 9)[0]
+    assert record.timestamp == NOW_MS
+
+
+@pytest.mark.parametrize(
+    ("version", "options", "words", "magic"),
+    [
+        (0, {}, [], 0),
+        (1, {}, [], 0),
+        (1, {}, ["timestamp=5"], 1),
+        (0, {"magic": 1}, [], 1),
+        (1, {"magic": 0}, [], 0),
+        (2, {}, [], 1),
+        (2, {"magic": 1}, [], 1),
+        (3, {}, [], 2),
+        (13, {"magic": 2}, [], 2),
+    ],
+)
+@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
+def test_every_version_has_its_format(
+    version: int, options: Mapping[str, Any], words: list[str], magic: int, codec: str
+) -> None:
+    if codec == "zstd" and version < 7:
+        return
+    produce = asked("topic=orders", "value=v", "key=k", *words, compression=codec, **options)
+    assert version in produce.narrow(api(0).versions)
+    body = decode_message(0, version, "request", encoded(produce, version, Topics()))
+    (topic,) = body["topic_data"]
+    assert topic.get("name", "orders") == "orders"
+    assert topic.get("topic_id", ID) == ID
+    (batch,) = decode_records(topic["partition_data"][0]["records"])
+    assert (batch.magic, batch.codec, batch.error) == (magic, codec, None)
+    assert body["acks"] == -1
+    assert body["timeout_ms"] == 30_000
+
+
+def test_producer_and_transaction() -> None:
+    words = ["producer_id=4000", "producer_epoch=3", "baseSequence=7", "transactional_id=tx", "partition=0"]
+    produce = asked("topic=orders", "value=v", *words, acks="all")
+    body = decode_message(0, 9, "request", encoded(produce, 9))
+    assert body["transactional_id"] == "tx"
+    (batch,) = decode_records(body["topic_data"][0]["partition_data"][0]["records"])
+    assert (batch.producer_id, batch.producer_epoch, batch.base_sequence, batch.transactional) == (4000, 3, 7, True)
+    plain = asked("topic=orders", "value=v", "producer_id=1", "partition=0")
+    body = decode_message(0, 3, "request", encoded(plain, 3))
+    (batch,) = decode_records(body["topic_data"][0]["partition_data"][0]["records"])
+    assert (batch.producer_id, batch.producer_epoch, batch.base_sequence, batch.transactional) == (1, 0, 0, False)
+
+
+@pytest.mark.parametrize(("said", "acks"), [("all", -1), ("0", 0), ("1", 1), ("-1", -1)])
+def test_acks(said: str, acks: int) -> None:
+    assert asked("topic=orders", "value=v", acks=said).acks == acks
+    assert asked("topic=orders", "value=v", f"acks={said}").acks == acks
+
+
+def test_other_words_are_left_alone() -> None:
+    env = environment(None, now_ms=NOW_MS)
+    found, rest = read_short(0, ["topic=orders", "timeout_ms=5", "value=v", "topic_data[].name=x"], Given(), env)
+    assert found is not None
+    assert rest == ["timeout_ms=5", "topic_data[].name=x"]
+    words = ["topic_data[].name=orders", "acks=1"]
+    assert read_short(0, words, Given(), env) == (None, words)
+    assert read_short(3, ["topics[].name=orders"], Given(), env) == (None, ["topics[].name=orders"])
+
+
+REFUSED: list[tuple[list[str], dict[str, Any], str]] = [
+    (["value=v"], {}, "topic= is missing"),
+    (["topic=a", "topic=b", "value=v"], {}, "topic= is given twice"),
+    (["topic=a"], {}, "no record: give value="),
+    (["topic=a", "key=k"], {}, "record 0 has no value= (value:=null is a tombstone)"),
+    (["topic=a", "value=1", "key=k", "key=l"], {}, "record 1 has no value="),
+    (["topic=a", "value=v", "@file"], {}, "records come from words or from one file, not from @file besides"),
+    (["topic=a", "@one", "@two"], {}, "records come from words or from one file"),
+    (["topic=a", "value=v"], {"acks": "2"}, "acks are all, -1, 0, 1, not 2"),
+    (["topic=a", "value=v", "acks=most"], {}, "acks are all, -1, 0, 1, not most"),
+    (["topic=a", "value=v"], {"compression": "brotli"}, "compression is one of none, gzip"),
+    (["topic=a", "value=v", "partition=-1"], {}, "partition=-1 is outside 0 to 2147483647"),
+    (["topic=a", "value=v", "partition=x"], {}, "partition=x is no number"),
+    (["topic=a", "value=v", "timestamp=soon"], {}, "timestamp=: 'soon' is no time"),
+    (["topic=a", "value:={"], {}, "value:=: no JSON"),
+    (["topic=a", 'value:={"base64":"?"}'], {}, "value:=: no base64"),
+    (["topic=a", 'value:={"redacted":5}'], {}, "--reveal-secrets"),
+    (["topic=a", "value=v", "header:=5"], {}, 'header:=: headers are a list of {"key", "value"}'),
+    (["topic=a", "value=v", "base_sequence=5"], {}, "base_sequence= needs producer_id="),
+    (["topic=a", "value=v", "transactional_id=t"], {}, "transactional_id= needs producer_id="),
+    (["topic=a", "value=v", "producer_id=1", "producer_epoch=40000"], {}, "outside -1 to 32767"),
+    (["topic=a", "value=v"], {"magic": 1, "compression": "zstd"}, "zstd needs Produce 7-13, this is Produce 0-2"),
+    (["topic=a", "value=v", "header=a:b"], {"magic": 0}, "a record with headers needs Produce 3-13"),
+    (["acks=1"], {"compression": "gzip"}, "--compression goes with topic=… value=…"),
+    ([], {"magic": 0}, "--magic goes with topic=… value=…"),
+]
+
+
+@pytest.mark.parametrize(("words", "options", "text"), REFUSED)
+def test_what_is_wrong_is_said_before_anything_is_sent(words: list[str], options: dict[str, Any], text: str) -> None:
+    assert text in refused(*words, **options)
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("[]", "standard input:2: a record is an object"),
+        ("{", "standard input:2: no JSON"),
+        ("{}", 'standard input:2: a record without "value"'),
+        ('{"value":1,"topic":"x"}', "standard input:2: a record has no 'topic'"),
+        ('{"value":1,"partition":"x"}', "standard input:2: partition is no number"),
+        ('{"value":1,"timestamp":1.5}', "standard input:2: timestamp is no number"),
+        ('{"value":1,"headers":[5]}', "standard input:2: headers are a list"),
+        ('{"value":1,"headers":[{"key":null}]}', "standard input:2: a header has a key"),
+        ('{"value":{"redacted":5}}', "standard input:2: value: a redacted secret"),
+    ],
+)
+def test_a_line_that_is_no_record_is_named(line: str, text: str) -> None:
+    assert text in refused("topic=a", stdin=f'{{"value":1}}\n{line}\n'.encode())
+
+
+def test_nothing_on_standard_input() -> None:
+    assert "no record in standard input" in refused("topic=a", stdin=b"\n")
+
+
+def test_a_version_that_cannot_carry_it() -> None:
+    produce = asked("topic=a", "value=v", compression="zstd")
+    assert produce.narrow(api(0).versions) == Versions(7, 13)
+    assert produce.narrow(api(0).versions, connected=False) == Versions(7, 12)
+    with pytest.raises(Failure, match="zstd needs Produce 7-13, this is Produce 0-6"):
+        produce.narrow(Versions(0, 6))
+    with pytest.raises(Failure, match="a topic whose id is not known needs Produce 0-12, this is Produce 13"):
+        asked("topic=a", "value=v").narrow(Versions(13, 13), connected=False)
+    assert asked("topic=a", "value=v", magic=1).narrow(Versions(0, 11)) == Versions(0, 2)

@@ -1,0 +1,80 @@
+"""Which version is sent: what kw, the broker and the user allow, and the lines where nothing is left."""
+
+from __future__ import annotations
+
+import pytest
+
+from decoders.apis import api
+from decoders.apis.releases import spoken
+from decoders.schema.model import Versions
+from kwcli.calling.versions import Wish, common
+from kwcli.exits import Exit, Failure
+
+MODERN = spoken("4.3") | {0: Versions(0, 13)}  # as brokers from 4.0 on list it (KIP-896)
+OLD = spoken("2.8")
+
+
+def wish(name: str, number: int | None = None, release: str | None = None, *, force: bool = False) -> Wish:
+    return Wish.of(api(name), number, release, force=force)
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "release", "force", "offered", "chosen"),
+    [
+        ("Metadata", None, None, False, MODERN, Versions(0, 13)),
+        ("Metadata", None, None, False, OLD, Versions(0, 11)),
+        ("Metadata", 4, None, False, OLD, Versions(4, 4)),
+        ("Metadata", 13, None, True, OLD, Versions(13, 13)),
+        ("Metadata", None, "2.8", False, MODERN, Versions(0, 11)),
+        ("Metadata", None, "2.8.2", False, MODERN, Versions(0, 11)),
+        ("Metadata", None, "0.10", False, MODERN, Versions(0, 2)),
+        ("Fetch", None, "2.8", False, MODERN, Versions(4, 12)),
+        ("Produce", None, None, False, MODERN, Versions(3, 13)),
+        ("Produce", 0, None, True, MODERN, Versions(0, 0)),
+        ("Produce", 0, None, False, OLD, Versions(0, 0)),
+        ("DescribeTransactions", None, None, True, OLD, Versions(0, 0)),
+        # 4.1 has OffsetFetch 10 and hides it.
+        ("OffsetFetch", None, "4.1", False, MODERN, Versions(1, 9)),
+    ],
+)
+def test_the_versions_that_are_left(
+    name: str, number: int | None, release: str | None, force: bool, offered: dict[int, Versions], chosen: Versions
+) -> None:
+    assert common(api(name), offered, wish(name, number, release, force=force), "node 1 kafka1:9092") == chosen
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "release", "said"),
+    [
+        ("Metadata", 99, None, "Metadata has versions 0-13, not 99"),
+        ("Metadata", 1, "2.8", "exclude each other"),
+        ("Metadata", None, "7.0", "no release 7.0"),
+        ("DescribeTransactions", None, "2.8", "Kafka 2.8 has no DescribeTransactions (first in 3.0)"),
+        # 3.9 has version 0 of it and nothing else, which brokers hide.
+        ("ShareFetch", None, "3.9", "Kafka 3.9 has no ShareFetch"),
+    ],
+)
+def test_a_wish_that_nobody_can_fulfil_is_a_usage_error(
+    name: str, number: int | None, release: str | None, said: str
+) -> None:
+    with pytest.raises(Failure, match=said.replace("(", r"\(").replace(")", r"\)")) as failure:
+        wish(name, number, release)
+    assert failure.value.code == Exit.USAGE
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "offered", "said"),
+    [
+        ("DescribeTransactions", None, OLD, "does not offer DescribeTransactions (--force"),
+        ("Metadata", 13, OLD, "offers Metadata 0-11, not version 13 (--force"),
+        ("Produce", 2, MODERN, "lists Produce 2 but does not serve it"),
+    ],
+)
+def test_what_the_broker_does_not_take_is_said_in_one_line(
+    name: str, number: int | None, offered: dict[int, Versions], said: str
+) -> None:
+    with pytest.raises(Failure) as failure:
+        common(api(name), offered, wish(name, number), "node 1 kafka1:9092")
+    assert failure.value.code == Exit.FAILURE
+    assert failure.value.text.startswith("node 1 kafka1:9092 ")
+    assert said in failure.value.text
