@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from kwcli.exits import Exit, Failure
 from kwcli.net.core import jaas, properties
 from kwcli.net.core.property_files import Pair
+from kwcli.spelling import did_you_mean
 
 
 class Source(NamedTuple):
@@ -118,14 +119,7 @@ def _unmeant(chosen: Chosen, name: str, origin: str) -> None:
     elif properties.irrelevant(name):
         chosen.remarks.append(f"{name} ({origin}) has no meaning for kw")
     else:
-        chosen.warnings.append(f"unknown property {name} ({origin}){_did_you_mean(name)}")
-
-
-def _did_you_mean(name: str) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(name, properties.known_names(), n=1)
-    return f' (did you mean "{near[0]}"?)' if near else ""
+        chosen.warnings.append(f"unknown property {name} ({origin}){did_you_mean(name, properties.known_names())}")
 
 
 def _login(value: Value, chosen: Chosen) -> dict[str, Value]:

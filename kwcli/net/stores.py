@@ -1,0 +1,99 @@
+"""Stores of certificates and keys in, the PEM text that OpenSSL takes out.
+
+PEM, PKCS12 and JKS are told apart by their first bytes, never by a file's name. A store's password opens a PKCS12 or
+JKS file, a key's password the key in a JKS file or in PEM text; where only one of the two is given it serves for both.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from kwcli.exits import Exit, Failure
+from kwcli.net.core import jks, pem
+from kwcli.net.core.config import Store
+
+_JCEKS: Final = b"\xce\xce\xce\xce"
+_SEQUENCE: Final = b"\x30"  # how DER begins, and so PKCS12
+# No store is as large; a device given by mistake would be endless.
+_MOST_BYTES: Final = 16 * 1024 * 1024
+
+
+class Identity(NamedTuple):
+    """PEM text of certificates and of a key (None where there is none), and the password that locks the key."""
+
+    certificates: str
+    key: str | None = None
+    password: str | None = None
+
+
+def trusted(store: Store) -> str:
+    """The certificates that a store trusts, as PEM. Failure (usage) says what is wrong with it."""
+    found = _opened(store, "trust store", "ssl.truststore.password")
+    if not found.certificates:
+        raise Failure(f"{_name(store, 'trust store')} has no certificate in it", Exit.USAGE)
+    return found.certificates
+
+
+def identity(certificate: Store, key: Store | None) -> Identity:
+    """A client's certificate chain and key, from one store or from two. Failure (usage) says what is wrong."""
+    own = _opened(certificate, "key store" if key is None else "certificate", "ssl.keystore.password")
+    other = own if key is None else _opened(key, "key", "ssl.key.password")
+    if not own.certificates:
+        raise Failure(f"{_name(certificate, 'key store')} has no certificate in it", Exit.USAGE)
+    if other.key is None:
+        remedy = "; name it by -X ssl.key.location=FILE" if key is None else ""
+        raise Failure(f"{_name(key or certificate, 'key store')} has no key in it{remedy}", Exit.USAGE)
+    return Identity(own.certificates, other.key, other.password)
+
+
+def _name(store: Store, what: str) -> str:
+    return f"{what} {store.path}" if store.path is not None else f"the {what} given as text"
+
+
+def _opened(store: Store, what: str, password: str) -> Identity:
+    if store.pem is not None:
+        return _pem(store.pem, store, what)
+    content = _content(store, what)
+    try:
+        if content.startswith(jks.MAGIC):
+            found = jks.read(content, store.password, store.key_password, with_key=what != "trust store")
+        elif content.startswith(_JCEKS):
+            raise jks.StoreError("kw reads no JCEKS; convert it: keytool -importkeystore … -deststoretype PKCS12")
+        elif content.startswith(_SEQUENCE):
+            from kwcli.net.core import pkcs12
+
+            found = pkcs12.read(content, store.password or store.key_password)
+        else:
+            return _pem(content.decode("utf-8", "replace"), store, what)
+    except jks.StoreError as error:
+        name = {"store": password, "key": "ssl.key.password", "": ""}[error.password]
+        remedy = f"; give it by -X {name}=…" if name else ""
+        raise Failure(f"{_name(store, what)}: {error}{remedy}", Exit.USAGE) from None
+    chosen = found.trusted or found.chain if what == "trust store" else found.chain
+    certificates = pem.written("CERTIFICATE", chosen)
+    return Identity(certificates, None if found.key is None else pem.written("PRIVATE KEY", [found.key]))
+
+
+def _content(store: Store, what: str) -> bytes:
+    try:
+        with Path(store.path or "").open("rb") as file:
+            content = file.read(_MOST_BYTES + 1)
+    except OSError as error:
+        raise Failure(f"{_name(store, what)} cannot be read: {error.strerror}", Exit.USAGE) from None
+    if len(content) > _MOST_BYTES:
+        raise Failure(f"{_name(store, what)} is larger than any store", Exit.USAGE)
+    return content
+
+
+def _pem(text: str, store: Store, what: str) -> Identity:
+    found = list(pem.blocks(text))
+    if not any(block.is_certificate or block.is_key for block in found):
+        kinds = "PEM, PKCS12 or JKS" if store.path is not None else "PEM"
+        raise Failure(f"{_name(store, what)} holds neither certificates nor a key as {kinds}", Exit.USAGE)
+    key = next((block for block in found if block.is_key), None)
+    password = store.key_password or store.password
+    if key is not None and key.is_locked and password is None and what != "trust store":
+        raise Failure(f"the key in {_name(store, what)} is locked; give -X ssl.key.password=…", Exit.USAGE)
+    certificates = "".join(block.text for block in found if block.is_certificate)
+    return Identity(certificates, key.text if key else None, password if key and key.is_locked else None)

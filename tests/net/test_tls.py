@@ -1,0 +1,332 @@
+"""Certificates and keys of every kind take part in a real handshake; each wrong setting has its own line."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import ssl
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kwcli.exits import Exit, Failure
+from kwcli.net.core import jks
+from kwcli.net.core.ciphers import openssl_ciphers
+from kwcli.net.core.config import Store, Tls
+from kwcli.net.tls import client_context
+from kwcli.playground.certificates import make_certificates
+from tests.net.certificates import KEY, STORE, make_stores
+from tests.net.tls_server import TlsServer, connect, server_context, stop
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("stores")
+    make_stores(folder)
+    make_certificates(folder / "other")
+    return folder
+
+
+def one_line(text: str) -> str:
+    """A PEM text as it stands in a property file that has one line a value."""
+    return text.strip().replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    "store",
+    [
+        Store("ca.pem"),
+        Store("trust.jks", password=STORE),
+        Store("trust.jks"),  # certificates need no password
+        Store("trust.pkcs12", password=STORE),
+        Store("broker.crt"),  # the broker's own certificate, trusted as it stands
+    ],
+    ids=lambda store: f"{store.path} {store.password}",
+)
+def test_authorities_of_every_kind(stores: Path, store: Store) -> None:
+    tls = Tls(authorities=dataclasses.replace(store, path=str(stores / (store.path or ""))))
+    with TlsServer(server_context(stores / "broker.pem")) as server:
+        assert connect(server.port, tls) == "nobody"
+        assert server.server_name == "localhost"
+
+
+def text_store(name: str, folder: Path, spelling: str, **more: Any) -> Store:
+    text = (folder / name).read_text()
+    return Store(pem={"lines": text, "blanks": one_line(text), "escapes": text.replace("\n", "\\n")}[spelling], **more)
+
+
+@pytest.mark.parametrize(
+    ("certificate", "key", "password", "key_password"),
+    [
+        ("client.pem", None, None, None),
+        ("client.crt", "client.key", None, None),
+        ("client.crt", "locked.key", None, KEY),
+        ("client.crt", "old-locked.key", None, KEY),
+        ("client.p12", None, STORE, None),
+        ("client.p12", None, STORE, KEY),
+        ("old.p12", None, STORE, None),
+        ("open.p12", None, "", None),
+        ("client.jks", None, STORE, KEY),
+    ],
+)
+@pytest.mark.parametrize("memory", [True, False])
+def test_a_client_certificate_of_every_kind(
+    stores: Path,
+    certificate: str,
+    key: str | None,
+    password: str | None,
+    key_password: str | None,
+    memory: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    if not memory:
+        monkeypatch.delattr(os, "memfd_create")
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    own = Store(str(stores / certificate), password=password, key_password=key_password)
+    other = Store(str(stores / key), key_password=key_password) if key else None
+    tls = Tls(authorities=Store(str(stores / "ca.pem")), certificate=own, key=other)
+    with TlsServer(server_context(stores / "broker.pem", stores / "ca.pem")) as server:
+        assert connect(server.port, tls) == "client"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("spelling", ["lines", "blanks", "escapes"])
+def test_certificates_and_keys_as_text(stores: Path, spelling: str) -> None:
+    tls = Tls(
+        authorities=text_store("ca.pem", stores, spelling),
+        certificate=text_store("client.crt", stores, spelling),
+        key=text_store("locked.key", stores, spelling, key_password=KEY),
+    )
+    with TlsServer(server_context(stores / "broker.pem", stores / "ca.pem")) as server:
+        assert connect(server.port, tls) == "client"
+
+
+def test_a_key_in_a_file_is_locked_and_the_owners_alone(
+    stores: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    seen = []
+    real = ssl.SSLContext.load_cert_chain
+
+    def looking(self: ssl.SSLContext, path: str, password: str) -> None:
+        seen.append((Path(path).stat().st_mode & 0o777, Path(path).read_text()))
+        real(self, path, password=password)
+
+    monkeypatch.delattr(os, "memfd_create")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(ssl.SSLContext, "load_cert_chain", looking)
+    client_context(Tls(certificate=Store(str(stores / "client.pem"))))
+    [(mode, text)] = seen
+    assert mode == 0o600
+    assert "BEGIN ENCRYPTED PRIVATE KEY" in text
+    assert "BEGIN PRIVATE KEY" not in text
+
+
+@pytest.mark.parametrize(
+    ("tls", "line"),
+    [
+        ({"authorities": Store("none.pem")}, "trust store none.pem cannot be read: No such file or directory"),
+        (
+            {"authorities": Store("empty")},
+            "trust store empty holds neither certificates nor a key as PEM, PKCS12 or JKS",
+        ),
+        (
+            {"authorities": Store(pem="hunter2")},
+            "the trust store given as text holds neither certificates nor a key as P",
+        ),
+        ({"authorities": Store("client.key")}, "trust store client.key has no certificate in it"),
+        (
+            {"authorities": Store("trust.jks", password="hunter2")},
+            "trust store trust.jks: the password is wrong, or the "
+            "store is damaged; give it by -X ssl.truststore.password=…",
+        ),
+        (
+            {"authorities": Store("trust.pkcs12")},
+            "trust store trust.pkcs12: it needs a password; give it by -X ssl.truststor",
+        ),
+        ({"authorities": Store("cut.p12", password=STORE)}, "trust store cut.p12: "),
+        ({"authorities": Store("cut.jks")}, "trust store cut.jks: it is cut off or damaged"),
+        (
+            {"certificate": Store("client.p12", password="hunter2")},
+            "key store client.p12: the password is wrong, or the "
+            "store is damaged; give it by -X ssl.keystore.password=…",
+        ),
+        (
+            {"certificate": Store("client.jks", password=STORE)},
+            "key store client.jks: the password of its key is wrong; give it by -X ssl.key.password=…",
+        ),
+        (
+            {"certificate": Store("client.jceks", password=STORE)},
+            "key store client.jceks: kw reads no JCEKS; convert it: ",
+        ),
+        (
+            {"certificate": Store("client.crt")},
+            "key store client.crt has no key in it; name it by -X ssl.key.location=FILE",
+        ),
+        ({"certificate": Store("client.crt"), "key": Store("ca.pem")}, "key store ca.pem has no key in it"),
+        (
+            {"certificate": Store("client.crt"), "key": Store("locked.key")},
+            "the key in key locked.key is locked; give -X ",
+        ),
+        (
+            {"certificate": Store("client.crt"), "key": Store("locked.key", key_password="hunter2")},
+            "the client's key cannot be opened: is ssl.key.password right?",
+        ),
+        (
+            {"certificate": Store("client.crt"), "key": Store("old-locked.key", key_password="hunter2")},
+            "the client's key cannot be opened: is ssl.key.password right?",
+        ),
+        (
+            {"certificate": Store("client.crt"), "key": Store("other/client.pem")},
+            "the client's key does not belong to its certificate",
+        ),
+        ({"ciphers": "TLS_NO_SUCH:NOPE"}, "ssl.cipher.suites names no cipher suite that OpenSSL knows: "),
+        (
+            {"key_log": "/no/such/folder/keys"},
+            "SSLKEYLOGFILE /no/such/folder/keys cannot be written: No such file or di",
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_said_before_connecting(
+    stores: Path, tls: dict[str, Any], line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(stores)
+    Path("empty").write_bytes(b"")
+    for kind, name in (("pkcs12", "p12"), ("jks", "jks")):
+        Path(f"cut.{name}").write_bytes(Path(f"trust.{kind}").read_bytes()[:200])
+    with pytest.raises(Failure) as caught:
+        client_context(Tls(**tls))
+    assert caught.value.text.startswith(line)
+    assert caught.value.code == Exit.USAGE
+    assert "hunter2" not in caught.value.text
+
+
+@pytest.mark.parametrize("password", [None, STORE])
+def test_a_jks_store_cut_or_bent_anywhere_is_an_error_or_read(stores: Path, password: str | None) -> None:
+    whole = (stores / "client.jks").read_bytes()
+    for at in range(4, len(whole), 7):
+        with pytest.raises(jks.StoreError):
+            jks.read(whole[:at], password, KEY)
+        bent = bytearray(whole)
+        bent[at] ^= 0xFF
+        if password is not None:
+            with pytest.raises(jks.StoreError):
+                jks.read(bytes(bent), password, KEY)
+
+
+@pytest.mark.parametrize(
+    ("settings", "host", "line"),
+    [
+        ({}, "localhost", "has a certificate that this system's authorities did not sign (self-signed certificate in "),
+        ({"authorities": Store("other/ca.pem")}, "localhost", "has a certificate that other/ca.pem did not sign ("),
+        (
+            {"authorities": Store("ca.pem")},
+            "kafka.example",
+            "has a certificate for another name than kafka.example; use ",
+        ),
+        (
+            {"authorities": Store("ca.pem")},
+            "127.0.0.2",
+            "has a certificate for another name than 127.0.0.2; use a name ",
+        ),
+        (
+            {"authorities": Store("ca.pem"), "server_name": "x.y"},
+            "localhost",
+            "has a certificate for another name than ",
+        ),
+        (
+            {"authorities": Store("ca.pem"), "maximum": "TLSv1.2"},
+            "localhost",
+            "speaks no version of TLS that kw may use; ",
+        ),
+    ],
+)
+def test_a_broker_that_is_not_trusted(
+    stores: Path, settings: dict[str, Any], host: str, line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(stores)
+    context = server_context(stores / "broker.pem")
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    with TlsServer(context) as server:
+        assert (found := stop(server.port, Tls(**settings), host)).text.startswith(line.partition(";")[0])
+    assert f"{found.text}; {found.remedy}".startswith(line)
+    assert found.code == Exit.UNREACHABLE
+
+
+@pytest.mark.parametrize("settings", [{"verify": False}, {"authorities": Store("ca.pem"), "check_hostname": False}])
+def test_checks_can_be_turned_off(stores: Path, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(stores)
+    with TlsServer(server_context(stores / "broker.pem")) as server:
+        assert connect(server.port, Tls(**settings), "another.name") == "nobody"
+        assert server.server_name == "another.name"
+
+
+@pytest.mark.parametrize("version", ["TLSv1.2", "TLSv1.3"])
+@pytest.mark.parametrize(
+    ("certificate", "line"),
+    [
+        (None, "wants a client certificate; give it by -X ssl.certificate.location=FILE"),
+        (Store("other/client.pem"), "does not take the client certificate of other/client.pem; is it signed by whom"),
+    ],
+)
+def test_a_broker_that_does_not_trust_us(
+    stores: Path, version: Any, certificate: Store | None, line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(stores)
+    tls = Tls(authorities=Store("ca.pem"), certificate=certificate, minimum=version, maximum=version)
+    with TlsServer(server_context(stores / "broker.pem", stores / "ca.pem")) as server:
+        found = stop(server.port, tls)
+    if certificate is None and version == "TLSv1.2":  # where OpenSSL's alert says no more
+        line = "refuses the TLS handshake; does it want a client certificate (-X ssl.certificate.location=FILE"
+    assert f"{found.text}; {found.remedy}".startswith(line)
+
+
+@pytest.mark.parametrize(
+    ("answer", "line"),
+    [
+        (b"", "ended the TLS handshake without a word; is it a listener without TLS? try -X security.protocol="),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "does not speak TLS; try -X security.protocol=PLAINTEXT"),
+        (b"\0\0\0\x10" + bytes(16), "does not speak TLS; try -X security.protocol=PLAINTEXT"),
+    ],
+)
+def test_tls_to_a_plain_listener(answer: bytes, line: str) -> None:
+    with TlsServer(None, answer) as server:
+        found = stop(server.port, Tls(verify=False))
+    assert f"{found.text}; {found.remedy}".startswith(line)
+
+
+@pytest.mark.parametrize(
+    ("java", "openssl"),
+    [
+        ("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "ECDHE-RSA-AES128-GCM-SHA256"),
+        ("TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA384, TLS_AES_128_GCM_SHA256", "ECDHE-ECDSA-AES256-SHA384"),
+        ("TLS_RSA_WITH_AES_256_GCM_SHA384", "AES256-GCM-SHA384"),
+        ("TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256", "ECDHE-RSA-CHACHA20-POLY1305"),
+        ("ECDHE-RSA-AES128-GCM-SHA256:HIGH", "ECDHE-RSA-AES128-GCM-SHA256:HIGH"),
+        ("TLS_AES_128_GCM_SHA256", None),
+    ],
+)
+def test_names_of_cipher_suites(java: str, openssl: str | None) -> None:
+    assert openssl_ciphers(java) == openssl
+
+
+def test_a_cipher_suite_is_chosen() -> None:
+    context = client_context(Tls(ciphers="TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", maximum="TLSv1.2"))
+    names = [each["name"] for each in context.get_ciphers() if not each["name"].startswith("TLS_")]
+    assert names == ["ECDHE-ECDSA-AES128-GCM-SHA256"]
+
+
+@pytest.mark.parametrize(("certificate", "loads"), [("client.pem", False), ("client.jks", False), ("client.p12", True)])
+def test_the_crypto_library_is_loaded_only_for_pkcs12(stores: Path, certificate: str, loads: bool) -> None:
+    code = (
+        "import sys; from kwcli.net.core.config import Store, Tls; from kwcli.net.tls import client_context;"
+        f"client_context(Tls(certificate=Store({str(stores / certificate)!r}, {None}, {STORE!r}, {KEY!r})));"
+        "print('cryptography' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == str(loads)
