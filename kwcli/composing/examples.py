@@ -1,14 +1,15 @@
-"""An API and a version in, the example of the table out, trimmed to what that version has."""
+"""An API and a version in, its example request out, or what a new element of one of its arrays begins with."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from decoders.apis.elements import ELEMENTS
 from decoders.apis.examples import EXAMPLES, ON_CONTROLLER
 from decoders.schema.model import Api, Field, Versions
 
-__all__ = ["example"]
+__all__ = ["element", "example"]
 
 
 def example(api: Api, version: int, *, controller: bool = False) -> dict[str, Any]:
@@ -20,6 +21,22 @@ def example(api: Api, version: int, *, controller: bool = False) -> dict[str, An
     if controller:
         row = {**row, **ON_CONTROLLER.get(api.key, {})}
     return _trimmed(api.request.fields, row, version)
+
+
+def element(api: Api, fields: Sequence[Field], version: int) -> dict[str, Any]:
+    """What an array's new element with these fields begins with; what is not in it is left to the default."""
+    made: dict[str, Any] = {}
+    for field in fields:
+        if version not in field.versions or field.array:
+            continue
+        if field.fields:
+            if version not in field.nullable and version not in field.tagged:
+                made[field.name] = element(api, field.fields, version)
+        elif not field.has_default and field.kind not in ("uuid", "bytes", "records"):
+            value = ELEMENTS.get(f"{api.name}.{field.name}", ELEMENTS.get(field.name))
+            if value is not None:
+                made[field.name] = value
+    return made
 
 
 def _trimmed(fields: Sequence[Field], row: Mapping[str, Any], version: int) -> dict[str, Any]:

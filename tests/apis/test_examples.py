@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from decoders.apis import KEYS, api
+from decoders.apis.elements import ELEMENTS
 from decoders.apis.examples import EXAMPLES, NAME, ON_CONTROLLER
 from decoders.apis.routing import ROUTES
 from decoders.messages import decode_message, encode_json
 from decoders.schema.model import Field, Versions
-from kwcli.composing.examples import example
+from kwcli.composing.examples import element, example
 
 
 def versions_of(key: int) -> range:
@@ -140,3 +141,65 @@ def test_a_version_takes_what_it_has() -> None:
 def test_an_example_is_ones_own() -> None:
     example(api("OffsetFetch"), 9)["groups"][0]["group_id"] = "mine"
     assert example(api("OffsetFetch"), 9)["groups"][0]["group_id"] == NAME
+
+
+def in_elements(fields: Sequence[Field], inside: bool = False) -> Iterator[Field]:
+    """The scalar fields without a declared default that lie in elements of arrays."""
+    for field in fields:
+        if field.fields:
+            yield from in_elements(field.fields, inside or field.array)
+        elif inside and not field.array and not field.has_default:
+            yield field
+
+
+def test_no_number_of_an_element_is_left_to_a_schema() -> None:
+    used: set[str] = set()
+    for key in KEYS:
+        for field in in_elements(api(key).request.fields):
+            said = {f"{api(key).name}.{field.name}", field.name} & set(ELEMENTS)
+            used |= said
+            numeric = field.kind.startswith(("int", "uint", "bool"))
+            assert said or not numeric, f"{api(key).name} {field.name}"
+    assert used == set(ELEMENTS)
+
+
+def every_element(key: int, version: int) -> dict[str, Any]:
+    """A request whose arrays of structs have one new element each, also inside each other."""
+
+    def struct(fields: Sequence[Field]) -> dict[str, Any]:
+        made = element(api(key), fields, version)
+        for field in fields:
+            if field.array and field.fields and version in field.versions:
+                made[field.name] = [struct(field.fields)]
+        return made
+
+    return {
+        **example(api(key), version),
+        **{k: v for k, v in struct(api(key).request.fields).items() if isinstance(v, list)},
+    }
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_new_elements_encode_at_every_version(key: int) -> None:
+    for version in versions_of(key):
+        value = every_element(key, version)
+        body = encode_json(key, version, "request", value)
+        again = decode_message(key, version, "request", body)
+        assert [name for name, inner in value.items() if isinstance(inner, list) and not again[name]] == [
+            name for name, inner in value.items() if inner == []
+        ]
+
+
+def test_new_elements() -> None:
+    (topics,) = [field.fields for field in api("CreateTopics").request.fields if field.name == "topics"]
+    assert element(api("CreateTopics"), topics, 7) == {"num_partitions": -1, "replication_factor": -1}
+    (topics,) = [field.fields for field in api("DeleteRecords").request.fields if field.name == "topics"]
+    (partitions,) = [field.fields for field in topics if field.name == "partitions"]
+    assert element(api("DeleteRecords"), partitions, 2) == {"partition_index": -1, "offset": 0}
+    (creations,) = [field.fields for field in api("CreateAcls").request.fields]
+    assert element(api("CreateAcls"), creations, 1) == {
+        "resource_type": 2,
+        "host": "*",
+        "operation": 3,
+        "permission_type": 3,
+    }

@@ -1,0 +1,91 @@
+"""What an element of a request's array holds where nothing is said: the numbers that mean none, by the field's name.
+
+A schema's own default is 0, which names a real broker, partition or epoch, and for CreateTopics an impossible count.
+Fields with a declared default keep it, texts stay empty (a broker refuses them, it does not invent a topic), and a name
+with its API before it counts before the name alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+__all__ = ["ELEMENTS"]
+
+ELEMENTS: Final[dict[str, Any]] = {
+    # Who and which
+    "broker_id": -1,
+    "candidate_id": -1,
+    "id": -1,
+    "index": -1,
+    "leader": -1,
+    "leader_id": -1,
+    "partition": -1,
+    "partition_index": -1,
+    "producer_id": -1,
+    "replica_id": -1,
+    # Epochs
+    "controller_epoch": -1,
+    "coordinator_epoch": -1,
+    "current_leader_epoch": -1,
+    "epoch": -1,
+    "last_offset_epoch": -1,
+    "leader_epoch": -1,
+    "partition_epoch": -1,
+    "producer_epoch": -1,
+    "replica_epoch": -1,
+    "state_epoch": -1,
+    "zk_version": -1,
+    # Offsets; a time of -1 is the end of the log, and so would be the -1 of DeleteRecords
+    "committed_offset": -1,
+    "end_offset": -1,
+    "fetch_offset": 0,
+    "first_offset": -1,
+    "last_offset": -1,
+    "offset": -1,
+    "DeleteRecords.offset": 0,
+    "position": 0,
+    "start_offset": -1,
+    "timestamp": -1,
+    # Counts and sizes; -1 is what the broker's settings say, and in a topology of Streams 0 is
+    "count": -1,
+    "num_partitions": -1,
+    "replication_factor": -1,
+    "partitions": 0,
+    "StreamsGroupHeartbeat.replication_factor": 0,
+    "delivery_count": 1,
+    "iterations": 4096,
+    "partition_max_bytes": 1 << 20,
+    # Ports
+    "port": 9092,
+    "v0_port": 9092,
+    # Enumerations: a topic, read, allow; set; plaintext; SCRAM-SHA-256; any name; a source
+    "resource_type": 2,
+    "resource_type_filter": 2,
+    "operation": 3,
+    "permission_type": 3,
+    "config_operation": 0,
+    "security_protocol": 0,
+    "mechanism": 1,
+    "match_type": 2,
+    "node_type": 1,
+    "delivery_state": 0,
+    "leader_recovery_state": 0,
+    "transaction_version": 0,
+    # Features
+    "min_supported_version": 1,
+    "max_supported_version": 1,
+    "max_version_level": 1,
+    # Yes and no
+    "allow_downgrade": False,
+    "delete_partition": False,
+    "is_new": False,
+    "pre_vote": False,
+    "remove": False,
+    "transaction_result": False,
+    "verify_only": True,
+    # Texts that are nearly always these
+    "CreateAcls.host": "*",
+    "DeleteAcls.host_filter": "*",
+    "principal_type": "User",
+    "entity_type": "user",
+}
