@@ -16,7 +16,7 @@ _kw() {
         "sniff --slower-than") compopt +o default; return ;;
         "sniff --limit") compopt +o default; return ;;
         "sniff --sort") COMPREPLY=($(compgen -W "time" -- "$word")); return ;;
-        "sniff -o"|"sniff --output") COMPREPLY=($(compgen -W "text table ndjson json csv" -- "$word")); return ;;
+        "sniff -o"|"sniff --output") COMPREPLY=($(compgen -W "text table ndjson json csv hex" -- "$word")); return ;;
         "sniff --color") COMPREPLY=($(compgen -W "auto always never" -- "$word")); return ;;
         "call --api-version") compopt +o default; return ;;
         "call --as-kafka") compopt +o default; return ;;
@@ -35,7 +35,7 @@ _kw() {
         "call --timeout") compopt +o default; return ;;
         "call --connect-timeout") compopt +o default; return ;;
         "call --dial-map") compopt +o default; return ;;
-        "call -o"|"call --output") COMPREPLY=($(compgen -W "text table ndjson json csv" -- "$word")); return ;;
+        "call -o"|"call --output") COMPREPLY=($(compgen -W "text table ndjson json csv hex" -- "$word")); return ;;
         "call --color") COMPREPLY=($(compgen -W "auto always never" -- "$word")); return ;;
         "apis --release") compopt +o default; return ;;
         "apis --diff") compopt +o default; return ;;
