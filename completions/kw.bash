@@ -24,6 +24,9 @@ _kw() {
         "call --raw-body") compopt +o default; return ;;
         "call --only") COMPREPLY=($(compgen -W "request response" -- "$word")); return ;;
         "call --select") compopt +o default; return ;;
+        "call --compression") COMPREPLY=($(compgen -W "none gzip snappy lz4 zstd" -- "$word")); return ;;
+        "call --acks") COMPREPLY=($(compgen -W "all 1 0" -- "$word")); return ;;
+        "call --magic") compopt +o default; return ;;
         "call --repeat") compopt +o default; return ;;
         "call --interval") compopt +o default; return ;;
         "call -b"|"call --bootstrap-server") compopt +o default; return ;;
@@ -52,7 +55,7 @@ _kw() {
     case "$verb" in
         "") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "--version -h --help" -- "$word")); else COMPREPLY=($(compgen -W "sniff call apis errors encode completion" -- "$word")); fi ;;
         "sniff") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "-i --interface --bpf -w --write --port --api --client-id --topic --errors --slower-than --limit --records --reveal-secrets --sort --strict -o --output --color -v --verbose -q --quiet --debug -h --help" -- "$word")); else :; fi ;;
-        "call") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "--api-version --as-kafka --force --node --split --example --skeleton --dry-run --raw-body --only --select --records --reveal-secrets --repeat --interval -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output --color -v --verbose -q --quiet --debug -h --help" -- "$word")); else :; fi ;;
+        "call") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "--api-version --as-kafka --force --node --split --example --skeleton --dry-run --raw-body --only --select --records --reveal-secrets --compression --acks --magic --repeat --interval -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output --color -v --verbose -q --quiet --debug -h --help" -- "$word")); else :; fi ;;
         "apis") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "--release --diff --grep -o --output --color -h --help" -- "$word")); else :; fi ;;
         "errors") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "--grep -o --output --color -h --help" -- "$word")); else :; fi ;;
         "encode") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "--response --frame --correlation-id --client-id -o --output -h --help" -- "$word")); else :; fi ;;

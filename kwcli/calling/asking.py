@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from kwcli.net.options import ConnectionOptions
 
 API_KEY_MAX: Final = 32767
+# The APIs that take short words besides paths, and the options that go with them: Produce and Fetch.
+SHORT: Final = frozenset({0, 1})
+RECORD_OPTIONS: Final = ("compression", "acks", "magic")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,9 @@ class Asked:
     select: str | None = None
     repeat: int = 1
     interval_s: float = 1.0
+    compression: str | None = None
+    acks: str | None = None
+    magic: int | None = None
 
 
 def call(env: Environment, asked: Asked, settings: Settings, connection: ConnectionOptions) -> Exit:
@@ -113,8 +119,9 @@ def find_api(word: str) -> Api:
 
 def _draft(env: Environment, asked: Asked, found: Api) -> Draft:
     body: Body | None = None
+    options = {name: getattr(asked, name) for name in RECORD_OPTIONS if getattr(asked, name) is not None}
     if asked.raw_body is not None:
-        if asked.words:
+        if asked.words or options:
             raise Failure("--raw-body is the whole body: it goes without words", Exit.USAGE)
         return Draft(found, check_words(found, ()), raw=_bytes(asked.raw_body))
     if not asked.words and not asked.example and not asked.skeleton:
@@ -123,7 +130,12 @@ def _draft(env: Environment, asked: Asked, found: Api) -> Draft:
         body = piped_body(env, found)
     if asked.example and asked.words:
         raise Failure("--example sends the example as it is: it goes without words", Exit.USAGE)
-    return Draft(found, check_words(found, asked.words, env=env, body=body))
+    words, short = asked.words, None
+    if options or (words and found.key in SHORT):
+        from kwcli.calling.short import Given, read_short
+
+        short, words = read_short(found.key, words, Given(**options), env)
+    return Draft(found, check_words(found, words, env=env, body=body), short=short)
 
 
 def _bytes(text: str) -> bytes:

@@ -38,10 +38,11 @@ class Asking(Protocol[P]):
 
 
 class LookedUp:
-    """Topics and offsets as the cluster tells them."""
+    """Topics and offsets as the cluster tells them; an offset is asked for once."""
 
     def __init__(self, cluster: Asking[Any]) -> None:
         self._cluster = cluster
+        self._found: dict[tuple[str, int, int], int | None] = {}
 
     def partitions(self, topic: str) -> Sequence[int]:
         """The partitions of a topic, ascending."""
@@ -54,8 +55,14 @@ class LookedUp:
     def offset_at(self, topic: str, partition: int, timestamp: int) -> int | None:
         """The first offset at or after a time (-1: the end, -2: the first of all); None where there is none.
 
-        An answer that says that a later one may be better is asked for again, a few times.
+        An answer that says that a later one may be better is asked for again, a few times. Raises Failure.
         """
+        place = topic, partition, timestamp
+        if place not in self._found:
+            self._found[place] = self._look_up(topic, partition, timestamp)
+        return self._found[place]
+
+    def _look_up(self, topic: str, partition: int, timestamp: int) -> int | None:
         code = 0
         for _ in range(_TRIES):
             answer = self._ask(topic, partition, timestamp)

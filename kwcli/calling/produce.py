@@ -2,12 +2,11 @@
 
 All that can be wrong is told before anything is sent; what the records, the codec and the format need of the version
 narrows the versions that are negotiated. The partition is the one that is named, else that of the Java producer's
-hash of the key; all records without a key go together to one partition by chance, as its sticky partitioner does.
+hash of the key; all records without a key go together to one partition, any, as its sticky partitioner does.
 """
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -25,8 +24,8 @@ from kwcli.exits import Exit, Failure
 PRODUCE: Final = 0
 MAGICS: Final = ("0", "1", "2")
 ACKS: Final = {"all": -1, "-1": -1, "0": 0, "1": 1}
-# What each message format may be carried by (KIP-32, KIP-98).
-_CARRIED_BY: Final = (Versions(0, 1), Versions(0, 2), Versions(3, FOREVER))
+# The versions in which brokers take each message format (KIP-32, KIP-98).
+_CARRIED_BY: Final = (Versions(0, 2), Versions(0, 2), Versions(3, FOREVER))
 _BATCHES: Final = Versions(3, FOREVER)
 _ZSTD: Final = Versions(7, FOREVER)
 _TIMEOUT_MS: Final = 30_000
@@ -42,7 +41,7 @@ class Produce:
 
     topic: str
     entries: Sequence[Entry]
-    now_ms: int
+    clock_ms: Callable[[], int]
     codec: str = "none"
     acks: int = -1
     magic: int | None = None
@@ -78,15 +77,16 @@ class Produce:
         stamped = any(entry.timestamp is not None for entry in self.entries)
         return 1 if version == 2 or stamped else 0
 
-    def body(
-        self, version: int, topics: Topics | None, choose: Callable[[Sequence[int]], int] = random.choice
-    ) -> dict[str, Any]:
+    def body(self, version: int, topics: Topics | None) -> dict[str, Any]:
         """The request in JSON form. Without `topics` (not connected) what has no partition goes to 0."""
-        magic = self.format(version)
+        magic, now_ms = self.format(version), self.clock_ms()
         parts: dict[int, list[Entry]] = {}
-        for index, entry in zip(self._places(topics, choose), self.entries, strict=True):
+        for index, entry in zip(self._places(topics, now_ms), self.entries, strict=True):
             parts.setdefault(index, []).append(entry)
-        data = [{"index": index, "records": [self._batch(entries, magic)]} for index, entries in sorted(parts.items())]
+        data = [
+            {"index": index, "records": [self._batch(entries, magic, now_ms)]}
+            for index, entries in sorted(parts.items())
+        ]
         body: dict[str, Any] = {} if version < _BATCHES.low else {"transactional_id": self.transactional_id}
         topic = topic_field(PRODUCE, version, self.topic, topics)
         return body | {
@@ -95,13 +95,12 @@ class Produce:
             "topic_data": [{**topic, "partition_data": data}],
         }
 
-    def _places(self, topics: Topics | None, choose: Callable[[Sequence[int]], int]) -> list[int]:
+    def _places(self, topics: Topics | None, now_ms: int) -> list[int]:
         """The partition of each record."""
         if all(entry.partition is not None for entry in self.entries):
             partitions: Sequence[int] = ()
         else:
             partitions = (0,) if topics is None else topics.partitions(self.topic)
-        sticky: int | None = None
         places = []
         for entry in self.entries:
             if entry.partition is not None:
@@ -109,17 +108,16 @@ class Produce:
             elif entry.key is not None:
                 places.append(partition_of(entry.key, len(partitions)))
             else:
-                sticky = choose(partitions) if sticky is None else sticky
-                places.append(sticky)
+                places.append(partitions[now_ms % len(partitions)])
         return places
 
-    def _batch(self, entries: Sequence[Entry], magic: int) -> dict[str, Any]:
+    def _batch(self, entries: Sequence[Entry], magic: int, now_ms: int) -> dict[str, Any]:
         """The records of one partition in one batch, numbered from 0 as producers do."""
         records = []
         for offset, entry in enumerate(entries):
             timestamp = entry.timestamp
             if magic and timestamp is None:
-                timestamp = self.now_ms
+                timestamp = now_ms
             records.append(Record(offset, timestamp, entry.key, entry.value, entry.headers))
         batch = Batch(magic=magic, codec=self.codec, records=records)
         if self.producer_id is not None:
@@ -137,8 +135,8 @@ def read_produce(
     acks: str | None = None,
     magic: int | None = None,
     contents: Contents,
-    stdin: bool,
-    now_ms: int,
+    stdin: Callable[[], bool],
+    clock_ms: Callable[[], int],
 ) -> tuple[Produce | None, list[str]]:
     """What the words say, and those that are none of ours; None where they do not speak of records at all.
 
@@ -156,7 +154,7 @@ def read_produce(
             raise Failure(f"{word} is given twice", Exit.USAGE)
     if "topic" not in once:
         raise Failure("topic= is missing", Exit.USAGE)
-    entries, rest = _entries([word for word in ours if word.name in _RECORD], rest, contents, stdin, now_ms)
+    entries, rest = _entries([word for word in ours if word.name in _RECORD], rest, contents, stdin, clock_ms())
     said = once["acks"].text if "acks" in once else acks or "all"
     if said not in ACKS:
         raise Failure(f"acks are {', '.join(ACKS)}, not {said}", Exit.USAGE)
@@ -165,25 +163,27 @@ def read_produce(
     asked = Produce(
         once["topic"].text,
         entries,
-        now_ms,
+        clock_ms,
         compression or "none",
         ACKS[said],
         magic,
         once["transactional_id"].text if "transactional_id" in once else None,
         **_producer(once),
     )
+    if magic == 0 and any(entry.timestamp is not None for entry in entries):
+        raise Failure("timestamp= needs message format 1 or 2, this is --magic 0", Exit.USAGE)
     asked.narrow(api(PRODUCE).versions)
     return asked, rest
 
 
 def _entries(
-    words: Sequence[Word], rest: Sequence[str], contents: Contents, stdin: bool, now_ms: int
+    words: Sequence[Word], rest: Sequence[str], contents: Contents, stdin: Callable[[], bool], now_ms: int
 ) -> tuple[list[Entry], list[str]]:
     """The records: those of the words, or of the one @FILE, or of standard input; and the words that are left."""
     files = [word for word in rest if word == "-" or word.startswith("@")]
     left = [word for word in rest if word not in files]
     content = [word for word in words if word.name not in ("partition", "timestamp")]
-    if not content and not files and stdin:
+    if not content and not files and stdin():
         files = ["-"]
     if len(files) > 1 or (files and content):
         raise Failure(f"records come from words or from one file, not from {files[-1]} besides", Exit.USAGE)

@@ -105,6 +105,7 @@ class Run:
             if number:
                 self._sleep(plan.interval_s)
                 cluster.renew(self._deadline())
+            plan.draft.connect(cluster)
             router = Router(cluster, plan.api, plan.target, split=plan.split)
             request, stops = self._routed(cluster, router)
             for stop in stops:

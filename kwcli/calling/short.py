@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 from decoders.schema.model import Versions
 from kwcli.calling.fetch import FETCH, Offsets, read_fetch
+from kwcli.calling.piped import has_something
 from kwcli.calling.produce import PRODUCE, read_produce
 from kwcli.composing.sources import read_file, read_stdin
 from kwcli.env import Environment
 from kwcli.exits import Exit, Failure
-
-SHORT: Final = frozenset({PRODUCE, FETCH})
 
 
 class Short(Protocol):
@@ -41,7 +40,6 @@ def read_short(key: int, words: Sequence[str], given: Given, env: Environment) -
     Files, and standard input when records are to come from there, are read. Raises Failure for whatever can be known to
     be wrong before a connection is made.
     """
-    now_ms = env.now_ns() // 1_000_000
     if key == PRODUCE:
         return read_produce(
             words,
@@ -49,10 +47,10 @@ def read_short(key: int, words: Sequence[str], given: Given, env: Environment) -
             acks=given.acks,
             magic=given.magic,
             contents=lambda name: read_stdin(env) if name == "-" else read_file(name),
-            stdin=not env.stdin_terminal,
-            now_ms=now_ms,
+            stdin=lambda: not env.stdin_terminal and has_something(env),
+            clock_ms=lambda: env.now_ns() // 1_000_000,
         )
     for name in Given.__dataclass_fields__:
         if getattr(given, name) is not None:
             raise Failure(f"--{name} goes with Produce only", Exit.USAGE)
-    return read_fetch(words, now_ms=now_ms) if key == FETCH else (None, list(words))
+    return read_fetch(words, now_ms=env.now_ns() // 1_000_000) if key == FETCH else (None, list(words))

@@ -53,7 +53,7 @@ def need(key: int, versions: Versions, needs: Sequence[tuple[Versions, str]]) ->
         both = left & wanted
         if not both:
             name = api(key).name
-            raise Failure(f"{what} needs {name} {wanted & api(key).versions}, this is {name} {left}", Exit.USAGE)
+            raise Failure(f"{what} needs {name} {wanted & api(key).versions}, not {left}", Exit.USAGE)
         left = both
     return left
 

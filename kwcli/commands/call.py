@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from decoders.records.codecs import NAMES
 from kwcli.config import settings
 from kwcli.env import Environment
 from kwcli.net.options import ConnectionOptions, Seconds, connection_options
@@ -13,6 +14,8 @@ EXAMPLES = """\b
 Examples:
   kw call Metadata topics[].name=orders -b kafka1:9092
   kw call find-coordinator key=billing --select coordinators[].host
+  kw call produce topic=orders key=k value=@order.json header=trace:7 --compression zstd
+  kw call fetch topic=orders partition=0 offset=latest-10 --records
   kw call ApiVersions --node all -o table
   kw call DeleteTopics --skeleton > delete.yaml; kw call DeleteTopics @delete.yaml --dry-run"""
 
@@ -35,6 +38,9 @@ Examples:
 @click.option("--select", metavar="PATH", help="Show only what is at this path of the response (or of --only).")
 @click.option("--records", is_flag=True, help="Show every record, with key, value and headers.")
 @click.option("--reveal-secrets", is_flag=True, help="Show tokens, salts and config values instead of {redacted}.")
+@click.option("--compression", type=click.Choice(NAMES), help="With topic=… value=…: how to compress the records.")
+@click.option("--acks", type=click.Choice(["all", "1", "0"]), help="With topic=… value=…: who must have them first.")
+@click.option("--magic", type=click.IntRange(0, 2), metavar="0|1|2", help="With topic=… value=…: their format.")
 @click.option("--repeat", type=click.IntRange(min=0), default=1, metavar="N", help="Send it N times; 0: until Ctrl-C.")
 @click.option("--interval", type=Seconds(), default=1.0, metavar="TIME", help="Between repetitions; 1s without it.")
 @connection_options
@@ -59,6 +65,8 @@ def command(
 
     API is a name in any spelling or a number. The body is the API's example with what the words set: topics[0].name=a,
     topics[].name=a appends, path:=JSON, path=@file; or JSON or YAML from @FILE or, with -, standard input.
+
+    Produce and Fetch take short words as well: topic=orders key=k value=v header=a:b, topic=orders offset=latest-10.
     """
     from kwcli.calling.asking import Asked, call
 

@@ -57,7 +57,7 @@ def records(produce: Produce, version: int, topics: Topics | None = None) -> dic
 
 
 def encoded(produce: Produce, version: int, topics: Topics | None = None) -> bytes:
-    return encode_json(0, version, "request", produce.body(version, topics, choose=lambda known: known[-1]))
+    return encode_json(0, version, "request", produce.body(version, topics))
 
 
 def refused(*words: str, stdin: bytes | None = None, **options: Any) -> str:
@@ -140,7 +140,7 @@ def test_partitions_by_key_by_name_and_together() -> None:
     assert {index: [(record.offset, record.value) for record in held] for index, held in found.items()} == {
         4: [(0, b"1"), (1, b"3")],
         2: [(0, b"2")],
-        5: [(0, b"4"), (1, b"5")],
+        0: [(0, b"4"), (1, b"5")],
     }
 
 
@@ -235,8 +235,13 @@ REFUSED: list[tuple[list[str], dict[str, Any], str]] = [
     (["topic=a", "value=v", "base_sequence=5"], {}, "base_sequence= needs producer_id="),
     (["topic=a", "value=v", "transactional_id=t"], {}, "transactional_id= needs producer_id="),
     (["topic=a", "value=v", "producer_id=1", "producer_epoch=40000"], {}, "outside -1 to 32767"),
-    (["topic=a", "value=v"], {"magic": 1, "compression": "zstd"}, "zstd needs Produce 7-13, this is Produce 0-2"),
+    (
+        ["topic=a", "value=v"],
+        {"magic": 1, "compression": "zstd"},
+        "zstd needs Produce 7-13, not 0-2",
+    ),
     (["topic=a", "value=v", "header=a:b"], {"magic": 0}, "a record with headers needs Produce 3-13"),
+    (["topic=a", "value=v", "timestamp=5"], {"magic": 0}, "timestamp= needs message format 1 or 2, this is --magic 0"),
     (["acks=1"], {"compression": "gzip"}, "--compression goes with topic=… value=…"),
     ([], {"magic": 0}, "--magic goes with topic=… value=…"),
 ]
@@ -273,8 +278,8 @@ def test_a_version_that_cannot_carry_it() -> None:
     produce = asked("topic=a", "value=v", compression="zstd")
     assert produce.narrow(api(0).versions) == Versions(7, 13)
     assert produce.narrow(api(0).versions, connected=False) == Versions(7, 12)
-    with pytest.raises(Failure, match="zstd needs Produce 7-13, this is Produce 0-6"):
+    with pytest.raises(Failure, match="zstd needs Produce 7-13, not 0-6"):
         produce.narrow(Versions(0, 6))
-    with pytest.raises(Failure, match="a topic whose id is not known needs Produce 0-12, this is Produce 13"):
+    with pytest.raises(Failure, match="a topic whose id is not known needs Produce 0-12, not 13"):
         asked("topic=a", "value=v").narrow(Versions(13, 13), connected=False)
     assert asked("topic=a", "value=v", magic=1).narrow(Versions(0, 11)) == Versions(0, 2)

@@ -1,0 +1,121 @@
+"""Records through real brokers: rows that kw sends by hand, what consumers of other makes read, what kw reads back."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+from decoders.records.codecs import NAMES
+from tests.cli.worlds import Outcome, kw, world
+
+TIMESTAMP: Final = 1_700_000_000_000
+
+
+class Row(NamedTuple):
+    """One request: a Produce version, a message format, a codec."""
+
+    version: int
+    magic: int
+    codec: str
+
+
+class Read(NamedTuple):
+    """A record as any consumer sees it. The timestamp is None in magic 0, whose records get the broker's."""
+
+    offset: int
+    timestamp: int | None
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+
+
+def rows(low: int, high: int) -> list[Row]:
+    """Every Produce version with every message format that it may carry, and every codec that that may have."""
+    return [
+        Row(version, magic, codec)
+        for version in range(low, high + 1)
+        for magic in ((0, 1) if version < 3 else (2,))
+        for codec in NAMES
+        if codec != "zstd" or version >= 7
+    ]
+
+
+def words_of(row: Row, number: int) -> tuple[list[str], list[Read]]:
+    """The words that send four records, and how they are to be read: keys and values null, empty, binary, text."""
+    stamp = TIMESTAMP + number if row.magic else None
+    headers: tuple[tuple[str, bytes | None], ...] = (
+        (("a", b"b:c"), ("null", None), ("empty", b"")) if row.magic == 2 else ()
+    )
+    words = ["key=k", f"value=row {number} naïve"]
+    if headers:
+        words += ["header=a:b:c", "header=null", "header=empty:"]
+    words += ["key:=null", "value=", "key=", "value:=null", 'value:={"base64":"AP+A"}']
+    if stamp is not None:
+        words.append(f"timestamp={stamp}")
+        words = [words[-1], *words[:-1]]
+    expected = [
+        Read(0, stamp, b"k", f"row {number} naïve".encode(), headers),
+        Read(1, stamp, None, b""),
+        Read(2, stamp, b"", None),
+        Read(3, stamp, None, b"\0\xff\x80"),
+    ]
+    return words, expected
+
+
+def call(bootstrap: str, *words: str, stdin: bytes = b"") -> Outcome:
+    """`kw call … -b BOOTSTRAP -o json`."""
+    return kw("call", *words, "-b", bootstrap, "-o", "ndjson", env=world(stdin))
+
+
+def answered(bootstrap: str, *words: str, stdin: bytes = b"") -> dict[str, Any]:
+    """The exchange record of a call that went well."""
+    outcome = call(bootstrap, *words, stdin=stdin)
+    assert (outcome.code, outcome.err) == (0, ""), (words, outcome)
+    record: dict[str, Any] = json.loads(outcome.out)
+    return record
+
+
+def fetched(bootstrap: str, *words: str) -> list[Read]:
+    """What `kw call fetch --records` shows."""
+    record = answered(bootstrap, "fetch", *words, "--records")
+    found = []
+    for topic in record["response"]["responses"]:
+        for partition in topic["partitions"]:
+            for batch in partition["records"] or ():
+                assert "error" not in batch, batch
+                if not batch["control"]:
+                    found += [shown(each) for each in batch["records"]]
+    return found
+
+
+def shown(record: dict[str, Any]) -> Read:
+    """A record of the JSON form."""
+    headers = tuple((header["key"], plain(header["value"])) for header in record["headers"])
+    return Read(record["offset"], record["timestamp"], plain(record["key"]), plain(record["value"]), headers)
+
+
+def plain(value: Any) -> bytes | None:
+    if value is None:
+        return None
+    return b64decode(value["base64"]) if isinstance(value, dict) else str(value).encode()
+
+
+def consumed(records: Iterable[dict[str, Any]]) -> dict[int, list[Read]]:
+    """What the consumers of tests.broker.clients read, by partition."""
+    out: dict[int, list[Read]] = {}
+    for record in records:
+        headers = tuple((name, None if data is None else b64decode(data)) for name, data in record["headers"])
+        data = [None if record[name] is None else b64decode(record[name]) for name in ("key", "value")]
+        read = Read(record["offset"], record["timestamp"], data[0], data[1], headers)
+        out.setdefault(record["partition"], []).append(read)
+    return out
+
+
+def comparable(found: Sequence[Read], expected: Sequence[Read]) -> list[Read]:
+    """What was found, without the timestamps that nobody said."""
+    return [
+        each._replace(timestamp=None) if wanted.timestamp is None else each
+        for each, wanted in zip(found, expected, strict=True)
+    ]
