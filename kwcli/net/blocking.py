@@ -15,13 +15,17 @@ from decoders.schema.model import Versions
 from kwcli import VERSION
 from kwcli.exits import Exit, Failure
 from kwcli.net.core.config import Address, ClientConfig
-from kwcli.net.core.session import Answer, Event, Opened, Outgoing, Session
-from kwcli.net.core.stops import Stop
+from kwcli.net.core.negotiation import Offer, assumed_offer
+from kwcli.net.core.session import Answer, Event, Opened, Outgoing, Phase, Session
+from kwcli.net.core.stops import Cause, Stop, closed
 from kwcli.net.deadline import Deadline
-from kwcli.net.dialling import dial, resolve, text_of
+from kwcli.net.dialling import text_of
+from kwcli.net.way import Timing, Way
 
 if TYPE_CHECKING:
-    from kwcli.net.core.negotiation import Offer
+    from kwcli.net.core.sasl.mechanism import Mechanism
+
+__all__ = ["Connection", "Record", "Reply", "Timing", "now_ns"]
 
 RECEIVE: Final = 256 * 1024
 # Wall-clock nanoseconds that never go back within one process.
@@ -31,15 +35,6 @@ _EPOCH_NS: Final = time.time_ns() - time.perf_counter_ns()
 def now_ns() -> int:
     """Wall-clock time in ns; differences are those of a monotonic clock."""
     return _EPOCH_NS + time.perf_counter_ns()
-
-
-class Timing:
-    """How long each step of opening a connection took, in ns; 0 for a step that was not needed."""
-
-    __slots__ = ("auth_ns", "connect_ns", "negotiate_ns", "resolve_ns", "tls_ns")
-
-    def __init__(self) -> None:
-        self.resolve_ns = self.connect_ns = self.tls_ns = self.negotiate_ns = self.auth_ns = 0
 
 
 class Reply:
@@ -79,13 +74,13 @@ Record = Callable[[Reply], None]
 class Connection:
     """An open, negotiated and authenticated connection to one broker; a context manager that closes it.
 
-    `address` is what was asked for, `local` and `peer` the ends of the socket as `host:port`. `remarks` are lines that
-    the user should be told.
+    `address` is what was asked for, `local` and `peer` the ends of the socket as `host:port`, `remarks` lines that the
+    user should be told. `deadline` ends everything, and may be replaced between requests.
     """
 
     def __init__(
         self,
-        address: Address,
+        way: Way,
         link: socket.socket,
         session: Session,
         deadline: Deadline,
@@ -95,16 +90,18 @@ class Connection:
         record: Record | None = None,
     ) -> None:
         """Takes a connected socket; `open` is the way to get one."""
-        self.address = address
+        self.address = way.address
         self.node_id = node_id
         self.deadline = deadline
         self.timing = timing
         self.remarks: list[str] = []
         self.local = text_of(link.getsockname()[:2])
         self.peer = text_of(link.getpeername()[:2])
+        self._answered = 0
         self._link = link
-        self._session = session
         self._record = record
+        self._session = session
+        self._way = way
 
     @classmethod
     def open(
@@ -122,17 +119,38 @@ class Connection:
         Give `cluster_id` only where brokers are known to speak ApiVersions 5, which says whom we believe to reach
         (KIP-1242); elsewhere it costs one more round.
         """
-        timing = Timing()
-        link = _connect(address, config, deadline, timing)
+        way = Way(address, config)
+        login = _login(config, address)
+
+        def attempt(assumed: Offer | None) -> Connection:
+            session = Session(
+                client_id=config.client_id,
+                mechanism=login,
+                software=("kw", VERSION),
+                cluster_id=cluster_id,
+                node_id=node_id,
+                assumed=assumed,
+                tls=way.tls,
+            )
+            timing = Timing()
+            link = way.connect(deadline, timing)
+            try:
+                made = cls(way, link, session, deadline, timing=timing, node_id=node_id, record=record)
+                made._open()
+            except BaseException:
+                link.close()
+                raise
+            return made
+
         try:
-            software = ("kw", VERSION)
-            session = Session(client_id=config.client_id, software=software, cluster_id=cluster_id, node_id=node_id)
-            made = cls(address, link, session, deadline, timing=timing, node_id=node_id, record=record)
-            made._open()
-        except BaseException:
-            link.close()
-            raise
-        return made
+            return attempt(None)
+        except Stop as stop:
+            if stop.cause is not Cause.CLOSED:
+                raise way.failure(stop) from None
+            known = way.why_closed(stop, deadline)
+            if known is not stop:
+                raise way.failure(known) from None
+            return _older(attempt, way, stop, deadline, worth=config.sasl is None or config.sasl.mechanism == "GSSAPI")
 
     def __enter__(self) -> Connection:
         return self
@@ -164,46 +182,67 @@ class Connection:
         respond: bool = True,
         header_tags: Mapping[int, bytes] | None = None,
     ) -> Reply:
-        """Send one request and wait for its answer, if there is to be one. Raises Failure."""
-        out = self._session.request(api_key, version, body, respond=respond, header_tags=header_tags)
-        return self._exchange(out)
+        """Send one request and wait for its answer, if there is to be one. Raises Failure.
+
+        A login that is about to end is renewed before that.
+        """
+        try:
+            self._renew()
+            return self._exchange(
+                self._session.request(api_key, version, body, respond=respond, header_tags=header_tags)
+            )
+        except Stop as stop:
+            raise self._failure(stop, api_key, version) from None
 
     def raw(self, frame: bytes, *, respond: bool = True) -> Reply:
         """Send these bytes as they are, size field and all; the next frame is their answer. Raises Failure."""
-        return self._exchange(self._session.raw(frame, respond=respond))
+        try:
+            self._renew()
+            return self._exchange(self._session.raw(frame, respond=respond))
+        except Stop as stop:
+            raise self._failure(stop) from None
 
-    # Reading and writing
+    # The session's own conversation
 
     def _open(self) -> None:
         begun = time.perf_counter_ns()
-        try:
-            self._until_open(self._session.open())
-        except Stop as stop:
-            raise self._failure(stop) from None
-        self.timing.negotiate_ns = time.perf_counter_ns() - begun
+        self._converse(self._session.open())
+        self.timing.negotiate_ns = time.perf_counter_ns() - begun - self.timing.auth_ns
 
-    def _until_open(self, events: list[Event]) -> None:
-        while not self._tell(events, Opened):
+    def _renew(self) -> None:
+        renew_ns = self._session.renew_ns
+        if renew_ns is not None and now_ns() >= renew_ns:
+            self._converse(self._session.authenticate_again())
+
+    def _converse(self, events: list[Event]) -> None:
+        """Until the session is open (again)."""
+        since = 0
+        while not self._opened(events):
+            if not since and self._session.phase is Phase.AUTHENTICATING:
+                since = time.perf_counter_ns()
             self._flush()
             events = self._receive()
+        if since:
+            self.timing.auth_ns = time.perf_counter_ns() - since
 
-    def _exchange(self, out: Outgoing) -> Reply:
-        try:
-            self._flush()
-            while out.respond:
-                for event in self._receive():
-                    if isinstance(event, Answer) and event.request is out:
-                        return self._told(Reply(out, event))
-        except Stop as stop:
-            raise self._failure(stop) from None
-        return self._told(Reply(out, None))
-
-    def _tell(self, events: list[Event], wanted: type[Opened]) -> bool:
-        """Hand the session's own exchanges to the recorder; whether the wanted event is among these."""
+    def _opened(self, events: list[Event]) -> bool:
+        opened = False
         for event in events:
             if isinstance(event, Answer):
                 self._told(Reply(event.request, event))
-        return any(isinstance(event, wanted) for event in events)
+            opened = opened or isinstance(event, Opened)
+        return opened
+
+    # Reading and writing
+
+    def _exchange(self, out: Outgoing) -> Reply:
+        self._flush()
+        while out.respond:
+            for event in self._receive():
+                if isinstance(event, Answer) and event.request is out:
+                    self._answered += 1
+                    return self._told(Reply(out, event))
+        return self._told(Reply(out, None))
 
     def _told(self, reply: Reply) -> Reply:
         if self._record:
@@ -211,17 +250,17 @@ class Connection:
         return reply
 
     def _flush(self) -> None:
-        """Send everything that is queued. A peer that closes meanwhile may have said why: receive() will tell."""
+        """Send everything that is queued. A peer that closes meanwhile may have said why: the next read will tell."""
         while (out := self._session.outgoing()) is not None:
             out.begun_ns = now_ns()
             try:
                 self._link.settimeout(self._left())
                 self._link.sendall(out.frame)
             except TimeoutError:
-                raise self._timeout() from None
+                raise self._timeout(f"did not take all of {out}") from None
             except OSError:
                 if not out.respond:
-                    raise self._failure(_gone(f"closed the connection during {out}")) from None
+                    raise closed(f"closed the connection while {out} was sent") from None
             out.sent_ns = now_ns()
 
     def _receive(self) -> list[Event]:
@@ -229,40 +268,69 @@ class Connection:
             self._link.settimeout(self._left())
             data = self._link.recv(RECEIVE)
         except TimeoutError:
-            raise self._timeout() from None
-        except OSError:
+            raise self._timeout(self._session.silence()) from None
+        except OSError as error:
+            alerted = self._way.alerted(error)
+            if alerted is not None:
+                raise alerted from None
             data = b""
         if not data:
             self._session.end()
-            raise _gone("closed the connection")
+            raise closed("closed the connection")
         return self._session.receive(data, now_ns())
 
     def _left(self) -> float:
         left = self.deadline.left()
         if not left:
-            raise self._timeout()
+            raise self._timeout(self._session.silence())
         return left
 
-    def _timeout(self) -> Failure:
-        text = f"{text_of(self.address)} {self._session.silence()} within {self.deadline.seconds:.3g} s"
-        return Failure(text, Exit.TIMEOUT)
+    def _timeout(self, what: str) -> Failure:
+        return Failure(f"{self._way.text} {what} within {self.deadline.seconds:.3g} s", Exit.TIMEOUT)
 
-    def _failure(self, stop: Stop) -> Failure:
-        return Failure(stop.line(text_of(self.address)), stop.code)
+    def _failure(self, stop: Stop, api_key: int | None = None, version: int = 0) -> Failure:
+        if stop.cause is Cause.CLOSED:
+            offered = self.versions.get(api_key) if api_key is not None else None
+            if not self._answered:
+                stop = self._way.why_refused(stop, self.deadline)
+            if stop.cause is Cause.CLOSED and api_key is not None and (offered is None or version not in offered):
+                stop.remedy = f"it offers {f'versions {offered}' if offered else 'no version'} of this API"
+        return self._way.failure(stop)
 
 
-def _gone(text: str) -> Stop:
-    from kwcli.net.core.stops import closed
+def _older(
+    attempt: Callable[[Offer | None], Connection], way: Way, stop: Stop, deadline: Deadline, *, worth: bool
+) -> Connection:
+    """A connection to a broker of before 0.10, which closes on ApiVersions; Failure where it is none."""
+    if worth:
+        try:
+            made = attempt(assumed_offer())
+        except (Stop, Failure):
+            pass
+        else:
+            made.remarks.append(
+                f"{way.text} knows no ApiVersions: taken for a broker of before 0.10, with the versions of "
+                f"{made.offer.assumed}"
+            )
+            return made
+    raise way.failure(way.no_broker(stop, deadline))
 
-    return closed(text)
 
+def _login(config: ClientConfig, address: Address) -> Callable[[], Mechanism] | None:
+    """What makes a SASL mechanism for each login on one connection; what is wrong with the settings is said at once."""
+    if config.sasl is None or "SASL" not in config.protocol:
+        return None
+    from kwcli.net.core.authentication import failed
+    from kwcli.net.core.sasl import SaslRefused, mechanism
 
-def _connect(address: Address, config: ClientConfig, deadline: Deadline, timing: Timing) -> socket.socket:
-    begun = time.perf_counter_ns()
-    target = config.dial_map.get(address, address)
-    places = resolve(target, deadline.sooner(config.connect_timeout_s))
-    resolved = time.perf_counter_ns()
-    link = dial(target, places, deadline.sooner(config.connect_timeout_s))
-    timing.resolve_ns = resolved - begun
-    timing.connect_ns = time.perf_counter_ns() - resolved
-    return link
+    sasl = config.sasl
+    token = sasl.oauth.token if sasl.oauth else None
+
+    def make() -> Mechanism:
+        try:
+            return mechanism(sasl, address[0], token)
+        except SaslRefused as refused:
+            raise Failure(failed(sasl.mechanism, refused).line(text_of(address)), Exit.REFUSED) from None
+
+    made = [make()]
+    return lambda: made.pop() if made else make()

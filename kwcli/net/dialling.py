@@ -32,8 +32,8 @@ def text_of(address: Address) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def resolve(address: Address, deadline: Deadline) -> list[Place]:
-    """Every address that the name has, in the system's order. Raises Failure."""
+def resolve(address: Address, shown: str, deadline: Deadline) -> list[Place]:
+    """Every address that the name has, in the system's order. Raises Failure, a line that begins with `shown`."""
     host, port = address
     for family in (socket.AF_INET, socket.AF_INET6):
         try:
@@ -43,9 +43,9 @@ def resolve(address: Address, deadline: Deadline) -> list[Place]:
         return [(family, (host, port))]
     found = _look_up(host, port, deadline)
     if found is None:
-        raise Failure(f"{text_of(address)}: the name server did not answer within {_seconds(deadline)}", Exit.TIMEOUT)
+        raise Failure(f"{shown}: the name server did not answer within {_seconds(deadline)}", Exit.TIMEOUT)
     if isinstance(found, Exception):
-        raise Failure(f"{text_of(address)}: no address for {host!r}; {_why(found)}", Exit.UNREACHABLE)
+        raise Failure(f"{shown}: no address for {host!r}; {_why(found)}", Exit.UNREACHABLE)
     return found
 
 
@@ -79,7 +79,7 @@ def _why(error: Exception) -> str:
     return "is it spelt right? (containers and port-forwards: --dial-map)"
 
 
-def dial(address: Address, places: list[Place], deadline: Deadline) -> socket.socket:
+def dial(shown: str, places: list[Place], deadline: Deadline) -> socket.socket:
     """A socket connected to the first of these that takes it, the time left shared among them. Raises Failure."""
     failures: list[OSError] = []
     for left_over, (family, place) in zip(range(len(places), 0, -1), places, strict=True):
@@ -96,17 +96,17 @@ def dial(address: Address, places: list[Place], deadline: Deadline) -> socket.so
             raise
         else:
             return connection
-    raise _failure(address, failures, deadline)
+    raise _failure(shown, failures, deadline)
 
 
-def _failure(address: Address, failures: list[OSError], deadline: Deadline) -> Failure:
+def _failure(shown: str, failures: list[OSError], deadline: Deadline) -> Failure:
     """The line for what went wrong: a refusal says more than a silence."""
     known = next((error for error in failures if not isinstance(error, TimeoutError)), None)
     if known is None:
-        text = f"{text_of(address)} did not take the connection within {_seconds(deadline)}"
+        text = f"{shown} did not take the connection within {_seconds(deadline)}"
         return Failure(f"{text}; is the host up, and does a firewall drop packets?", Exit.TIMEOUT)
     text, remedy = _REASONS.get(known.errno or 0, (f"cannot be reached: {known.strerror or known}", ""))
-    return Failure(f"{text_of(address)} {text}" + (f"; {remedy}" if remedy else ""), Exit.UNREACHABLE)
+    return Failure(f"{shown} {text}" + (f"; {remedy}" if remedy else ""), Exit.UNREACHABLE)
 
 
 def _seconds(deadline: Deadline) -> str:

@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Literal, overload
-
 from kwcli.net.core.stops import Cause, Stop
 
-
-@overload
-def not_kafka(head: bytes) -> Stop: ...
-@overload
-def not_kafka(head: bytes, *, sure: Literal[False]) -> Stop | None: ...
+_WHERE = "check host and port"
 
 
-def not_kafka(head: bytes, *, sure: bool = True) -> Stop | None:
-    """The end of a connection whose peer began, or went on, with `head`; unless `sure`, None where it has no name."""
-    from decoders.streams.foreign import TLS, likely
+def named(head: bytes, *, sasl: bool = False) -> Stop | None:
+    """The end of a connection whose peer began, or went on, with `head`; None where that is no known protocol's."""
+    from decoders.streams.foreign import TLS, mark_of
 
-    name = likely(head)
-    if name == TLS:
-        return Stop(Cause.FOREIGN, "speaks TLS", remedy="try -X security.protocol=SSL")
-    if name:
-        return Stop(Cause.FOREIGN, f"speaks {name}, not Kafka", remedy="is it the right port?")
-    if not sure:
+    mark = mark_of(head)
+    if mark is None:
         return None
-    return Stop(Cause.FOREIGN, f"does not speak Kafka: it sent {shown(head)}", remedy="is it the right port?")
+    if mark.name == TLS:
+        return Stop(Cause.FOREIGN, "speaks TLS", remedy=tls_remedy(sasl))
+    detail = mark.tell(head)
+    what = f"{mark.name} ({detail})" if detail else mark.name
+    return Stop(Cause.FOREIGN, f"speaks {what}, not Kafka", remedy=_WHERE)
+
+
+def not_kafka(head: bytes, *, sasl: bool = False) -> Stop:
+    """The same, with the bytes themselves where nobody knows them."""
+    sent = f"does not speak Kafka: it sent {shown(head)}"
+    return named(head, sasl=sasl) or Stop(Cause.FOREIGN, sent, remedy=_WHERE)
+
+
+def tls_remedy(sasl: bool) -> str:
+    """What to set where the peer turns out to speak TLS."""
+    return f"try -X security.protocol={'SASL_SSL' if sasl else 'SSL'}"
+
+
+def plain_remedy(sasl: bool) -> str:
+    """What to set where the peer turns out not to."""
+    return f"try -X security.protocol={'SASL_PLAINTEXT' if sasl else 'PLAINTEXT'}"
 
 
 def shown(data: bytes, limit: int = 24) -> str:

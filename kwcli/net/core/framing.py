@@ -35,11 +35,12 @@ class BadSize(Exception):
 class FrameReader:
     """Cuts a stream into frames. `largest` and `least` bound the sizes believed; they may be changed between frames."""
 
-    __slots__ = ("_body", "_first_ns", "_have", "_head", "_size", "largest", "least")
+    __slots__ = ("_body", "_first_ns", "_have", "_head", "_size", "largest", "least", "whole")
 
     def __init__(self, largest: int = FRAME_MAX) -> None:
         self.largest = largest
         self.least = 4
+        self.whole = 0  # frames that have been cut so far
         self._head = b""  # of the size field, while it is not whole
         self._body: BytesIO | None = None  # size field and body, once the size is known
         self._size = 0
@@ -71,6 +72,7 @@ class FrameReader:
             if self._have == self._size + SIZE_FIELD:
                 whole = self._body.getvalue()
                 self._body = None
+                self.whole += 1
                 yield Frame(whole, self._first_ns, now_ns)
 
     def _begin(self, data: bytes, at: int, now_ns: int) -> int:

@@ -1,6 +1,6 @@
 """The ApiVersions conversation: what to ask a broker, what its answers say about the versions that it takes.
 
-A generator: it yields what is to be sent and is sent the body that answers it (KIP-35, KIP-511, KIP-1242).
+A generator: it yields what is to be sent and is sent the frame that answers it (KIP-35, KIP-511, KIP-1242).
 """
 
 from __future__ import annotations
@@ -9,9 +9,11 @@ from collections.abc import Generator, Mapping
 from typing import Any, Final, NamedTuple
 
 from decoders.apis.error_codes import error_name
+from decoders.apis.releases import spoken
 from decoders.errors import DecodeError
 from decoders.messages import decode_response, encode_message
 from decoders.schema.model import Versions
+from kwcli.net.core.framing import Frame
 from kwcli.net.core.stops import broken
 
 API_VERSIONS: Final = 18
@@ -21,10 +23,13 @@ HIGHEST_KNOWING: Final = 5
 UNSUPPORTED_VERSION: Final = 35
 # More rounds than any honest broker needs: 5, 4, 0.
 _ROUNDS: Final = 4
+# The oldest release whose brokers might be met, and what all of them answer without doing anything for it.
+OLD_RELEASE: Final = "0.9.0"
+_OFFSET_FETCH: Final = 9
 
 
 class Ask(NamedTuple):
-    """A request of the opening: its answer's frame, without size field, comes back."""
+    """A request of the opening: the frame of its answer comes back."""
 
     api_key: int
     version: int
@@ -32,25 +37,31 @@ class Ask(NamedTuple):
 
 
 class Token(NamedTuple):
-    """Bytes that go out after a bare size field (SASL after handshake 0); those of such an answer come back."""
+    """Bytes that go out after a bare size field (SASL after handshake 0); such a frame comes back, if any."""
 
     data: bytes
+    respond: bool = True
 
 
 class Offer(NamedTuple):
-    """What a broker speaks. `answer` is its ApiVersions response as decoded, in the layout of `answer_version`."""
+    """What a broker speaks. `answer` is its ApiVersions response as decoded, in the layout of `answer_version`.
+
+    `assumed` is the release whose versions these are, of a broker too old to know the question; `answer` is then empty.
+    """
 
     versions: dict[int, Versions]
     answer: Mapping[str, Any]
-    answer_version: int
+    answer_version: int = 0
+    assumed: str = ""
 
 
-Steps = Generator[Ask | Token, bytes, None]
+Step = Ask | Token
+Steps = Generator[Step, Frame, None]
 
 
 def negotiate(
     software: tuple[str, str], cluster_id: str | None = None, node_id: int | None = None
-) -> Generator[Ask | Token, bytes, Offer]:
+) -> Generator[Step, Frame, Offer]:
     """Ask with the highest version there is sense in; a broker that knows less says what it knows, or gets version 0.
 
     Raises Stop.
@@ -63,7 +74,7 @@ def negotiate(
     for _ in range(_ROUNDS):
         frame = yield Ask(API_VERSIONS, version, encode_message(API_VERSIONS, version, "request", body))
         try:
-            response = decode_response(frame, API_VERSIONS, version)
+            response = decode_response(frame.data[4:], API_VERSIONS, version)
         except DecodeError as error:
             raise broken(f"answered ApiVersions {version} with {error}", "is it Kafka?") from None
         answer = response.body
@@ -77,6 +88,21 @@ def negotiate(
             raise broken(f"answered ApiVersions {version} with {error_name(code)}")
         return Offer(ranges, answer, response.api_version)
     raise broken("takes no version of ApiVersions, not even those that it names")
+
+
+def probe_old(client: str) -> Generator[Step, Frame, None]:
+    """Make sure that a broker which did not know ApiVersions is one at all: ask for no offsets of no group."""
+    body = encode_message(_OFFSET_FETCH, 0, "request", {"group_id": client, "topics": []})
+    frame = yield Ask(_OFFSET_FETCH, 0, body)
+    try:
+        decode_response(frame.data[4:], _OFFSET_FETCH, 0)
+    except DecodeError as error:
+        raise broken(f"knows no ApiVersions and answered OffsetFetch 0 with {error}", "is it Kafka?") from None
+
+
+def assumed_offer() -> Offer:
+    """What a broker of before 0.10 is taken to speak."""
+    return Offer(dict(spoken(OLD_RELEASE)), {}, assumed=OLD_RELEASE)
 
 
 def _ranges(answer: Mapping[str, Any]) -> dict[int, Versions]:

@@ -1,8 +1,9 @@
 """One connection to a broker, without a socket or a clock: bytes in, events and bytes to send out.
 
-    session = Session(client_id="kw")
-    session.open()                               # queues ApiVersions
-    while True: send(session.outgoing()); session.receive(data, now_ns) → [Opened(), Answer(…), …]
+    session = Session(client_id="kw", mechanism=…)
+    events = session.open()                      # queues ApiVersions
+    until an Opened is among the events:         # send session.outgoing() until it is None, then
+        events = session.receive(data, now_ns)
 
 `receive` and `end` raise Stop where the connection cannot go on. Answers come in the order of the requests, as brokers
 give them; anything else is such an end.
@@ -11,22 +12,27 @@ give them; anything else is such an end.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum, auto
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES, api
 from decoders.apis.headers import request_header_plan, request_header_version
 from decoders.limits import FRAME_MAX, MIB
 from decoders.schema.message import encode
 from decoders.schema.model import Versions
-from kwcli.net.core.foreign import not_kafka
+from kwcli.net.core.foreign import named, not_kafka
 from kwcli.net.core.framing import BadSize, Frame, FrameReader
-from kwcli.net.core.negotiation import Offer, Steps, Token, negotiate
+from kwcli.net.core.negotiation import Offer, Steps, Token, negotiate, probe_old
 from kwcli.net.core.stops import Stop, broken, closed
+
+if TYPE_CHECKING:
+    from kwcli.net.core.sasl.mechanism import Mechanism
 
 # ApiVersions of 100 APIs take 2 KiB, SASL tokens with a whole Kerberos ticket 64 KiB.
 OPENING_FRAME_MAX: Final = MIB
+# Of its lifetime a login is used this much before it is renewed, as Java's client does at the earliest.
+RENEW_AFTER: Final = 0.85
 _CORRELATION_IDS: Final = 1 << 31
 
 
@@ -35,15 +41,15 @@ class Phase(Enum):
 
     NEW = auto()
     OPENING = auto()
+    AUTHENTICATING = auto()
     READY = auto()
-    AUTHENTICATING_AGAIN = auto()
     OVER = auto()
 
 
 class Outgoing:
     """Something to send, and what is known of it: a request's frame or a bare token's, both with their size fields.
 
-    `api_key` is None for a token. Drivers stamp `begun_ns` and `sent_ns` when they have written it.
+    `api_key` is None for what is no request. Drivers stamp `begun_ns` and `sent_ns` when they have written it.
     """
 
     __slots__ = ("api_key", "begun_ns", "correlation_id", "frame", "own", "respond", "sent_ns", "version")
@@ -53,18 +59,22 @@ class Outgoing:
     ) -> None:
         self.api_key = api_key
         self.version = version
-        self.correlation_id = correlation_id
+        self.correlation_id = correlation_id  # -1: the answer has none, or any
         self.frame = frame
         self.respond = respond
         self.own = own  # part of the session's own conversation, not the caller's
         self.begun_ns = 0
         self.sent_ns = 0
 
-    def __str__(self) -> str:
+    @property
+    def api_name(self) -> str:
+        """`Metadata`, without its version; words for what is no request."""
         if self.api_key is None:
             return "a SASL token" if self.own else "these bytes"
-        name = api(self.api_key).name if self.api_key in NAMES else f"API {self.api_key}"
-        return f"{name} {self.version}"
+        return api(self.api_key).name if self.api_key in NAMES else f"API {self.api_key}"
+
+    def __str__(self) -> str:
+        return self.api_name if self.api_key is None else f"{self.api_name} {self.version}"
 
 
 class Opened:
@@ -74,7 +84,7 @@ class Opened:
 
 
 class Answer:
-    """A frame that answers `request`. `own` ones belong to the session's own conversation."""
+    """A frame that answers `request`."""
 
     __slots__ = ("frame", "request")
 
@@ -87,54 +97,80 @@ Event = Opened | Answer
 
 
 class Session:
-    """The state of one connection. `offer` is what the broker said it speaks."""
+    """The state of one connection.
+
+    `offer` is what the broker said it speaks; `renew_ns` when the login must be renewed, None where it lasts. Nothing
+    is asked of a broker for which an offer is `assumed`, but a sign of life.
+    """
 
     __slots__ = (
         "_client_id",
         "_correlation_id",
         "_identity",
         "_in_flight",
+        "_mechanism",
+        "_name",
         "_outgoing",
         "_reader",
         "_software",
         "_steps",
+        "_tls",
+        "authenticated",
+        "heard",
         "offer",
         "phase",
+        "renew_ns",
     )
 
     def __init__(
         self,
         *,
         client_id: str | None,
+        mechanism: Callable[[], Mechanism] | None = None,
         software: tuple[str, str] = ("kw", "0"),
         cluster_id: str | None = None,
         node_id: int | None = None,
         assumed: Offer | None = None,
+        tls: bool = False,
     ) -> None:
-        """With `assumed` versions the broker is not asked: it is too old to know the question."""
+        """`mechanism` makes one for each login; `tls` says what carries the bytes, for the advice that errors give."""
         self._client_id = client_id
+        self._mechanism = mechanism
+        self._name = ""
         self._software = software
         self._identity = (cluster_id, node_id)
+        self._tls = tls
         self._reader = FrameReader(OPENING_FRAME_MAX)
         self._in_flight: deque[Outgoing] = deque()
         self._outgoing: deque[Outgoing] = deque()
         self._correlation_id = 0
         self._steps: Steps | None = None
+        self.authenticated = False
+        self.heard = False  # whether the peer has said anything at all
         self.offer = assumed
         self.phase = Phase.NEW
+        self.renew_ns: int | None = None
 
     @property
     def versions(self) -> Mapping[int, Versions]:
         """API key → the versions that the broker takes; empty before they are known."""
         return self.offer.versions if self.offer else {}
 
+    @property
+    def due(self) -> Outgoing | None:
+        """What the peer has to answer next."""
+        return self._in_flight[0] if self._in_flight else None
+
     def open(self) -> list[Event]:
-        """Begin: queue the first request of the opening; where there is nothing to ask the session is open at once."""
+        """Begin: queue the first request of the opening."""
         self.phase = Phase.OPENING
-        self._steps = self._opening()
-        events: list[Event] = []
-        self._advance(None, events)
-        return events
+        return self._begin(self._opening())
+
+    def authenticate_again(self) -> list[Event]:
+        """Renew the login on the same connection (KIP-368); for a session that is ready and has nothing in flight."""
+        if self.phase is not Phase.READY or self._in_flight:
+            raise ValueError("a login is renewed between requests")
+        return self._begin(self._authentication())
 
     def outgoing(self) -> Outgoing | None:
         """The next thing to send, if there is any."""
@@ -160,6 +196,7 @@ class Session:
 
     def receive(self, data: bytes, now_ns: int) -> list[Event]:
         """What these bytes, which came at `now_ns`, bring. Raises Stop."""
+        self.heard = True
         events: list[Event] = []
         try:
             for frame in self._reader.feed(data, now_ns):
@@ -170,75 +207,114 @@ class Session:
 
     def end(self) -> None:
         """The peer has closed. Raises Stop where something was due; else the connection is simply over."""
-        opening, due = self.phase is Phase.OPENING, self._in_flight[0] if self._in_flight else None
+        due, phase = self.due, self.phase
         self.phase = Phase.OVER
         if due is None:
             return
         have, size = self._reader.missing
         if have:
             sizes = f"{have:,} of {size:,} bytes" if size > 4 else f"{have} bytes"
-            raise broken(f"closed the connection after {sizes} of the answer to {due}", "see the broker's log")
-        if opening:
-            raise closed(f"closed the connection after {str(due).partition(' ')[0]}")
+            if phase is Phase.OPENING and not self._reader.whole:
+                raise not_kafka(self._reader.pending, sasl=self._mechanism is not None)
+            raise broken(f"closed the connection after {sizes} of the answer to {due}", "the broker's log says why")
+        if phase is Phase.AUTHENTICATING:
+            from kwcli.net.core.authentication import hung_up
+
+            raise hung_up(self._name, due.api_key)
+        if phase is Phase.OPENING:
+            raise closed(f"closed the connection after {due.api_name}")
         raise closed(f"closed the connection instead of answering {due}", "the broker's log says why")
 
     def silence(self) -> str:
         """What is being waited for, in words that follow the address: for a driver whose time is up."""
-        if not self._in_flight:
-            return "did not take the request"
-        due = self._in_flight[0]
+        due = self.due
+        if due is None:
+            return "was not heard"
         have, size = self._reader.missing
         if have:
             total = f" of {size:,}" if size > 4 else ""
-            return f"sent {have:,}{total} bytes of the answer to {due}"
-        return f"accepted the connection but did not answer {due}"
+            return f"sent {have:,}{total} bytes of the answer to {due}, and no more"
+        if not self.heard:
+            return "accepted the connection but says nothing"
+        return f"did not answer {due}"
 
     # The session's own conversation
 
     def _opening(self) -> Steps:
+        old = self.offer is not None
         if self.offer is None:
             self.offer = yield from negotiate(self._software, *self._identity)
+        if self._mechanism is not None:
+            yield from self._authentication()
+        if old:
+            yield from probe_old(self._client_id or "")
 
-    def _advance(self, answer: bytes | None, events: list[Event]) -> None:
-        """Go on with the session's own conversation."""
+    def _authentication(self) -> Steps:
+        from kwcli.net.core.authentication import authenticate
+
+        assert self._mechanism is not None
+        self.phase = Phase.AUTHENTICATING
+        mechanism = self._mechanism()
+        self._name = mechanism.name
+        lifetime_ms, at_ns = yield from authenticate(mechanism, self.versions, tls=self._tls)
+        self.authenticated = True
+        self.renew_ns = at_ns + int(lifetime_ms * RENEW_AFTER * 1_000_000) if lifetime_ms else None
+
+    def _begin(self, steps: Steps) -> list[Event]:
+        events: list[Event] = []
+        self._steps = steps
+        self._reader.largest = OPENING_FRAME_MAX
+        self._advance(None, events)
+        return events
+
+    def _advance(self, answer: Frame | None, events: list[Event]) -> None:
+        """Go on with the session's own conversation until it waits for an answer, or is over."""
         steps = self._steps
         assert steps is not None
-        try:
-            step = next(steps) if answer is None else steps.send(answer)
-        except StopIteration:
-            self._steps = None
-            self.phase = Phase.READY
-            self._reader.least, self._reader.largest = 4, FRAME_MAX
-            events.append(Opened())
-            return
-        if isinstance(step, Token):
-            self._reader.least = 0  # a broker answers PLAIN with an empty frame
-            frame = len(step.data).to_bytes(4, "big") + step.data
-            self._put(Outgoing(None, 0, -1, frame, respond=True, own=True))
-        else:
-            self._reader.least = 4
-            self._queue(step.api_key, step.version, step.body, own=True)
+        waiting = False
+        while not waiting:
+            try:
+                step = next(steps) if answer is None else steps.send(answer)
+            except StopIteration:
+                self._steps = None
+                self.phase = Phase.READY
+                self._reader.least, self._reader.largest = 4, FRAME_MAX
+                events.append(Opened())
+                return
+            except Stop as stop:
+                raise self._over(stop) from None
+            answer = None
+            if isinstance(step, Token):
+                self._reader.least = 0  # a broker answers PLAIN with an empty frame
+                frame = len(step.data).to_bytes(4, "big") + step.data
+                self._put(Outgoing(None, 0, -1, frame, respond=step.respond, own=True))
+                waiting = step.respond
+            else:
+                self._reader.least = 4
+                self._queue(step.api_key, step.version, step.body, own=True)
+                waiting = True
 
     def _take(self, frame: Frame, events: list[Event]) -> None:
-        if not self._in_flight:
+        due = self.due
+        if due is None:
             raise self._over(broken(f"sent {len(frame.data):,} bytes that answer nothing"))
-        due = self._in_flight[0]
         if due.correlation_id >= 0:
             found = int.from_bytes(frame.data[4:8], "big", signed=True)
             if found != due.correlation_id:
-                foreign = not_kafka(frame.data, sure=False) if self.phase is Phase.OPENING else None
-                wrong = broken(f"answered {due} with correlation id {found}, not {due.correlation_id}")
+                foreign = named(frame.data) if not self.versions else None
+                wrong = broken(f"answered {due} with correlation id {found}, not {due.correlation_id}", "is it Kafka?")
                 raise self._over(foreign or wrong)
         self._in_flight.popleft()
         events.append(Answer(due, frame))
         if due.own:
-            self._advance(frame.data[4:], events)
+            self._advance(frame, events)
 
     def _bad_size(self, error: BadSize) -> Stop:
+        sasl = self._mechanism is not None
         if self.phase is Phase.OPENING:
-            return not_kafka(error.head)
-        limit = f"; kw takes {self._reader.largest:,}" if error.size > 0 else ""
-        return not_kafka(error.head, sure=False) or broken(f"sent a frame of {error.size:,} bytes{limit}")
+            return not_kafka(error.head, sasl=sasl)
+        limit = f" (kw takes {self._reader.largest:,})" if error.size > 0 else ""
+        return named(error.head, sasl=sasl) or broken(f"sent a frame of {error.size:,} bytes{limit}", "is it Kafka?")
 
     def _over(self, stop: Stop) -> Stop:
         self.phase = Phase.OVER

@@ -14,8 +14,8 @@ class Cause(Enum):
     """What kind of end it is."""
 
     CLOSED = auto()  # the peer ended the connection while an answer was due
-    SILENT = auto()  # the peer says nothing, or not enough of it
     FOREIGN = auto()  # what came is not Kafka
+    TLS = auto()  # the two sides cannot agree on TLS
     BROKEN = auto()  # Kafka, but against its rules
     SASL = auto()  # the peer will not authenticate this way
     REFUSED = auto()  # the peer knows the way, and refuses who comes

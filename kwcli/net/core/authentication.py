@@ -1,0 +1,147 @@
+"""A SASL mechanism in, the conversation that authenticates with it out, as a generator like that of negotiation.
+
+A broker that has SaslAuthenticate carries tokens in it (KIP-152); older ones take bare tokens after SaslHandshake 0,
+and 0.9 takes bare GSSAPI tokens from the first byte on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from typing import Any, Final
+
+from decoders.apis.error_codes import error_name
+from decoders.errors import DecodeError
+from decoders.messages import decode_response, encode_message
+from decoders.schema.model import Versions
+from kwcli.exits import Exit
+from kwcli.net.core.framing import Frame
+from kwcli.net.core.negotiation import Ask, Step, Token
+from kwcli.net.core.sasl.mechanism import Mechanism, SaslRefused
+from kwcli.net.core.stops import Cause, Stop, broken
+
+HANDSHAKE: Final = 17
+AUTHENTICATE: Final = 36
+_AUTHENTICATE_HIGHEST: Final = 2
+_UNSUPPORTED_MECHANISM: Final = 33
+_ILLEGAL_SASL_STATE: Final = 34
+_AUTHENTICATION_FAILED: Final = 58
+# More tokens than any mechanism needs; a peer that challenges for ever is none.
+_ROUNDS: Final = 16
+_MESSAGE_MAX: Final = 300
+
+_REMEDIES: Final = {
+    "PLAIN": "check sasl.username and sasl.password",
+    "SCRAM-SHA-256": "check sasl.username and sasl.password",
+    "SCRAM-SHA-512": "check sasl.username and sasl.password",
+    "OAUTHBEARER": "check the token: its issuer, audience, scope and expiry",
+    "GSSAPI": "check the ticket (klist) and sasl.kerberos.service.name",
+}
+
+
+def authenticate(
+    mechanism: Mechanism, versions: Mapping[int, Versions], *, tls: bool
+) -> Generator[Step, Frame, tuple[int, int]]:
+    """Returns for how many ms the broker takes us as authenticated (KIP-368), 0 where it sets no end, and since when.
+
+    Raises Stop.
+    """
+    framed = _framed(versions)
+    if HANDSHAKE in versions:
+        yield from _handshake(mechanism.name, 0 if framed is None else 1, tls)
+    elif mechanism.name != "GSSAPI":
+        raise Stop(Cause.SASL, "is older than 0.10 and takes no SASL but GSSAPI", code=Exit.REFUSED)
+    lifetime = at_ns = 0
+    try:
+        token, last = mechanism.first(), False
+    except SaslRefused as refused:
+        raise failed(mechanism.name, refused) from None
+    for _ in range(_ROUNDS):
+        if framed is None:
+            frame = yield Token(token, respond=not last)
+            challenge = b"" if last else frame.data[4:]
+        else:
+            challenge, lifetime, at_ns = yield from _carried(mechanism, token, framed)
+        if last:
+            return lifetime, at_ns
+        answer = _answer(mechanism, challenge)
+        if answer is None:
+            if mechanism.done:
+                return lifetime, at_ns
+            break
+        # A client that is done may have to say so; only who carries tokens in requests is answered.
+        token, last = answer, mechanism.done
+    raise broken(f"ended {mechanism.name} without proving who it is", "do not trust it")
+
+
+def _framed(versions: Mapping[int, Versions]) -> int | None:
+    """The version of SaslAuthenticate to use; None where tokens go bare."""
+    offered, handshake = versions.get(AUTHENTICATE), versions.get(HANDSHAKE)
+    if offered is None or handshake is None or 1 not in handshake:
+        return None
+    return min(offered.high, _AUTHENTICATE_HIGHEST)
+
+
+def _answer(mechanism: Mechanism, challenge: bytes) -> bytes | None:
+    try:
+        return mechanism.answer(challenge)
+    except SaslRefused as refused:
+        raise failed(mechanism.name, refused) from None
+
+
+def failed(name: str, refused: SaslRefused) -> Stop:
+    """What the mechanism itself does not put up with."""
+    return Stop(Cause.REFUSED, f"could not be logged in to by {name}: {refused.text}", code=Exit.REFUSED)
+
+
+def _handshake(name: str, version: int, tls: bool) -> Generator[Step, Frame, None]:
+    body = encode_message(HANDSHAKE, version, "request", {"mechanism": name})
+    frame = yield Ask(HANDSHAKE, version, body)
+    answer = _decoded(frame, HANDSHAKE, version)
+    code = answer["error_code"]
+    if not code:
+        return
+    if code == _UNSUPPORTED_MECHANISM:
+        raise _other_mechanism(name, answer["mechanisms"])
+    if code == _ILLEGAL_SASL_STATE:
+        remedy = f"try -X security.protocol={'SSL' if tls else 'PLAINTEXT'}"
+        raise Stop(Cause.SASL, "does not authenticate on this listener", remedy=remedy, code=Exit.REFUSED)
+    raise Stop(Cause.SASL, f"answered SaslHandshake with {error_name(code)}", code=Exit.REFUSED)
+
+
+def _other_mechanism(name: str, offered: list[str]) -> Stop:
+    takes = f"it takes {', '.join(offered)}" if offered else "it names none that it takes"
+    remedy = f"try -X sasl.mechanism={offered[0]}" if offered else ""
+    return Stop(Cause.SASL, f"does not take SASL mechanism {name}: {takes}", remedy=remedy, code=Exit.REFUSED)
+
+
+def _carried(mechanism: Mechanism, token: bytes, version: int) -> Generator[Step, Frame, tuple[bytes, int, int]]:
+    frame = yield Ask(AUTHENTICATE, version, encode_message(AUTHENTICATE, version, "request", {"auth_bytes": token}))
+    answer = _decoded(frame, AUTHENTICATE, version)
+    code, said = answer["error_code"], answer["error_message"] or ""
+    if code == _AUTHENTICATION_FAILED:
+        raise _refused(mechanism.name, mechanism.reason or said)
+    if code:
+        text = f"answered SaslAuthenticate with {error_name(code)}" + (f": {said[:_MESSAGE_MAX]}" if said else "")
+        raise Stop(Cause.SASL, text, code=Exit.REFUSED)
+    return answer["auth_bytes"], max(0, answer.get("session_lifetime_ms", 0)), frame.last_ns
+
+
+def _refused(name: str, said: str) -> Stop:
+    text = f"refused the {name} credentials" + (f": {said[:_MESSAGE_MAX].rstrip('.')}" if said else "")
+    return Stop(Cause.REFUSED, text, remedy=_REMEDIES.get(name, ""), code=Exit.REFUSED)
+
+
+def hung_up(name: str, api_key: int | None) -> Stop:
+    """The broker closed where it should have answered a request of the login, or a bare token (None)."""
+    if api_key == HANDSHAKE:
+        return Stop(Cause.SASL, "closed the connection after SaslHandshake", remedy="the broker's log says why")
+    stop = _refused(name, "")
+    stop.text += ": it closed the connection"
+    return stop
+
+
+def _decoded(frame: Frame, api_key: int, version: int) -> dict[str, Any]:
+    try:
+        return decode_response(frame.data[4:], api_key, version).body
+    except DecodeError as error:
+        raise broken(f"sent an answer that cannot be read: {error}", "is it Kafka?") from None

@@ -1,0 +1,93 @@
+"""A session played without a socket: what it sends is read off as words, what a broker answers is given as values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import decoders
+from kwcli.net.core.session import Answer, Event, Opened, Outgoing, Session
+from kwcli.net.core.stops import Stop
+
+API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE = 18, 17, 36
+# A broker of today, as far as these plays need it.
+MODERN: Mapping[int, tuple[int, int]] = {3: (0, 13), 17: (0, 1), 18: (0, 4), 36: (0, 2)}
+
+
+def offers(ranges: Mapping[int, tuple[int, int]], *, error: int = 0) -> dict[str, Any]:
+    """The value of an ApiVersions response."""
+    rows = [{"api_key": key, "min_version": low, "max_version": high} for key, (low, high) in ranges.items()]
+    return {"error_code": error, "api_keys": rows}
+
+
+def framed(data: bytes) -> bytes:
+    """A frame with its size field."""
+    return len(data).to_bytes(4, "big") + data
+
+
+class Play:
+    """One session on its stage. `pieces` is how many bytes it is handed at a time; None: all at once."""
+
+    def __init__(self, session: Session, pieces: int | None = None) -> None:
+        self.session = session
+        self.events: list[Event] = []
+        self.said: list[str] = []  # all that the session sent
+        self.stop: Stop | None = None
+        self.now_ns = 1_000
+        self._pieces = pieces
+        self._last: Outgoing | None = None
+
+    def open(self) -> Play:
+        self._act(self.session.open)
+        return self
+
+    def again(self) -> Play:
+        self._act(self.session.authenticate_again)
+        return self
+
+    @property
+    def opened(self) -> int:
+        """How often it was."""
+        return sum(isinstance(event, Opened) for event in self.events)
+
+    @property
+    def answers(self) -> list[str]:
+        return [str(event.request) for event in self.events if isinstance(event, Answer)]
+
+    @property
+    def last(self) -> Outgoing:
+        """What was sent last."""
+        assert self._last is not None
+        return self._last
+
+    def answer(self, version: int, value: Mapping[str, Any], *, api_key: int | None = None) -> Play:
+        """The broker answers what was sent last, in the layout of `version`."""
+        key = self.last.api_key if api_key is None else api_key
+        assert key is not None
+        frame = decoders.encode_response(key, version, value, correlation_id=self.last.correlation_id)
+        return self.give(framed(frame))
+
+    def give(self, data: bytes) -> Play:
+        """The broker sends these bytes."""
+        step = self._pieces or max(1, len(data))
+        for at in range(0, len(data), step):
+            if self.stop is None:
+                self._act(lambda at=at: self.session.receive(data[at : at + step], self.now_ns))
+        return self
+
+    def close(self) -> Play:
+        """The broker closes."""
+        try:
+            self.session.end()
+        except Stop as stop:
+            self.stop = stop
+        return self
+
+    def _act(self, action: Any) -> None:
+        try:
+            self.events += action()
+        except Stop as stop:
+            self.stop = stop
+        while (out := self.session.outgoing()) is not None:
+            self._last = out
+            self.said.append(str(out))
