@@ -1,0 +1,149 @@
+"""SASL settings in, OAUTHBEARER's token out: as given, made here, from a file, or asked for over HTTPS."""
+
+from __future__ import annotations
+
+import http.client
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+from urllib.parse import SplitResult, unquote, urlsplit
+
+from kwcli.exits import Exit, Failure
+from kwcli.net.core import tokens
+from kwcli.net.core.config import OAuth, Sasl, Tls
+from kwcli.net.deadline import Deadline
+
+_ANSWER_MAX: Final = 1024 * 1024
+# The part of a token's life in which it is used again: brokers refuse one that ends while it is on its way.
+_GOOD_FOR: Final = 0.8
+
+
+class Credentials:
+    """The tokens of one set of settings; a token that is still good is not asked for again."""
+
+    def __init__(self, sasl: Sasl, *, now_s: Callable[[], float], monotonic: Callable[[], float]) -> None:
+        self._oauth = sasl.oauth
+        self._now_s = now_s
+        self._monotonic = monotonic
+        self._kept: tuple[str, float] | None = None
+
+    def token(self, deadline: Deadline) -> str | None:
+        """A token that is good now; None for mechanisms without one. Raises Failure."""
+        oauth = self._oauth
+        if oauth is None or oauth.token is not None:
+            return oauth.token if oauth else None
+        if oauth.endpoint is None:
+            return tokens.unsigned(oauth, self._now_s())
+        if self._kept is None or self._monotonic() >= self._kept[1]:
+            asked = self._monotonic()
+            token = ask(oauth, deadline)
+            self._kept = token.text, asked + (token.lifetime_s or 0.0) * _GOOD_FOR
+        return self._kept[0]
+
+
+def ask(oauth: OAuth, deadline: Deadline) -> tokens.Token:
+    """A fresh token from the endpoint, or from the file that `file:` names. Raises Failure."""
+    url = urlsplit(oauth.endpoint or "")
+    if url.scheme == "file":
+        return _from_file(unquote(url.path))
+    if url.scheme not in ("http", "https") or not url.hostname:
+        raise Failure(f"sasl.oauthbearer.token.endpoint.url {oauth.endpoint!r} is no https:// address", Exit.USAGE)
+    exchange = _Exchange(oauth, url)
+    # In a thread, because a server that sends a byte now and then would never run into a socket's time-out.
+    thread = threading.Thread(target=exchange.run, args=(deadline.left(),), daemon=True)
+    thread.start()
+    thread.join(deadline.left())
+    if thread.is_alive():
+        exchange.abandon()
+        raise _silent(url, deadline)
+    return exchange.token(deadline)
+
+
+def _from_file(path: str) -> tokens.Token:
+    try:
+        return tokens.Token(Path(path).read_text(encoding="utf-8").strip(), None)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise Failure(f"the token's file {path} cannot be read: {reason}", Exit.USAGE) from None
+
+
+def _silent(url: SplitResult, deadline: Deadline) -> Failure:
+    return Failure(f"token endpoint {url.netloc} did not answer within {deadline.seconds:.3g} s", Exit.TIMEOUT)
+
+
+class _Exchange:
+    """One request to the token endpoint: run in a thread, its outcome read by another."""
+
+    def __init__(self, oauth: OAuth, url: SplitResult) -> None:
+        self._oauth = oauth
+        self._url = url
+        self._outcome: tuple[int, bytes] | Exception | None = None
+        host, port = url.hostname or "", url.port
+        if url.scheme == "https":
+            from kwcli.net.tls import client_context
+
+            self._tls = Tls(authorities=oauth.authorities)
+            context = client_context(self._tls)
+            self._connection: http.client.HTTPConnection = http.client.HTTPSConnection(host, port, context=context)
+        else:
+            self._connection = http.client.HTTPConnection(host, port)
+
+    def run(self, timeout_s: float) -> None:
+        try:
+            self._outcome = self._ask(timeout_s)
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            self._outcome = error
+        finally:
+            self._connection.close()
+
+    def abandon(self) -> None:
+        """End a request that takes too long: its thread then ends as well."""
+        with suppress(OSError):
+            if self._connection.sock is not None:
+                self._connection.sock.shutdown(2)
+
+    def _ask(self, timeout_s: float) -> tuple[int, bytes]:
+        self._connection.timeout = max(timeout_s, 0.001)
+        headers = {
+            "Authorization": tokens.authorization(self._oauth),
+            "Content-Type": "application/x-www-form-urlencoded",
+            "Accept": "application/json",
+            "User-Agent": "kw",
+        }
+        path = (self._url.path or "/") + (f"?{self._url.query}" if self._url.query else "")
+        self._connection.request("POST", path, tokens.form(self._oauth), headers)
+        response = self._connection.getresponse()
+        return response.status, response.read(_ANSWER_MAX)
+
+    def token(self, deadline: Deadline) -> tokens.Token:
+        """What came of it. Raises Failure."""
+        outcome, where = self._outcome, f"token endpoint {self._url.netloc}"
+        if isinstance(outcome, TimeoutError):
+            raise _silent(self._url, deadline)
+        if isinstance(outcome, tuple):
+            try:
+                return tokens.read(*outcome)
+            except tokens.TokenRefused as refused:
+                remedy = "check sasl.oauthbearer.client.id, …client.secret and …scope"
+                raise Failure(f"{where} {refused}; {remedy}", Exit.REFUSED) from None
+        if isinstance(outcome, OSError) and self._url.scheme == "https":
+            raise self._tls_failure(outcome, where)
+        if isinstance(outcome, OSError):
+            raise Failure(f"{where} cannot be reached: {outcome.strerror or outcome}", Exit.UNREACHABLE)
+        raise Failure(f"{where} does not speak HTTP; check sasl.oauthbearer.token.endpoint.url", Exit.UNREACHABLE)
+
+    def _tls_failure(self, error: OSError, where: str) -> Failure:
+        import ssl
+
+        if not isinstance(error, ssl.SSLError):
+            return Failure(f"{where} cannot be reached: {error.strerror or error}", Exit.UNREACHABLE)
+        from kwcli.net.core.tls_stops import tls_stop
+
+        stop = tls_stop(error, self._tls, self._url.hostname or "")
+        if "ssl.ca.location" in stop.remedy:
+            stop.remedy = "name its authority's certificate by -X https.ca.location=FILE"
+        elif "security.protocol" in stop.remedy:
+            stop.remedy = "is it http:// rather than https://?"
+        return Failure(stop.line(where), stop.code)

@@ -1,0 +1,221 @@
+"""Tokens: from an endpoint on loopback that behaves and that does not, from a file, without a signature."""
+
+from __future__ import annotations
+
+import base64
+import json
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from kwcli.exits import Exit, Failure
+from kwcli.net.core.config import OAuth, Sasl, Store
+from kwcli.net.credentials import Credentials
+from kwcli.net.deadline import Deadline
+from kwcli.playground.certificates import make_certificates
+
+GOOD = (200, {"access_token": "abc.def", "expires_in": 100})
+
+
+class Endpoint(BaseHTTPRequestHandler):
+    """Answers as it was told, and keeps what it was asked."""
+
+    answer: ClassVar[tuple[int, Any]] = GOOD
+    asked: ClassVar[list[tuple[str, str, str]]] = []
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        who = base64.b64decode(self.headers["Authorization"].removeprefix("Basic ")).decode()
+        self.asked.append((self.path, who, body))
+        status, value = self.answer
+        content = value if isinstance(value, bytes) else json.dumps(value).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_words: object) -> None:
+        pass
+
+
+class Quiet(HTTPServer):
+    """A server that keeps a client's mistakes to itself."""
+
+    def handle_error(self, *_words: object) -> None:
+        pass
+
+
+@contextmanager
+def endpoint(answer: tuple[int, Any] = GOOD, certificate: Path | None = None) -> Iterator[tuple[str, list[Any]]]:
+    """The URL of a token endpoint, and what it is asked."""
+    handler = type("Told", (Endpoint,), {"answer": answer, "asked": []})
+    with Quiet(("127.0.0.1", 0), handler) as server:
+        scheme = "http"
+        if certificate is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate)
+            server.socket = context.wrap_socket(server.socket, server_side=True)
+            scheme = "https"
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield f"{scheme}://localhost:{server.server_port}/token?x=1", handler.asked  # type: ignore[attr-defined]  # made above
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def oauth(url: str, **more: Any) -> OAuth:
+    return OAuth(endpoint=url, client_id="me", client_secret="hunter2", **more)
+
+
+def token(settings: OAuth, seconds: float = 5.0) -> str | None:
+    sasl = Sasl("OAUTHBEARER", oauth=settings)
+    credentials = Credentials(sasl, now_s=lambda: 1000.0, monotonic=time.monotonic)
+    return credentials.token(Deadline(seconds, time.monotonic))
+
+
+def failure(settings: OAuth, seconds: float = 5.0) -> Failure:
+    with pytest.raises(Failure) as caught:
+        token(settings, seconds)
+    assert "hunter2" not in caught.value.text
+    assert "\n" not in caught.value.text
+    return caught.value
+
+
+def test_client_credentials() -> None:
+    with endpoint() as (url, asked):
+        assert token(oauth(url, scope="kafka read")) == "abc.def"
+    assert asked == [("/token?x=1", "me:hunter2", "grant_type=client_credentials&scope=kafka+read")]
+
+
+def test_client_credentials_url_encoded() -> None:
+    with endpoint() as (url, asked):
+        token(OAuth(endpoint=url, client_id="a b", client_secret="c:d", url_encoded=True))
+    assert asked[0][1] == "a+b:c%3Ad"
+
+
+def test_https_by_its_own_authority(tmp_path: Path) -> None:
+    make_certificates(tmp_path)
+    with endpoint(certificate=tmp_path / "broker.pem") as (url, _):
+        assert token(oauth(url, authorities=Store(str(tmp_path / "ca.pem")))) == "abc.def"
+    with endpoint(certificate=tmp_path / "broker.pem") as (url, _):
+        refused = failure(oauth(url))
+    assert refused.code == Exit.UNREACHABLE
+    assert "has a certificate that this system's authorities did not sign" in refused.text
+    assert refused.text.endswith("; name its authority's certificate by -X https.ca.location=FILE")
+    with endpoint() as (url, _):
+        assert failure(oauth(url.replace("http:", "https:"))).text.endswith("; is it http:// rather than https://?")
+
+
+@pytest.mark.parametrize(
+    ("answer", "line"),
+    [
+        (
+            (401, {"error": "invalid_client", "error_description": "who?"}),
+            "refuses the client: invalid_client, who? (HTTP 401); check sasl.oauthbearer.client.id, …client.secret and",
+        ),
+        ((400, {"error": "invalid_scope"}), "refuses the client: invalid_scope (HTTP 400); "),
+        ((200, {"token": "x"}), "answered 200 without an access_token; "),
+        ((200, {"access_token": 5}), "answered 200 without an access_token; "),
+        ((404, b"<html>no such page</html>"), "answered 404 with no JSON object: <html>no such page</html>; "),
+        ((200, b"[]"), "answered 200 with no JSON object: []; "),
+        ((302, b""), "answered 302 with no JSON object; "),
+        ((500, b"\xff" * 5000), "answered 500 with no JSON object: "),
+    ],
+)
+def test_an_endpoint_that_gives_no_token(answer: tuple[int, Any], line: str) -> None:
+    with endpoint(answer) as (url, _):
+        refused = failure(oauth(url))
+        where = url.split("/")[2]
+    assert refused.text.startswith(f"token endpoint {where} {line}")
+    assert refused.code == Exit.REFUSED
+    assert len(refused.text) < 500
+
+
+def test_a_token_is_asked_for_again_when_it_is_old() -> None:
+    now = 0.0
+    with endpoint() as (url, asked):
+        sasl = Sasl("OAUTHBEARER", oauth=oauth(url))
+        credentials = Credentials(sasl, now_s=lambda: 0.0, monotonic=lambda: now)
+        for seconds, times in ((0.0, 1), (79.0, 1), (80.0, 2), (81.0, 2)):
+            now = seconds
+            assert credentials.token(Deadline(5, time.monotonic)) == "abc.def"
+            assert len(asked) == times
+
+
+@pytest.mark.parametrize("drip", [False, True])
+def test_a_silent_endpoint_is_given_up_in_time(drip: bool) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        ended = threading.Event()
+
+        def serve() -> None:
+            link, _ = listener.accept()
+            with link:
+                while not ended.wait(0.05):
+                    if drip:
+                        try:
+                            link.sendall(b"H" if drip else b"")
+                        except OSError:
+                            return
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        begun = time.monotonic()
+        refused = failure(oauth(f"http://127.0.0.1:{listener.getsockname()[1]}/"), 0.3)
+        ended.set()
+        thread.join()
+    assert time.monotonic() - begun < 2
+    assert refused.code == Exit.TIMEOUT
+    assert "did not answer within 0.3 s" in refused.text
+
+
+def test_an_endpoint_that_is_not_there() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    refused = failure(oauth(f"http://127.0.0.1:{port}/"))
+    assert (refused.text, refused.code) == (
+        f"token endpoint 127.0.0.1:{port} cannot be reached: Connection refused",
+        Exit.UNREACHABLE,
+    )
+
+
+def test_what_is_no_endpoint() -> None:
+    assert failure(oauth("ftp://x/")).code == Exit.USAGE
+    assert failure(oauth("file:///no/such/file")).text == (
+        "the token's file /no/such/file cannot be read: No such file or directory"
+    )
+
+
+def test_a_token_in_a_file_and_one_as_it_is(tmp_path: Path) -> None:
+    file = tmp_path / "my token"
+    file.write_text("from.file\n")
+    assert token(oauth(file.as_uri())) == "from.file"
+    assert token(OAuth(token="as.is")) == "as.is"
+
+
+def test_an_unsigned_token() -> None:
+    made = token(OAuth(claims={"sub": "alice", "n": 3.0}, lifetime_s=60))
+    assert made is not None
+    head, claims, signature = made.split(".")
+    assert signature == ""
+    assert json.loads(base64.urlsafe_b64decode(head + "==")) == {"alg": "none"}
+    assert json.loads(base64.urlsafe_b64decode(claims + "==")) == {
+        "iat": 1000.0,
+        "exp": 1060.0,
+        "sub": "alice",
+        "n": 3.0,
+    }
+
+
+def test_mechanisms_without_a_token() -> None:
+    sasl = Sasl("PLAIN", "u", "p")
+    assert Credentials(sasl, now_s=time.time, monotonic=time.monotonic).token(Deadline(1, time.monotonic)) is None
