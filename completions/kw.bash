@@ -2,7 +2,7 @@
 _kw() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} verb= i
     for ((i = 1; i < COMP_CWORD; i++)); do
-        case ${COMP_WORDS[i]} in sniff|call|apis|errors|completion) verb=${COMP_WORDS[i]}; break ;; esac
+        case ${COMP_WORDS[i]} in sniff|call|apis|errors|encode|completion) verb=${COMP_WORDS[i]}; break ;; esac
     done
     COMPREPLY=()
     case "$verb $before" in
@@ -16,7 +16,7 @@ _kw() {
         "sniff --slower-than") compopt +o default; return ;;
         "sniff --limit") compopt +o default; return ;;
         "sniff --sort") COMPREPLY=($(compgen -W "time" -- "$word")); return ;;
-        "sniff -o"|"sniff --output") COMPREPLY=($(compgen -W "text table ndjson json csv" -- "$word")); return ;;
+        "sniff -o"|"sniff --output") COMPREPLY=($(compgen -W "text table ndjson json csv hex" -- "$word")); return ;;
         "sniff --color") COMPREPLY=($(compgen -W "auto always never" -- "$word")); return ;;
         "call --api-version") compopt +o default; return ;;
         "call --as-kafka") compopt +o default; return ;;
@@ -38,7 +38,7 @@ _kw() {
         "call --timeout") compopt +o default; return ;;
         "call --connect-timeout") compopt +o default; return ;;
         "call --dial-map") compopt +o default; return ;;
-        "call -o"|"call --output") COMPREPLY=($(compgen -W "text table ndjson json csv" -- "$word")); return ;;
+        "call -o"|"call --output") COMPREPLY=($(compgen -W "text table ndjson json csv hex" -- "$word")); return ;;
         "call --color") COMPREPLY=($(compgen -W "auto always never" -- "$word")); return ;;
         "apis --release") compopt +o default; return ;;
         "apis --diff") compopt +o default; return ;;
@@ -48,13 +48,17 @@ _kw() {
         "errors --grep") compopt +o default; return ;;
         "errors -o"|"errors --output") COMPREPLY=($(compgen -W "text ndjson json" -- "$word")); return ;;
         "errors --color") COMPREPLY=($(compgen -W "auto always never" -- "$word")); return ;;
+        "encode --correlation-id") compopt +o default; return ;;
+        "encode --client-id") compopt +o default; return ;;
+        "encode -o"|"encode --output") COMPREPLY=($(compgen -W "hex base64 raw" -- "$word")); return ;;
     esac
     case "$verb" in
-        "") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "--version -h --help" -- "$word")); else COMPREPLY=($(compgen -W "sniff call apis errors completion" -- "$word")); fi ;;
+        "") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "--version -h --help" -- "$word")); else COMPREPLY=($(compgen -W "sniff call apis errors encode completion" -- "$word")); fi ;;
         "sniff") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "-i --interface --bpf -w --write --port --api --client-id --topic --errors --slower-than --limit --records --reveal-secrets --sort --strict -o --output --color -v --verbose -q --quiet --debug -h --help" -- "$word")); else :; fi ;;
         "call") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "--api-version --as-kafka --force --node --split --example --skeleton --dry-run --raw-body --only --select --records --reveal-secrets --compression --acks --magic --repeat --interval -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output --color -v --verbose -q --quiet --debug -h --help" -- "$word")); else :; fi ;;
         "apis") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "--release --diff --grep -o --output --color -h --help" -- "$word")); else :; fi ;;
         "errors") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "--grep -o --output --color -h --help" -- "$word")); else :; fi ;;
+        "encode") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "--response --frame --correlation-id --client-id -o --output -h --help" -- "$word")); else :; fi ;;
         "completion") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "-h --help" -- "$word")); else COMPREPLY=($(compgen -W "bash zsh fish" -- "$word")); fi ;;
     esac
 }

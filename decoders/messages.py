@@ -28,6 +28,7 @@ __all__ = [
     "decode_message",
     "decode_request",
     "decode_response",
+    "encode_header_json",
     "encode_json",
     "encode_message",
     "encode_request",
@@ -107,6 +108,19 @@ def encode_json(api_key: int, version: int, kind: Side, value: object, *, layout
             return encode(plan, from_json(plan, renamed, _MAKERS))
     except RecursionError:
         raise EncodeError("arrays and objects inside each other too deep") from None
+
+
+def encode_header_json(api_key: int, version: int, kind: Side, value: object) -> bytes:
+    """The bytes of the header of a message, of which API key and version are known. Raises EncodeError."""
+    plan = (
+        request_header_plan(request_header_version(api_key, version))
+        if kind == "request"
+        else response_header_plan(response_header_version(api_key, version))
+    )
+    fields = from_json(plan, value, _MAKERS)
+    if kind == "request":
+        fields |= {"request_api_key": api_key, "request_api_version": version}
+    return encode(plan, {name: inner for name, inner in fields.items() if name not in plan.absent})
 
 
 def _records(batches: list[Any], path: str) -> bytes:

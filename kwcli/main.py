@@ -25,6 +25,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "call": ("call", "Send any request to a broker; print request, response and timing."),
     "apis": ("apis", "Look up APIs, fields, wire layouts, releases."),
     "errors": ("errors", "Look up error codes: meaning and remedy."),
+    "encode": ("encode", "Turn a body as JSON, YAML or words into bytes."),
     "completion": ("completion", "Print the completion script for a shell."),
 }
 

@@ -10,7 +10,7 @@ import click
 
 from kwcli.env import Environment
 
-FORMATS: Final = ("text", "table", "ndjson", "json", "csv")
+FORMATS: Final = ("text", "table", "ndjson", "json", "csv", "hex")
 COLORS: Final = ("auto", "always", "never")
 
 _UNITS_MS: Final = {"us": 0.001, "µs": 0.001, "ms": 1.0, "s": 1000.0, "m": 60_000.0}

@@ -7,6 +7,7 @@ text gets its type from the field that it is for.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn
@@ -21,14 +22,17 @@ from kwcli.exits import Exit
 # Text of a body is at most this much longer than the body.
 TEXT_MAX: Final = 4 * FRAME_MAX
 STDIN: Final = "standard input"
+# What begins so is meant to be JSON, though YAML may make something else of it.
+_JSON: Final = re.compile(r'[\s\[]*\{\s*"')
 _NULLS: Final = frozenset({"", "~", "null", "Null", "NULL"})
 
 
 class Body(NamedTuple):
-    """A body as it was given; `version` and `layout` are those of the record around it, if any."""
+    """A body as it was given, and the record around it (empty: there was none) with its version and layout."""
 
     value: Any
     source: str
+    record: Mapping[str, Any] = {}
     version: int | None = None
     layout: str | None = None
 
@@ -73,6 +77,8 @@ def parse(data: bytes, source: str) -> Any:
             if documents is not None:
                 return documents
             problem = str(failure)
+            if _JSON.match(text):
+                fail(f"{source}: no JSON: {problem}", Exit.FAILURE)
         try:
             return parse_yaml(text)
         except ValueError:
@@ -211,7 +217,7 @@ def body_in(value: Any, source: str, api: Api, side: Side) -> Body:
         _same_api(value, source, api)
         if value.get("side") not in {None, side}:
             fail(f"{source}: a {value['side']}, a {side} is wanted", Exit.FAILURE)
-        return Body(_there(value["body"], source, side), source, _number(value.get("api_version")))
+        return Body(_there(value["body"], source, side), source, value, _number(value.get("api_version")))
     return Body(value, source)
 
 
@@ -223,7 +229,8 @@ def _of_exchange(record: Mapping[str, Any], source: str, api: Api, side: Side) -
     layouts = record.get("layout")
     layout = layouts.get(side) if isinstance(layouts, Mapping) else None
     body = _there(record.get(side), source, side)
-    return Body(body, source, _number(record.get("api_version")), None if layout is None else str(layout))
+    version = _number(record.get("api_version"))
+    return Body(body, source, record, version, None if layout is None else str(layout))
 
 
 def _same_api(record: Mapping[str, Any], source: str, api: Api) -> None:

@@ -64,8 +64,9 @@ class Checker:
         out: dict[str, Any] = {}
         for name, inner in value.items():
             if name == TAGS:
-                tags = generic(inner)
-                tags_from_json(tags, ".".join([*before, TAGS]))
+                place = ".".join([*before, TAGS])
+                tags = generic(inner, place)
+                tags_from_json(tags, place)
                 out[name] = tags
                 continue
             field = find_field(fields, str(name), self.version) or find_field(fields, str(name))
@@ -94,7 +95,7 @@ class Checker:
         if isinstance(value, Plain):
             value = typed(field.kind, str(value))
         elif isinstance(value, list | Mapping):
-            value = generic(value)
+            value = generic(value, place)
             if isinstance(value, list) and field.kind == "records":
                 check_records(value, place)
                 return value
@@ -126,15 +127,17 @@ def check_structure(value: Mapping[str, Any], path: str) -> None:
     embedded_from_json(value, path)
 
 
-def generic(value: Any, name: str = "") -> Any:
+def generic(value: Any, path: str, name: str = "", depth: int = 0) -> Any:
     """A value in which plain YAML text has the type that it looks like, where no declaration tells it."""
     if isinstance(value, Plain):
         text = str(value)
         if name in _TEXTS:
             return text
         return next((found for kind in ("int64", "bool", "float64") if (found := typed(kind, text)) != text), text)
+    if depth > DEEPEST:
+        raise EncodeError("arrays and objects inside each other too deep", path=path)
     if isinstance(value, Mapping):
-        return {key: generic(inner, str(key)) for key, inner in value.items()}
+        return {key: generic(inner, path, str(key), depth + 1) for key, inner in value.items()}
     if isinstance(value, list):
-        return [generic(each, name) for each in value]
+        return [generic(each, path, name, depth + 1) for each in value]
     return value

@@ -10,6 +10,7 @@ key=@file  key:=@file     the contents of a file; JSON (or YAML) in a file
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
@@ -28,6 +29,7 @@ from kwcli.exits import Exit, Failure
 
 __all__ = ["Given", "check_words", "compose", "encode_body"]
 
+INLINE: Final = "the command line"
 _WORD: Final = re.compile(r"([^=:@]+?)(:=@|:=|=@|=)(.*)", re.DOTALL)
 
 
@@ -60,9 +62,9 @@ def check_words(
     """
     found: list[Word] = []
     for text in words:
-        if text == "-" or text.startswith("@"):
+        if text == "-" or text[:1] in {"@", "{"}:
             if body is not None:
-                fail(f"{text}: a second body; {body.source} is the first")
+                fail(f"{text:.60}: a second body; {body.source} is the first")
             body = _whole(text, api, side, env)
         else:
             found.append(_word(text, api, side))
@@ -107,19 +109,27 @@ def compose(
 
 
 def encode_body(
-    api: Api, version: int, value: Mapping[str, Any], *, side: Side = "request", layout: str | None = None
+    api: Api,
+    version: int,
+    value: Mapping[str, Any],
+    *,
+    side: Side = "request",
+    layout: str | None = None,
+    code: Exit = Exit.USAGE,
 ) -> bytes:
-    """The bytes of a composed body. Raises Failure (usage) that says which field cannot be encoded and why."""
+    """The bytes of a composed body. Raises Failure that says which field cannot be encoded and why."""
     from decoders.messages import encode_json
 
     try:
         return encode_json(api.key, version, side, value, layout=layout)
     except EncodeError as failure:
         what = api.name if side == "request" else f"{api.name} response"
-        fail(f"{what} {version}: {failure}")
+        fail(f"{what} {version}: {failure}", code)
 
 
 def _whole(text: str, api: Api, side: Side, env: Environment | None) -> Body:
+    if text.startswith("{"):
+        return body_in(parse(os.fsencode(text), INLINE), INLINE, api, side)
     if text.startswith("@") and text != "@-":
         name = text[1:]
         return body_in(parse(read_file(name), name), name, api, side)

@@ -24,6 +24,7 @@ FORMATS: Final[dict[str, tuple[str, str]]] = {
     "ndjson": ("json", "Ndjson"),
     "json": ("json", "Json"),
     "csv": ("csv", "Csv"),
+    "hex": ("hexdump", "Hex"),
 }
 
 
@@ -60,7 +61,7 @@ def open_renderer(settings: Settings, write: Write) -> Renderer:
 
 def needs(settings: Settings) -> Needs:
     """What the format reads of bodies; those that show whole bodies, or none, need nothing beforehand."""
-    if settings.format != "text":
+    if settings.format not in ("text", "hex"):
         return _nothing
     from kwcli.render.fact_functions import needs as of_facts
 

@@ -17,6 +17,7 @@ class Palette(NamedTuple):
     bad: str
     name: str
     sign: dict[str, str]
+    fields: tuple[str, ...]  # in turn, so that neighbours differ
 
 
 _SIGNS: Final[dict[str, str]] = {
@@ -28,9 +29,16 @@ _SIGNS: Final[dict[str, str]] = {
     "⚡": "\x1b[1;33m",
 }
 COLORED: Final = Palette(
-    off=OFF, dim="\x1b[2m", client="\x1b[36m", api="\x1b[1m", bad="\x1b[31m", name="\x1b[36m", sign=_SIGNS
+    off=OFF,
+    dim="\x1b[2m",
+    client="\x1b[36m",
+    api="\x1b[1m",
+    bad="\x1b[31m",
+    name="\x1b[36m",
+    sign=_SIGNS,
+    fields=("\x1b[36m", "\x1b[32m", "\x1b[35m"),
 )
-PLAIN: Final = Palette(off="", dim="", client="", api="", bad="", name="", sign=dict.fromkeys(_SIGNS, ""))
+PLAIN: Final = Palette(off="", dim="", client="", api="", bad="", name="", sign=dict.fromkeys(_SIGNS, ""), fields=("",))
 
 
 def palette(color: bool) -> Palette:

@@ -66,6 +66,7 @@ def test_secrets_stay_inside(name: str) -> None:
         ["-o", "csv"],
         ["-o", "text", "-vv"],
         ["-o", "table"],
+        ["-o", "hex"],
     ):
         shown = kw("sniff", str(FOLDER / name), *options)
         assert shown.code == 0

@@ -1,0 +1,190 @@
+"""A frame in, its parts in wire order out: size, header, body with the batches inside, and what could not be read.
+
+This is what hex views are drawn from. The layouts tried are those of the exchange record (specs.py), so that a view
+and a record never disagree.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import UUID
+
+from decoders.apis.headers import (
+    request_header_plan,
+    request_header_version,
+    response_header_plan,
+    response_header_version,
+)
+from decoders.apis.public_configs import is_public
+from decoders.errors import DecodeError
+from decoders.exchanges.bodies import FETCH, FETCH_SNAPSHOT, METADATA_TOPIC, holds_secrets
+from decoders.exchanges.exchange import Failure
+from decoders.exchanges.needs import Needs
+from decoders.exchanges.specs import Spec, failed, tolerates
+from decoders.records.parts import batch_parts
+from decoders.records.secrets import holds_secret
+from decoders.schema.message import trailing
+from decoders.schema.model import Plan, PlanField, Side
+from decoders.schema.part import Part
+from decoders.schema.walk import Span, Walker
+
+_INDEX: Final = re.compile(r"\[\d+\]")
+_METADATA_ID: Final = UUID(int=1)
+_NO_NEEDS: Final = Needs()
+
+
+@dataclass(slots=True)
+class Anatomy:
+    """`parts` up to `rest_at`, the offset of the first byte that belongs to no field; `body_at` where the body begins.
+
+    `failure` says why there is a rest, or why the end is missing; `layout` the release whose early layout was used.
+    """
+
+    parts: list[Part]
+    header_version: int
+    body_at: int
+    rest_at: int
+    rest_secret: bool
+    failure: Failure | None = None
+    layout: str | None = None
+
+
+def anatomy(
+    data: bytes, side: Side, key: int | None, version: int | None, *, reveal: bool = False, missing: str | None = None
+) -> Anatomy:
+    """The parts of a frame with its size field. Without key or version only the header of the side is read.
+
+    `missing` is why its end is not there, where that is known.
+    """
+    parts = [Part("size", 0, min(4, len(data)), "value", int.from_bytes(data[:4], "big", signed=True), "int32")]
+    known = key is not None and version is not None
+    if side == "request":
+        header_version = request_header_version(key or 0, version or 0) if known else 1
+        plan = request_header_plan(header_version)
+    else:
+        header_version = response_header_version(key or 0, version or 0) if known else 0
+        plan = response_header_plan(header_version)
+    end = len(data)
+    spans: list[Span] = []
+    try:
+        at = Walker(data, spans).read(plan, 4, end)
+    except DecodeError as problem:
+        parts += _parts(plan, spans, reveal)
+        rest_at = parts[-1].end
+        return Anatomy(parts, header_version, rest_at, rest_at, not reveal, failed(problem, missing))
+    parts += _parts(plan, spans, reveal)
+    if key is None or version is None:
+        failure = Failure(missing or "no_request", 4, "", "its API is not known")
+        return Anatomy(parts, header_version, at, at, not reveal, failure)
+    found = _body(Spec(key, version, _NO_NEEDS), side, data, at, reveal, missing)
+    found.parts = parts + found.parts
+    found.header_version, found.body_at = header_version, at
+    return found
+
+
+def _body(spec: Spec, side: Side, data: bytes, at: int, reveal: bool, missing: str | None) -> Anatomy:
+    """The parts of the body by the layout that fits, else by the stable one up to where it fails."""
+    layouts = spec.layouts(side)
+    hidden = not reveal and holds_secrets(spec.key, layouts)
+    best: tuple[Plan, Walker, int, str | None] | None = None
+    first: tuple[Plan, Walker, DecodeError] | None = None
+    for layout in layouts if missing is None else layouts[:1]:
+        if not spec.fits(layout, data):
+            continue
+        walker = Walker(data, [])
+        try:
+            after = walker.read(layout.plan, at, len(data))
+            if after == len(data):
+                best = layout.plan, walker, after, layout.release
+                break
+            if tolerates(side, layout, after, len(data)):
+                best = best or (layout.plan, walker, after, layout.release)
+            problem: DecodeError = trailing(after, len(data))
+        except DecodeError as found:
+            problem = found
+        first = first or (layout.plan, walker, problem)
+    if best is not None:
+        plan, walker, after, release = best
+        parts = _filled(spec, side, data, plan, walker, reveal)
+        failure = None if after == len(data) else failed(trailing(after, len(data)), missing)
+        return Anatomy(parts, 0, at, after, hidden, failure, release)
+    if first is None:
+        try:
+            spec.stable(side)
+            problem = DecodeError("no layout of it can be tried", offset=at)
+        except DecodeError as unknown:
+            problem = unknown
+        return Anatomy([], 0, at, at, hidden, failed(problem, missing))
+    plan, walker, problem = first
+    parts = _filled(spec, side, data, plan, walker, reveal)
+    return Anatomy(parts, 0, at, parts[-1].end if parts else at, hidden, failed(problem, missing))
+
+
+def _filled(spec: Spec, side: Side, data: bytes, plan: Plan, walker: Walker, reveal: bool) -> list[Part]:
+    """The parts of a body, those of batches in the place of their bytes."""
+    found: list[Part] = []
+    hide = holds_secret if not reveal and _of_metadata(spec.key, side, walker.root) else None
+    for part in _parts(plan, walker.spans or (), reveal):
+        if part.kind.endswith("records") and part.what == "value" and part.end > part.at:
+            found += batch_parts(data, part.at, part.end, part.path, hide)
+        else:
+            found.append(part)
+    return found
+
+
+def _of_metadata(key: int | None, side: Side, root: Mapping[str, Any]) -> bool:
+    """Whether records are of the cluster's own state, which holds credentials."""
+    if side != "response" or key not in (FETCH, FETCH_SNAPSHOT):
+        return False
+    topics = root.get("responses") if key == FETCH else None
+    return topics is None or any(
+        topic.get("topic") == METADATA_TOPIC or topic.get("topic_id") == _METADATA_ID for topic in topics
+    )
+
+
+def _parts(plan: Plan, spans: Iterable[Span], reveal: bool) -> Iterator[Part]:
+    """Spans with the type of their field, and whether it is secret."""
+    fields = _flat(plan)
+    names: dict[str, object] = {}  # of the struct being read, for fields that are secret unless their sibling is public
+    for span in spans:
+        plain = _INDEX.sub("", span.path)
+        field = fields.get(plain)
+        if field is None:
+            yield Part(*span, _KINDS.get(span.what, ""))
+            continue
+        if span.what == "value" and isinstance(span.value, str):
+            names[span.path] = span.value
+            if len(names) > 64:
+                del names[next(iter(names))]
+        secret = field.secret and not reveal
+        if secret and field.unless:
+            name = names.get(f"{span.path.rpartition('.')[0]}.{field.unless}".lstrip("."))
+            secret = not (isinstance(name, str) and is_public(name))
+        element = span.path.endswith("]")
+        array = field.array and not element
+        yield Part(*span, _kind(field, array), secret and span.what == "value", array and span.what == "size")
+
+
+_KINDS: Final = {"tags": "uvarint", "tag": "uvarint", "value": "bytes"}
+
+
+def _kind(field: PlanField, array: bool) -> str:
+    """`int32`, `compact string`, `array of struct`, as a reader says it."""
+    kind = "struct" if field.plan is not None else field.kind
+    if array:
+        return f"{'compact ' if field.compact else ''}array of {kind}"
+    return f"compact {kind}" if field.compact and field.kind in ("string", "bytes", "records") else kind
+
+
+def _flat(plan: Plan, prefix: str = "") -> dict[str, PlanField]:
+    """Every field of a plan by its path without indices."""
+    found: dict[str, PlanField] = {}
+    for field in (*plan.fields, *plan.tagged):
+        path = prefix + field.name
+        found[path] = field
+        if field.plan is not None:
+            found |= _flat(field.plan, path + ".")
+    return found

@@ -1,0 +1,53 @@
+"""`kw encode`: a body as JSON, YAML or words in, its bytes out."""
+
+from __future__ import annotations
+
+import click
+
+from kwcli.env import Environment
+
+FORMS = ("hex", "base64", "raw")
+EXAMPLES = """\b
+Examples:
+  kw encode Metadata 12 topics[].name=orders
+  kw encode Fetch 12 --frame --client-id me -o raw < fetch.json > fetch.bin
+  kw sniff orders.pcapng --api Metadata --limit 1 -o json | kw encode Metadata 12
+  kw encode ApiVersions 3 --response error_code=35 | kw decode --api ApiVersions --version 3 -"""
+
+
+@click.command("encode", epilog=EXAMPLES)
+@click.argument("api", metavar="API")
+@click.argument("version", metavar="VERSION", type=int)
+@click.argument("words", metavar="[path=value | @FILE | -]...", nargs=-1)
+@click.option("--response", is_flag=True, help="A response; without it a request.")
+@click.option("--frame", is_flag=True, help="The whole frame: size field, header, body.")
+@click.option("--correlation-id", type=click.IntRange(-(1 << 31), (1 << 31) - 1), help="In the header of the frame.")
+@click.option("--client-id", metavar="TEXT", help="In the header of the frame.")
+@click.option("-o", "--output", type=click.Choice(FORMS), default="hex", help="hex (default), base64 or raw bytes.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    api: str,
+    version: int,
+    words: tuple[str, ...],
+    response: bool,
+    frame: bool,
+    correlation_id: int | None,
+    client_id: str | None,
+    output: str,
+) -> None:
+    """Encode a body: JSON or YAML from standard input, from @FILE, or path=value words.
+
+    Missing fields take their defaults. An exchange record of `kw sniff -o json --records --reveal-secrets`, or a
+    message of `kw decode -o json`, is taken as it is.
+    """
+    from kwcli.composing.message import Header, encoded, written
+
+    env: Environment = ctx.obj
+    if (correlation_id is not None or client_id is not None) and not frame:
+        raise click.UsageError("--correlation-id and --client-id are for --frame", ctx)
+    if output == "raw" and env.stdout_terminal:
+        raise click.UsageError("raw bytes are not for a terminal; redirect them or use -o hex", ctx)
+    header = Header(correlation_id, client_id) if frame else None
+    data = encoded(api, version, words, env, "response" if response else "request", header)
+    env.stdout.write(written(data, output))

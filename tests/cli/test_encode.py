@@ -1,0 +1,137 @@
+"""`kw encode`: bodies in, bytes out, in each form; one line for what cannot be."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from pathlib import Path
+
+import pytest
+
+import decoders
+from kwcli.exits import Exit
+from tests.cli.worlds import kw, world
+from tests.composing.test_sources import MESSAGE
+
+CAPTURE = Path(__file__).resolve().parents[2] / "captures" / "tour.pcapng"
+BODY = decoders.encode_message(3, 12, "request", {"topics": [{"name": "orders"}]})
+
+
+def test_words() -> None:
+    assert kw("encode", "metadata", "12", "topics[].name=orders") == (0, BODY.hex() + "\n", "")
+
+
+@pytest.mark.parametrize(
+    "text", [b'{"topics":[{"name":"orders"}]}', b"topics: [{name: orders}]", b'{"Topics":[{"Name":"orders"}]}']
+)
+def test_standard_input(text: bytes) -> None:
+    assert kw("encode", "3", "12", env=world(text)).out == BODY.hex() + "\n"
+    assert kw("encode", "3", "12", "-", env=world(text)).out == BODY.hex() + "\n"
+
+
+def test_a_body_in_a_word() -> None:
+    assert kw("encode", "3", "12", '{"topics":[{"name":"orders"}]}').out == BODY.hex() + "\n"
+
+
+def test_forms() -> None:
+    assert b64decode(kw("encode", "3", "12", "topics[].name=orders", "-o", "base64").out) == BODY
+    assert kw("encode", "3", "12", "topics[].name=orders", "-o", "raw").out.encode() == BODY
+    outcome = kw("encode", "3", "12", "topics[].name=orders", "-o", "raw", env=world(terminal=True))
+    assert (outcome.code, outcome.out) == (Exit.USAGE, "")
+
+
+def test_frames() -> None:
+    words = ["encode", "3", "12", "topics[].name=orders", "--frame", "--correlation-id", "-7", "--client-id", "me"]
+    frame = bytes.fromhex(kw(*words).out)
+    assert frame[:4] == (len(frame) - 4).to_bytes(4, "big")
+    request = decoders.decode_request(frame[4:])
+    assert (request.correlation_id, request.client_id, request.body["topics"][0]["name"]) == (-7, "me", "orders")
+    frame = bytes.fromhex(kw("encode", "3", "12", "controller_id=9", "--frame", "--response").out)
+    response = decoders.decode_response(frame[4:], 3, 12)
+    assert (response.correlation_id, response.body["controller_id"]) == (0, 9)
+
+
+def test_a_frame_without_a_client_id_in_its_header() -> None:
+    frame = bytes.fromhex(kw("encode", "ControlledShutdown", "0", "broker_id=1", "--frame", "--client-id", "x").out)
+    assert frame == bytes.fromhex("0000000c 0007 0000 00000000 00000001")
+
+
+def test_the_header_of_a_record_is_kept() -> None:
+    record = MESSAGE | {
+        "correlation_id": 5,
+        "header": {"correlation_id": 5, "_tagged_fields": {"7": {"base64": "/w=="}}},
+    }
+    frame = bytes.fromhex(kw("encode", "3", "12", "--response", "--frame", env=world(json.dumps(record).encode())).out)
+    assert frame[4:].startswith(bytes.fromhex("00000005 01 07 01 ff"))
+
+
+def test_every_request_of_the_tour_as_a_frame() -> None:
+    lines = kw("sniff", str(CAPTURE), "-o", "ndjson", "-q", "--records", "--reveal-secrets").out.splitlines()
+    records = [json.loads(line) for line in lines]
+    frames = [
+        bytes(exchange.request_raw or b"")
+        for exchange in decoders.read_exchanges(CAPTURE.read_bytes())
+        if isinstance(exchange, decoders.Exchange)
+    ]
+    same = 0
+    for line, record, frame in list(zip(lines, records, frames, strict=True))[::4]:
+        outcome = kw("encode", record["api"], str(record["api_version"]), "--frame", env=world(line.encode()))
+        assert outcome.code == 0, outcome.err
+        again = bytes.fromhex(outcome.out)
+        assert again[:30] == frame[:30] or record["api"] == "Produce"
+        same += again == frame
+    assert same > 40
+
+
+@pytest.mark.parametrize(
+    ("words", "stdin", "code", "line"),
+    [
+        (["Metdata", "12"], b"{}", 2, 'kw: no API "Metdata" (did you mean "Metadata"?)\n'),
+        (["Metadata", "99"], b"{}", 2, "kw: Metadata has versions 0-13, not 99\n"),
+        (["Metadata", "12"], b"", 1, "kw: standard input: empty, a body expected (at least {})\n"),
+        (["Metadata", "12"], b'{"topics":5}', 1, "kw: standard input: topics: an array expected, not 5\n"),
+        (["Metadata", "2"], b'{"includeTopicAuthorizedOperations":false}', 0, ""),
+        (
+            ["ListGroups", "0"],
+            b'{"statesFilter":["x"]}',
+            1,
+            "kw: ListGroups 0: states_filter: version 0 cannot carry it; versions 4+ have it\n",
+        ),
+        (
+            ["Metadata", "12", "topic=x"],
+            b"",
+            2,
+            'kw: Metadata has no field "topic" (did you mean "topics"? it is in versions 0-13)\n',
+        ),
+        (
+            ["SaslAuthenticate", "2"],
+            b'{"auth_bytes":{"redacted":5}}',
+            1,
+            "kw: standard input: auth_bytes: a redacted secret cannot be encoded; --reveal-secrets keeps its value\n",
+        ),
+        (
+            ["Metadata", "12", "--client-id", "x"],
+            b"{}",
+            2,
+            "kw: --correlation-id and --client-id are for --frame; see kw encode --help\n",
+        ),
+        (
+            ["Metadata", "x"],
+            b"{}",
+            2,
+            "kw: invalid value for 'VERSION': 'x' is not a valid integer; see kw encode --help\n",
+        ),
+    ],
+)
+def test_mistakes(words: list[str], stdin: bytes, code: int, line: str) -> None:
+    outcome = kw("encode", *words, env=world(stdin))
+    assert (outcome.code, outcome.err) == (code, line)
+    assert bool(outcome.out) == (code == 0)
+
+
+def test_no_body_at_a_terminal() -> None:
+    env = world()
+    env.stdin_terminal = True
+    outcome = kw("encode", "Metadata", "12", env=env)
+    assert outcome.code == Exit.USAGE
+    assert outcome.err.startswith("kw: no body: give path=value words")

@@ -1,0 +1,102 @@
+"""Skeletons of every message: what they say unedited, and that all their commented lines are good lines."""
+
+from __future__ import annotations
+
+import re
+from random import Random
+from typing import Any
+
+import pytest
+
+from decoders.apis import KEYS, api
+from decoders.messages import encode_json
+from decoders.schema.form import to_json
+from decoders.schema.resolve import resolve
+from kwcli.composing.paths import message_of
+from kwcli.composing.skeleton import skeleton
+from kwcli.composing.sources import parse
+from kwcli.composing.typed import Checker
+from tests.apis.everything import Declared, layouts
+from tests.schema.values import random_value
+
+
+def read(declared: Declared, text: str) -> bytes:
+    """The bytes that a skeleton says."""
+    body = Checker(api(declared.key), declared.side, declared.version).body(parse(text.encode(), "it"))
+    return encode_json(declared.key, declared.version, declared.side, body)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_skeleton_says_the_body_that_it_was_made_of(key: int) -> None:
+    for declared in layouts(key):
+        if declared.release:
+            continue
+        found = api(key)
+        plan = resolve(message_of(found, declared.side), declared.version)
+        rng = Random(str(declared))
+        bodies: list[dict[str, Any]] = [{}]
+        bodies += [to_json(plan, random_value(plan, rng, values=60), reveal=True) for _ in range(2)]
+        for body in bodies:
+            text = skeleton(found, declared.version, body, side=declared.side)
+            wanted = encode_json(key, declared.version, declared.side, body)
+            assert read(declared, text) == wanted, f"{declared}\n{text}"
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_every_field_of_a_version_is_in_its_skeleton_once(key: int) -> None:
+    for declared in layouts(key):
+        if not declared.release:
+            text = skeleton(api(key), declared.version, {}, side=declared.side)
+            shown = re.findall(r"^ *(?:# )?(?:- )?([a-z0-9_]+):.*  # ", text, re.MULTILINE)
+            assert sorted(shown) == sorted(names(declared.plan)), f"{declared}\n{text}"
+
+
+def names(plan: Any) -> list[str]:
+    found = []
+    for field in (*plan.fields, *plan.tagged):
+        found.append(field.name)
+        if field.plan is not None:
+            found += names(field.plan)
+    return found
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_with_all_comments_taken_away_it_is_a_body_still(key: int) -> None:
+    for declared in layouts(key):
+        if declared.release:
+            continue
+        text = skeleton(api(key), declared.version, {}, side=declared.side)
+        lines = []
+        raw = text.splitlines()[1:]
+        for number, line in enumerate(raw):
+            deeper = number + 1 < len(raw) and depth(raw[number + 1]) > depth(line)
+            line = re.sub(r"^( *)# ", r"\1", line)
+            if deeper:
+                line = re.sub(r": (\[\]|null)(?= |$)", ":", line)
+            if not line.startswith("{}  #"):
+                lines.append(line)
+        whole = "\n".join(lines)
+        assert "# -" not in whole
+        assert read(declared, whole) is not None
+
+
+def depth(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
+
+
+def test_what_it_looks_like() -> None:
+    text = skeleton(api("ListOffsets"), 4, {"replica_id": -1, "topics": [{"name": "kw-example", "partitions": []}]})
+    assert (
+        text
+        == """\
+# ListOffsets 4, request. Take a # away to send that line (and the [] or null before it).
+replica_id: -1                            # int32
+isolation_level: 0                        # int8 · since 2
+topics:                                   # array of struct
+  - name: kw-example                      # string
+    partitions: []                        # array of struct
+      # - partition_index: 0              # int32
+        # current_leader_epoch: -1        # int32 · default -1 · since 4
+        # timestamp: 0                    # int64
+"""
+    )
