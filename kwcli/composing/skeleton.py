@@ -14,6 +14,7 @@ from decoders.apis.names import current_names, find_field
 from decoders.schema.form import leaf_json
 from decoders.schema.model import Api, Field, Plan, PlanField, Side, Versions
 from decoders.schema.resolve import STRUCT_DEFAULT, resolve
+from kwcli.composing.examples import element
 from kwcli.composing.paths import TAGS, message_of
 
 # Comments begin at this column, or behind the text.
@@ -39,7 +40,7 @@ def skeleton(api: Api, version: int, value: Mapping[str, Any], *, side: Side = "
     message = message_of(api, side)
     plan = resolve(message, version)
     named = current_names(message.fields, version, value)
-    lines = list(_Skeleton(api.versions).struct(plan, message.fields, named, 0, off=False))
+    lines = list(_Skeleton(api, side).struct(plan, message.fields, named, 0, off=False))
     head = f"# {api.name} {version}, {side}. Take a # away to send that line (and the [] or null before it)."
     if not lines:
         return f"{head}\n{{}} # it has no fields\n"
@@ -53,8 +54,10 @@ def _shown(line: Line) -> str:
 
 
 class _Skeleton:
-    def __init__(self, versions: Versions) -> None:
-        self.versions = versions
+    def __init__(self, api: Api, side: Side) -> None:
+        self.api = api
+        self.side = side
+        self.versions: Versions = api.versions
 
     def struct(
         self, plan: Plan, fields: tuple[Field, ...], value: Mapping[str, Any], depth: int, *, off: bool
@@ -77,7 +80,7 @@ class _Skeleton:
         elif field.plan is not None:
             if value is None:
                 yield Line(depth, f"{name}: null", comment, off)
-                yield from self.struct(field.plan, declared.fields, {}, depth + 2, off=True)
+                yield from self.struct(field.plan, declared.fields, self._new(field, declared), depth + 2, off=True)
             else:
                 yield Line(depth, f"{name}:", comment, off)
                 inner = {} if value == STRUCT_DEFAULT else value
@@ -101,8 +104,13 @@ class _Skeleton:
                 yield from _item(self._element(field, declared, element, depth + 2, off))
             return
         yield Line(depth, f"{name}: {'null' if value is None else '[]'}", comment, off)
-        model = {} if field.plan is not None else _zero(field)
+        model = self._new(field, declared) if field.plan is not None else _zero(field)
         yield from _item(self._element(field, declared, model, depth + 2, True))
+
+    def _new(self, field: PlanField, declared: Field) -> dict[str, Any]:
+        """What a struct begins with that is not there; in a response everything at its default."""
+        assert field.plan is not None
+        return element(self.api, declared.fields, field.plan.version) if self.side == "request" else {}
 
     def _element(self, field: PlanField, declared: Field, value: Any, depth: int, off: bool) -> Iterator[Line]:
         if field.plan is None:

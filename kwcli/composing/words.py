@@ -16,11 +16,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import Any, Final, NamedTuple
 
-from decoders.apis.names import current_names
+from decoders.apis.names import current_names, find_field
 from decoders.errors import EncodeError
 from decoders.schema.model import Api, Field, Side
 from decoders.schema.unform import bytes_from_json
 from decoders.wire.text import json_bytes
+from kwcli.composing.examples import element
 from kwcli.composing.paths import APPEND, TAGS, Step, fail, field_of, message_of, parse_path
 from kwcli.composing.sources import STDIN, Body, body_in, parse, parse_json, read_file, read_stdin
 from kwcli.composing.typed import Checker, Plain
@@ -89,9 +90,9 @@ def compose(
 ) -> dict[str, Any]:
     """The body of one version, in JSON form: `start` (an example of that version) with what the words set instead.
 
-    An array that a word goes into holds only what words put there; a new element begins as the example's first one. A
-    body that was given whole stays as it is but for the words, and takes only plain fields that it lacks from `start`.
-    Raises Failure.
+    An array that a word goes into holds only what words put there; a new element begins as the example's first one, or
+    with the numbers that mean none (elements.py). A body that was given whole stays as it is but for the words, and
+    takes only plain fields that it lacks from `start`. Without one all that is not said is missing. Raises Failure.
     """
     given = words if isinstance(words, Given) else check_words(api, words, env=env, side=side)
     body = deepcopy(dict(start)) if start else {}
@@ -102,7 +103,7 @@ def compose(
         body = {**{name: value for name, value in body.items() if name in plain}, **kept}
     if not given.words:
         return body
-    edits = _Edits(api, side, version, body, start or {}, kept)
+    edits = _Edits(api, side, version, body, start, kept)
     for word in given.words:
         edits.apply(word)
     return body
@@ -218,13 +219,19 @@ class _Edits:
     """Words applied to one body, one after the other."""
 
     def __init__(
-        self, api: Api, side: Side, version: int, body: dict[str, Any], example: Mapping[str, Any], kept: dict[str, Any]
+        self,
+        api: Api,
+        side: Side,
+        version: int,
+        body: dict[str, Any],
+        start: Mapping[str, Any] | None,
+        kept: dict[str, Any],
     ) -> None:
         self.api = api
         self.side: Side = side
         self.version = version
         self.body = body
-        self.example = example
+        self.example = start
         self.kept = frozenset(kept)
         self.set = set(_leaves(kept, ""))
         self.by_words: set[str] = set()
@@ -293,8 +300,11 @@ class _Edits:
     def _put(self, steps: tuple[Step, ...], value: Any) -> None:
         owner: Any = self.body
         example: Any = self.example
+        fields: Sequence[Field] = message_of(self.api, self.side).fields
         for number, step in enumerate(steps):
             last = number == len(steps) - 1
+            field = find_field(fields, step.name, self.version)
+            fields = () if field is None else field.fields
             inner = example.get(step.name) if isinstance(example, Mapping) else None
             if step.at is None:
                 if last:
@@ -302,17 +312,25 @@ class _Edits:
                     self.mine.add(".".join(map(str, steps)))
                     return
                 if not isinstance(owner.get(step.name), dict):
-                    owner[step.name] = deepcopy(dict(inner)) if isinstance(inner, Mapping) else {}
+                    owner[step.name] = self._new(fields, inner)
                 owner, example = owner[step.name], inner
                 continue
             elements = self._elements(owner, steps[: number + 1])
             example = _model(inner, step.at)
             if step.at == len(elements):
-                elements.append(deepcopy(dict(example)) if isinstance(example, Mapping) and not last else {})
+                elements.append(self._new(fields, example))
             if last:
                 elements[step.at] = value
                 return
             owner = elements[step.at]
+
+    def _new(self, fields: Sequence[Field], example: Any) -> dict[str, Any]:
+        """A struct that was not there: the example's, else what such a one begins with."""
+        if isinstance(example, Mapping):
+            return deepcopy(dict(example))
+        if self.example is None or self.side != "request":
+            return {}
+        return element(self.api, fields, self.version)
 
     def _elements(self, owner: dict[str, Any], steps: tuple[Step, ...]) -> list[Any]:
         """The array that the last step goes into, free of the example's elements."""

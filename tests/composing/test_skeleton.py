@@ -12,6 +12,7 @@ from decoders.apis import KEYS, api
 from decoders.messages import encode_json
 from decoders.schema.form import to_json
 from decoders.schema.resolve import resolve
+from kwcli.composing.examples import example
 from kwcli.composing.paths import message_of
 from kwcli.composing.skeleton import skeleton
 from kwcli.composing.sources import parse
@@ -84,6 +85,17 @@ def depth(line: str) -> int:
     return len(line) - len(line.lstrip(" "))
 
 
+def test_the_examples_of_all_apis_as_skeletons() -> None:
+    for key in KEYS:
+        for declared in layouts(key):
+            if declared.side == "request" and not declared.release:
+                value = example(api(key), declared.version)
+                text = skeleton(api(key), declared.version, value)
+                assert read(declared, text) == encode_json(key, declared.version, "request", value), (
+                    f"{declared}\n{text}"
+                )
+
+
 def test_what_it_looks_like() -> None:
     text = skeleton(api("ListOffsets"), 4, {"replica_id": -1, "topics": [{"name": "kw-example", "partitions": []}]})
     assert (
@@ -95,8 +107,8 @@ isolation_level: 0                        # int8 · since 2
 topics:                                   # array of struct
   - name: kw-example                      # string
     partitions: []                        # array of struct
-      # - partition_index: 0              # int32
+      # - partition_index: -1             # int32
         # current_leader_epoch: -1        # int32 · default -1 · since 4
-        # timestamp: 0                    # int64
+        # timestamp: -1                   # int64
 """
     )

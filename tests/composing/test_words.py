@@ -9,6 +9,7 @@ import pytest
 
 from decoders import encode_message
 from decoders.apis import api
+from kwcli.composing.examples import example
 from kwcli.composing.words import check_words, compose, encode_body
 from kwcli.exits import Exit, Failure
 from tests.cli.worlds import world
@@ -115,6 +116,25 @@ def test_what_words_set_replaces_the_example(words: list[str], body: dict[str, A
     before = repr(EXAMPLE)
     assert compose(api("metadata"), 12, words, start=EXAMPLE) == body
     assert repr(EXAMPLE) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "words", "field", "value"),
+    [
+        ("CreateTopics", 7, ["topics[].name=x"], "topics",
+         [{"name": "x", "num_partitions": -1, "replication_factor": -1}]),
+        ("DeleteRecords", 2, ["topics[].name=x", "topics[].partitions[].partition_index=3"], "topics",
+         [{"name": "x", "partitions": [{"partition_index": 3, "offset": 0}]}]),
+        ("DescribeTopicPartitions", 0, ["cursor.topic_name=x"], "cursor", {"topic_name": "x", "partition_index": -1}),
+        ("OffsetFetch", 8, ["groups[].group_id=x"], "groups",
+         [{"group_id": "x", "topics": None}]),
+    ],
+)  # fmt: skip
+def test_a_new_element_begins_with_what_names_nothing(
+    name: str, version: int, words: list[str], field: str, value: Any
+) -> None:
+    found = api(name)
+    assert compose(found, version, words, start=example(found, version))[field] == value
 
 
 @pytest.mark.parametrize(
