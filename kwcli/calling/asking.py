@@ -42,6 +42,7 @@ class Asked:
     split: bool = False
     example: bool = False
     skeleton: bool = False
+    edit: bool = False
     dry_run: bool = False
     raw_body: str | None = None
     only: Side | None = None
@@ -62,6 +63,10 @@ def call(env: Environment, asked: Asked, settings: Settings, connection: Connect
         from kwcli.calling.preview import print_skeleton
 
         return print_skeleton(env, found, draft, wish)
+    if asked.edit:
+        from kwcli.calling.preview import edit
+
+        draft = edit(env, found, draft, wish)
     if draft.empty and ROUTES[found.key].mutates and not asked.example:
         from kwcli.calling.preview import refuse_unsaid
 
@@ -124,7 +129,7 @@ def _draft(env: Environment, asked: Asked, found: Api) -> Draft:
         if asked.words or options:
             raise Failure("--raw-body is the whole body: it goes without words", Exit.USAGE)
         return Draft(found, check_words(found, ()), raw=_bytes(asked.raw_body))
-    if not asked.words and not asked.example and not asked.skeleton:
+    if not asked.words and not asked.example and not asked.skeleton and not asked.edit:
         from kwcli.calling.piped import piped_body
 
         body = piped_body(env, found)

@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import orjson
-
+from kwcli.calling.draft import Draft
 from kwcli.calling.tape import NOWHERE, Tape
+from kwcli.composing.skeleton import skeleton
 from kwcli.exits import Exit
 from kwcli.net.core.session import Session
 
 if TYPE_CHECKING:
     from decoders.schema.model import Api
-    from kwcli.calling.draft import Draft
     from kwcli.calling.show import Screen
     from kwcli.calling.versions import Wish
     from kwcli.config import Settings
@@ -67,7 +66,15 @@ def dry_run(env: Environment, draft: Draft, wish: Wish, screen: Screen, settings
     return Exit.DONE
 
 
+def edit(env: Environment, api: Api, draft: Draft, wish: Wish) -> Draft:
+    """What the user makes of the skeleton in an editor; the same draft where nothing was changed. Raises Failure."""
+    from kwcli.composing.editor import edited
+
+    given = edited(api, _skeleton(api, draft, wish), env)
+    return draft if given is None else Draft(api, given)
+
+
 def _skeleton(api: Api, draft: Draft, wish: Wish) -> str:
     versions = wish.candidates(api)
     version = draft.request(versions).version if not draft.empty else versions.high
-    return orjson.dumps(draft.value(version), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+    return skeleton(api, version, draft.value(version))

@@ -32,6 +32,7 @@ Examples:
 @click.option("--split", is_flag=True, help="Send each leader or coordinator its share of the request.")
 @click.option("--example", is_flag=True, help="Send the example of the API as it is, even if it changes something.")
 @click.option("--skeleton", is_flag=True, help="Print the request to fill in; send nothing.")
+@click.option("--edit", is_flag=True, help="Edit the request in $EDITOR before it is sent.")
 @click.option("--dry-run", is_flag=True, help="Show the request and its bytes without connecting.")
 @click.option("--raw-body", metavar="HEX", help="Send these bytes for the body.")
 @click.option("--only", type=click.Choice(["request", "response"]), help="Show this side; as JSON, its body alone.")

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from kwcli.env import Environment
+
+if TYPE_CHECKING:
+    from decoders.schema.model import Side
 
 FORMS = ("hex", "base64", "raw")
 EXAMPLES = """\b
@@ -23,6 +28,7 @@ Examples:
 @click.option("--frame", is_flag=True, help="The whole frame: size field, header, body.")
 @click.option("--correlation-id", type=click.IntRange(-(1 << 31), (1 << 31) - 1), help="In the header of the frame.")
 @click.option("--client-id", metavar="TEXT", help="In the header of the frame.")
+@click.option("--skeleton", is_flag=True, help="Print an annotated body to fill in, as YAML.")
 @click.option("-o", "--output", type=click.Choice(FORMS), default="hex", help="hex (default), base64 or raw bytes.")
 @click.pass_context
 def command(
@@ -34,6 +40,7 @@ def command(
     frame: bool,
     correlation_id: int | None,
     client_id: str | None,
+    skeleton: bool,
     output: str,
 ) -> None:
     """Encode a body: JSON or YAML from standard input, from @FILE, or path=value words.
@@ -41,13 +48,17 @@ def command(
     Missing fields take their defaults. An exchange record of `kw sniff -o json --records --reveal-secrets`, or a
     message of `kw decode -o json`, is taken as it is.
     """
-    from kwcli.composing.message import Header, encoded, written
+    from kwcli.composing.message import Header, encoded, to_fill_in, written
 
     env: Environment = ctx.obj
+    side: Side = "response" if response else "request"
+    if skeleton:
+        env.stdout.write(to_fill_in(api, version, words, env, side))
+        return
     if (correlation_id is not None or client_id is not None) and not frame:
         raise click.UsageError("--correlation-id and --client-id are for --frame", ctx)
     if output == "raw" and env.stdout_terminal:
         raise click.UsageError("raw bytes are not for a terminal; redirect them or use -o hex", ctx)
     header = Header(correlation_id, client_id) if frame else None
-    data = encoded(api, version, words, env, "response" if response else "request", header)
+    data = encoded(api, version, words, env, side, header)
     env.stdout.write(written(data, output))

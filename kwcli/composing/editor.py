@@ -21,8 +21,8 @@ _TERMINAL = "/dev/tty"
 _SOURCE = "the edited text"
 
 
-def edited(api: Api, text: str, env: Environment, *, side: Side = "request") -> Given:
-    """The body that the user makes of `text` in $VISUAL, $EDITOR or vi, checked as check_words() does.
+def edited(api: Api, text: str, env: Environment, *, side: Side = "request") -> Given | None:
+    """The body that the user makes of `text` in $VISUAL, $EDITOR or vi, checked as check_words() does; None: unchanged.
 
     Raises Failure; what was written is kept then, and its place said.
     """
@@ -34,11 +34,13 @@ def edited(api: Api, text: str, env: Environment, *, side: Side = "request") -> 
     try:
         _run(env.variables.get("VISUAL") or env.variables.get("EDITOR") or "vi", name, env)
         data = path.read_bytes()
+        if data == text.encode():
+            return None
         try:
             return check_words(api, (), side=side, body=body_in(parse(data, _SOURCE), _SOURCE, api, side))
         except Failure as failure:
-            keep = data.decode("utf-8", "replace") != text
-            raise Failure(f"{failure.text} (kept in {name})" if keep else failure.text, failure.code) from None
+            keep = True
+            raise Failure(f"{failure.text} (kept in {name})", failure.code) from None
     finally:
         if not keep:
             path.unlink(missing_ok=True)

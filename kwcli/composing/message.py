@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from decoders.errors import EncodeError
 from decoders.limits import FRAME_MAX
-from decoders.schema.model import Side
+from decoders.schema.model import Api, Side
 from kwcli.composing.paths import api_named, fail
 from kwcli.composing.words import check_words, compose, encode_body
 from kwcli.env import Environment
@@ -28,9 +28,7 @@ def encoded(
     name: str, version: int, words: Sequence[str], env: Environment, side: Side, header: Header | None
 ) -> bytes:
     """The body of a message, or with a header its frame with the size field. Raises Failure."""
-    api = api_named(name)
-    if version not in api.versions:
-        fail(f"{api.name} has versions {api.versions}, not {version}")
+    api = _api(name, version)
     if not words and env.stdin_terminal:
         fail("no body: give path=value words, @FILE, or JSON on standard input ({} for defaults)")
     given = check_words(api, words or ("-",), env=env, side=side)
@@ -50,6 +48,21 @@ def encoded(
             fail(f"a frame of {len(data)} bytes is larger than any broker takes", Exit.FAILURE)
         data = len(data).to_bytes(_SIZE, "big") + data
     return data
+
+
+def to_fill_in(name: str, version: int, words: Sequence[str], env: Environment, side: Side) -> bytes:
+    """The body that the words say, all else at its defaults, as annotated YAML. Raises Failure."""
+    from kwcli.composing.skeleton import skeleton
+
+    api = _api(name, version)
+    return skeleton(api, version, compose(api, version, words, env=env, side=side), side=side).encode()
+
+
+def _api(name: str, version: int) -> Api:
+    api = api_named(name)
+    if version not in api.versions:
+        fail(f"{api.name} has versions {api.versions}, not {version}")
+    return api
 
 
 def _header(key: int, version: int, side: Side, header: Header, record: Mapping[str, Any]) -> bytes:

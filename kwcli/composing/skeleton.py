@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from decoders.apis.names import current_names, find_field
 from decoders.schema.form import leaf_json
-from decoders.schema.model import Api, Field, Plan, PlanField, Side, Versions
+from decoders.schema.model import Api, Field, Message, Plan, PlanField, Side, Versions
 from decoders.schema.resolve import STRUCT_DEFAULT, resolve
 from kwcli.composing.examples import element
 from kwcli.composing.paths import TAGS, message_of
@@ -40,7 +41,7 @@ def skeleton(api: Api, version: int, value: Mapping[str, Any], *, side: Side = "
     message = message_of(api, side)
     plan = resolve(message, version)
     named = current_names(message.fields, version, value)
-    lines = list(_Skeleton(api, side).struct(plan, message.fields, named, 0, off=False))
+    lines = list(_Skeleton(api, side).struct(plan, message, named, 0, off=False))
     head = f"# {api.name} {version}, {side}. Take a # away to send that line (and the [] or null before it)."
     if not lines:
         return f"{head}\n{{}} # it has no fields\n"
@@ -57,34 +58,39 @@ class _Skeleton:
     def __init__(self, api: Api, side: Side) -> None:
         self.api = api
         self.side = side
-        self.versions: Versions = api.versions
 
     def struct(
-        self, plan: Plan, fields: tuple[Field, ...], value: Mapping[str, Any], depth: int, *, off: bool
+        self, plan: Plan, owner: Message | Field, value: Mapping[str, Any], depth: int, *, off: bool
     ) -> Iterator[Line]:
+        fields, whole = owner.fields, owner.versions
         for field in (*plan.fields, *plan.tagged):
             declared = find_field(fields, field.name, plan.version)
             assert declared is not None
+            declared = replace(declared, versions=declared.versions & whole)
             there = field.name in value
             inner = value[field.name] if there else _default(field)
-            yield from self.field(field, declared, inner, depth, off=off or (field.tag is not None and not there))
+            off_too = off or (field.tag is not None and not there)
+            yield from self.field(field, declared, whole, inner, depth, off=off_too)
         if value.get(TAGS):
             yield Line(depth, f"{TAGS}:", off=off)
             yield from _block(value[TAGS], depth + 2, off)
 
-    def field(self, field: PlanField, declared: Field, value: Any, depth: int, *, off: bool) -> Iterator[Line]:
-        comment = self.comment(field, declared)
+    def field(
+        self, field: PlanField, declared: Field, whole: Versions, value: Any, depth: int, *, off: bool
+    ) -> Iterator[Line]:
+        """The lines of one field, whose struct is in the versions `whole`."""
+        comment = _comment(field, declared, whole)
         name = field.name
         if field.array:
             yield from self._array(field, declared, value, depth, comment, off)
         elif field.plan is not None:
             if value is None:
                 yield Line(depth, f"{name}: null", comment, off)
-                yield from self.struct(field.plan, declared.fields, self._new(field, declared), depth + 2, off=True)
+                yield from self.struct(field.plan, declared, self._new(field, declared), depth + 2, off=True)
             else:
                 yield Line(depth, f"{name}:", comment, off)
                 inner = {} if value == STRUCT_DEFAULT else value
-                yield from self.struct(field.plan, declared.fields, inner, depth + 2, off=off)
+                yield from self.struct(field.plan, declared, inner, depth + 2, off=off)
         elif field.kind == "records" and not value:
             yield Line(depth, f"{name}: {'null' if value is None else '[]'}", comment, off)
             yield from _block(list(_RECORDS), depth + 2, True)
@@ -116,31 +122,32 @@ class _Skeleton:
         if field.plan is None:
             yield Line(depth, _scalar(value) if not isinstance(value, Mapping) else _flow(value), "", off)
             return
-        found = list(self.struct(field.plan, declared.fields, value, depth + 2, off=off))
+        found = list(self.struct(field.plan, declared, value, depth + 2, off=off))
         if all(line.off for line in found) and not off:
             yield Line(depth, "{}", "an element with nothing but defaults; take this away with the first #")
             yield from found
             return
         yield from (line._replace(depth=line.depth - 2) for line in found)
 
-    def comment(self, field: PlanField, declared: Field) -> str:
-        """Type, null, default, versions and older names of a field."""
-        kind = _SIZED.get(field.kind, field.kind)
-        words = [f"array of {kind}" if field.array else kind]
-        if field.nullable:
-            words[0] += " or null"
-        if field.plan is None and not field.array and field.default not in (0, "", b"", None, bytes(16)):
-            words.append(f"default {_scalar(_default(field))}")
-        if field.tag is not None:
-            words.append(f"tag {field.tag}")
-        versions = declared.versions & self.versions
-        if versions != self.versions:
-            words.append(f"since {versions.low}" if versions.high == self.versions.high else f"only {versions}")
-        if declared.was:
-            words.append(f"was {', '.join(declared.was)}")
-        if declared.secret:
-            words.append("secret" if not declared.unless else f"secret unless {declared.unless} is known to be public")
-        return " · ".join(words)
+
+def _comment(field: PlanField, declared: Field, whole: Versions) -> str:
+    """Type, null, default, versions and older names of a field."""
+    kind = _SIZED.get(field.kind, field.kind)
+    words = [f"array of {kind}" if field.array else kind]
+    if field.nullable:
+        words[0] += " or null"
+    if field.plan is None and not field.array and field.default not in (0, "", b"", None, bytes(16)):
+        words.append(f"default {_scalar(_default(field))}")
+    if field.tag is not None:
+        words.append(f"tag {field.tag}")
+    versions = declared.versions
+    if versions != whole:
+        words.append(f"since {versions.low}" if versions.high == whole.high else f"only {versions}")
+    if declared.was:
+        words.append(f"was {', '.join(declared.was)}")
+    if declared.secret:
+        words.append("secret" if not declared.unless else f"secret unless {declared.unless} is known to be public")
+    return " · ".join(words)
 
 
 def _default(field: PlanField) -> Any:

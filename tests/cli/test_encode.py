@@ -135,3 +135,9 @@ def test_no_body_at_a_terminal() -> None:
     outcome = kw("encode", "Metadata", "12", env=env)
     assert outcome.code == Exit.USAGE
     assert outcome.err.startswith("kw: no body: give path=value words")
+
+
+def test_a_skeleton_is_input_again() -> None:
+    text = kw("encode", "Metadata", "12", "topics[].name=orders", "--skeleton").out
+    assert "  - topic_id: AAAAAAAAAAAAAAAAAAAAAA      # uuid" in text
+    assert kw("encode", "Metadata", "12", env=world(text.encode())).out == BODY.hex() + "\n"

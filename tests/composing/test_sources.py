@@ -155,7 +155,9 @@ def test_the_editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = skeleton(api("metadata"), 12, {"topics": [{"name": "kw-example"}]})
     env = world(variables={"EDITOR": editor(tmp_path, 'sed -i s/kw-example/orders/ "$2"')})
     given = edited(api("metadata"), text, env)
+    assert given is not None
     assert compose(api("metadata"), 12, given)["topics"][0]["name"] == "orders"
+    assert edited(api("metadata"), text, world(variables={"EDITOR": "true"})) is None
     assert [path.name for path in tmp_path.iterdir()] == ["my editor"]
 
 

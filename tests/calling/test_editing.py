@@ -1,0 +1,30 @@
+"""`kw call --skeleton` and `--edit`: the request as YAML to fill in, and what is made of it."""
+
+from __future__ import annotations
+
+import json
+
+from kwcli.exits import Exit
+from tests.cli.worlds import kw, world
+
+
+def test_a_skeleton_can_be_sent() -> None:
+    text = kw("call", "FindCoordinator", "--skeleton").out
+    assert "coordinator_keys:" in text
+    outcome = kw("call", "FindCoordinator", "-", "--dry-run", "-o", "ndjson", env=world(text.encode()))
+    assert json.loads(outcome.out)["request"] == {"key_type": 0, "coordinator_keys": ["kw-example"]}
+
+
+def test_what_the_editor_leaves_is_sent() -> None:
+    env = world(variables={"EDITOR": "sed -i s/kw-example/billing/"})
+    outcome = kw("call", "FindCoordinator", "--edit", "--dry-run", "-o", "ndjson", env=env)
+    assert json.loads(outcome.out)["request"]["coordinator_keys"] == ["billing"]
+
+
+def test_a_change_that_nobody_described_is_not_sent() -> None:
+    outcome = kw("call", "DeleteTopics", "--edit", "--dry-run", env=world(variables={"EDITOR": "true"}))
+    assert (outcome.code, outcome.out) == (Exit.USAGE, "")
+    assert "DeleteTopics changes something" in outcome.err
+    env = world(variables={"EDITOR": "sed -i 's/topics: ../topics: [{name: orders}]/'"})
+    outcome = kw("call", "DeleteTopics", "--edit", "--dry-run", "-o", "ndjson", env=env)
+    assert json.loads(outcome.out)["request"]["topics"][0]["name"] == "orders"
