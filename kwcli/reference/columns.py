@@ -83,7 +83,7 @@ def _row(
     if not columns[last].wrap or cells(row[last]) <= widths[last]:
         yield _line(columns, shown, widths, row, margin, palette)
         return
-    first, *more = textwrap.wrap(row[last], widths[last], break_on_hyphens=False, break_long_words=False)
+    first, *more = textwrap.wrap(row[last], widths[last], break_on_hyphens=False)
     yield _line(columns, shown, widths, [*row[:last], first, *row[last + 1 :]], margin, palette)
     blank = margin + " " * sum(widths[at] + len(GAP) for at in shown[:-1])
     for line in more:

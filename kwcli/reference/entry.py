@@ -6,6 +6,7 @@ from typing import Any
 
 from decoders.apis import KEYS, api
 from decoders.apis.releases import RELEASES, UNSTABLE, history
+from decoders.apis.routing import ROUTES
 from decoders.schema.model import Api, Versions
 
 Entry = dict[str, Any]
@@ -19,7 +20,8 @@ def entries() -> list[Entry]:
 def entry(found: Api) -> Entry:
     """What there is to say of an API without its fields.
 
-    `versions` over all releases; `flexible_from` null where no version is; `unstable` the version that a release hides.
+    `versions` over all releases; `flexible_from` null where no version is; `unstable` the version that a release hides;
+    `sent_by`, `to` and `mutates` in the words of decoders/apis/routing.py.
     """
     return {
         "key": found.key,
@@ -27,7 +29,10 @@ def entry(found: Api) -> Entry:
         "was": list(found.was),
         "versions": pair(found.versions),
         "flexible_from": found.flexible.low if found.flexible else None,
+        "sent_by": list(ROUTES[found.key].sent_by),
         "listeners": list(found.listeners),
+        "to": ROUTES[found.key].to,
+        "mutates": ROUTES[found.key].mutates,
         "since": next(iter(history(found.key))),
         "until": until(found),
         "releases": {release: pair(versions) for release, versions in history(found.key).items()},

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
+from decoders.apis import KEYS, api
 from decoders.apis.error_codes import ERRORS, find_error
+from decoders.apis.remedies import REMEDIES
+from decoders.apis.returned import GENERIC, LISTED, OBSERVED
+from kwcli.reference.tree import paths
 
 Row = dict[str, Any]
 
@@ -15,9 +20,38 @@ def all_codes() -> list[int]:
 
 
 def error(code: int) -> Row:
-    """What is known of a code. Raises KeyError for one that is unknown."""
+    """What is known of a code. Raises KeyError for one that is unknown.
+
+    `apis` names those that return it; `apis_from` tells them apart: `definition` (its response's definition lists the
+    code), `behaviour` (brokers are known to answer so), `any` (every answer with an error code may carry it).
+    """
     name, retriable, meaning = ERRORS[code]
-    return {"code": code, "name": name, "retriable": retriable, "meaning": meaning}
+    found = _returning(name)
+    apis = {key for keys in found.values() for key in keys}
+    return {
+        "code": code,
+        "name": name,
+        "retriable": retriable,
+        "meaning": meaning,
+        "remedy": REMEDIES.get(code),
+        "apis": [api(key).name for key in sorted(apis)],
+        "apis_from": {source: [api(key).name for key in keys] for source, keys in found.items()},
+    }
+
+
+def _returning(name: str) -> dict[str, list[int]]:
+    """API keys by what it stands on, none twice."""
+    listed = [key for key, names in LISTED.items() if name in names.split()]
+    observed = [key for key, names in OBSERVED.items() if name in names.split() and key not in listed]
+    rest = [key for key in _with_error_code() if key not in listed and key not in observed] if name in GENERIC else []
+    return {"definition": listed, "behaviour": observed, "any": rest}
+
+
+@cache
+def _with_error_code() -> tuple[int, ...]:
+    """Every API whose answer has a field for an error code."""
+    fields = ((key, paths(api(key).response.fields, api(key).versions)) for key in KEYS)
+    return tuple(key for key, among in fields if any(field.name.endswith("error_code") for _, field, _ in among))
 
 
 def look_up(word: str) -> list[int]:
@@ -33,9 +67,13 @@ def look_up(word: str) -> list[int]:
 
 
 def find(word: str) -> list[int]:
-    """The codes whose name or meaning holds the word."""
+    """The codes whose name, meaning or remedy holds the word."""
     folded, plain = _folded(word), word.lower()
-    return [code for code, known in ERRORS.items() if folded in _folded(known.name) or plain in known.meaning.lower()]
+    return [code for code, known in ERRORS.items() if folded in _folded(known.name) or plain in _said(code)]
+
+
+def _said(code: int) -> str:
+    return f"{ERRORS[code].meaning} {REMEDIES.get(code, '')}".lower()
 
 
 def _folded(name: str) -> str:

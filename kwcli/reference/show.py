@@ -16,6 +16,7 @@ from kwcli.config import Settings
 from kwcli.env import Environment
 from kwcli.exits import Exit
 from kwcli.render.palette import palette
+from kwcli.spelling import did_you_mean
 
 Row = dict[str, Any]
 
@@ -107,7 +108,8 @@ def _api(word: str) -> Api:
     try:
         return find_api(word)
     except UnknownApi:
-        raise click.UsageError(f"no API {word!r}") from None
+        names = [find_api(key).name for key in KEYS]
+        raise click.UsageError(f"no API {word!r}{did_you_mean(word, names)}") from None
 
 
 def _in_release(found: Api, release: str | None) -> Api:

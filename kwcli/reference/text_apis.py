@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -26,33 +27,53 @@ def span(versions: Sequence[int] | None) -> str:
     return str(low) if low == high else f"{low}-{high}"
 
 
+# Who sends and serves, in one letter each where there is no room for words.
+_LETTERS: Final = {"client": "c", "tool": "t", "broker": "b", "controller": "k", "zkBroker": "z"}
+_KEY: Final = "c client · t tool · b broker · k controller · z broker on ZooKeeper · flex: first flexible version"
+
+
 def list_lines(rows: Sequence[Row], width: int | None, palette: Palette, release: str | None = None) -> Iterator[str]:
     """One line an API. Of one release its versions; else those of all, and of as many releases as there is room for."""
+    wide = width is None or width >= WIDE
     columns = [
         Column("key", right=True),
-        Column("API", paint="api", cut=True),
-        Column("versions" if release is None else release),
-        Column("flexible", drop=3),
-        Column("since", drop=2),
-        Column("until", drop=4, paint="bad"),
-        Column("listeners", drop=5, cut=True),
+        Column("API", paint="api", cut=True, least=24),
+        Column(release or ("versions" if wide else "vers")),
+        Column("flexible" if wide else "flex"),
+        Column("since", drop=3),
+        Column("sent by" if wide else "sent", drop=2),
+        Column("listeners" if wide else "served", drop=4),
+        Column("changes", drop=1, paint="bad"),
         Column("older name", drop=6, paint="dim"),
     ]
-    shown: list[list[str]] = []
-    for row in rows:
-        versions = row["versions"] if release is None else row["releases"][release]
-        hidden = "*" if release is not None and release in row["unstable"] else ""
-        flexible = "never" if row["flexible_from"] is None else f"{row['flexible_from']}+"
-        listeners = ",".join(row["listeners"])
-        was = ",".join(row["was"])
-        cell = [str(row["key"]), row["name"], span(versions) + hidden, flexible, row["since"], row["until"] or ""]
-        shown.append([*cell, listeners, was])
-    if release is None and width is not None and width >= WIDE:
+    shown = [_list_row(row, release, wide=wide) for row in rows]
+    if release is None and width is not None and wide:
         for number, one in enumerate(reversed(RELEASES)):
             columns.append(Column(one, paint="dim", right=True, drop=10 + number))
             for row, cell in zip(rows, shown, strict=True):
                 cell.append(span(row["releases"].get(one)))
     yield from table(columns, shown, width, palette)
+    if release is not None and any(release in row["unstable"] for row in rows):
+        yield painted(
+            "* the newest version is unstable: brokers of this release hide it unless told otherwise", "dim", palette
+        )
+    if width is not None and not wide:
+        for line in textwrap.wrap(_KEY, width):
+            yield painted(line, "dim", palette)
+
+
+def _list_row(row: Row, release: str | None, *, wide: bool) -> list[str]:
+    versions = row["versions"] if release is None else row["releases"][release]
+    hidden = "*" if release is not None and release in row["unstable"] else ""
+    flexible = "never" if row["flexible_from"] is None else f"{row['flexible_from']}+"
+    since = f"{row['since']}–{row['until']}" if row["until"] else row["since"]
+    found = [str(row["key"]), row["name"], span(versions) + hidden, flexible, since]
+    found += [_people(row["sent_by"], wide=wide), _people(row["listeners"], wide=wide)]
+    return [*found, "changes" if row["mutates"] else "", ",".join(row["was"])]
+
+
+def _people(words: Sequence[str], *, wide: bool) -> str:
+    return ",".join(words) if wide else "".join(_LETTERS[word] for word in words)
 
 
 def tree_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
@@ -119,12 +140,31 @@ def default_text(row: Row) -> str:
     return "zero" if row["default"] == ZERO_UUID else json.dumps(row["default"])
 
 
+# Route.to of decoders/apis/routing.py for people.
+_SERVERS: Final = {
+    "any": "any node",
+    "leader": "the leader of each partition",
+    "group": "the coordinator of the group",
+    "transaction": "the coordinator of the transactional id",
+    "share": "the coordinator of the share group's partition",
+    "resource": "the broker that the resource names, else any node or, for a change, the controller",
+    "controller": "the active controller (a KRaft broker forwards)",
+    "all": "every broker for itself",
+}
+
+
 def head_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
     """The name and the facts of an API."""
     was = f" (was {', '.join(row['was'])})" if row["was"] else ""
     yield f"{painted(row['name'], 'api', palette)}{was} · key {row['key']} · versions {span(row['versions'])}"
     flexible = "never" if row["flexible_from"] is None else f"from version {row['flexible_from']} on"
-    facts = [["flexible", flexible], ["listeners", ", ".join(row["listeners"])], ["releases", history_text(row)]]
+    facts = [
+        ["flexible", flexible],
+        ["sent by", ", ".join(row["sent_by"])],
+        ["served on", f"{', '.join(row['listeners'])} listeners, by {_SERVERS[row['to']]}"],
+        ["changes", "something on the cluster" if row["mutates"] else "nothing"],
+        ["releases", history_text(row)],
+    ]
     if row["unstable"]:
         hidden = ", ".join(f"{release} (version {version})" for release, version in row["unstable"].items())
         facts.append(["unstable in", hidden])

@@ -17,7 +17,7 @@ def list_lines(rows: Sequence[Row], width: int | None, palette: Palette) -> Iter
         Column("code", right=True),
         Column("name", paint="bad", cut=True),
         Column("retry"),
-        Column("meaning", wrap=True),
+        Column("meaning", wrap=True, least=20),
     )
     shown = [[str(row["code"]), row["name"], "yes" if row["retriable"] else "no", row["meaning"]] for row in rows]
     if shown:
@@ -26,6 +26,28 @@ def list_lines(rows: Sequence[Row], width: int | None, palette: Palette) -> Iter
 
 def error_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
     """All that is known of one code."""
-    yield f"{row['code']} {painted(row['name'], 'bad', palette)}"
-    facts = [["meaning", row["meaning"]], ["retriable", "yes" if row["retriable"] else "no"]]
-    yield from table((Column("", paint="dim"), Column("", wrap=True)), facts, width, palette, "  ", heading=False)
+    retriable = "yes: clients send again by themselves" if row["retriable"] else "no: clients report it"
+    facts = [["meaning", row["meaning"]], ["remedy", row["remedy"] or ""]]
+    if row["code"]:
+        facts.append(["retriable", retriable])
+    facts.append(["returned by", _apis(row)])
+    yield f"{painted(row['name'], 'bad', palette)} · error code {row['code']}"
+    columns = (Column("", paint="dim"), Column("", wrap=True))
+    yield from table(columns, [fact for fact in facts if fact[1]], width, palette, "  ", heading=False)
+    if row["apis_from"]["behaviour"]:
+        yield from table(
+            (Column("", paint="dim"), Column("", wrap=True, paint="dim")),
+            [["", "* from the behaviour of brokers; the others are listed in Kafka's definitions"]],
+            width,
+            palette,
+            "  ",
+            heading=False,
+        )
+
+
+def _apis(row: Row) -> str:
+    if row["apis_from"]["any"]:
+        return "any API whose answer has an error code"
+    behaviour = row["apis_from"]["behaviour"]
+    names = [f"{name}*" if name in behaviour else name for name in row["apis"]]
+    return ", ".join(names) or "no API that is known: clients make it themselves, or brokers use it no more"
