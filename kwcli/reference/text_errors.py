@@ -15,9 +15,9 @@ def list_lines(rows: Sequence[Row], width: int | None, palette: Palette) -> Iter
     """One line a code, more where the meaning takes them."""
     columns = (
         Column("code", right=True),
-        Column("name", paint="bad", cut=True),
-        Column("retry"),
-        Column("meaning", wrap=True, least=20),
+        Column("name", paint="bad", cut=True, least=20),
+        Column("retry", drop=1),
+        Column("meaning", wrap=True, least=12),
     )
     shown = [[str(row["code"]), row["name"], "yes" if row["retriable"] else "no", row["meaning"]] for row in rows]
     if shown:
