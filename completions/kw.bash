@@ -29,6 +29,7 @@ _kw() {
         "call --magic") compopt +o default; return ;;
         "call --repeat") compopt +o default; return ;;
         "call --interval") compopt +o default; return ;;
+        "call --against") compopt +o default; return ;;
         "call -b"|"call --bootstrap-server") compopt +o default; return ;;
         "call --bootstrap-controller") compopt +o default; return ;;
         "call -X"|"call --property") compopt +o default; return ;;
@@ -55,7 +56,7 @@ _kw() {
     case "$verb" in
         "") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "--version -h --help" -- "$word")); else COMPREPLY=($(compgen -W "sniff call apis errors encode completion" -- "$word")); fi ;;
         "sniff") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "-i --interface --bpf -w --write --port --api --client-id --topic --errors --slower-than --limit --records --reveal-secrets --sort --strict -o --output --color -v --verbose -q --quiet --debug -h --help" -- "$word")); else :; fi ;;
-        "call") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "--api-version --as-kafka --force --node --split --example --skeleton --edit --dry-run --raw-body --only --select --records --reveal-secrets --compression --acks --magic --repeat --interval -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output --color -v --verbose -q --quiet --debug -h --help" -- "$word")); else :; fi ;;
+        "call") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "--api-version --as-kafka --force --node --split --example --skeleton --edit --dry-run --raw-body --only --select --records --reveal-secrets --compression --acks --magic --repeat --interval --against -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output --color -v --verbose -q --quiet --debug -h --help" -- "$word")); else :; fi ;;
         "apis") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "--release --diff --grep -o --output --color -h --help" -- "$word")); else :; fi ;;
         "errors") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "--grep -o --output --color -h --help" -- "$word")); else :; fi ;;
         "encode") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "--response --frame --correlation-id --client-id --skeleton -o --output -h --help" -- "$word")); else :; fi ;;

@@ -10,7 +10,7 @@ from decoders.errors import UnknownApi
 from decoders.schema.model import Api
 from decoders.schema.vocabulary import parse_api
 
-__all__ = ["KEYS", "NAMES", "api"]
+__all__ = ["KEYS", "NAMES", "api", "api_name"]
 
 # API key → the module of this package that declares it.
 NAMES: Final[dict[int, str]] = {
@@ -134,6 +134,11 @@ def api(name_or_key: str | int) -> Api:
     if key not in NAMES:
         raise UnknownApi(f"no API {name_or_key!r}")
     return _declared(key)
+
+
+def api_name(key: int) -> str:
+    """The name of the API with this key, `UNKNOWN(n)` where there is none; no declaration is read for it."""
+    return "".join(map(str.capitalize, NAMES[key].split("_"))) if key in NAMES else f"UNKNOWN({key})"
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from decoders.apis import NAMES, api
@@ -11,7 +11,7 @@ from decoders.apis.routing import ROUTES
 from decoders.errors import UnknownApi
 from decoders.schema.model import Api, Side
 from kwcli.calling.draft import Draft
-from kwcli.calling.versions import Wish
+from kwcli.calling.versions import Wish, as_spoken
 from kwcli.composing.words import check_words
 from kwcli.exits import Exit, Failure
 from kwcli.spelling import did_you_mean
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from kwcli.env import Environment
     from kwcli.net.options import ConnectionOptions
 
-API_KEY_MAX: Final = 32767
 # The APIs that take short words besides paths, and the options that go with them: Produce and Fetch.
 SHORT: Final = frozenset({0, 1})
 RECORD_OPTIONS: Final = ("compression", "acks", "magic")
+API_VERSIONS: Final = 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,7 @@ class Asked:
     compression: str | None = None
     acks: str | None = None
     magic: int | None = None
+    against: str | None = None
 
 
 def call(env: Environment, asked: Asked, settings: Settings, connection: ConnectionOptions) -> Exit:
@@ -73,12 +74,22 @@ def call(env: Environment, asked: Asked, settings: Settings, connection: Connect
         return refuse_unsaid(env, found, draft, wish)
     from kwcli.calling.show import Screen
 
+    if asked.against is not None:
+        settings = _compared(asked.against, found, settings)
     select = None
     if asked.select is not None:
         from kwcli.calling.select import Path
 
         select = Path.parse(asked.select, found, asked.only or "response")
-    screen = Screen(env, settings, only=asked.only, select=select, sent=not asked.dry_run)
+    screen = Screen(
+        env,
+        settings,
+        only=asked.only,
+        select=select,
+        sent=not asked.dry_run,
+        against=asked.against,
+        brief=asked.repeat != 1 and asked.only is None,
+    )
     if asked.dry_run:
         from kwcli.calling.preview import dry_run
 
@@ -109,6 +120,14 @@ def _run(
         screen.close()
         if run.ping is not None and not settings.quiet:
             env.say(run.ping.line())
+
+
+def _compared(release: str, found: Api, settings: Settings) -> Settings:
+    """A comparison with a release is a table of ApiVersions. Raises Failure (usage)."""
+    if found.key != API_VERSIONS or settings.format not in ("text", "ndjson", "table"):
+        raise Failure("--against compares what brokers offer: kw call ApiVersions -o table --against 3.9", Exit.USAGE)
+    as_spoken(found, release)
+    return replace(settings, format="table")
 
 
 def find_api(word: str) -> Api:

@@ -60,7 +60,7 @@ def dry_run(env: Environment, draft: Draft, wish: Wish, screen: Screen, settings
     try:
         screen.show(exchange, "not sent")
         if settings.format == "text":
-            env.stdout.write(f"  {frame.hex(' ')}\n".encode())
+            screen.show_bytes(exchange)
     finally:
         screen.close()
     return Exit.DONE

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 PRODUCE: Final = 0
 # Error codes that say "not here": NOT_LEADER_OR_FOLLOWER, NOT_COORDINATOR, NOT_CONTROLLER → what the node is not.
 MOVED: Final = {6: "the leader", 16: "the coordinator", 41: "the controller"}
+# Metadata and DescribeCluster tell which node is where.
+NODE_LISTS: Final = (3, 60)
 # How long a look-up that still gives the same node is repeated.
 MOVE_S: Final = 2.0
 MOVE_PAUSE_S: Final = 0.1
@@ -76,7 +78,7 @@ class Run:
         self._latest: Exchange | None = None
         self._own = False
         self._shown: set[int] = set()  # connections whose timing was told
-        self.failed = False  # an answer with an error code, or one that could not be read
+        self._code = Exit.DONE
         self.ping: Ping | None = None
         if plan.repeat != 1:
             from kwcli.calling.ping import Ping
@@ -94,7 +96,7 @@ class Run:
                 self._rounds(cluster)
             except KeyboardInterrupt:
                 return Exit.INTERRUPTED
-        return Exit.FAILURE if self.failed else Exit.DONE
+        return self._code
 
     def _deadline(self) -> Deadline:
         return Deadline(self._config.timeout_s, self._env.monotonic)
@@ -108,11 +110,15 @@ class Run:
             plan.draft.connect(cluster)
             router = Router(cluster, plan.api, plan.target, split=plan.split)
             request, stops = self._routed(cluster, router)
+            for problem in router.problems:
+                self._env.say(f"kw: {problem.text}")
+                self._code = self._code or problem.code
             for stop in stops:
-                exchange = self._send(stop, request)
+                exchange = self._send(cluster, stop, request)
                 if stop.looked_up and self._moved(exchange, request.version, stop):
                     exchange = self._again(cluster, router, stop, request, exchange) or exchange
-                self.failed |= bool(exchange.errors or exchange.failures)
+                if exchange.errors or exchange.failures:
+                    self._code = Exit.FAILURE
                 if self.ping is not None:
                     self.ping.add(exchange)
 
@@ -141,21 +147,25 @@ class Run:
             return versions
         return Versions(preferred, preferred)
 
-    def _send(self, stop: Stop, request: Request) -> Exchange:
+    def _send(self, cluster: Cluster, stop: Stop, request: Request) -> Exchange:
         """Send one node its share and show the exchange. Raises Failure, after what there is of it has been shown."""
         key = self._plan.api.key
         value, body = request.value, request.body
         if value is not None and stop.body is not value:
             value, body = stop.body, self._plan.draft.encoded(request.version, stop.body)
         respond = key != PRODUCE or value is None or value.get("acks") != 0
-        self._own = True
+        self._own, self._latest = True, None
+        exchange: Exchange | None = None
         try:
             stop.connection.request(key, request.version, body, respond=respond)
         finally:
             self._own = False
-        exchange = self._latest
+            exchange = self._latest
+            if exchange is not None:
+                if key in NODE_LISTS and isinstance(exchange.response, dict) and not exchange.failures:
+                    cluster.recognise(exchange.response)
+                self._screen.show(exchange, node_name(stop.connection), *self._way(stop))
         assert exchange is not None
-        self._screen.show(exchange, self._way(stop))
         return exchange
 
     def _again(
@@ -174,7 +184,7 @@ class Run:
             return None
         here, there = node_name(stop.connection), node_name(found[0].connection)
         self._env.say(f"kw: {here} is not {MOVED[error.code]} ({error.name}): sent once more, to {there}")
-        return self._send(found[0], request)
+        return self._send(cluster, found[0], request)
 
     def _moved(self, exchange: Exchange, version: int, stop: Stop) -> bool:
         """Whether the answer says nothing but that this node is not the one, for each place that the request names."""
@@ -182,14 +192,12 @@ class Run:
         named = places(self._plan.api.key, version, stop.body)
         return bool(errors) and len(errors) >= len(named) and all(error.code in MOVED for error in errors)
 
-    def _way(self, stop: Stop) -> str:
-        """`node 1 localhost:9092 · the active controller · connect 0.3ms`."""
-        connection = stop.connection
-        parts = [node_name(connection), stop.why]
-        if id(connection) not in self._shown:
-            self._shown.add(id(connection))
-            parts += _timing(connection, everything=self._verbose > 0)
-        return " · ".join(part for part in parts if part)
+    def _way(self, stop: Stop) -> Iterator[str]:
+        """How the node was found, and once for a connection how long it took to open it."""
+        yield stop.why
+        if id(stop.connection) not in self._shown:
+            self._shown.add(id(stop.connection))
+            yield from _timing(stop.connection, everything=self._verbose > 0)
 
     def _witness(self, connection: Connection, reply: Reply) -> None:
         """Every exchange on every connection; those that are not the user's are told with -v."""

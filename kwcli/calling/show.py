@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
@@ -14,18 +15,16 @@ from kwcli.render import open_renderer
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Side
+    from kwcli.calling.matrix import Matrix
     from kwcli.config import Settings
     from kwcli.env import Environment
     from kwcli.render import Renderer, Write
 
+API_VERSIONS: Final = 18
 # Formats whose rows are exchange records.
 RECORDS: Final = ("ndjson", "json")
-
-
-class Way(Protocol):
-    """How an exchange came about, for people: `node 1 localhost:9092 · connect 0.3ms`."""
-
-    def __call__(self) -> str: ...
+# Formats for people that show one exchange after the other.
+LINES: Final = ("text", "hex")
 
 
 class Screen:
@@ -39,33 +38,47 @@ class Screen:
         only: Side | None = None,
         select: Path | None = None,
         sent: bool = True,
+        against: str | None = None,
+        brief: bool = False,
     ) -> None:
+        """`brief`: in text a line for each exchange, as `kw sniff` has them."""
         self._env = env
         self._settings = settings
         self._only = only
         self._select = select
         self._sent = sent
+        self._against = against
+        self._brief = brief
+        self._matrix: Matrix | None = None
         self._begun = False
         self._options = Options(records=settings.records, reveal_secrets=settings.reveal_secrets)
         self._renderer: Renderer | None = None
         self._explained: set[int] = set()
-        self.errors = 0  # exchanges with an error code in their answer, or that could not be read
 
-    def show(self, exchange: Exchange, way: str) -> None:
-        """Print one exchange; `way` is the rest of the line of its request, in text."""
+    def show(self, exchange: Exchange, node: str, *more: str) -> None:
+        """Print one exchange; `node` and what `more` there is to say stand in the line of its request, in text."""
         settings = self._settings
-        self.errors += bool(exchange.errors or exchange.failures)
         if self._select is not None or (self._only is not None and settings.format in RECORDS):
             self._values(exchange)
         elif settings.format in RECORDS:
             self._json(self._record(exchange))
-        elif settings.format == "text":
+        elif settings.format in LINES and not self._brief:
             from kwcli.calling.text import lines
 
+            way = " · ".join(part for part in (node, *more) if part)
             self._write_lines(lines(exchange, self._record(exchange), way, settings, self._only, self._explained))
+        elif settings.format == "table" and exchange.api_key == API_VERSIONS and self._sent:
+            self._table().add(node, self._record(exchange)["response"] or {})
         else:
             self._rows().write([exchange])
         self._env.stdout.flush()
+
+    def show_bytes(self, exchange: Exchange) -> None:
+        """Print the bytes of a request below it, in text."""
+        from kwcli.calling.text import hex_of
+        from kwcli.render.palette import palette
+
+        self._write_lines(hex_of(exchange, "request", self._settings, palette(self._settings.color)), apart=False)
 
     def close(self) -> None:
         """What is owed at the end."""
@@ -105,14 +118,21 @@ class Screen:
         self._write((b",\n" if self._begun else b"[\n") + orjson.dumps(value))
         self._begun = True
 
+    def _table(self) -> Matrix:
+        if self._matrix is None:
+            from kwcli.calling.matrix import Matrix
+
+            self._renderer = self._matrix = Matrix(self._settings, self._write, self._against)
+        return self._matrix
+
     def _rows(self) -> Renderer:
         if self._renderer is None:
             write: Write = self._write
             self._renderer = open_renderer(self._settings, write)
         return self._renderer
 
-    def _write_lines(self, lines: Any) -> None:
-        text = "\n".join([*([""] if self._begun else []), *lines, ""])
+    def _write_lines(self, lines: Iterable[str], *, apart: bool = True) -> None:
+        text = "\n".join([*([""] if self._begun and apart else []), *lines, ""])
         self._begun = True
         self._write(text.encode("utf-8", "backslashreplace"))
 

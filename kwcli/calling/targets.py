@@ -83,6 +83,7 @@ class Router:
         self._api = api
         self._target = target
         self._split = split
+        self.problems: list[Failure] = []  # of nodes that could not be reached, where others could
 
     @property
     def goal(self) -> str:
@@ -122,7 +123,16 @@ class Router:
         return [Stop(connection, body, f"coordinator of {kind} {target.key}", looked_up=True)]
 
     def _all(self, body: Mapping[str, Any]) -> list[Stop]:
-        return [Stop(self._cluster.node(number), body, "") for number in sorted(self._cluster.nodes(fresh=True))]
+        stops = []
+        self.problems = []
+        for number in sorted(self._cluster.nodes(fresh=True)):
+            try:
+                stops.append(Stop(self._cluster.node(number), body, ""))
+            except Failure as problem:
+                self.problems.append(problem)
+        if not stops and self.problems:
+            raise self.problems[0]
+        return stops
 
     def _controller(self, body: Mapping[str, Any]) -> list[Stop]:
         connection, why = self._cluster.controller()

@@ -41,11 +41,16 @@ def lines(
         yield _head(exchange, record, way, settings, colors)
         if settings.verbose:
             yield from _header(exchange, record, settings, colors)
-        yield from _request(exchange, record, body)
+        if settings.format == "hex":
+            yield from hex_of(exchange, "request", settings, colors)
+        else:
+            yield from _request(exchange, record, body)
         yield from _undecoded(record, "request", colors)
     if only != "request" and not _unsent(record):
         yield _answer(exchange, record, colors)
-        if isinstance(record["response"], dict):
+        if settings.format == "hex":
+            yield from hex_of(exchange, "response", settings, colors)
+        elif isinstance(record["response"], dict):
             yield from body.lines(record["response"], plan_of(exchange, "response"))
         elif record["response"] is not None:
             yield f"  {scalar(record['response'])}"
@@ -81,6 +86,18 @@ def _request(exchange: Exchange, record: dict[str, Any], body: Body) -> Iterator
     plan = plan_of(exchange, "request")
     paths = list(body.paths(value, plan, most=PATHS_MAX + 1))
     yield from paths if len(paths) <= PATHS_MAX else body.lines(value, plan)
+
+
+def hex_of(exchange: Exchange, side: Side, settings: Settings, colors: Palette) -> Iterator[str]:
+    """The bytes of a side, with names and values beside them."""
+    from kwcli.render.hexdump import hex_lines
+
+    frame = exchange.request_raw if side == "request" else exchange.response_raw
+    if frame is not None:
+        key, version = exchange.api_key, exchange.api_version
+        yield from hex_lines(
+            frame, side, key, version, width=settings.width, colors=colors, reveal=settings.reveal_secrets
+        )
 
 
 def _answer(exchange: Exchange, record: dict[str, Any], colors: Palette) -> str:

@@ -31,7 +31,7 @@ Examples:
 )
 @click.option("--split", is_flag=True, help="Send each leader or coordinator its share of the request.")
 @click.option("--example", is_flag=True, help="Send the example of the API as it is, even if it changes something.")
-@click.option("--skeleton", is_flag=True, help="Print the request to fill in; send nothing.")
+@click.option("--skeleton", is_flag=True, help="Print the request as annotated YAML to fill in; send nothing.")
 @click.option("--edit", is_flag=True, help="Edit the request in $EDITOR before it is sent.")
 @click.option("--dry-run", is_flag=True, help="Show the request and its bytes without connecting.")
 @click.option("--raw-body", metavar="HEX", help="Send these bytes for the body.")
@@ -44,6 +44,7 @@ Examples:
 @click.option("--magic", type=click.IntRange(0, 2), metavar="0|1|2", help="With topic=… value=…: their format.")
 @click.option("--repeat", type=click.IntRange(min=0), default=1, metavar="N", help="Send it N times; 0: until Ctrl-C.")
 @click.option("--interval", type=Seconds(), default=1.0, metavar="TIME", help="Between repetitions; 1s without it.")
+@click.option("--against", metavar="3.9", help="With ApiVersions: compare what brokers offer with this release.")
 @connection_options
 @output_options
 @click.pass_obj

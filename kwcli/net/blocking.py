@@ -236,12 +236,18 @@ class Connection:
     # Reading and writing
 
     def _exchange(self, out: Outgoing) -> Reply:
-        self._flush()
-        while out.respond:
-            for event in self._receive():
-                if isinstance(event, Answer) and event.request is out:
-                    self._answered += 1
-                    return self._told(Reply(out, event))
+        try:
+            self._flush()
+            while out.respond:
+                for event in self._receive():
+                    if isinstance(event, Answer) and event.request is out:
+                        self._answered += 1
+                        return self._told(Reply(out, event))
+        except (Stop, Failure, KeyboardInterrupt):
+            if out.begun_ns:  # what was sent and not answered is told as well
+                out.sent_ns = out.sent_ns or out.begun_ns
+                self._told(Reply(out, None))
+            raise
         return self._told(Reply(out, None))
 
     def _told(self, reply: Reply) -> Reply:

@@ -283,10 +283,14 @@ class Cluster:
     def _take_nodes(self, answer: Mapping[str, Any]) -> None:
         self._controller = answer.get("controller_id", -1)
         self._nodes = lookups.nodes(answer)
+        self.recognise(answer)
+
+    def recognise(self, answer: Mapping[str, Any]) -> None:
+        """Take from a Metadata or DescribeCluster answer which node the server is that we were given."""
         first = self._first
         if first is not None and first.node_id is None:
-            # The server that we were given is a node of the cluster.
-            first.node_id = next((node.id for node in self._nodes.values() if node.address == first.address), None)
+            rows = lookups.nodes(answer).values()
+            first.node_id = next((node.id for node in rows if node.address == first.address), None)
 
     def _ask_coordinator(self, kind: Kind, key: str) -> Node:
         connection = self.any()

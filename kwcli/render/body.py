@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from decoders.apis import NAMES, api_name
 from kwcli.render.palette import Palette
 from kwcli.render.units import cells, clean, cut
 
@@ -208,6 +209,8 @@ class Body:
 
             self.mentioned[value] = error_name(value)
             return self.mentioned[value], "bad"
+        if name == "api_key" and value in NAMES:
+            return f"{value:>2} {api_name(value)}", ""
         return scalar(value), "dim" if _is_default(value, field) else ""
 
     def _paint(self, text: str, paint: Paint) -> str:
