@@ -166,6 +166,11 @@ class Run:
                     cluster.recognise(exchange.response)
                 self._screen.show(exchange, node_name(stop.connection), *self._way(stop))
         assert exchange is not None
+        if exchange.errors:
+            from kwcli.calling.remarks import remarks
+
+            for line in remarks(exchange):
+                self._env.say(f"kw: {line}")
         return exchange
 
     def _again(

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import time
 from base64 import b64decode
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
+from decoders.apis.error_codes import ERRORS
 from decoders.records.codecs import NAMES
 from tests.cli.worlds import Outcome, kw, world
 
 TIMESTAMP: Final = 1_700_000_000_000
+# So often a call is repeated while its answer says that a later one may be better.
+TRIES: Final = 60
 
 
 class Row(NamedTuple):
@@ -70,23 +74,40 @@ def call(bootstrap: str, *words: str, stdin: bytes = b"") -> Outcome:
 
 
 def answered(bootstrap: str, *words: str, stdin: bytes = b"") -> dict[str, Any]:
-    """The exchange record of a call that went well."""
-    outcome = call(bootstrap, *words, stdin=stdin)
-    assert (outcome.code, outcome.err) == (0, ""), (words, outcome)
-    record: dict[str, Any] = json.loads(outcome.out)
+    """The exchange record of a call that went well; one that a broker asks to repeat is repeated."""
+    for _ in range(TRIES):
+        outcome = call(bootstrap, *words, stdin=stdin)
+        record: dict[str, Any] = json.loads(outcome.out.splitlines()[-1]) if outcome.out else {}
+        errors = record.get("errors") or []
+        if not errors or any(not ERRORS[error["code"]].retriable for error in errors):
+            break
+        time.sleep(0.1)
+    assert (outcome.code, errors) == (0, []), (words, outcome)
     return record
 
 
-def fetched(bootstrap: str, *words: str) -> list[Read]:
-    """What `kw call fetch --records` shows."""
+def create(bootstrap: str, topics: dict[str, int], config: dict[str, str] | None = None) -> None:
+    """Create topics with so many partitions, on one node, and wait until all of them have their leader."""
+    words = []
+    for name, count in topics.items():
+        words += [f"topics[].name={name}", f"topics[].num_partitions={count}", "topics[].replication_factor=1"]
+        for key, value in (config or {}).items():
+            words += [f"topics[].configs[].name={key}", f"topics[].configs[].value={value}"]
+    answered(bootstrap, "CreateTopics", *words)
+    for name in topics:
+        answered(bootstrap, "fetch", f"topic={name}", "partition=all", "offset=0", "max_wait_ms=0")
+
+
+def fetched(bootstrap: str, *words: str) -> dict[int, list[Read]]:
+    """What `kw call fetch --records` shows, by partition; control records left out."""
     record = answered(bootstrap, "fetch", *words, "--records")
-    found = []
+    found: dict[int, list[Read]] = {}
     for topic in record["response"]["responses"]:
         for partition in topic["partitions"]:
             for batch in partition["records"] or ():
                 assert "error" not in batch, batch
                 if not batch["control"]:
-                    found += [shown(each) for each in batch["records"]]
+                    found.setdefault(partition["partition_index"], []).extend(map(shown, batch["records"]))
     return found
 
 
