@@ -32,7 +32,7 @@ def encoded(
     if not words and env.stdin_terminal:
         fail("no body: give path=value words, @FILE, or JSON on standard input ({} for defaults)")
     given = check_words(api, words or ("-",), env=env, side=side)
-    layout = None if given.body is None or given.body.version != version else given.body.layout
+    layout = None if given.body is None else given.body.layout
     data = encode_body(
         api,
         version,

@@ -104,7 +104,8 @@ def unknown(api: Api, side: Side, before: Sequence[str], name: str, version: int
     if elsewhere is not None and version is not None:
         versions = _versions(elsewhere.versions & whole & message_of(api, side).versions)
         fail(f'{what} {version} has no field "{place}": it is in {versions}')
-    deep = next((path for path in _paths(fields) if path[0][-1][0] == name and len(path[0]) > 1), None)
+    folded = name.replace("_", "").replace("-", "").lower()
+    deep = next((path for path in _paths(fields) if path[0][-1][0] == folded and len(path[0]) > 1), None)
     if deep is not None:
         steps, versions_of = deep
         meant = ".".join(text for _, text in steps)
@@ -133,9 +134,9 @@ def struct_at(api: Api, side: Side, before: Sequence[str]) -> tuple[Sequence[Fie
 def _paths(
     fields: Sequence[Field], before: tuple[tuple[str, str], ...] = (), whole: Versions = ALL
 ) -> Iterator[tuple[tuple[tuple[str, str], ...], Versions]]:
-    """Every field below: its steps as (name, text), and its versions."""
+    """Every field below: its steps as (folded name, text), and its versions."""
     for field in fields:
-        steps = (*before, (field.name, field.name + ("[]" if field.array else "")))
+        steps = (*before, (field.name.replace("_", ""), field.name + ("[]" if field.array else "")))
         versions = whole & field.versions
         yield steps, versions
         yield from _paths(field.fields, steps, versions)

@@ -212,6 +212,8 @@ def body_in(value: Any, source: str, api: Api, side: Side) -> Body:
         fail(f"{source}: an object expected, one field a name", Exit.FAILURE)
     kind = value.get("kind")
     if kind == "exchange" and "api_key" in value:
+        if value["api_key"] is None:
+            fail(f"{source}: a record without an API (a bare SASL token, or a response alone)", Exit.FAILURE)
         return _of_exchange(value, source, api, side)
     if kind == "message" and "body" in value:
         _same_api(value, source, api)

@@ -45,6 +45,15 @@ def typed(kind: str, text: str) -> Any:
     return text
 
 
+def _error_code(field: Field, text: str) -> int | None:
+    """The number of an error that is given by its name."""
+    if field.kind != "int16" or not field.name.endswith("error_code") or not text[:1].isalpha():
+        return None
+    from decoders.apis.error_codes import find_error
+
+    return find_error(text)
+
+
 class Checker:
     """Checks values of one side of an API; with a version against it, else against all versions together."""
 
@@ -62,6 +71,7 @@ class Checker:
         if not isinstance(value, Mapping):
             raise EncodeError(f"an object expected, not {shown(value)}", path=".".join(before))
         out: dict[str, Any] = {}
+        seen: dict[str, str] = {}
         for name, inner in value.items():
             if name == TAGS:
                 place = ".".join([*before, TAGS])
@@ -72,6 +82,9 @@ class Checker:
             field = find_field(fields, str(name), self.version) or find_field(fields, str(name))
             if field is None:
                 unknown(self.api, self.side, before, str(name))
+            if field.name in seen:
+                raise EncodeError(f"the same field as {seen[field.name]}", path=".".join([*before, str(name)]))
+            seen[field.name] = str(name)
             # A body may say what this version lacks, as long as it is its default: the encoder knows.
             out[name] = self.value(field, inner, [*before, str(name)])
         return out
@@ -93,7 +106,8 @@ class Checker:
             return self.struct(field.fields, value, path)
         place = ".".join(path)
         if isinstance(value, Plain):
-            value = typed(field.kind, str(value))
+            code = _error_code(field, str(value))
+            value = typed(field.kind, str(value)) if code is None else code
         elif isinstance(value, list | Mapping):
             value = generic(value, place)
             if isinstance(value, list) and field.kind == "records":

@@ -118,9 +118,14 @@ def encode_body(
     layout: str | None = None,
     code: Exit = Exit.USAGE,
 ) -> bytes:
-    """The bytes of a composed body. Raises Failure that says which field cannot be encoded and why."""
+    """The bytes of a composed body. Raises Failure that says which field cannot be encoded and why.
+
+    `layout` is the release whose early layout is meant, where this version had one.
+    """
     from decoders.messages import encode_json
 
+    if layout is not None and (side, version, layout) not in api.early:
+        layout = None
     try:
         return encode_json(api.key, version, side, value, layout=layout)
     except EncodeError as failure:
@@ -244,7 +249,7 @@ class _Edits:
         place = self._concrete(steps)
         path = ".".join(map(str, place))
         if path in self.by_words:
-            fail(f"{word.text}: {path} is given twice")
+            fail(f"{path} is given twice")
         self.by_words.add(path)
         self._put(place, value)
         self.set.add(path)
@@ -258,7 +263,7 @@ class _Edits:
             if step.name == TAGS:
                 _field(self.api, self.side, word.steps, self.version)
                 if self.version not in message_of(self.api, self.side).flexible:
-                    fail(f"{word.text}: {self.api.name} {self.version} has no tagged fields")
+                    fail(f"{'.'.join(map(str, word.steps))}: {self.api.name} {self.version} has no tagged fields")
                 return (*steps, *word.steps[number:]), None
             field = field_of(self.api, self.side, word.steps[: number + 1], version=self.version)
             steps.append(Step(field.name, step.at))

@@ -141,3 +141,10 @@ def test_a_skeleton_is_input_again() -> None:
     text = kw("encode", "Metadata", "12", "topics[].name=orders", "--skeleton").out
     assert "  - topic_id: AAAAAAAAAAAAAAAAAAAAAA      # uuid" in text
     assert kw("encode", "Metadata", "12", env=world(text.encode())).out == BODY.hex() + "\n"
+
+
+def test_an_error_by_its_name() -> None:
+    by_name = kw("encode", "ApiVersions", "0", "--response", "error_code=unsupported-version").out
+    assert by_name == kw("encode", "ApiVersions", "0", "--response", "error_code=35").out == "002300000000\n"
+    outcome = kw("encode", "ApiVersions", "0", "--response", "error_code=UNSUPORTED")
+    assert outcome.err == 'kw: error_code: int16 (-32768 to 32767) expected, not "UNSUPORTED"\n'

@@ -30,6 +30,7 @@ EXAMPLE = {"topics": [{"name": "kw-example", "topic_id": "AAAAAAAAAAAAAAAAAAAAAQ
             {"topics": [{"name": "a"}], "allow_auto_topic_creation": True},
         ),
         ("metadata", 12, "topics:=null", {"topics": None}),
+        ("metadata", 12, 'topics[].name:="@x"', {"topics": [{"name": "@x"}]}),
         ("metadata", 12, "topics:=[]", {"topics": []}),
         ("metadata", 12, 'topics:=[{"name":"a"}] topics[].name=b', {"topics": [{"name": "a"}, {"name": "b"}]}),
         ("metadata", 12, "topics[]:={} topics[].name=b", {"topics": [{"name": "b"}]}),
@@ -211,7 +212,7 @@ def test_a_new_element_begins_with_what_names_nothing(
         ),
         ("fetch", 13, "nothing", '"nothing" is no path=value (nor path:=JSON, path=@file, path:=@file, @file)'),
         ("fetch", 13, "a..b=x", '"a..b" is no path (write topics[0].name=… or topics[].name=…)'),
-        ("fetch", 3, "_tagged_fields.7=x", "_tagged_fields.7=x: Fetch 3 has no tagged fields"),
+        ("fetch", 3, "_tagged_fields.7=x", "_tagged_fields.7: Fetch 3 has no tagged fields"),
         (
             "produce",
             9,

@@ -1,0 +1,105 @@
+"""Every message said in words leaf by leaf, and words that say nothing of sense."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from decoders.apis import KEYS, api
+from decoders.messages import encode_json
+from decoders.schema.form import to_json
+from kwcli.composing.examples import example
+from kwcli.composing.words import check_words, compose, encode_body
+from kwcli.exits import Exit, Failure
+from tests.apis.everything import layouts
+from tests.schema.values import random_value
+
+
+def words_of(value: Any, path: str, rng: Random) -> Iterator[str]:
+    """Words that say a body: text by `=` where it can be, the rest by `:=`; arrays by number."""
+    if isinstance(value, dict) and value and "base64" not in value:
+        for name, inner in value.items():
+            yield from words_of(inner, f"{path}.{name}" if path else name, rng)
+    elif isinstance(value, list) and value:
+        for index, inner in enumerate(value):
+            yield from words_of(inner, f"{path}[{index}]", rng)
+    elif isinstance(value, bool):
+        yield f"{path}={str(value).lower()}"
+    elif isinstance(value, str | int) and rng.random() < 0.8:
+        yield f"{path}={value}"
+    else:
+        yield f"{path}:={json.dumps(value)}"
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_message_in_words(key: int) -> None:
+    for declared in layouts(key):
+        if declared.release:
+            continue
+        rng = Random(str(declared))
+        found = api(key)
+        body = to_json(declared.plan, random_value(declared.plan, rng, values=40), reveal=True)
+        words = list(words_of(body, "", rng)) if body else []
+        composed = compose(found, declared.version, words, side=declared.side)
+        wanted = encode_json(key, declared.version, declared.side, body)
+        assert encode_body(found, declared.version, composed, side=declared.side) == wanted, f"{declared} {words}"
+
+
+NAMES = st.sampled_from(
+    [
+        *("topics", "topics[]", "topics[0]", "topics[999999999]", "partitions[]", "name", "topic_id", "_tagged_fields"),
+        *(
+            "7",
+            "records",
+            "$type",
+            "x",
+            "",
+            "[",
+            "é",
+            "topics[-1]",
+            "topics[1e3]",
+            "Topics[]",
+            "topic_data[]",
+            "errors",
+        ),
+    ]
+)
+VALUES = st.one_of(
+    st.text(max_size=20),
+    st.sampled_from(
+        ["null", "[]", "{}", "[[]]", '[{"name":"a"}]', "9" * 5000, "[" * 2000, '{"base64":"A"}', "NaN", "\ud800"]
+    ),
+)
+WORDS = st.builds(
+    lambda names, operator, value: ".".join(names) + operator + value,
+    st.lists(NAMES, min_size=1, max_size=4),
+    st.sampled_from(["=", ":=", "", "="]),
+    VALUES,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(key=st.sampled_from([0, 1, 3, 19]), words=st.lists(WORDS, max_size=4))
+def test_any_words_are_a_body_or_a_failure(key: int, words: list[str]) -> None:
+    found = api(key)
+    words = [word for word in words if word != "-" and not word.startswith("@")]
+    try:
+        checked = check_words(found, words)
+        for version in (found.versions.low, found.versions.high):
+            body = compose(found, version, checked, start=example(found, version))
+            encode_body(found, version, body)
+    except Failure as failure:
+        code, text = failure.code, failure.text
+        check_line(code, text, words)
+
+
+def check_line(code: Exit, text: str, words: list[str]) -> None:
+    """Usage, or a failure where a word names a file; one line but for what the words themselves hold."""
+    assert code == Exit.USAGE or any("=@" in word or word.startswith("{") for word in words)
+    assert "\n" not in text or any("\n" in word for word in words)
