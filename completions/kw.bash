@@ -2,7 +2,7 @@
 _kw() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} verb= i
     for ((i = 1; i < COMP_CWORD; i++)); do
-        case ${COMP_WORDS[i]} in sniff|call|apis|errors|encode|completion) verb=${COMP_WORDS[i]}; break ;; esac
+        case ${COMP_WORDS[i]} in sniff|call|apis|errors|encode|profile|completion) verb=${COMP_WORDS[i]}; break ;; esac
     done
     COMPREPLY=()
     case "$verb $before" in
@@ -52,14 +52,17 @@ _kw() {
         "encode --correlation-id") compopt +o default; return ;;
         "encode --client-id") compopt +o default; return ;;
         "encode -o"|"encode --output") COMPREPLY=($(compgen -W "hex base64 raw" -- "$word")); return ;;
+        "profile -o"|"profile --output") COMPREPLY=($(compgen -W "text ndjson json" -- "$word")); return ;;
+        "profile --color") COMPREPLY=($(compgen -W "auto always never" -- "$word")); return ;;
     esac
     case "$verb" in
-        "") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "--version -h --help" -- "$word")); else COMPREPLY=($(compgen -W "sniff call apis errors encode completion" -- "$word")); fi ;;
+        "") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "--version -h --help" -- "$word")); else COMPREPLY=($(compgen -W "sniff call apis errors encode profile completion" -- "$word")); fi ;;
         "sniff") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "-i --interface --bpf -w --write --port --api --client-id --topic --errors --slower-than --limit --records --reveal-secrets --sort --strict -o --output --color -v --verbose -q --quiet --debug -h --help" -- "$word")); else :; fi ;;
         "call") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "--api-version --as-kafka --force --node --split --example --skeleton --edit --dry-run --raw-body --only --select --records --reveal-secrets --compression --acks --magic --repeat --interval --against -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output --color -v --verbose -q --quiet --debug -h --help" -- "$word")); else :; fi ;;
         "apis") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "--release --diff --grep -o --output --color -h --help" -- "$word")); else :; fi ;;
         "errors") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "--grep -o --output --color -h --help" -- "$word")); else :; fi ;;
         "encode") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "--response --frame --correlation-id --client-id --skeleton -o --output -h --help" -- "$word")); else :; fi ;;
+        "profile") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "-h --help --use --force -v --verbose -o --output --color --reveal-secrets --none" -- "$word")); else COMPREPLY=($(compgen -W "import list remove show use" -- "$word")); fi ;;
         "completion") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "-h --help" -- "$word")); else COMPREPLY=($(compgen -W "bash zsh fish" -- "$word")); fi ;;
     esac
 }

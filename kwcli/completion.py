@@ -44,7 +44,21 @@ def verbs(group: click.Group) -> list[Verb]:
 
 
 def _words(command: click.Command, ctx: click.Context) -> tuple[Word, ...]:
-    return tuple(_word(param) for param in command.get_params(ctx) if not getattr(param, "hidden", False))
+    own = tuple(_word(param) for param in command.get_params(ctx) if not getattr(param, "hidden", False))
+    return own if not ctx.parent or not isinstance(command, click.Group) else (*own, *_inner(command, ctx))
+
+
+def _inner(group: click.Group, ctx: click.Context) -> Iterable[Word]:
+    """The commands of a command, and the options that any of them has."""
+    names = tuple(group.list_commands(ctx))
+    yield Word((), "", False, names, files=True)
+    seen: set[tuple[str, ...]] = {("-h", "--help")}
+    for name in names:
+        inner = group.get_command(ctx, name)
+        for word in _words(inner, click.Context(inner, ctx, info_name=name)) if inner else ():
+            if word.names and word.names not in seen:
+                seen.add(word.names)
+                yield word
 
 
 def _word(param: click.Parameter) -> Word:

@@ -26,6 +26,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "apis": ("apis", "Look up APIs, fields, wire layouts, releases."),
     "errors": ("errors", "Look up error codes: meaning and remedy."),
     "encode": ("encode", "Turn a body as JSON, YAML or words into bytes."),
+    "profile": ("profile", "Keep ways to reach clusters under names."),
     "completion": ("completion", "Print the completion script for a shell."),
 }
 

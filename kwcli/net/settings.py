@@ -17,6 +17,7 @@ from kwcli.net.core.addresses import AddressError, address
 from kwcli.net.core.choose import Chosen, Source, Value, choose
 from kwcli.net.core.config import Address, ClientConfig
 from kwcli.net.core.property_files import Pair
+from kwcli.spelling import did_you_mean
 
 DEFAULT_SERVER: Final = "localhost:9092"
 # Variables that are more than KW_ and a property's name in capitals: KW_SASL_USERNAME is sasl.username.
@@ -24,6 +25,7 @@ VARIABLES: Final = {
     "KW_BOOTSTRAP_SERVER": "bootstrap.servers",
     "KW_BOOTSTRAP_CONTROLLER": "bootstrap.controllers",
 }
+_OTHERS: Final = ("KW_PROFILE", "KW_TIMEOUT", "KW_CONNECT_TIMEOUT", "KW_DIAL_MAP")
 
 
 def client_config(
@@ -31,7 +33,7 @@ def client_config(
     *,
     servers: str | None = None,
     controllers: str | None = None,
-    properties: Sequence[Pair] = (),
+    properties: Sequence[Pair] = (),  # of -X, the later wins
     files: Sequence[str] = (),
     profile: str | None = None,
     client_id: str | None = None,
@@ -43,9 +45,9 @@ def client_config(
     if servers is not None and controllers is not None:
         raise Failure("-b and --bootstrap-controller name two ways in: give one of them", Exit.USAGE)
     sources = [Source("-X", properties), *(Source(f"-F {file}", _file(file)) for file in reversed(files))]
-    sources += [_variables(env.variables)]
-    if profile is not None:
-        raise Failure(f"there is no profile {profile!r}", Exit.USAGE)
+    named, notes = _profiles(env, profile)
+    variables = _variables(env.variables)
+    sources += [*named, *variables] if profile is not None else [*variables, *named]
     chosen = choose(sources)
     where, origin, is_controller = _where(chosen, servers, controllers)
     protocol = assemble.protocol(chosen, where)
@@ -62,7 +64,11 @@ def client_config(
         timeout_s=timeout_s or chosen.seconds("timeout", _seconds(env, "KW_TIMEOUT", 10.0)),
         controllers=is_controller,
         dial_map=dialled,
-        warnings=tuple(dict.fromkeys([*chosen.warnings, *assemble.idle_settings(chosen, protocol)])),
+        warnings=tuple(
+            dict.fromkeys(
+                [*notes, *_misspelt(env.variables), *chosen.warnings, *assemble.idle_settings(chosen, protocol)]
+            )
+        ),
         remarks=tuple(dict.fromkeys(chosen.remarks)),
     )
 
@@ -84,9 +90,45 @@ def _where(chosen: Chosen, servers: str | None, controllers: str | None) -> tupl
     return Value(DEFAULT_SERVER, "text", "bootstrap.servers", "default"), "default", False
 
 
-def _variables(variables: Mapping[str, str]) -> Source:
-    names = {f"KW_{name.upper().replace('.', '_')}": name for name in properties.BY_NAME} | VARIABLES
-    return Source("KW_*", [(names[name], text) for name, text in variables.items() if name in names])
+def _profiles(env: Environment, name: str | None) -> tuple[list[Source], list[str]]:
+    """The profile that is asked for, by flag; else the one of KW_PROFILE or the active one; and what to say of it."""
+    from kwcli.net.profiles import Profiles
+
+    profiles = Profiles.of(env)
+    if name is not None:
+        origin, chosen = f"--profile {name}", name
+    elif asked := env.variables.get("KW_PROFILE"):
+        origin, chosen = f"KW_PROFILE={asked}", asked
+    elif active := profiles.active():
+        if active not in profiles.names():
+            return [], [f"the active profile {active} is gone: kw profile use NAME, or --none"]
+        origin, chosen = f"active profile {active}", active
+    else:
+        return [], []
+    source = Source(origin, profiles.pairs(chosen))
+    notes = [f"others may read {profiles.path(chosen)}: chmod 600 it"] if profiles.open_to_others(chosen) else []
+    return [source], notes
+
+
+def _variables(variables: Mapping[str, str]) -> list[Source]:
+    """One source each, so that people are told which variable it was."""
+    given = [name for name in variables if name.startswith("KW_")]
+    names = _variable_names() if given else {}
+    # The login configuration last: what it says besides may have a variable of its own.
+    given.sort(key=lambda name: name == "KW_SASL_JAAS_CONFIG")
+    return [Source(name, [(names[name], variables[name])]) for name in given if name in names]
+
+
+def _variable_names() -> dict[str, str]:
+    return {f"KW_{name.upper().replace('.', '_')}": name for name in properties.BY_NAME} | VARIABLES
+
+
+def _misspelt(variables: Mapping[str, str]) -> list[str]:
+    """Warnings about variables that look like ours."""
+    given = [name for name in variables if name.startswith("KW_")]
+    known = {*_variable_names(), *_OTHERS} if given else set()
+    meant = {name: did_you_mean(name, known) for name in given if name not in known}
+    return [f"unknown variable {name}{others}" for name, others in meant.items() if others]
 
 
 def _seconds(env: Environment, name: str, default: float) -> float:

@@ -38,6 +38,8 @@ def complete(*words: str) -> set[str]:
         (["comp"], {"completion"}),
         (["--ver"], {"--version"}),
         (["completion", "z"], {"zsh"}),
+        (["profile", "im"], {"import"}),
+        (["profile", "import", "--fo"], {"--force"}),
     ],
 )
 def test_bash_completes(words: list[str], offered: set[str]) -> None:

@@ -64,7 +64,7 @@ def test_the_highest_place_wins_name_by_name(tmp_path: Path) -> None:
     assert got.sasl == Sasl("SCRAM-SHA-256", username="bob", password='a"b;c')
     assert got.tls is not None
     assert got.tls.authorities == Store(pem="PEM", password="changeit")
-    assert config(variables).origin == "KW_*"
+    assert config(variables).origin == "KW_BOOTSTRAP_SERVER"
     assert config(variables, servers="flag:1", client_id="flag").client_id == "flag"
     assert config(variables, servers="flag:1").origin == "-b"
 

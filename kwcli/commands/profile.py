@@ -1,0 +1,119 @@
+"""`kw profile`: named ways to reach clusters: list, show, choose, import, remove them."""
+
+from __future__ import annotations
+
+import click
+
+from kwcli.env import Environment
+from kwcli.reference.options import reference_options
+
+EXAMPLES = """\b
+Examples:
+  kw profile import prod ~/.config/kcat.conf
+  kw profile import staging client.properties --use
+  kw profile list
+  kw call Metadata --profile prod"""
+_IMPORT = """\b
+Examples:
+  kw profile import prod client.properties
+  kw profile import local ~/.config/kcat.conf --use"""
+_LIST = """\b
+Examples:
+  kw profile list
+  kw profile list -o json"""
+_SHOW = """\b
+Examples:
+  kw profile show
+  kw profile show prod --reveal-secrets"""
+_USE = """\b
+Examples:
+  kw profile use prod
+  kw profile use --none"""
+_REMOVE = """\b
+Examples:
+  kw profile remove staging
+  kw profile remove prod"""
+
+
+@click.group("profile", epilog=EXAMPLES)
+def command() -> None:
+    """Keep ways to reach clusters under names."""
+
+
+@command.command("list", epilog=_LIST)
+@reference_options
+@click.pass_obj
+def list_command(env: Environment, output: str | None, color: str) -> None:
+    """List the profiles; the active one has a star."""
+    from kwcli.config import settings
+    from kwcli.net.profiles import Profiles
+    from kwcli.net.profiles_shown import as_json, list_lines, listed
+
+    how = settings(env, output=output, color=color, verbose=0, quiet=False)
+    rows = listed(Profiles.of(env))
+    if how.format != "text":
+        env.stdout.write(as_json(rows, how.format))
+        return
+    env.stdout.write("".join(f"{line}\n" for line in list_lines(rows, how.width)).encode())
+
+
+@command.command("show", short_help="Show the properties of a profile.", epilog=_SHOW)
+@click.argument("name", required=False)
+@click.option("--reveal-secrets", is_flag=True, help="Show passwords and keys instead of {redacted}.")
+@reference_options
+@click.pass_obj
+def show_command(env: Environment, name: str | None, reveal_secrets: bool, output: str | None, color: str) -> None:
+    """Show the properties of a profile; without NAME, of the active one."""
+    from kwcli.config import settings
+    from kwcli.net.profiles import Profiles
+    from kwcli.net.profiles_shown import as_json, show_lines, shown
+
+    how = settings(env, output=output, color=color, verbose=0, quiet=False)
+    profiles = Profiles.of(env)
+    name = name or profiles.active()
+    if name is None:
+        raise click.UsageError("no profile is active: name one", click.get_current_context())
+    row = shown(profiles.pairs(name), reveal=reveal_secrets)
+    if how.format != "text":
+        env.stdout.write(as_json([{"profile": name, "properties": row}], how.format))
+        return
+    env.stdout.write("".join(f"{line}\n" for line in show_lines(row)).encode("utf-8", "surrogateescape"))
+
+
+@command.command("use", short_help="Choose the active profile.", epilog=_USE)
+@click.argument("name", required=False)
+@click.option("--none", "none", is_flag=True, help="Use no profile.")
+@click.pass_obj
+def use_command(env: Environment, name: str | None, none: bool) -> None:
+    """Make NAME the profile that is used when no other place says where the cluster is."""
+    from kwcli.net.profiles import Profiles
+
+    if bool(name) == none:
+        raise click.UsageError("give a name, or --none", click.get_current_context())
+    Profiles.of(env).use(name)
+    env.say(f"kw: the active profile is {name}" if name else "kw: no profile is active")
+
+
+@command.command("import", short_help="Make a profile of another client's file.", epilog=_IMPORT)
+@click.argument("name")
+@click.argument("file", type=click.Path())
+@click.option("--use", "active", is_flag=True, help="Make it the active profile.")
+@click.option("--force", is_flag=True, help="Replace a profile that is there.")
+@click.option("-v", "--verbose", count=True, help="List the properties that mean nothing to kw.")
+@click.pass_obj
+def import_command(env: Environment, name: str, file: str, active: bool, force: bool, verbose: int) -> None:
+    """Make a profile NAME of FILE: kcat.conf, librdkafka.config or a Java client.properties."""
+    from kwcli.net.importing import import_profile
+
+    import_profile(env, name, file, active=active, force=force, verbose=bool(verbose))
+
+
+@command.command("remove", epilog=_REMOVE)
+@click.argument("name")
+@click.pass_obj
+def remove_command(env: Environment, name: str) -> None:
+    """Take the profile NAME away."""
+    from kwcli.net.profiles import Profiles
+
+    Profiles.of(env).remove(name)
+    env.say(f"kw: removed profile {name}")

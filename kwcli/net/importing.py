@@ -1,0 +1,45 @@
+"""Another client's configuration file in, a profile out; what it says that kw does not follow is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kwcli.env import Environment
+from kwcli.exits import Exit, Failure
+from kwcli.net.core.choose import Source, choose
+from kwcli.net.profiles import Profiles, imported
+
+
+def import_profile(env: Environment, name: str, file: str, *, active: bool, force: bool, verbose: bool) -> None:
+    """Read `file` (`-`: standard input) and keep it as `name`. Failure where it says nothing."""
+    profiles = Profiles.of(env)
+    profiles.path(name)
+    if not force and name in profiles.names():
+        raise Failure(f"there is a profile {name} already; --force replaces it", Exit.USAGE)
+    pairs = imported(_text(env, file), Path(file).parent)
+    chosen = choose([Source(file, pairs)])
+    if not chosen.values:
+        raise Failure(f"{file} has no property of a Kafka client in it", Exit.USAGE)
+    path = profiles.write(name, pairs, comment=f"imported from {file}")
+    for line in chosen.warnings:
+        env.say(f"kw: warning: {line}")
+    if verbose:
+        for line in chosen.remarks:
+            env.say(f"kw: {line}")
+    elif chosen.remarks:
+        env.say(f"kw: {len(chosen.remarks)} properties have no meaning for kw (-v lists them)")
+    if not chosen.text("servers") and not chosen.text("controllers"):
+        env.say(f"kw: warning: {file} does not say where the cluster is: give -b, or add bootstrap.servers to {path}")
+    if active:
+        profiles.use(name)
+    env.say(f"kw: {'the active profile is' if active else 'wrote profile'} {name}: {path}")
+
+
+def _text(env: Environment, file: str) -> str:
+    try:
+        if file == "-":
+            return b"".join(iter(env.stdin.read1, b"")).decode()
+        return Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise Failure(f"{file}: {reason}", Exit.USAGE) from None

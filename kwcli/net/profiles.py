@@ -1,0 +1,142 @@
+"""Profiles: the properties of a cluster under a name, in the user's configuration folder.
+
+One file each, `kw/profiles/NAME.properties`, readable by its owner alone and in the words of a client's property file,
+so that it can be edited and given to -F. `kw/active-profile` holds the name of the one that is used without being asked
+for.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from kwcli.env import Environment
+from kwcli.exits import Exit, Failure
+from kwcli.net.core import properties, property_files
+from kwcli.net.core.property_files import Pair
+from kwcli.spelling import did_you_mean
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_SUFFIX: Final = ".properties"
+
+
+class Profiles:
+    """The profiles of one user. Every method raises Failure (usage) for what is not there or cannot be."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder / "profiles"
+        self._active = folder / "active-profile"
+
+    @classmethod
+    def of(cls, env: Environment) -> Profiles:
+        """Those in `$XDG_CONFIG_HOME/kw`, or in `~/.config/kw`."""
+        home = env.variables.get("XDG_CONFIG_HOME")
+        if not home:
+            home = os.path.join(env.variables.get("HOME") or os.path.expanduser("~"), ".config")
+        return cls(Path(home) / "kw")
+
+    def names(self) -> list[str]:
+        """All names, sorted."""
+        try:
+            found = [entry.name for entry in os.scandir(self._folder)]
+        except OSError:
+            return []
+        names = [name.removesuffix(_SUFFIX) for name in found if name.endswith(_SUFFIX)]
+        return sorted(name for name in names if _NAME.fullmatch(name))
+
+    def active(self) -> str | None:
+        """The name of the one in use, whether it is there or not."""
+        try:
+            return self._active.read_text(encoding="utf-8").strip() or None
+        except (OSError, UnicodeDecodeError):
+            return None
+
+    def path(self, name: str) -> Path:
+        """Its file."""
+        if not _NAME.fullmatch(name):
+            raise Failure(f"{name!r} is no name of a profile: letters, digits and . _ -", Exit.USAGE)
+        return self._folder / f"{name}{_SUFFIX}"
+
+    def pairs(self, name: str) -> list[Pair]:
+        """Its properties."""
+        try:
+            return property_files.java_pairs(self.path(name).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            names = self.names()
+            others = did_you_mean(name, names) or ("; kw profile list shows all" if names else "; there are none yet")
+            raise Failure(f"there is no profile {name}{others}", Exit.USAGE) from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise Failure(f"profile {name} cannot be read: {_reason(error)}", Exit.USAGE) from None
+
+    def open_to_others(self, name: str) -> bool:
+        """Whether somebody else may read it."""
+        try:
+            return bool(self.path(name).stat().st_mode & 0o077)
+        except OSError:
+            return False
+
+    def write(self, name: str, pairs: Mapping[str, str] | Iterable[Pair], comment: str = "") -> Path:
+        """Make or replace one, whole or not at all; its file."""
+        path = self.path(name)
+        rows = pairs.items() if isinstance(pairs, Mapping) else pairs
+        head = "".join(f"# {line}\n" for line in comment.splitlines())
+        self._put(path, head + property_files.write(rows))
+        return path
+
+    def remove(self, name: str) -> None:
+        """Take one away; the active one is then none."""
+        self.pairs(name)
+        self.path(name).unlink()
+        if self.active() == name:
+            self.use(None)
+
+    def use(self, name: str | None) -> None:
+        """Make one the active one; with None there is none."""
+        if name is None:
+            with suppress(FileNotFoundError):
+                self._active.unlink()
+            return
+        self.pairs(name)
+        self._put(self._active, f"{name}\n")
+
+    def _put(self, path: Path, text: str) -> None:
+        made = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with open(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+                file.write(text)
+            made.replace(path)
+        except OSError as error:
+            with suppress(OSError):
+                made.unlink()
+            raise Failure(f"{path} cannot be written: {_reason(error)}") from None
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror or str(error)) if isinstance(error, OSError) else "it is no text"
+
+
+def imported(text: str, folder: Path) -> list[Pair]:
+    """The properties of another program's file, relative paths made good for use from anywhere.
+
+    They are relative to where a program runs; where such a file is not there but beside the configuration file, that
+    one is meant.
+    """
+    return [(name, _absolute(name, value, folder)) for name, value in property_files.parse(text)]
+
+
+def _absolute(name: str, value: str, folder: Path) -> str:
+    row = properties.BY_NAME.get(name)
+    if row is None or row.form != "path" or not value or os.path.isabs(value):
+        return value
+    here, beside = Path(value).absolute(), (folder / value).absolute()
+    return str(beside if beside.exists() and not here.exists() else here)
+
+
+def hidden(name: str, value: str) -> bool:
+    """Whether a value may be shown only on demand."""
+    return bool(value) and (properties.secret(name) or "PRIVATE KEY" in value)

@@ -1,0 +1,74 @@
+"""Profiles in, what `kw profile` prints of them out: lines for people, rows for programs; secrets only on demand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from kwcli.exits import Failure
+from kwcli.net.core.choose import Source, choose
+from kwcli.net.core.property_files import Pair
+from kwcli.net.profiles import Profiles, hidden
+
+Row = dict[str, Any]
+_TITLES = ("profile", "servers", "protocol", "mechanism")
+
+
+def listed(profiles: Profiles) -> list[Row]:
+    """One row a profile: its name, whether it is active, where it leads, and how."""
+    active = profiles.active()
+    return [{"profile": name, "active": name == active, **_summary(profiles, name)} for name in profiles.names()]
+
+
+def _summary(profiles: Profiles, name: str) -> Row:
+    try:
+        chosen = choose([Source(name, profiles.pairs(name))])
+    except Failure as failure:
+        return {"servers": None, "protocol": None, "mechanism": None, "error": failure.text}
+    return {
+        "servers": chosen.text("servers") or chosen.text("controllers"),
+        "protocol": chosen.text("protocol") or "PLAINTEXT",
+        "mechanism": chosen.text("mechanism"),
+    }
+
+
+def list_lines(rows: list[Row], width: int | None) -> list[str]:
+    """Columns; the active profile has a star."""
+    if not rows:
+        return ["no profiles yet: kw profile import NAME FILE makes one of a client's configuration"]
+    cells = [
+        [f"{'*' if row['active'] else ' '} {row['profile']}", *(row[t] or "-" for t in _TITLES[1:])] for row in rows
+    ]
+    table = [[f"  {_TITLES[0]}", *_TITLES[1:]], *cells]
+    # Names and protocols are short; a long list of servers comes last and is cut on a terminal.
+    table = [[line[0], line[2], line[3], line[1]] for line in table]
+    widths = [max(len(line[at]) for line in table) for at in range(3)]
+    lines = [
+        "  ".join([*(cell.ljust(size) for cell, size in zip(line, widths, strict=False)), line[3]]) for line in table
+    ]
+    return [line if width is None or len(line) <= width else line[: width - 1] + "…" for line in lines]
+
+
+def shown(pairs: Iterable[Pair], *, reveal: bool) -> Row:
+    """The properties of a profile; a secret is {"redacted": its size in bytes}."""
+    return {
+        name: {"redacted": len(value.encode())} if hidden(name, value) and not reveal else value
+        for name, value in pairs
+    }
+
+
+def show_lines(row: Row) -> list[str]:
+    """As in a property file."""
+    lines = []
+    for name, value in row.items():
+        text = f"{{redacted {value['redacted']}}}" if isinstance(value, dict) else value
+        lines.append(f"{name}={text}".replace("\n", "\\n"))
+    return lines
+
+
+def as_json(rows: list[Row], output: str) -> bytes:
+    """One object a line, or one array."""
+    if output == "json":
+        return (json.dumps(rows, indent=2, ensure_ascii=False) + "\n").encode()
+    return "".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in rows).encode()
