@@ -86,6 +86,10 @@ def tree_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
             continue
         yield painted(side, "api", palette)
         yield from table(_TREE, [*_tree_rows(row[side], 0)], width, palette, INDENT)
+        meanings = [*_meanings(row[side], "")]
+        if meanings:
+            yield painted(f"{INDENT}values", "dim", palette)
+            yield from table(_MEANINGS, meanings, width, palette, INDENT, heading=False)
     for early in row["early"]:
         yield ""
         yield painted(
@@ -106,6 +110,18 @@ _TREE: Final = (
     Column("since", drop=4, paint="dim"),
     Column("notes", drop=5, wrap=True, paint="dim"),
 )
+
+
+_MEANINGS: Final = (Column("", paint="name", cut=True, left=True, least=24), Column("", wrap=True))
+
+
+def _meanings(rows: Sequence[Row], above: str) -> Iterator[list[str]]:
+    """Each field whose numbers stand for something, and what for."""
+    for row in rows:
+        path = above + row["name"]
+        if row["values"]:
+            yield [path, ", ".join(f"{number} {word}" for number, word in row["values"].items())]
+        yield from _meanings(row["fields"], f"{path}{'[]' * row['type'].startswith('[]')}.")
 
 
 def _tree_rows(rows: Sequence[Row], depth: int) -> Iterator[list[str]]:

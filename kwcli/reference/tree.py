@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from decoders.apis.enums import ENUMS
 from decoders.apis.releases import RELEASES, history
 from decoders.schema.model import FOREVER, Api, Field, Message, Versions
 from decoders.schema.resolve import default_value
@@ -29,11 +30,11 @@ def fields(found: Api, message: Message) -> list[Row]:
     return _rows(found, message.fields, found.versions)
 
 
-def _rows(found: Api, among: Sequence[Field], whole: Versions) -> list[Row]:
-    return [_row(found, field, field.versions & whole) for field in among if field.versions & whole]
+def _rows(found: Api, among: Sequence[Field], whole: Versions, above: str = "") -> list[Row]:
+    return [_row(found, field, field.versions & whole, above + field.name) for field in among if field.versions & whole]
 
 
-def _row(found: Api, field: Field, versions: Versions) -> Row:
+def _row(found: Api, field: Field, versions: Versions, path: str) -> Row:
     since, until = _lifetime(found.key, versions, field.since)
     return {
         "name": field.name,
@@ -50,8 +51,15 @@ def _row(found: Api, field: Field, versions: Versions) -> Row:
         "since": since,
         "until": until,
         "was": list(field.was),
-        "fields": _rows(found, field.fields, versions),
+        "values": values(found.key, path),
+        "fields": _rows(found, field.fields, versions, path + "[]" * field.array + "."),
     }
+
+
+def values(key: int, path: str) -> dict[str, str] | None:
+    """What the numbers of a field stand for, by number as text; None where any number will do."""
+    known = ENUMS.get(key, {}).get(path)
+    return None if known is None else {str(number): word for number, word in known.items()}
 
 
 def _spelt(versions: Versions, found: Api) -> str | None:
