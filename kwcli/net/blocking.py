@@ -19,14 +19,18 @@ from kwcli.net.core.negotiation import Offer, assumed_offer
 from kwcli.net.core.session import Answer, Event, Opened, Outgoing, Phase, Session
 from kwcli.net.core.stops import Cause, Stop, closed
 from kwcli.net.deadline import Deadline
+from kwcli.net.diagnosis import QUESTION_S
 from kwcli.net.dialling import text_of
 from kwcli.net.way import Timing, Way
 
 if TYPE_CHECKING:
-    from kwcli.net.core.sasl.mechanism import Mechanism
+    from kwcli.net.credentials import Credentials
+    from kwcli.net.login import Login
 
 __all__ = ["Connection", "Record", "Reply", "Timing", "now_ns"]
 
+PRODUCE: Final = 0
+VOTE: Final = 52
 RECEIVE: Final = 256 * 1024
 # Wall-clock nanoseconds that never go back within one process.
 _EPOCH_NS: Final = time.time_ns() - time.perf_counter_ns()
@@ -99,6 +103,7 @@ class Connection:
         self.peer = text_of(link.getpeername()[:2])
         self._answered = 0
         self._link = link
+        self._login: Login | None = None
         self._record = record
         self._session = session
         self._way = way
@@ -113,16 +118,17 @@ class Connection:
         node_id: int | None = None,
         cluster_id: str | None = None,
         record: Record | None = None,
+        credentials: Credentials | None = None,
     ) -> Connection:
         """Resolve, connect, negotiate, authenticate. `record` is told every request made on it. Raises Failure.
 
         Give `cluster_id` only where brokers are known to speak ApiVersions 5, which says whom we believe to reach
-        (KIP-1242); elsewhere it costs one more round.
+        (KIP-1242); elsewhere it costs one more round. `credentials` are shared by the connections of a cluster.
         """
         way = Way(address, config)
-        login = _login(config, address)
+        login = _login(config, address, deadline, credentials)
 
-        def attempt(assumed: Offer | None) -> Connection:
+        def attempt(assumed: Offer | None, deadline: Deadline) -> Connection:
             session = Session(
                 client_id=config.client_id,
                 mechanism=login,
@@ -136,6 +142,7 @@ class Connection:
             link = way.connect(deadline, timing)
             try:
                 made = cls(way, link, session, deadline, timing=timing, node_id=node_id, record=record)
+                made._login = login
                 made._open()
             except BaseException:
                 link.close()
@@ -143,7 +150,7 @@ class Connection:
             return made
 
         try:
-            return attempt(None)
+            return attempt(None, deadline)
         except Stop as stop:
             if stop.cause is not Cause.CLOSED:
                 raise way.failure(stop) from None
@@ -172,6 +179,11 @@ class Connection:
         """The broker's whole answer to ApiVersions."""
         assert self._session.offer is not None
         return self._session.offer
+
+    @property
+    def is_controller(self) -> bool:
+        """Whether this is a listener of KRaft controllers: it takes votes, and nobody's records."""
+        return VOTE in self.versions and PRODUCE not in self.versions
 
     def request(
         self,
@@ -211,7 +223,8 @@ class Connection:
 
     def _renew(self) -> None:
         renew_ns = self._session.renew_ns
-        if renew_ns is not None and now_ns() >= renew_ns:
+        if renew_ns is not None and now_ns() >= renew_ns and self._login is not None:
+            self._login.deadline = self.deadline
             self._converse(self._session.authenticate_again())
 
     def _converse(self, events: list[Event]) -> None:
@@ -274,7 +287,7 @@ class Connection:
             self._link.settimeout(self._left())
             data = self._link.recv(RECEIVE)
         except TimeoutError:
-            raise self._timeout(self._session.silence()) from None
+            raise self._timeout(*self._session.silence()) from None
         except OSError as error:
             alerted = self._way.alerted(error)
             if alerted is not None:
@@ -288,11 +301,12 @@ class Connection:
     def _left(self) -> float:
         left = self.deadline.left()
         if not left:
-            raise self._timeout(self._session.silence())
+            raise self._timeout(*self._session.silence())
         return left
 
-    def _timeout(self, what: str) -> Failure:
-        return Failure(f"{self._way.text} {what} within {self.deadline.seconds:.3g} s", Exit.TIMEOUT)
+    def _timeout(self, what: str, remedy: str = "") -> Failure:
+        line = f"{self._way.text} {what} within {self.deadline.seconds:.3g} s"
+        return Failure(f"{line}; {remedy}" if remedy else line, Exit.TIMEOUT)
 
     def _failure(self, stop: Stop, api_key: int | None = None, version: int = 0) -> Failure:
         if stop.cause is Cause.CLOSED:
@@ -300,20 +314,24 @@ class Connection:
             if not self._answered:
                 stop = self._way.why_refused(stop, self.deadline)
             if stop.cause is Cause.CLOSED and api_key is not None and (offered is None or version not in offered):
-                stop.remedy = f"it offers {f'versions {offered}' if offered else 'no version'} of this API"
+                remedy = f"it offers {f'versions {offered}' if offered else 'no version'} of this API"
+                if not offered and self.is_controller:
+                    remedy = "it is a controller, which does not take this API: ask a broker"
+                stop.remedy = remedy
         return self._way.failure(stop)
 
 
 def _older(
-    attempt: Callable[[Offer | None], Connection], way: Way, stop: Stop, deadline: Deadline, *, worth: bool
+    attempt: Callable[[Offer | None, Deadline], Connection], way: Way, stop: Stop, deadline: Deadline, *, worth: bool
 ) -> Connection:
     """A connection to a broker of before 0.10, which closes on ApiVersions; Failure where it is none."""
     if worth:
         try:
-            made = attempt(assumed_offer())
+            made = attempt(assumed_offer(), deadline.sooner(QUESTION_S))
         except (Stop, Failure):
             pass
         else:
+            made.deadline = deadline
             made.remarks.append(
                 f"{way.text} knows no ApiVersions: taken for a broker of before 0.10, with the versions of "
                 f"{made.offer.assumed}"
@@ -322,21 +340,9 @@ def _older(
     raise way.failure(way.no_broker(stop, deadline))
 
 
-def _login(config: ClientConfig, address: Address) -> Callable[[], Mechanism] | None:
-    """What makes a SASL mechanism for each login on one connection; what is wrong with the settings is said at once."""
+def _login(config: ClientConfig, address: Address, deadline: Deadline, credentials: Credentials | None) -> Login | None:
     if config.sasl is None or "SASL" not in config.protocol:
         return None
-    from kwcli.net.core.authentication import failed
-    from kwcli.net.core.sasl import SaslRefused, mechanism
+    from kwcli.net.login import Login, credentials_of
 
-    sasl = config.sasl
-    token = sasl.oauth.token if sasl.oauth else None
-
-    def make() -> Mechanism:
-        try:
-            return mechanism(sasl, address[0], token)
-        except SaslRefused as refused:
-            raise Failure(failed(sasl.mechanism, refused).line(text_of(address)), Exit.REFUSED) from None
-
-    made = [make()]
-    return lambda: made.pop() if made else make()
+    return Login(config.sasl, address, deadline, credentials or credentials_of(config))

@@ -25,6 +25,7 @@ from kwcli.net.core.lookups import DESCRIBE_CLUSTER, FIND_COORDINATOR, METADATA,
 if TYPE_CHECKING:
     from kwcli.net.blocking import Reply
     from kwcli.net.core.config import Address, ClientConfig
+    from kwcli.net.credentials import Credentials
     from kwcli.net.deadline import Deadline
 
 # Between two look-ups; a broker that has just heard of a topic needs a moment, one that never will is not waited for.
@@ -49,6 +50,7 @@ class Cluster:
         self.deadline = deadline
         self.witness = witness
         self._sleep = sleep
+        self._credentials = _credentials(config)
         self._open: dict[Address, Connection] = {}
         self._first: Connection | None = None
         self._nodes: dict[int, Node] = {}
@@ -237,7 +239,14 @@ class Cluster:
         """A new connection; the witness is told of its opening once it is open, of the rest as it happens."""
         opening: list[Reply] = []
         tell: list[Callable[[Reply], None]] = [opening.append]
-        made = Connection.open(address, self.config, self.deadline, node_id=number, record=lambda reply: tell[0](reply))
+        made = Connection.open(
+            address,
+            self.config,
+            self.deadline,
+            node_id=number,
+            record=lambda reply: tell[0](reply),
+            credentials=self._credentials,
+        )
         witness = self.witness
         if witness is None:
             tell[0] = _nobody
@@ -333,3 +342,11 @@ class Cluster:
 
 def _nobody(_reply: Reply) -> None:
     """Nobody wants to know."""
+
+
+def _credentials(config: ClientConfig) -> Credentials | None:
+    if config.sasl is None:
+        return None
+    from kwcli.net.login import credentials_of
+
+    return credentials_of(config)

@@ -8,6 +8,9 @@ import threading
 from collections.abc import Callable, Iterable
 from types import TracebackType
 
+# What brokers take by default (socket.request.max.bytes).
+REQUEST_MAX = 100 << 20
+
 Script = Callable[[socket.socket], None]
 
 
@@ -62,9 +65,10 @@ class Responder:
 
 
 def read_frame(link: socket.socket) -> bytes:
-    """A frame without its size field; b"" at the end of the connection."""
+    """A frame without its size field; b"" at the end of the connection, or for a size that no broker takes."""
     head = read_exactly(link, 4)
-    return read_exactly(link, int.from_bytes(head, "big")) if len(head) == 4 else b""
+    size = int.from_bytes(head, "big")
+    return read_exactly(link, size) if len(head) == 4 and size <= REQUEST_MAX else b""
 
 
 def read_exactly(link: socket.socket, size: int) -> bytes:

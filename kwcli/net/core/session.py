@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 OPENING_FRAME_MAX: Final = MIB
 # Of its lifetime a login is used this much before it is renewed, as Java's client does at the earliest.
 RENEW_AFTER: Final = 0.85
+_LONGER: Final = "give it more time by --timeout"
 _CORRELATION_IDS: Final = 1 << 31
 
 
@@ -225,18 +226,18 @@ class Session:
             raise closed(f"closed the connection after {due.api_name}")
         raise closed(f"closed the connection instead of answering {due}", "the broker's log says why")
 
-    def silence(self) -> str:
-        """What is being waited for, in words that follow the address: for a driver whose time is up."""
+    def silence(self) -> tuple[str, str]:
+        """What is being waited for, in words that follow the address, and a remedy: for a driver whose time is up."""
         due = self.due
         if due is None:
-            return "was not heard"
+            return "was not heard", _LONGER
         have, size = self._reader.missing
         if have:
             total = f" of {size:,}" if size > 4 else ""
-            return f"sent {have:,}{total} bytes of the answer to {due}, and no more"
+            return f"sent {have:,}{total} bytes of the answer to {due}, and no more", _LONGER
         if not self.heard:
-            return "accepted the connection but says nothing"
-        return f"did not answer {due}"
+            return "accepted the connection but says nothing", "is it a Kafka broker? One that hangs looks the same"
+        return f"did not answer {due}", _LONGER
 
     # The session's own conversation
 

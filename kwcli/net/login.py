@@ -1,0 +1,49 @@
+"""SASL settings in, a mechanism for each login out; settings that cannot work are a Failure before anything is sent."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from kwcli.exits import Exit, Failure
+from kwcli.net.core.authentication import failed
+from kwcli.net.core.config import Address, ClientConfig, Sasl
+from kwcli.net.core.sasl import SaslRefused, mechanism
+from kwcli.net.deadline import Deadline
+from kwcli.net.dialling import text_of
+
+if TYPE_CHECKING:
+    from kwcli.net.core.sasl import Mechanism
+    from kwcli.net.credentials import Credentials
+
+
+class Login:
+    """The logins of one connection. `deadline` is for what must be asked before; it moves on with the connection's."""
+
+    def __init__(self, sasl: Sasl, address: Address, deadline: Deadline, credentials: Credentials | None) -> None:
+        self.deadline = deadline
+        self._sasl = sasl
+        self._address = address
+        self._credentials = credentials
+        self._made: list[Mechanism] = [self._make()]
+
+    def __call__(self) -> Mechanism:
+        """A fresh one. Raises Failure."""
+        return self._made.pop() if self._made else self._make()
+
+    def _make(self) -> Mechanism:
+        token = self._credentials.token(self.deadline) if self._credentials else None
+        try:
+            return mechanism(self._sasl, self._address[0], token)
+        except SaslRefused as refused:
+            line = failed(self._sasl.mechanism, refused).line(text_of(self._address))
+            raise Failure(line, Exit.REFUSED) from None
+
+
+def credentials_of(config: ClientConfig) -> Credentials | None:
+    """Where tokens come from, to be shared by all connections of a cluster; None where none are wanted."""
+    if config.sasl is None or config.sasl.oauth is None:
+        return None
+    from kwcli.net.credentials import Credentials
+
+    return Credentials(config.sasl, now_s=time.time, monotonic=time.monotonic)
