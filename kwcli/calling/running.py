@@ -7,7 +7,7 @@ that it is not, or no longer, the right one is looked up again and the request s
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Final
@@ -38,7 +38,7 @@ MOVED: Final = {6: "the leader", 16: "the coordinator", 41: "the controller"}
 # Metadata and DescribeCluster tell which node is where.
 NODE_LISTS: Final = (3, 60)
 # How long a look-up that still gives the same node is repeated.
-MOVE_S: Final = 2.0
+MOVE_S: Final = 1.0
 MOVE_PAUSE_S: Final = 0.1
 
 
@@ -56,7 +56,9 @@ class Plan:
 
 
 class Run:
-    """One run; `code` is how it ends."""
+    """One run."""
+
+    sleep = staticmethod(time.sleep)  # between two rounds
 
     def __init__(
         self,
@@ -66,14 +68,12 @@ class Run:
         screen: Screen,
         *,
         verbose: int = 0,
-        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._env = env
         self._config = config
         self._plan = plan
         self._screen = screen
         self._verbose = verbose
-        self._sleep = sleep
         self._tape = Tape()
         self._latest: Exchange | None = None
         self._own = False
@@ -91,7 +91,7 @@ class Run:
             host, port = self._config.servers[0]
             more = f" and {len(self._config.servers) - 1} more" if self._config.servers[1:] else ""
             self._env.say(f"kw: server {host}:{port}{more} (from {self._config.origin})")
-        with Cluster(self._config, self._deadline(), witness=self._witness, sleep=self._sleep) as cluster:
+        with Cluster(self._config, self._deadline(), witness=self._witness) as cluster:
             try:
                 self._rounds(cluster)
             except KeyboardInterrupt:
@@ -105,7 +105,7 @@ class Run:
         plan = self._plan
         for number in range(plan.repeat) if plan.repeat else count():
             if number:
-                self._sleep(plan.interval_s)
+                self.sleep(plan.interval_s)
                 cluster.renew(self._deadline())
             plan.draft.connect(cluster)
             router = Router(cluster, plan.api, plan.target, split=plan.split)
@@ -176,7 +176,7 @@ class Run:
     def _again(
         self, cluster: Cluster, router: Router, stop: Stop, request: Request, exchange: Exchange
     ) -> Exchange | None:
-        """Look again for the node that was meant, and send it the same; None where there is no other."""
+        """Look again for the node that was meant, and send it the same; None where it would be several by now."""
         error = exchange.errors[0]
         deadline = Deadline(MOVE_S, self._env.monotonic)
         while True:
@@ -184,11 +184,12 @@ class Run:
             found = router.stops(request.version, stop.body)
             if any(each.connection is not stop.connection for each in found) or not deadline.left():
                 break
-            self._sleep(min(MOVE_PAUSE_S, cluster.deadline.left()))
-        if len(found) != 1 or found[0].connection is stop.connection:
+            time.sleep(min(MOVE_PAUSE_S, cluster.deadline.left()))
+        if len(found) != 1:
             return None
         here, there = node_name(stop.connection), node_name(found[0].connection)
-        self._env.say(f"kw: {here} is not {MOVED[error.code]} ({error.name}): sent once more, to {there}")
+        again = f"to {there}" if here != there else "for the cluster still says that it is"
+        self._env.say(f"kw: {here} is not {MOVED[error.code]} ({error.name}): sent once more, {again}")
         return self._send(cluster, found[0], request)
 
     def _moved(self, exchange: Exchange, version: int, stop: Stop) -> bool:
