@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
+from decoders.apis.enums import ENUMS
 from decoders.apis.names import current_names, find_field
 from decoders.schema.form import leaf_json
 from decoders.schema.model import Api, Field, Message, Plan, PlanField, Side, Versions
@@ -20,6 +21,7 @@ from kwcli.composing.paths import TAGS, message_of
 
 # Comments begin at this column, or behind the text.
 _COMMENT_AT: Final = 40
+_MEANINGS_MAX: Final = 60
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*")
 _WORDS: Final = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n", "nan", "infinity"})
 _ESCAPES: Final = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
@@ -60,8 +62,9 @@ class _Skeleton:
         self.side = side
 
     def struct(
-        self, plan: Plan, owner: Message | Field, value: Mapping[str, Any], depth: int, *, off: bool
+        self, plan: Plan, owner: Message | Field, value: Mapping[str, Any], depth: int, *, off: bool, path: str = ""
     ) -> Iterator[Line]:
+        """The lines of a struct; `path` is what stands before the names of its fields."""
         fields, whole = owner.fields, owner.versions
         for field in (*plan.fields, *plan.tagged):
             declared = find_field(fields, field.name, plan.version)
@@ -70,27 +73,28 @@ class _Skeleton:
             there = field.name in value
             inner = value[field.name] if there else _default(field)
             off_too = off or (field.tag is not None and not there)
-            yield from self.field(field, declared, whole, inner, depth, off=off_too)
+            yield from self.field(field, declared, whole, inner, depth, off=off_too, path=path + field.name)
         if value.get(TAGS):
             yield Line(depth, f"{TAGS}:", off=off)
             yield from _block(value[TAGS], depth + 2, off)
 
     def field(
-        self, field: PlanField, declared: Field, whole: Versions, value: Any, depth: int, *, off: bool
+        self, field: PlanField, declared: Field, whole: Versions, value: Any, depth: int, *, off: bool, path: str
     ) -> Iterator[Line]:
         """The lines of one field, whose struct is in the versions `whole`."""
-        comment = _comment(field, declared, whole)
+        comment = _comment(field, declared, whole, ENUMS.get(self.api.key, {}).get(path))
         name = field.name
         if field.array:
-            yield from self._array(field, declared, value, depth, comment, off)
+            yield from self._array(field, declared, value, depth, comment, off, path)
         elif field.plan is not None:
             if value is None:
                 yield Line(depth, f"{name}: null", comment, off)
-                yield from self.struct(field.plan, declared, self._new(field, declared), depth + 2, off=True)
+                model = self._new(field, declared)
+                yield from self.struct(field.plan, declared, model, depth + 2, off=True, path=path + ".")
             else:
                 yield Line(depth, f"{name}:", comment, off)
                 inner = {} if value == STRUCT_DEFAULT else value
-                yield from self.struct(field.plan, declared, inner, depth + 2, off=off)
+                yield from self.struct(field.plan, declared, inner, depth + 2, off=off, path=path + ".")
         elif field.kind == "records" and not value:
             yield Line(depth, f"{name}: {'null' if value is None else '[]'}", comment, off)
             yield from _block(list(_RECORDS), depth + 2, True)
@@ -101,28 +105,30 @@ class _Skeleton:
             yield Line(depth, f"{name}: {_scalar(value)}", comment, off)
 
     def _array(
-        self, field: PlanField, declared: Field, value: Any, depth: int, comment: str, off: bool
+        self, field: PlanField, declared: Field, value: Any, depth: int, comment: str, off: bool, path: str
     ) -> Iterator[Line]:
         name = field.name
         if value:
             yield Line(depth, f"{name}:", comment, off)
             for element in value:
-                yield from _item(self._element(field, declared, element, depth + 2, off))
+                yield from _item(self._element(field, declared, element, depth + 2, off, path))
             return
         yield Line(depth, f"{name}: {'null' if value is None else '[]'}", comment, off)
         model = self._new(field, declared) if field.plan is not None else _zero(field)
-        yield from _item(self._element(field, declared, model, depth + 2, True))
+        yield from _item(self._element(field, declared, model, depth + 2, True, path))
 
     def _new(self, field: PlanField, declared: Field) -> dict[str, Any]:
         """What a struct begins with that is not there; in a response everything at its default."""
         assert field.plan is not None
         return element(self.api, declared.fields, field.plan.version) if self.side == "request" else {}
 
-    def _element(self, field: PlanField, declared: Field, value: Any, depth: int, off: bool) -> Iterator[Line]:
+    def _element(
+        self, field: PlanField, declared: Field, value: Any, depth: int, off: bool, path: str
+    ) -> Iterator[Line]:
         if field.plan is None:
             yield Line(depth, _scalar(value) if not isinstance(value, Mapping) else _flow(value), "", off)
             return
-        found = list(self.struct(field.plan, declared, value, depth + 2, off=off))
+        found = list(self.struct(field.plan, declared, value, depth + 2, off=off, path=path + "[]."))
         if all(line.off for line in found) and not off:
             yield Line(depth, "{}", "an element with nothing but defaults; take this away with the first #")
             yield from found
@@ -130,12 +136,15 @@ class _Skeleton:
         yield from (line._replace(depth=line.depth - 2) for line in found)
 
 
-def _comment(field: PlanField, declared: Field, whole: Versions) -> str:
-    """Type, null, default, versions and older names of a field."""
+def _comment(field: PlanField, declared: Field, whole: Versions, values: Mapping[int, str] | None) -> str:
+    """Type, null, meanings, default, versions and older names of a field."""
     kind = _SIZED.get(field.kind, field.kind)
     words = [f"array of {kind}" if field.array else kind]
     if field.nullable:
         words[0] += " or null"
+    if values:
+        said = ", ".join(f"{number} {word}" for number, word in values.items())
+        words.append(said if len(said) <= _MEANINGS_MAX else f"{said[:_MEANINGS_MAX].rpartition(',')[0]}, …")
     if field.plan is None and not field.array and field.default not in (0, "", b"", None, bytes(16)):
         words.append(f"default {_scalar(_default(field))}")
     if field.tag is not None:

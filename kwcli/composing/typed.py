@@ -14,6 +14,7 @@ from decoders.errors import EncodeError
 from decoders.schema.model import Api, Field, Side
 from decoders.schema.unform import FLOAT_WORDS, STRUCTURE, leaf_from_json, shown, tags_from_json
 from decoders.wire.primitives import RANGES
+from kwcli.composing.meanings import number_of
 from kwcli.composing.paths import TAGS, message_of, unknown
 
 _INTEGER: Final = re.compile(r"[+-]?\d{1,400}|0[xX][0-9a-fA-F]{1,400}", re.ASCII)
@@ -43,15 +44,6 @@ def typed(kind: str, text: str) -> Any:
             return text
         return float(text) if _FLOAT.fullmatch(text) and len(text) < DEEPEST else text
     return text
-
-
-def _error_code(field: Field, text: str) -> int | None:
-    """The number of an error that is given by its name."""
-    if field.kind != "int16" or not field.name.endswith("error_code") or not text[:1].isalpha():
-        return None
-    from decoders.apis.error_codes import find_error
-
-    return find_error(text)
 
 
 class Checker:
@@ -106,8 +98,8 @@ class Checker:
             return self.struct(field.fields, value, path)
         place = ".".join(path)
         if isinstance(value, Plain):
-            code = _error_code(field, str(value))
-            value = typed(field.kind, str(value)) if code is None else code
+            number = number_of(self.api, self.side, field, str(value), path)
+            value = typed(field.kind, str(value)) if number is None else number
         elif isinstance(value, list | Mapping):
             value = generic(value, place)
             if isinstance(value, list) and field.kind == "records":

@@ -146,5 +146,7 @@ def test_a_skeleton_is_input_again() -> None:
 def test_an_error_by_its_name() -> None:
     by_name = kw("encode", "ApiVersions", "0", "--response", "error_code=unsupported-version").out
     assert by_name == kw("encode", "ApiVersions", "0", "--response", "error_code=35").out == "002300000000\n"
-    outcome = kw("encode", "ApiVersions", "0", "--response", "error_code=UNSUPORTED")
-    assert outcome.err == 'kw: error_code: int16 (-32768 to 32767) expected, not "UNSUPORTED"\n'
+    outcome = kw("encode", "ApiVersions", "0", "--response", "error_code=UNSUPORTED_VERSION")
+    assert (
+        outcome.err == 'kw: error_code: no error is called "UNSUPORTED_VERSION" (did you mean "UNSUPPORTED_VERSION"?)\n'
+    )

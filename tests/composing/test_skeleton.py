@@ -103,12 +103,12 @@ def test_what_it_looks_like() -> None:
         == """\
 # ListOffsets 4, request. Take a # away to send that line (and the [] or null before it).
 replica_id: -1                            # int32
-isolation_level: 0                        # int8 · since 2
+isolation_level: 0                        # int8 · 0 read_uncommitted, 1 read_committed · since 2
 topics:                                   # array of struct
   - name: kw-example                      # string
     partitions: []                        # array of struct
       # - partition_index: -1             # int32
         # current_leader_epoch: -1        # int32 · default -1 · since 4
-        # timestamp: -1                   # int64
+        # timestamp: -1                   # int64 · -1 latest, -2 earliest, -3 max_timestamp, -4 earliest_local, …
 """
     )

@@ -30,6 +30,14 @@ EXAMPLE = {"topics": [{"name": "kw-example", "topic_id": "AAAAAAAAAAAAAAAAAAAAAQ
             {"topics": [{"name": "a"}], "allow_auto_topic_creation": True},
         ),
         ("metadata", 12, "topics:=null", {"topics": None}),
+        ("FindCoordinator", 3, "key=x keyType=Transaction", {"key": "x", "key_type": 1}),
+        (
+            "ListOffsets",
+            7,
+            "topics[].partitions[].timestamp=max-timestamp",
+            {"topics": [{"partitions": [{"timestamp": -3}]}]},
+        ),
+        ("ListConfigResources", 1, "resource_types[]=broker resourceTypes[]=16", {"resource_types": [4, 16]}),
         ("metadata", 12, 'topics[].name:="@x"', {"topics": [{"name": "@x"}]}),
         ("metadata", 12, "topics:=[]", {"topics": []}),
         ("metadata", 12, 'topics:=[{"name":"a"}] topics[].name=b', {"topics": [{"name": "a"}, {"name": "b"}]}),
@@ -171,6 +179,13 @@ def test_a_new_element_begins_with_what_names_nothing(
         ("fetch", 13, "topics[].topic=a", 'Fetch 13 has no field "topics[].topic": it is in versions 0-12'),
         ("fetch", 13, "maxWaitMs=99999999999", "maxWaitMs: 99999999999 is outside int32 (-2147483648 to 2147483647)"),
         ("fetch", 13, "max_wait_ms=abc", 'max_wait_ms: int32 (-2147483648 to 2147483647) expected, not "abc"'),
+        (
+            "FindCoordinator",
+            3,
+            "key_type=shared",
+            'key_type: a number or one of group, transaction, share expected, not "shared" (did you mean "share"?)',
+        ),
+        ("FindCoordinator", 3, 'key_type:="share"', 'key_type: int8 (-128 to 127) expected, not "share"'),
         ("fetch", 13, "max_wait_ms:=true", "max_wait_ms: int32 (-2147483648 to 2147483647) expected, not true"),
         ("fetch", 13, "max_wait_ms:=1.0", "max_wait_ms: int32 (-2147483648 to 2147483647) expected, not 1.0"),
         (
