@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from kwcli.calling.draft import Draft
 from kwcli.calling.tape import NOWHERE, Tape
-from kwcli.composing.skeleton import skeleton
 from kwcli.exits import Exit
 from kwcli.net.core.session import Session
 
@@ -75,6 +74,8 @@ def edit(env: Environment, api: Api, draft: Draft, wish: Wish) -> Draft:
 
 
 def _skeleton(api: Api, draft: Draft, wish: Wish) -> str:
+    from kwcli.composing.skeleton import skeleton
+
     versions = wish.candidates(api)
     version = draft.request(versions).version if not draft.empty else versions.high
     return skeleton(api, version, draft.value(version))

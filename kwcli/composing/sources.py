@@ -6,10 +6,8 @@ text gets its type from the field that it is for.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn
 
 from decoders.limits import FRAME_MAX
@@ -40,7 +38,7 @@ class Body(NamedTuple):
 def read_file(name: str) -> bytes:
     """The contents of a file. Raises Failure."""
     try:
-        with Path(name).open("rb") as file:
+        with open(name, "rb") as file:
             data = file.read(TEXT_MAX + 1)
     except (OSError, ValueError) as failure:
         fail(f"{name}: {getattr(failure, 'strerror', None) or failure}", Exit.FAILURE)
@@ -91,6 +89,8 @@ def parse(data: bytes, source: str) -> Any:
 
 def parse_json(text: str) -> Any:
     """Strict JSON: no name twice. Raises ValueError with one line."""
+    import json  # most calls parse none
+
     try:
         return json.loads(text, object_pairs_hook=_unique)
     except json.JSONDecodeError as failure:

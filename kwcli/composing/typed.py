@@ -14,7 +14,6 @@ from decoders.errors import EncodeError
 from decoders.schema.model import Api, Field, Side
 from decoders.schema.unform import FLOAT_WORDS, STRUCTURE, leaf_from_json, shown, tags_from_json
 from decoders.wire.primitives import RANGES
-from kwcli.composing.meanings import number_of
 from kwcli.composing.paths import TAGS, message_of, unknown
 
 _INTEGER: Final = re.compile(r"[+-]?\d{1,400}|0[xX][0-9a-fA-F]{1,400}", re.ASCII)
@@ -98,6 +97,8 @@ class Checker:
             return self.struct(field.fields, value, path)
         place = ".".join(path)
         if isinstance(value, Plain):
+            from kwcli.composing.meanings import number_of
+
             number = number_of(self.api, self.side, field, str(value), path)
             value = typed(field.kind, str(value)) if number is None else number
         elif isinstance(value, list | Mapping):
