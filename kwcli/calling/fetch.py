@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol
 from decoders.schema.model import Versions
 from kwcli.calling.moments import moment_ms
 from kwcli.calling.record_words import number
-from kwcli.calling.sugar import OFFLINE, Topics, need, split, topic_field
+from kwcli.calling.sugar import OFFLINE, Topics, check_names, need, split, topic_field
 from kwcli.exits import Exit, Failure
 
 FETCH: Final = 1
@@ -119,6 +119,7 @@ def read_fetch(words: Sequence[str], *, now_ms: int) -> tuple[Fetch | None, list
     Raises Failure (usage).
     """
     ours, rest = split(words, WORDS)
+    check_names(FETCH, rest, WORDS)
     if not ours:
         return None, rest
     topics = [word.text for word in ours if word.name == "topic"]

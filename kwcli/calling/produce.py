@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from decoders.apis import api
-from decoders.records import Batch, Record, batch_json
+from decoders.records import records_json
 from decoders.records.codecs import NAMES, NUMBERS
+from decoders.records.model import Row
 from decoders.schema.model import FOREVER, Versions
 from kwcli.calling.partitioning import partition_of
 from kwcli.calling.record_words import Contents, Entry, Word, from_lines, from_words, number
-from kwcli.calling.sugar import OFFLINE, Topics, need, split, topic_field
+from kwcli.calling.sugar import OFFLINE, Topics, check_names, need, split, topic_field
 from kwcli.composing.sources import STDIN
 from kwcli.exits import Exit, Failure
 
@@ -29,6 +30,7 @@ _CARRIED_BY: Final = (Versions(0, 2), Versions(0, 2), Versions(3, FOREVER))
 _BATCHES: Final = Versions(3, FOREVER)
 _ZSTD: Final = Versions(7, FOREVER)
 _TIMEOUT_MS: Final = 30_000
+_LIMITS: Final = {"producer_id": (1 << 63) - 1, "producer_epoch": (1 << 15) - 1, "base_sequence": (1 << 31) - 1}
 
 _RECORD: Final = ("key", "value", "header", "partition", "timestamp")
 _ONCE: Final = ("topic", "acks", "transactional_id", "producer_id", "producer_epoch", "base_sequence")
@@ -112,20 +114,20 @@ class Produce:
         return places
 
     def _batch(self, entries: Sequence[Entry], magic: int, now_ms: int) -> dict[str, Any]:
-        """The records of one partition in one batch, numbered from 0 as producers do."""
-        records = []
-        for offset, entry in enumerate(entries):
-            timestamp = entry.timestamp
-            if magic and timestamp is None:
-                timestamp = now_ms
-            records.append(Record(offset, timestamp, entry.key, entry.value, entry.headers))
-        batch = Batch(magic=magic, codec=self.codec, records=records)
+        """The records of one partition in one batch; what is left out follows from them."""
+        batch: dict[str, Any] = {"magic": magic, "codec": self.codec}
         if self.producer_id is not None:
-            batch.producer_id = self.producer_id
-            batch.producer_epoch = self.producer_epoch
-            batch.base_sequence = self.base_sequence
-            batch.transactional = self.transactional_id is not None
-        return batch_json(batch)
+            batch |= {name: getattr(self, name) for name in _LIMITS}
+            batch["transactional"] = self.transactional_id is not None
+        rows: list[Row] = [
+            (at, now_ms if entry.timestamp is None else entry.timestamp, entry.key, entry.value, entry.headers, None)
+            for at, entry in enumerate(entries)
+        ]
+        batch["records"] = records_json(iter(rows))
+        if not magic:
+            for record in batch["records"]:
+                del record["timestamp"]
+        return batch
 
 
 def read_produce(
@@ -143,6 +145,7 @@ def read_produce(
     `stdin`: records may come from standard input when no word has any. Raises Failure (usage).
     """
     ours, rest = split(words, WORDS)
+    check_names(PRODUCE, rest, WORDS)
     if not any(word.name in ("topic", *_RECORD) for word in ours):
         stray = next((name for name, given in (("compression", compression), ("acks", acks)) if given), None)
         if stray or magic is not None:
@@ -211,9 +214,6 @@ def _entries(
             for entry in entries
         ]
     return entries, left
-
-
-_LIMITS: Final = {"producer_id": (1 << 63) - 1, "producer_epoch": (1 << 15) - 1, "base_sequence": (1 << 31) - 1}
 
 
 def _producer(once: dict[str, Word]) -> dict[str, int | None]:

@@ -8,10 +8,12 @@ from typing import Any, Final, Protocol
 from uuid import UUID
 
 from decoders.apis import api
+from decoders.apis.names import find_field
 from decoders.schema.model import Versions
 from decoders.wire.primitives import uuid_text
 from kwcli.calling.record_words import Word
 from kwcli.exits import Exit, Failure
+from kwcli.spelling import did_you_mean
 
 _WORD: Final = re.compile(r"([A-Za-z_]+)(:?=)(.*)", re.DOTALL)
 # From this version on a topic goes by its id (KIP-516), under which field names.
@@ -44,6 +46,15 @@ def split(words: Iterable[str], names: Sequence[str]) -> tuple[list[Word], list[
         else:
             ours.append(Word(name, match[3], match[2] == ":="))
     return ours, rest
+
+
+def check_names(key: int, rest: Iterable[str], names: Sequence[str]) -> None:
+    """Raises Failure (usage) for a word that is no field but nearly one of these names."""
+    fields = api(key).request.fields
+    for text in rest:
+        match = _WORD.fullmatch(text)
+        if match and find_field(fields, match[1]) is None and (meant := did_you_mean(match[1], names)):
+            raise Failure(f'{api(key).name} has no field "{match[1]}"{meant}', Exit.USAGE)
 
 
 def need(key: int, versions: Versions, needs: Sequence[tuple[Versions, str]]) -> Versions:

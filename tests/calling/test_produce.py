@@ -19,6 +19,7 @@ from kwcli.calling.record_words import Entry
 from kwcli.calling.short import Given, read_short
 from kwcli.exits import Exit, Failure
 from tests.calling.surroundings import environment
+from tests.oracle.asking import ask
 
 NOW_MS = 1_800_000_000_000
 ID = UUID(int=7)
@@ -215,6 +216,8 @@ def test_other_words_are_left_alone() -> None:
 
 
 REFUSED: list[tuple[list[str], dict[str, Any], str]] = [
+    (["topic=a", "vlaue=v"], {}, 'Produce has no field "vlaue" (did you mean "value"?)'),
+    (["headers=a:b"], {}, 'Produce has no field "headers" (did you mean "header"?)'),
     (["value=v"], {}, "topic= is missing"),
     (["topic=a", "topic=b", "value=v"], {}, "topic= is given twice"),
     (["topic=a"], {}, "no record: give value="),
@@ -283,3 +286,48 @@ def test_a_version_that_cannot_carry_it() -> None:
     with pytest.raises(Failure, match="a topic whose id is not known needs Produce 0-12, not 13"):
         asked("topic=a", "value=v").narrow(Versions(13, 13), connected=False)
     assert asked("topic=a", "value=v", magic=1).narrow(Versions(0, 11)) == Versions(0, 2)
+
+
+@pytest.mark.oracle
+def test_the_bytes_are_those_of_the_java_producer() -> None:
+    """Without compression, for the same records, byte for byte what Kafka's MemoryRecordsBuilder writes."""
+    records = ["partition=0", "key=k", "value=naïve", "value:=null", "key=", "value=", f"value={'x' * 300}"]
+    stamped = [*records, "timestamp=1700000000123"]
+    whole = ["header=h:v", "header=n", *stamped, "header=e:"]
+    mine = ["producer_id=4000", "producer_epoch=2", "base_sequence=9", "transactional_id=t"]
+    made, told = [], []
+    for version, words in ((0, records), (1, stamped), (2, stamped), (3, whole), (9, [*whole, *mine]), (13, whole)):
+        produce = asked("topic=orders", *words)
+        body = decode_message(0, version, "request", encoded(produce, version, Topics()))
+        made.append(body["topic_data"][0]["partition_data"][0]["records"].hex())
+        told.append(["write", as_java_is_told(produce, produce.format(version))])
+    assert made == ask(told)
+
+
+def as_java_is_told(produce: Produce, magic: int) -> dict[str, Any]:
+    def hexed(data: bytes | None) -> str | None:
+        return None if data is None else data.hex()
+
+    return {
+        "magic": magic,
+        "codec": "none",
+        "append_ms": None,
+        "base_offset": 0,
+        "last_offset": None,
+        "producer_id": -1 if produce.producer_id is None else produce.producer_id,
+        "producer_epoch": -1 if produce.producer_epoch is None else produce.producer_epoch,
+        "base_sequence": -1 if produce.base_sequence is None else produce.base_sequence,
+        "transactional": produce.transactional_id is not None,
+        "leader_epoch": -1,
+        "delete_horizon_ms": None,
+        "records": [
+            [
+                at,
+                NOW_MS if entry.timestamp is None else entry.timestamp,
+                hexed(entry.key),
+                hexed(entry.value),
+                [[name, hexed(data)] for name, data in entry.headers],
+            ]
+            for at, entry in enumerate(produce.entries)
+        ],
+    }
