@@ -22,7 +22,7 @@ from kwcli.exits import Exit, Failure
 # Command → module under kwcli.commands and the line that `kw --help` shows for it.
 COMMANDS: dict[str, tuple[str, str]] = {
     "sniff": ("sniff", "Decode captures or live traffic into Kafka exchanges."),
-    "call": ("call", "Send any request to a broker; print request, response and timing."),
+    "call": ("call", "Send any request to a broker; print what it answers."),
     "apis": ("apis", "Look up APIs, fields, wire layouts, releases."),
     "errors": ("errors", "Look up error codes: meaning and remedy."),
     "encode": ("encode", "Turn a body as JSON, YAML or words into bytes."),

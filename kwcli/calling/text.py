@@ -1,6 +1,7 @@
 """An exchange in, its lines for people out: a line for each side and the body under it.
 
-A request of few fields is shown as the words that would make it (`topics[0].name  orders`), every other body as a tree.
+A request of few fields is shown as the words that would make it (`topics[0].name  orders`), every other body as a tree;
+so are the batches of Produce.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 # A request of more leaves than this is a tree.
 PATHS_MAX: Final = 24
+PRODUCE: Final = 0
 UNANSWERED: Final = {
     "no_response_expected": "no answer is sent to this (acks=0)",
     "unanswered": "no answer",
@@ -84,8 +86,8 @@ def _request(exchange: Exchange, record: dict[str, Any], body: Body) -> Iterator
     if not isinstance(value, dict):
         return
     plan = plan_of(exchange, "request")
-    paths = list(body.paths(value, plan, most=PATHS_MAX + 1))
-    yield from paths if len(paths) <= PATHS_MAX else body.lines(value, plan)
+    paths = [] if exchange.api_key == PRODUCE else list(body.paths(value, plan, most=PATHS_MAX + 1))
+    yield from paths if 0 < len(paths) <= PATHS_MAX else body.lines(value, plan)
 
 
 def hex_of(exchange: Exchange, side: Side, settings: Settings, colors: Palette) -> Iterator[str]:

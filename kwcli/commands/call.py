@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-from decoders.records.codecs import NAMES
 from kwcli.config import settings
 from kwcli.env import Environment
 from kwcli.net.options import ConnectionOptions, Seconds, connection_options
 from kwcli.options import output_options
 
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 EXAMPLES = """\b
 Examples:
   kw call Metadata topics[].name=orders -b kafka1:9092
@@ -39,7 +39,7 @@ Examples:
 @click.option("--select", metavar="PATH", help="Show only what is at this path of the response (or of --only).")
 @click.option("--records", is_flag=True, help="Show every record, with key, value and headers.")
 @click.option("--reveal-secrets", is_flag=True, help="Show tokens, salts and config values instead of {redacted}.")
-@click.option("--compression", type=click.Choice(NAMES), help="With topic=… value=…: how to compress the records.")
+@click.option("--compression", type=click.Choice(CODECS), help="With topic=… value=…: how to compress the records.")
 @click.option("--acks", type=click.Choice(["all", "1", "0"]), help="With topic=… value=…: who must have them first.")
 @click.option("--magic", type=click.IntRange(0, 2), metavar="0|1|2", help="With topic=… value=…: their format.")
 @click.option("--repeat", type=click.IntRange(min=0), default=1, metavar="N", help="Send it N times; 0: until Ctrl-C.")

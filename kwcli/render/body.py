@@ -11,6 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from decoders.apis import NAMES, api_name
+from kwcli.render.batches import BATCH, is_batch, is_record, moment, record_widths, telling
 from kwcli.render.palette import Palette
 from kwcli.render.units import cells, clean, cut
 
@@ -24,12 +25,6 @@ INDENT: Final = "  "
 NULL: Final = "–"
 NULL_UUID: Final = "AAAAAAAAAAAAAAAAAAAAAA"
 GAP: Final = "  "
-# Columns of record batches, what matters most first; where there is no room the last ones go.
-BATCH: Final = [
-    *("base_offset", "last_offset", "record_count", "size", "codec", "crc", "producer_id", "producer_epoch"),
-    *("base_sequence", "transactional", "control", "timestamp_type", "base_timestamp", "max_timestamp"),
-    *("partition_leader_epoch", "magic", "delete_horizon_ms", "truncated"),
-]
 # The field that an element of an array goes by.
 LEADS: Final = ("name", "topic", "topic_name", "group_id", "transactional_id")
 # Headings for tables that do not fit otherwise.
@@ -124,6 +119,8 @@ class Body:
         """One element with something nested in it: its scalars on one line, led by its name, then the rest."""
         fields = _fields(plan)
         margin = INDENT * depth
+        if is_batch(item):
+            item = telling(item)
         scalars = {name: value for name, value in item.items() if _is_scalar(value)}
         nested = {name: value for name, value in item.items() if name not in scalars}
         lead = next((name for name in LEADS if name in scalars), None)
@@ -173,16 +170,18 @@ class Body:
         }
         titles = {name: name for name in names}
         room = None if self._width is None else self._width - indent
-        if room is not None and _total(columns, titles) > room:
+        widths: dict[str, int] | None = None
+        if room is not None and all(map(is_record, items)):
+            widths = record_widths(_widths(columns, titles), room, len(GAP))
+            columns = {name: column for name, column in columns.items() if name in widths}
+        elif room is not None and _total(columns, titles) > room:
             titles = {name: SHORT.get(name, name) for name in names}
             dull = [name for name in names if all(paint == "dim" for _, paint in columns[name])]
             while dull and _total(columns, titles) > room:
                 del columns[dull.pop()]
             while len(columns) > 1 and _total(columns, titles) > room:
                 columns.popitem()
-        widths = {
-            name: max(cells(titles[name]), *(cells(text) for text, _ in column)) for name, column in columns.items()
-        }
+        widths = widths or _widths(columns, titles)
         dim, off = self._palette.dim, self._palette.off
         heading = GAP.join(f"{titles[name]:<{widths[name]}}" for name in columns)
         if len(columns) < len(names):
@@ -192,6 +191,7 @@ class Body:
             line, used = "", 0
             for name, column in columns.items():
                 text, paint = column[number]
+                text = cut(text, widths[name])
                 if room is not None and used + cells(text) > room:
                     text = cut(text, max(room - used, 0))
                 line += self._paint(text, paint) + " " * (widths[name] - cells(text)) + GAP
@@ -209,6 +209,8 @@ class Body:
 
             self.mentioned[value] = error_name(value)
             return self.mentioned[value], "bad"
+        if field is None and (time := moment(name, value)) is not None:
+            return time, ""
         if name == "api_key" and value in NAMES:
             return f"{value:>2} {api_name(value)}", ""
         return scalar(value), "dim" if _is_default(value, field) else ""
@@ -229,9 +231,13 @@ class Body:
         return head + self._paint(text, paint)
 
 
+def _widths(columns: dict[str, list[Cell]], titles: dict[str, str]) -> dict[str, int]:
+    return {name: max(cells(titles[name]), *(cells(text) for text, _ in column)) for name, column in columns.items()}
+
+
 def _total(columns: dict[str, list[Cell]], titles: dict[str, str]) -> int:
-    widths = [max(cells(titles[name]), *(cells(text) for text, _ in column)) for name, column in columns.items()]
-    return sum(widths) + len(GAP) * (len(widths) - 1)
+    widths = _widths(columns, titles)
+    return sum(widths.values()) + len(GAP) * (len(widths) - 1)
 
 
 def _fields(plan: Plan | None) -> dict[str, PlanField]:

@@ -13,10 +13,12 @@ import pytest
 from decoders import Record, decode_message, decode_records
 from decoders.apis import api
 from decoders.messages import encode_json
+from decoders.records.codecs import NAMES
 from decoders.schema.model import Versions
 from kwcli.calling.produce import Produce
 from kwcli.calling.record_words import Entry
 from kwcli.calling.short import Given, read_short
+from kwcli.commands.call import CODECS
 from kwcli.exits import Exit, Failure
 from tests.calling.surroundings import environment
 from tests.oracle.asking import ask
@@ -286,6 +288,10 @@ def test_a_version_that_cannot_carry_it() -> None:
     with pytest.raises(Failure, match="a topic whose id is not known needs Produce 0-12, not 13"):
         asked("topic=a", "value=v").narrow(Versions(13, 13), connected=False)
     assert asked("topic=a", "value=v", magic=1).narrow(Versions(0, 11)) == Versions(0, 2)
+
+
+def test_the_command_offers_every_codec() -> None:
+    assert CODECS == NAMES
 
 
 @pytest.mark.oracle

@@ -1,0 +1,68 @@
+"""Batches and records in a body: what they say, in the order in which it matters, key and value before all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from decoders import Record
+from decoders.records import batches_json, encode_batch
+from kwcli.render.batches import moment
+from kwcli.render.body import Body
+from kwcli.render.palette import PLAIN
+from kwcli.render.units import cells
+
+STAMP = 1_795_282_486_519
+
+
+def shown(width: int | None, *records: Record, **batch: Any) -> list[str]:
+    value = {"records": batches_json(encode_batch(records, **batch), records=True)}
+    return list(Body(width, PLAIN).lines(value, None, 0))
+
+
+ORDERS = [
+    Record(7, STAMP, b"customer-1", b'{"order": 3, "amount": 237.57, "currency": "EUR"}', (("trace", b"4bf9"),)),
+    Record(8, STAMP + 1, b"a key of unusual length, longer than its value", None),
+]
+
+
+def test_everything_where_there_is_room() -> None:
+    assert shown(None, *ORDERS, producer_id=5, producer_epoch=0, base_sequence=0, transactional=True) == [
+        "records",
+        "  base_offset 7 · last_offset 8 · record_count 2 · size 192 · codec none · crc ok · producer_id 5"
+        " · producer_epoch 0 · base_sequence 0 · transactional true · base_timestamp 2026-11-21T17:34:46.519Z"
+        " · max_timestamp 2026-11-21T17:34:46.520Z · magic 2",
+        "    offset  timestamp                 key                                             "
+        "value                                              headers",
+        "    7       2026-11-21T17:34:46.519Z  customer-1                                      "
+        '{"order": 3, "amount": 237.57, "currency": "EUR"}  trace=4bf9',
+        "    8       2026-11-21T17:34:46.520Z  a key of unusual length, longer than its value  "
+        "–                                                  []",
+    ]
+
+
+def test_key_and_value_are_cut_last() -> None:
+    assert shown(80, *ORDERS)[-3:] == [
+        "    offset  key                  value                                headers …",
+        '    7       customer-1           {"order": 3, "amount": 237.57, "cu…  trace=4bf9',
+        "    8       a key of unusual l…  –                                    []",
+    ]
+
+
+@pytest.mark.parametrize("width", [20, 30, 40, 60, 80, 100, 120, 200])
+def test_nothing_is_wider_than_the_terminal(width: int) -> None:
+    for line in shown(width, *ORDERS):
+        assert cells(line) <= width
+    table = shown(width, *ORDERS)[-3:]
+    assert "key" in table[0]
+    assert "value" in table[0] or width < 30
+
+
+def test_times() -> None:
+    assert moment("timestamp", STAMP) == "2026-11-21T17:34:46.519Z"
+    assert moment("max_timestamp", 0) == "1970-01-01T00:00:00.000Z"
+    assert moment("offset", STAMP) is None
+    assert moment("timestamp", -1) is None
+    assert moment("timestamp", 1 << 62) is None
+    assert moment("timestamp", None) is None
