@@ -1,0 +1,49 @@
+"""Every request of the captures that ship, given as its record and as YAML of it: what a call would send again."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+import decoders
+from decoders import Exchange, api
+from decoders.exchanges.bodies import Options
+from decoders.exchanges.record import to_json_bytes
+from decoders.messages import encode_json
+from kwcli.composing.examples import example
+from kwcli.composing.skeleton import skeleton
+from kwcli.composing.words import check_words, compose, encode_body
+from tests.captures.shipped import CLEAN, capture_bytes
+from tests.cli.worlds import world
+
+ALL = Options(records=True, reveal_secrets=True)
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_a_request_is_composed_of_its_record(name: str) -> None:
+    found: Counter[str] = Counter()
+    for number, exchange in enumerate(decoders.read_exchanges(capture_bytes(name))):
+        if not isinstance(exchange, Exchange) or exchange.api_key is None or exchange.request_raw is None:
+            continue
+        if exchange.failures.get("request") is not None:
+            continue
+        declared, version = api(exchange.api_key), exchange.api_version
+        assert version is not None
+        record = to_json_bytes(exchange, ALL)
+        given = check_words(declared, ["-"], env=world(record))
+        assert given.body is not None
+        assert given.body.version == version
+        start = example(declared, version) if version in declared.versions else None
+        value = compose(declared, version, given, start=start)
+        again = encode_body(declared, version, value, layout=given.body.layout)
+        assert again == encode_json(exchange.api_key, version, "request", given.body.value, layout=given.body.layout)
+        sent = exchange.request_raw[exchange.spec.body("request", exchange.request_raw) :]
+        found["same"] += again == sent
+        found["requests"] += 1
+        if number % 7 == 0 and given.body.layout is None:
+            text = skeleton(declared, version, value).encode()
+            yaml = compose(declared, version, ["-"], env=world(text), start=start)
+            assert encode_body(declared, version, yaml) == again
+    assert found["requests"] >= 20
+    assert found["same"] >= found["requests"] * 0.9
