@@ -1,69 +1,404 @@
 # bash completion for kw; made by `kw completion bash`
-_kw() {
-    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} verb= i
-    for ((i = 1; i < COMP_CWORD; i++)); do
-        case ${COMP_WORDS[i]} in sniff|call|apis|errors|encode|profile|completion) verb=${COMP_WORDS[i]}; break ;; esac
+_kw_offer() {  # the words of $1 that begin as `plain`; `head` goes before them
+    local -a all
+    local one
+    read -ra all <<< "$1"
+    for one in "${all[@]}"; do
+        [[ $one == "$plain"* ]] && COMPREPLY+=("$head$one")
     done
-    COMPREPLY=()
-    case "$verb $before" in
-        "sniff -i"|"sniff --interface") COMPREPLY=($(compgen -W "any $(ls /sys/class/net 2>/dev/null)" -- "$word")); return ;;
-        "sniff --bpf") compopt +o default; return ;;
-        "sniff -w"|"sniff --write") return ;;
-        "sniff --port") compopt +o default; return ;;
-        "sniff --api") COMPREPLY=($(compgen -W "Produce Fetch ListOffsets Metadata LeaderAndIsr StopReplica UpdateMetadata ControlledShutdown OffsetCommit OffsetFetch FindCoordinator JoinGroup Heartbeat LeaveGroup SyncGroup DescribeGroups ListGroups SaslHandshake ApiVersions CreateTopics DeleteTopics DeleteRecords InitProducerId OffsetForLeaderEpoch AddPartitionsToTxn AddOffsetsToTxn EndTxn WriteTxnMarkers TxnOffsetCommit DescribeAcls CreateAcls DeleteAcls DescribeConfigs AlterConfigs AlterReplicaLogDirs DescribeLogDirs SaslAuthenticate CreatePartitions CreateDelegationToken RenewDelegationToken ExpireDelegationToken DescribeDelegationToken DeleteGroups ElectLeaders IncrementalAlterConfigs AlterPartitionReassignments ListPartitionReassignments OffsetDelete DescribeClientQuotas AlterClientQuotas DescribeUserScramCredentials AlterUserScramCredentials Vote BeginQuorumEpoch EndQuorumEpoch DescribeQuorum AlterPartition UpdateFeatures Envelope FetchSnapshot DescribeCluster DescribeProducers BrokerRegistration BrokerHeartbeat UnregisterBroker DescribeTransactions ListTransactions AllocateProducerIds ConsumerGroupHeartbeat ConsumerGroupDescribe ControllerRegistration GetTelemetrySubscriptions PushTelemetry AssignReplicasToDirs ListConfigResources DescribeTopicPartitions ShareGroupHeartbeat ShareGroupDescribe ShareFetch ShareAcknowledge AddRaftVoter RemoveRaftVoter UpdateRaftVoter InitializeShareGroupState ReadShareGroupState WriteShareGroupState DeleteShareGroupState ReadShareGroupStateSummary StreamsGroupHeartbeat StreamsGroupDescribe DescribeShareGroupOffsets AlterShareGroupOffsets DeleteShareGroupOffsets StreamsGroupTopologyDescriptionUpdate UnregisterController" -- "$word")); return ;;
-        "sniff --client-id") compopt +o default; return ;;
-        "sniff --topic") compopt +o default; return ;;
-        "sniff --slower-than") compopt +o default; return ;;
-        "sniff --limit") compopt +o default; return ;;
-        "sniff --sort") COMPREPLY=($(compgen -W "time" -- "$word")); return ;;
-        "sniff -o"|"sniff --output") COMPREPLY=($(compgen -W "text table ndjson json csv hex" -- "$word")); return ;;
-        "sniff --color") COMPREPLY=($(compgen -W "auto always never" -- "$word")); return ;;
-        "call --api-version") compopt +o default; return ;;
-        "call --as-kafka") compopt +o default; return ;;
-        "call --node") compopt +o default; return ;;
-        "call --raw-body") compopt +o default; return ;;
-        "call --only") COMPREPLY=($(compgen -W "request response" -- "$word")); return ;;
-        "call --select") compopt +o default; return ;;
-        "call --compression") COMPREPLY=($(compgen -W "none gzip snappy lz4 zstd" -- "$word")); return ;;
-        "call --acks") COMPREPLY=($(compgen -W "all 1 0" -- "$word")); return ;;
-        "call --magic") compopt +o default; return ;;
-        "call --repeat") compopt +o default; return ;;
-        "call --interval") compopt +o default; return ;;
-        "call --against") compopt +o default; return ;;
-        "call -b"|"call --bootstrap-server") compopt +o default; return ;;
-        "call --bootstrap-controller") compopt +o default; return ;;
-        "call -X"|"call --property") compopt +o default; return ;;
-        "call -F"|"call --command-config") return ;;
-        "call --profile") compopt +o default; return ;;
-        "call --client-id") compopt +o default; return ;;
-        "call --timeout") compopt +o default; return ;;
-        "call --connect-timeout") compopt +o default; return ;;
-        "call --dial-map") compopt +o default; return ;;
-        "call -o"|"call --output") COMPREPLY=($(compgen -W "text table ndjson json csv hex" -- "$word")); return ;;
-        "call --color") COMPREPLY=($(compgen -W "auto always never" -- "$word")); return ;;
-        "apis --release") compopt +o default; return ;;
-        "apis --diff") compopt +o default; return ;;
-        "apis --grep") compopt +o default; return ;;
-        "apis -o"|"apis --output") COMPREPLY=($(compgen -W "text ndjson json" -- "$word")); return ;;
-        "apis --color") COMPREPLY=($(compgen -W "auto always never" -- "$word")); return ;;
-        "errors --grep") compopt +o default; return ;;
-        "errors -o"|"errors --output") COMPREPLY=($(compgen -W "text ndjson json" -- "$word")); return ;;
-        "errors --color") COMPREPLY=($(compgen -W "auto always never" -- "$word")); return ;;
-        "encode --correlation-id") compopt +o default; return ;;
-        "encode --client-id") compopt +o default; return ;;
-        "encode -o"|"encode --output") COMPREPLY=($(compgen -W "hex base64 raw" -- "$word")); return ;;
-        "profile -o"|"profile --output") COMPREPLY=($(compgen -W "text ndjson json" -- "$word")); return ;;
-        "profile --color") COMPREPLY=($(compgen -W "auto always never" -- "$word")); return ;;
-    esac
-    case "$verb" in
-        "") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "--version -h --help" -- "$word")); else COMPREPLY=($(compgen -W "sniff call apis errors encode profile completion" -- "$word")); fi ;;
-        "sniff") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "-i --interface --bpf -w --write --port --api --client-id --topic --errors --slower-than --limit --records --reveal-secrets --sort --strict -o --output --color -v --verbose -q --quiet --debug -h --help" -- "$word")); else :; fi ;;
-        "call") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "--api-version --as-kafka --force --node --split --example --skeleton --edit --dry-run --raw-body --only --select --records --reveal-secrets --compression --acks --magic --repeat --interval --against -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output --color -v --verbose -q --quiet --debug -h --help" -- "$word")); else :; fi ;;
-        "apis") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "--release --diff --grep -o --output --color -h --help" -- "$word")); else :; fi ;;
-        "errors") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "--grep -o --output --color -h --help" -- "$word")); else :; fi ;;
-        "encode") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "--response --frame --correlation-id --client-id --skeleton -o --output -h --help" -- "$word")); else :; fi ;;
-        "profile") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "-h --help --use --force -v --verbose -o --output --color --reveal-secrets --none" -- "$word")); else COMPREPLY=($(compgen -W "import list remove show use" -- "$word")); fi ;;
-        "completion") if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "-h --help" -- "$word")); else COMPREPLY=($(compgen -W "bash zsh fish" -- "$word")); fi ;;
+}
+_kw_files() {
+    local one
+    while IFS= read -r one; do COMPREPLY+=("$head$one"); done < <(compgen -f -- "$plain")
+    compopt -o filenames 2> /dev/null
+}
+_kw_profiles() {
+    local file all=
+    for file in "${XDG_CONFIG_HOME:-$HOME/.config}"/kw/profiles/*.properties; do
+        [[ -e $file ]] || continue
+        file=${file##*/}
+        all+="${file%.properties} "
+    done
+    _kw_offer "$all"
+}
+_kw_versions() {
+    local low=1 high=0 words= all=
+    _kw_facts
+    for ((; high >= low; high--)); do all+="$high "; done
+    _kw_offer "$all"
+}
+_kw_body() {  # path=value: the paths of the request, then what the field may hold
+    local low high words= values= one
+    local -a all
+    _kw_facts
+    if [[ $plain == @* || $plain == *=@* ]]; then
+        head=${plain%%@*}@
+        while IFS= read -r one; do  # readline would quote the @ of what it takes for files
+            if [[ -d $one ]]; then
+                one+=/
+                compopt -o nospace 2> /dev/null
+            fi
+            COMPREPLY+=("$head${one// /\\ }")
+        done < <(compgen -f -- "${plain#*@}")
+        return
+    fi
+    one=${plain%%=*}
+    while [[ $one =~ ^(.*)\[[0-9]+\](.*)$ ]]; do one="${BASH_REMATCH[1]}[]${BASH_REMATCH[2]}"; done
+    if [[ $plain == *=* ]]; then
+        _kw_values "${one%:}"
+        head=${plain%%=*}=
+        plain=${plain#*=}
+        _kw_offer "$values"
+    else
+        head=$plain plain=$one
+        read -ra all <<< "$words"
+        for one in "${all[@]}"; do
+            [[ $one == "$plain"* ]] && COMPREPLY+=("$head${one:${#plain}}")
+        done
+        compopt -o nospace 2> /dev/null
+    fi
+}
+_kw_kind() {
+    local apis="Produce Fetch ListOffsets Metadata LeaderAndIsr StopReplica UpdateMetadata ControlledShutdown OffsetCommit OffsetFetch FindCoordinator JoinGroup Heartbeat LeaveGroup SyncGroup DescribeGroups ListGroups SaslHandshake ApiVersions CreateTopics DeleteTopics DeleteRecords InitProducerId OffsetForLeaderEpoch AddPartitionsToTxn AddOffsetsToTxn EndTxn WriteTxnMarkers TxnOffsetCommit DescribeAcls CreateAcls DeleteAcls DescribeConfigs AlterConfigs AlterReplicaLogDirs DescribeLogDirs SaslAuthenticate CreatePartitions CreateDelegationToken RenewDelegationToken ExpireDelegationToken DescribeDelegationToken DeleteGroups ElectLeaders IncrementalAlterConfigs AlterPartitionReassignments ListPartitionReassignments OffsetDelete DescribeClientQuotas AlterClientQuotas DescribeUserScramCredentials AlterUserScramCredentials Vote BeginQuorumEpoch EndQuorumEpoch DescribeQuorum AlterPartition UpdateFeatures Envelope FetchSnapshot DescribeCluster DescribeProducers BrokerRegistration BrokerHeartbeat UnregisterBroker DescribeTransactions ListTransactions AllocateProducerIds ConsumerGroupHeartbeat ConsumerGroupDescribe ControllerRegistration GetTelemetrySubscriptions PushTelemetry AssignReplicasToDirs ListConfigResources DescribeTopicPartitions ShareGroupHeartbeat ShareGroupDescribe ShareFetch ShareAcknowledge AddRaftVoter RemoveRaftVoter UpdateRaftVoter InitializeShareGroupState ReadShareGroupState WriteShareGroupState DeleteShareGroupState ReadShareGroupStateSummary StreamsGroupHeartbeat StreamsGroupDescribe DescribeShareGroupOffsets AlterShareGroupOffsets DeleteShareGroupOffsets StreamsGroupTopologyDescriptionUpdate UnregisterController"
+    local errors="UNKNOWN_SERVER_ERROR NONE OFFSET_OUT_OF_RANGE CORRUPT_MESSAGE UNKNOWN_TOPIC_OR_PARTITION INVALID_FETCH_SIZE LEADER_NOT_AVAILABLE NOT_LEADER_OR_FOLLOWER REQUEST_TIMED_OUT BROKER_NOT_AVAILABLE REPLICA_NOT_AVAILABLE MESSAGE_TOO_LARGE STALE_CONTROLLER_EPOCH OFFSET_METADATA_TOO_LARGE NETWORK_EXCEPTION COORDINATOR_LOAD_IN_PROGRESS COORDINATOR_NOT_AVAILABLE NOT_COORDINATOR INVALID_TOPIC_EXCEPTION RECORD_LIST_TOO_LARGE NOT_ENOUGH_REPLICAS NOT_ENOUGH_REPLICAS_AFTER_APPEND INVALID_REQUIRED_ACKS ILLEGAL_GENERATION INCONSISTENT_GROUP_PROTOCOL INVALID_GROUP_ID UNKNOWN_MEMBER_ID INVALID_SESSION_TIMEOUT REBALANCE_IN_PROGRESS INVALID_COMMIT_OFFSET_SIZE TOPIC_AUTHORIZATION_FAILED GROUP_AUTHORIZATION_FAILED CLUSTER_AUTHORIZATION_FAILED INVALID_TIMESTAMP UNSUPPORTED_SASL_MECHANISM ILLEGAL_SASL_STATE UNSUPPORTED_VERSION TOPIC_ALREADY_EXISTS INVALID_PARTITIONS INVALID_REPLICATION_FACTOR INVALID_REPLICA_ASSIGNMENT INVALID_CONFIG NOT_CONTROLLER INVALID_REQUEST UNSUPPORTED_FOR_MESSAGE_FORMAT POLICY_VIOLATION OUT_OF_ORDER_SEQUENCE_NUMBER DUPLICATE_SEQUENCE_NUMBER INVALID_PRODUCER_EPOCH INVALID_TXN_STATE INVALID_PRODUCER_ID_MAPPING INVALID_TRANSACTION_TIMEOUT CONCURRENT_TRANSACTIONS TRANSACTION_COORDINATOR_FENCED TRANSACTIONAL_ID_AUTHORIZATION_FAILED SECURITY_DISABLED OPERATION_NOT_ATTEMPTED KAFKA_STORAGE_ERROR LOG_DIR_NOT_FOUND SASL_AUTHENTICATION_FAILED UNKNOWN_PRODUCER_ID REASSIGNMENT_IN_PROGRESS DELEGATION_TOKEN_AUTH_DISABLED DELEGATION_TOKEN_NOT_FOUND DELEGATION_TOKEN_OWNER_MISMATCH DELEGATION_TOKEN_REQUEST_NOT_ALLOWED DELEGATION_TOKEN_AUTHORIZATION_FAILED DELEGATION_TOKEN_EXPIRED INVALID_PRINCIPAL_TYPE NON_EMPTY_GROUP GROUP_ID_NOT_FOUND FETCH_SESSION_ID_NOT_FOUND INVALID_FETCH_SESSION_EPOCH LISTENER_NOT_FOUND TOPIC_DELETION_DISABLED FENCED_LEADER_EPOCH UNKNOWN_LEADER_EPOCH UNSUPPORTED_COMPRESSION_TYPE STALE_BROKER_EPOCH OFFSET_NOT_AVAILABLE MEMBER_ID_REQUIRED PREFERRED_LEADER_NOT_AVAILABLE GROUP_MAX_SIZE_REACHED FENCED_INSTANCE_ID ELIGIBLE_LEADERS_NOT_AVAILABLE ELECTION_NOT_NEEDED NO_REASSIGNMENT_IN_PROGRESS GROUP_SUBSCRIBED_TO_TOPIC INVALID_RECORD UNSTABLE_OFFSET_COMMIT THROTTLING_QUOTA_EXCEEDED PRODUCER_FENCED RESOURCE_NOT_FOUND DUPLICATE_RESOURCE UNACCEPTABLE_CREDENTIAL INCONSISTENT_VOTER_SET INVALID_UPDATE_VERSION FEATURE_UPDATE_FAILED PRINCIPAL_DESERIALIZATION_FAILURE SNAPSHOT_NOT_FOUND POSITION_OUT_OF_RANGE UNKNOWN_TOPIC_ID DUPLICATE_BROKER_REGISTRATION BROKER_ID_NOT_REGISTERED INCONSISTENT_TOPIC_ID INCONSISTENT_CLUSTER_ID TRANSACTIONAL_ID_NOT_FOUND FETCH_SESSION_TOPIC_ID_ERROR INELIGIBLE_REPLICA NEW_LEADER_ELECTED OFFSET_MOVED_TO_TIERED_STORAGE FENCED_MEMBER_EPOCH UNRELEASED_INSTANCE_ID UNSUPPORTED_ASSIGNOR STALE_MEMBER_EPOCH MISMATCHED_ENDPOINT_TYPE UNSUPPORTED_ENDPOINT_TYPE UNKNOWN_CONTROLLER_ID UNKNOWN_SUBSCRIPTION_ID TELEMETRY_TOO_LARGE INVALID_REGISTRATION TRANSACTION_ABORTABLE INVALID_RECORD_STATE SHARE_SESSION_NOT_FOUND INVALID_SHARE_SESSION_EPOCH FENCED_STATE_EPOCH INVALID_VOTER_KEY DUPLICATE_VOTER VOTER_NOT_FOUND INVALID_REGULAR_EXPRESSION REBOOTSTRAP_REQUIRED STREAMS_INVALID_TOPOLOGY STREAMS_INVALID_TOPOLOGY_EPOCH STREAMS_TOPOLOGY_FENCED SHARE_SESSION_LIMIT_REACHED GROUP_DELETION_FAILED STREAMS_TOPOLOGY_DESCRIPTION_UPDATE_FAILED CONTROLLER_ID_NOT_REGISTERED"
+    local releases="4.4 4.3 4.2 4.1 4.0 3.9 3.8 3.7 3.6 3.5 3.4 3.3 3.2 3.1 3.0 2.8 2.7 2.6 2.5 2.4 2.3 2.2 2.1 2.0 1.1 1.0 0.11.0 0.10.2 0.10.1 0.10.0 0.9.0 0.8.2"
+    case $kind in
+        words) _kw_offer "$list" ;;
+        apis) _kw_offer "$apis" ;;
+        versions) _kw_versions ;;
+        body) _kw_body ;;
+        errors) _kw_offer "$errors" ;;
+        releases) _kw_offer "$releases" ;;
+        profiles) _kw_profiles ;;
+        interfaces) _kw_offer "any $(command ls /sys/class/net 2> /dev/null)" ;;
+        files) _kw_files ;;
     esac
 }
-complete -o default -F _kw kw
+_kw_facts() {
+    case $api in
+        0|produce) low=0 high=13 words="topic= acks= transactional_id= producer_id= producer_epoch= base_sequence= key= value= header= partition= timestamp= timeout_ms= topic_data[].name= topic_data[].topic_id= topic_data[].partition_data[].index= topic_data[].partition_data[].records=" ;;
+        1|fetch) low=0 high=18 words="topic= partition= offset= cluster_id= replica_id= replica_state.replica_id= replica_state.replica_epoch= max_wait_ms= min_bytes= max_bytes= isolation_level= session_id= session_epoch= topics[].topic= topics[].topic_id= topics[].partitions[].partition= topics[].partitions[].current_leader_epoch= topics[].partitions[].fetch_offset= topics[].partitions[].last_fetched_epoch= topics[].partitions[].log_start_offset= topics[].partitions[].partition_max_bytes= topics[].partitions[].replica_directory_id= topics[].partitions[].high_watermark= forgotten_topics_data[].topic= forgotten_topics_data[].topic_id= forgotten_topics_data[].partitions[]= rack_id=" ;;
+        2|listoffsets|listoffset) low=0 high=11 words="replica_id= isolation_level= topics[].name= topics[].partitions[].partition_index= topics[].partitions[].current_leader_epoch= topics[].partitions[].timestamp= topics[].partitions[].max_num_offsets= timeout_ms=" ;;
+        3|metadata) low=0 high=13 words="topics[].topic_id= topics[].name= allow_auto_topic_creation= include_cluster_authorized_operations= include_topic_authorized_operations=" ;;
+        4|leaderandisr) low=0 high=7 words="controller_id= is_kraft_controller= controller_epoch= broker_epoch= type= ungrouped_partition_states[].topic_name= ungrouped_partition_states[].partition_index= ungrouped_partition_states[].controller_epoch= ungrouped_partition_states[].leader= ungrouped_partition_states[].leader_epoch= ungrouped_partition_states[].isr[]= ungrouped_partition_states[].partition_epoch= ungrouped_partition_states[].replicas[]= ungrouped_partition_states[].is_new= topic_states[].topic_name= topic_states[].topic_id= topic_states[].partition_states[].partition_index= topic_states[].partition_states[].controller_epoch= topic_states[].partition_states[].leader= topic_states[].partition_states[].leader_epoch= topic_states[].partition_states[].isr[]= topic_states[].partition_states[].partition_epoch= topic_states[].partition_states[].replicas[]= topic_states[].partition_states[].adding_replicas[]= topic_states[].partition_states[].removing_replicas[]= topic_states[].partition_states[].is_new= topic_states[].partition_states[].leader_recovery_state= live_leaders[].broker_id= live_leaders[].host_name= live_leaders[].port=" ;;
+        5|stopreplica) low=0 high=4 words="controller_id= is_kraft_controller= controller_epoch= broker_epoch= delete_partitions= ungrouped_partitions[].topic_name= ungrouped_partitions[].partition_index= topics[].name= topics[].partition_indexes[]= topic_states[].topic_name= topic_states[].partition_states[].partition_index= topic_states[].partition_states[].leader_epoch= topic_states[].partition_states[].delete_partition=" ;;
+        6|updatemetadata) low=0 high=8 words="controller_id= is_kraft_controller= type= controller_epoch= broker_epoch= ungrouped_partition_states[].topic_name= ungrouped_partition_states[].partition_index= ungrouped_partition_states[].controller_epoch= ungrouped_partition_states[].leader= ungrouped_partition_states[].leader_epoch= ungrouped_partition_states[].isr[]= ungrouped_partition_states[].zk_version= ungrouped_partition_states[].replicas[]= ungrouped_partition_states[].offline_replicas[]= topic_states[].topic_name= topic_states[].topic_id= topic_states[].partition_states[].partition_index= topic_states[].partition_states[].controller_epoch= topic_states[].partition_states[].leader= topic_states[].partition_states[].leader_epoch= topic_states[].partition_states[].isr[]= topic_states[].partition_states[].zk_version= topic_states[].partition_states[].replicas[]= topic_states[].partition_states[].offline_replicas[]= live_brokers[].id= live_brokers[].v0_host= live_brokers[].v0_port= live_brokers[].endpoints[].port= live_brokers[].endpoints[].host= live_brokers[].endpoints[].listener= live_brokers[].endpoints[].security_protocol= live_brokers[].rack=" ;;
+        7|controlledshutdown) low=0 high=3 words="broker_id= broker_epoch=" ;;
+        8|offsetcommit) low=0 high=10 words="group_id= generation_id_or_member_epoch= member_id= group_instance_id= retention_time_ms= topics[].name= topics[].topic_id= topics[].partitions[].partition_index= topics[].partitions[].committed_offset= topics[].partitions[].commit_timestamp= topics[].partitions[].committed_leader_epoch= topics[].partitions[].committed_metadata=" ;;
+        9|offsetfetch) low=0 high=10 words="group_id= topics[].name= topics[].partition_indexes[]= groups[].group_id= groups[].member_id= groups[].member_epoch= groups[].topics[].name= groups[].topics[].topic_id= groups[].topics[].partition_indexes[]= require_stable=" ;;
+        10|findcoordinator) low=0 high=6 words="key= key_type= coordinator_keys[]=" ;;
+        11|joingroup) low=0 high=9 words="group_id= session_timeout_ms= rebalance_timeout_ms= member_id= group_instance_id= protocol_type= protocols[].name= protocols[].metadata= reason=" ;;
+        12|heartbeat) low=0 high=4 words="group_id= generation_id= member_id= group_instance_id=" ;;
+        13|leavegroup) low=0 high=5 words="group_id= member_id= members[].member_id= members[].group_instance_id= members[].reason=" ;;
+        14|syncgroup) low=0 high=5 words="group_id= generation_id= member_id= group_instance_id= protocol_type= protocol_name= assignments[].member_id= assignments[].assignment=" ;;
+        15|describegroups) low=0 high=6 words="groups[]= include_authorized_operations=" ;;
+        16|listgroups) low=0 high=5 words="states_filter[]= types_filter[]=" ;;
+        17|saslhandshake) low=0 high=1 words="mechanism=" ;;
+        18|apiversions) low=0 high=5 words="client_software_name= client_software_version= cluster_id= node_id=" ;;
+        19|createtopics) low=0 high=7 words="topics[].name= topics[].num_partitions= topics[].replication_factor= topics[].assignments[].partition_index= topics[].assignments[].broker_ids[]= topics[].configs[].name= topics[].configs[].value= timeout_ms= validate_only=" ;;
+        20|deletetopics) low=0 high=6 words="topics[].name= topics[].topic_id= topic_names[]= timeout_ms=" ;;
+        21|deleterecords) low=0 high=2 words="topics[].name= topics[].partitions[].partition_index= topics[].partitions[].offset= timeout_ms=" ;;
+        22|initproducerid) low=0 high=6 words="transactional_id= transaction_timeout_ms= producer_id= producer_epoch= enable2_pc= keep_prepared_txn=" ;;
+        23|offsetforleaderepoch) low=0 high=4 words="replica_id= topics[].topic= topics[].partitions[].partition= topics[].partitions[].current_leader_epoch= topics[].partitions[].leader_epoch=" ;;
+        24|addpartitionstotxn) low=0 high=5 words="transactions[].transactional_id= transactions[].producer_id= transactions[].producer_epoch= transactions[].verify_only= transactions[].topics[].name= transactions[].topics[].partitions[]= v3_and_below_transactional_id= v3_and_below_producer_id= v3_and_below_producer_epoch= v3_and_below_topics[].name= v3_and_below_topics[].partitions[]=" ;;
+        25|addoffsetstotxn) low=0 high=4 words="transactional_id= producer_id= producer_epoch= group_id=" ;;
+        26|endtxn) low=0 high=5 words="transactional_id= producer_id= producer_epoch= committed=" ;;
+        27|writetxnmarkers) low=0 high=2 words="markers[].producer_id= markers[].producer_epoch= markers[].transaction_result= markers[].topics[].name= markers[].topics[].partition_indexes[]= markers[].coordinator_epoch= markers[].transaction_version=" ;;
+        28|txnoffsetcommit) low=0 high=6 words="transactional_id= group_id= producer_id= producer_epoch= generation_id_or_member_epoch= member_id= group_instance_id= topics[].name= topics[].topic_id= topics[].partitions[].partition_index= topics[].partitions[].committed_offset= topics[].partitions[].committed_leader_epoch= topics[].partitions[].committed_metadata=" ;;
+        29|describeacls) low=0 high=3 words="resource_type_filter= resource_name_filter= pattern_type_filter= principal_filter= host_filter= operation= permission_type=" ;;
+        30|createacls) low=0 high=3 words="creations[].resource_type= creations[].resource_name= creations[].resource_pattern_type= creations[].principal= creations[].host= creations[].operation= creations[].permission_type=" ;;
+        31|deleteacls) low=0 high=3 words="filters[].resource_type_filter= filters[].resource_name_filter= filters[].pattern_type_filter= filters[].principal_filter= filters[].host_filter= filters[].operation= filters[].permission_type=" ;;
+        32|describeconfigs) low=0 high=4 words="resources[].resource_type= resources[].resource_name= resources[].configuration_keys[]= include_synonyms= include_documentation=" ;;
+        33|alterconfigs) low=0 high=2 words="resources[].resource_type= resources[].resource_name= resources[].configs[].name= resources[].configs[].value= validate_only=" ;;
+        34|alterreplicalogdirs) low=0 high=2 words="dirs[].path= dirs[].topics[].name= dirs[].topics[].partitions[]=" ;;
+        35|describelogdirs) low=0 high=5 words="topics[].topic= topics[].partitions[]=" ;;
+        36|saslauthenticate) low=0 high=2 words="auth_bytes=" ;;
+        37|createpartitions) low=0 high=3 words="topics[].name= topics[].count= topics[].assignments[].broker_ids[]= timeout_ms= validate_only=" ;;
+        38|createdelegationtoken) low=0 high=3 words="owner_principal_type= owner_principal_name= renewers[].principal_type= renewers[].principal_name= max_lifetime_ms=" ;;
+        39|renewdelegationtoken) low=0 high=2 words="hmac= renew_period_ms=" ;;
+        40|expiredelegationtoken) low=0 high=2 words="hmac= expiry_time_period_ms=" ;;
+        41|describedelegationtoken) low=0 high=3 words="owners[].principal_type= owners[].principal_name=" ;;
+        42|deletegroups) low=0 high=3 words="groups_names[]=" ;;
+        43|electleaders|electpreferredleaders) low=0 high=2 words="election_type= topic_partitions[].topic= topic_partitions[].partitions[]= timeout_ms=" ;;
+        44|incrementalalterconfigs) low=0 high=1 words="resources[].resource_type= resources[].resource_name= resources[].configs[].name= resources[].configs[].config_operation= resources[].configs[].value= validate_only=" ;;
+        45|alterpartitionreassignments) low=0 high=1 words="timeout_ms= allow_replication_factor_change= topics[].name= topics[].partitions[].partition_index= topics[].partitions[].replicas[]=" ;;
+        46|listpartitionreassignments) low=0 high=0 words="timeout_ms= topics[].name= topics[].partition_indexes[]=" ;;
+        47|offsetdelete) low=0 high=0 words="group_id= topics[].name= topics[].partitions[].partition_index=" ;;
+        48|describeclientquotas) low=0 high=1 words="components[].entity_type= components[].match_type= components[].match= strict=" ;;
+        49|alterclientquotas) low=0 high=1 words="entries[].entity[].entity_type= entries[].entity[].entity_name= entries[].ops[].key= entries[].ops[].value= entries[].ops[].remove= validate_only=" ;;
+        50|describeuserscramcredentials) low=0 high=0 words="users[].name=" ;;
+        51|alteruserscramcredentials) low=0 high=0 words="deletions[].name= deletions[].mechanism= upsertions[].name= upsertions[].mechanism= upsertions[].iterations= upsertions[].salt= upsertions[].salted_password=" ;;
+        52|vote) low=0 high=2 words="cluster_id= voter_id= topics[].topic_name= topics[].partitions[].partition_index= topics[].partitions[].replica_epoch= topics[].partitions[].replica_id= topics[].partitions[].replica_directory_id= topics[].partitions[].voter_directory_id= topics[].partitions[].last_offset_epoch= topics[].partitions[].last_offset= topics[].partitions[].pre_vote=" ;;
+        53|beginquorumepoch) low=0 high=1 words="cluster_id= voter_id= topics[].topic_name= topics[].partitions[].partition_index= topics[].partitions[].voter_directory_id= topics[].partitions[].leader_id= topics[].partitions[].leader_epoch= leader_endpoints[].name= leader_endpoints[].host= leader_endpoints[].port=" ;;
+        54|endquorumepoch) low=0 high=1 words="cluster_id= topics[].topic_name= topics[].partitions[].partition_index= topics[].partitions[].leader_id= topics[].partitions[].leader_epoch= topics[].partitions[].preferred_successors[]= topics[].partitions[].preferred_candidates[].candidate_id= topics[].partitions[].preferred_candidates[].candidate_directory_id= leader_endpoints[].name= leader_endpoints[].host= leader_endpoints[].port=" ;;
+        55|describequorum) low=0 high=2 words="topics[].topic_name= topics[].partitions[].partition_index=" ;;
+        56|alterpartition|alterisr) low=0 high=3 words="broker_id= broker_epoch= topics[].topic_name= topics[].topic_id= topics[].partitions[].partition_index= topics[].partitions[].leader_epoch= topics[].partitions[].new_isr[]= topics[].partitions[].new_isr_with_epochs[].broker_id= topics[].partitions[].new_isr_with_epochs[].broker_epoch= topics[].partitions[].leader_recovery_state= topics[].partitions[].partition_epoch=" ;;
+        57|updatefeatures) low=0 high=2 words="timeout_ms= feature_updates[].feature= feature_updates[].max_version_level= feature_updates[].allow_downgrade= feature_updates[].upgrade_type= validate_only=" ;;
+        58|envelope) low=0 high=0 words="request_data= request_principal= client_host_address=" ;;
+        59|fetchsnapshot) low=0 high=1 words="cluster_id= replica_id= max_bytes= topics[].name= topics[].partitions[].partition= topics[].partitions[].current_leader_epoch= topics[].partitions[].snapshot_id.end_offset= topics[].partitions[].snapshot_id.epoch= topics[].partitions[].position= topics[].partitions[].replica_directory_id=" ;;
+        60|describecluster) low=0 high=2 words="include_cluster_authorized_operations= endpoint_type= include_fenced_brokers=" ;;
+        61|describeproducers) low=0 high=0 words="topics[].name= topics[].partition_indexes[]=" ;;
+        62|brokerregistration) low=0 high=4 words="broker_id= cluster_id= incarnation_id= listeners[].name= listeners[].host= listeners[].port= listeners[].security_protocol= features[].name= features[].min_supported_version= features[].max_supported_version= rack= is_migrating_zk_broker= log_dirs[]= previous_broker_epoch=" ;;
+        63|brokerheartbeat) low=0 high=2 words="broker_id= broker_epoch= current_metadata_offset= want_fence= want_shut_down= offline_log_dirs[]= cordoned_log_dirs[]=" ;;
+        64|unregisterbroker) low=0 high=0 words="broker_id=" ;;
+        65|describetransactions) low=0 high=0 words="transactional_ids[]=" ;;
+        66|listtransactions) low=0 high=2 words="state_filters[]= producer_id_filters[]= duration_filter= transactional_id_pattern=" ;;
+        67|allocateproducerids) low=0 high=0 words="broker_id= broker_epoch=" ;;
+        68|consumergroupheartbeat) low=0 high=1 words="group_id= member_id= member_epoch= instance_id= rack_id= rebalance_timeout_ms= subscribed_topic_names[]= subscribed_topic_regex= server_assignor= topic_partitions[].topic_id= topic_partitions[].partitions[]=" ;;
+        69|consumergroupdescribe) low=0 high=1 words="group_ids[]= include_authorized_operations=" ;;
+        70|controllerregistration) low=0 high=0 words="controller_id= incarnation_id= zk_migration_ready= listeners[].name= listeners[].host= listeners[].port= listeners[].security_protocol= features[].name= features[].min_supported_version= features[].max_supported_version=" ;;
+        71|gettelemetrysubscriptions) low=0 high=0 words="client_instance_id=" ;;
+        72|pushtelemetry) low=0 high=0 words="client_instance_id= subscription_id= terminating= compression_type= metrics=" ;;
+        73|assignreplicastodirs) low=0 high=0 words="broker_id= broker_epoch= directories[].id= directories[].topics[].topic_id= directories[].topics[].partitions[].partition_index=" ;;
+        74|listconfigresources|listclientmetricsresources) low=0 high=1 words="resource_types[]=" ;;
+        75|describetopicpartitions) low=0 high=0 words="topics[].name= response_partition_limit= cursor.topic_name= cursor.partition_index=" ;;
+        76|sharegroupheartbeat) low=0 high=1 words="group_id= member_id= member_epoch= rack_id= subscribed_topic_names[]=" ;;
+        77|sharegroupdescribe) low=0 high=1 words="group_ids[]= include_authorized_operations=" ;;
+        78|sharefetch) low=0 high=2 words="group_id= member_id= share_session_epoch= max_wait_ms= min_bytes= max_bytes= max_records= batch_size= share_acquire_mode= is_renew_ack= topics[].topic_id= topics[].partitions[].partition_index= topics[].partitions[].partition_max_bytes= topics[].partitions[].acknowledgement_batches[].first_offset= topics[].partitions[].acknowledgement_batches[].last_offset= topics[].partitions[].acknowledgement_batches[].acknowledge_types[]= forgotten_topics_data[].topic_id= forgotten_topics_data[].partitions[]=" ;;
+        79|shareacknowledge) low=0 high=2 words="group_id= member_id= share_session_epoch= is_renew_ack= topics[].topic_id= topics[].partitions[].partition_index= topics[].partitions[].acknowledgement_batches[].first_offset= topics[].partitions[].acknowledgement_batches[].last_offset= topics[].partitions[].acknowledgement_batches[].acknowledge_types[]=" ;;
+        80|addraftvoter) low=0 high=1 words="cluster_id= timeout_ms= voter_id= voter_directory_id= listeners[].name= listeners[].host= listeners[].port= ack_when_committed=" ;;
+        81|removeraftvoter) low=0 high=0 words="cluster_id= voter_id= voter_directory_id=" ;;
+        82|updateraftvoter) low=0 high=0 words="cluster_id= current_leader_epoch= voter_id= voter_directory_id= listeners[].name= listeners[].host= listeners[].port= kraft_version_feature.min_supported_version= kraft_version_feature.max_supported_version=" ;;
+        83|initializesharegroupstate) low=0 high=0 words="group_id= topics[].topic_id= topics[].partitions[].partition= topics[].partitions[].state_epoch= topics[].partitions[].start_offset=" ;;
+        84|readsharegroupstate) low=0 high=0 words="group_id= topics[].topic_id= topics[].partitions[].partition= topics[].partitions[].leader_epoch=" ;;
+        85|writesharegroupstate) low=0 high=1 words="group_id= topics[].topic_id= topics[].partitions[].partition= topics[].partitions[].state_epoch= topics[].partitions[].leader_epoch= topics[].partitions[].start_offset= topics[].partitions[].delivery_complete_count= topics[].partitions[].state_batches[].first_offset= topics[].partitions[].state_batches[].last_offset= topics[].partitions[].state_batches[].delivery_state= topics[].partitions[].state_batches[].delivery_count=" ;;
+        86|deletesharegroupstate) low=0 high=0 words="group_id= topics[].topic_id= topics[].partitions[].partition=" ;;
+        87|readsharegroupstatesummary) low=0 high=1 words="group_id= topics[].topic_id= topics[].partitions[].partition= topics[].partitions[].leader_epoch=" ;;
+        88|streamsgroupheartbeat) low=0 high=1 words="group_id= member_id= member_epoch= endpoint_information_epoch= instance_id= rack_id= rebalance_timeout_ms= topology.epoch= topology.subtopologies[].subtopology_id= topology.subtopologies[].source_topics[]= topology.subtopologies[].source_topic_regex[]= topology.subtopologies[].state_changelog_topics[].name= topology.subtopologies[].state_changelog_topics[].partitions= topology.subtopologies[].state_changelog_topics[].replication_factor= topology.subtopologies[].state_changelog_topics[].topic_configs[].key= topology.subtopologies[].state_changelog_topics[].topic_configs[].value= topology.subtopologies[].repartition_sink_topics[]= topology.subtopologies[].repartition_source_topics[].name= topology.subtopologies[].repartition_source_topics[].partitions= topology.subtopologies[].repartition_source_topics[].replication_factor= topology.subtopologies[].repartition_source_topics[].topic_configs[].key= topology.subtopologies[].repartition_source_topics[].topic_configs[].value= topology.subtopologies[].copartition_groups[].source_topics[]= topology.subtopologies[].copartition_groups[].source_topic_regex[]= topology.subtopologies[].copartition_groups[].repartition_source_topics[]= active_tasks[].subtopology_id= active_tasks[].partitions[]= standby_tasks[].subtopology_id= standby_tasks[].partitions[]= warmup_tasks[].subtopology_id= warmup_tasks[].partitions[]= process_id= user_endpoint.host= user_endpoint.port= client_tags[].key= client_tags[].value= task_offsets[].subtopology_id= task_offsets[].partition= task_offsets[].offset= task_end_offsets[].subtopology_id= task_end_offsets[].partition= task_end_offsets[].offset= shutdown_application=" ;;
+        89|streamsgroupdescribe) low=0 high=1 words="group_ids[]= include_authorized_operations= include_topology_description=" ;;
+        90|describesharegroupoffsets) low=0 high=1 words="groups[].group_id= groups[].topics[].topic_name= groups[].topics[].partitions[]=" ;;
+        91|altersharegroupoffsets) low=0 high=0 words="group_id= topics[].topic_name= topics[].partitions[].partition_index= topics[].partitions[].start_offset=" ;;
+        92|deletesharegroupoffsets) low=0 high=0 words="group_id= topics[].topic_name=" ;;
+        93|streamsgrouptopologydescriptionupdate) low=0 high=0 words="group_id= member_id= topology_epoch= topology_description.subtopologies[].subtopology_id= topology_description.subtopologies[].nodes[].name= topology_description.subtopologies[].nodes[].node_type= topology_description.subtopologies[].nodes[].source_topics[]= topology_description.subtopologies[].nodes[].sink_topic= topology_description.subtopologies[].nodes[].stores[]= topology_description.subtopologies[].nodes[].successors[]= topology_description.global_stores[].source.name= topology_description.global_stores[].source.node_type= topology_description.global_stores[].source.source_topics[]= topology_description.global_stores[].source.sink_topic= topology_description.global_stores[].source.stores[]= topology_description.global_stores[].source.successors[]= topology_description.global_stores[].processor.name= topology_description.global_stores[].processor.node_type= topology_description.global_stores[].processor.source_topics[]= topology_description.global_stores[].processor.sink_topic= topology_description.global_stores[].processor.stores[]= topology_description.global_stores[].processor.successors[]=" ;;
+        94|unregistercontroller) low=0 high=0 words="controller_id=" ;;
+    esac
+}
+_kw_values() {
+    case "$api $1" in
+        "0 acks"|"produce acks") values="-1 0 1" ;;
+        "1 isolation_level"|"fetch isolation_level") values="0 1" ;;
+        "2 isolation_level"|"listoffsets isolation_level"|"listoffset isolation_level") values="0 1" ;;
+        "2 topics[].partitions[].timestamp"|"listoffsets topics[].partitions[].timestamp"|"listoffset topics[].partitions[].timestamp") values="-1 -2 -3 -4 -5 -6" ;;
+        "3 allow_auto_topic_creation"|"metadata allow_auto_topic_creation") values="true false" ;;
+        "3 include_cluster_authorized_operations"|"metadata include_cluster_authorized_operations") values="true false" ;;
+        "3 include_topic_authorized_operations"|"metadata include_topic_authorized_operations") values="true false" ;;
+        "4 is_kraft_controller"|"leaderandisr is_kraft_controller") values="true false" ;;
+        "4 ungrouped_partition_states[].is_new"|"leaderandisr ungrouped_partition_states[].is_new") values="true false" ;;
+        "4 topic_states[].partition_states[].is_new"|"leaderandisr topic_states[].partition_states[].is_new") values="true false" ;;
+        "4 topic_states[].partition_states[].leader_recovery_state"|"leaderandisr topic_states[].partition_states[].leader_recovery_state") values="0 1" ;;
+        "5 is_kraft_controller"|"stopreplica is_kraft_controller") values="true false" ;;
+        "5 delete_partitions"|"stopreplica delete_partitions") values="true false" ;;
+        "5 topic_states[].partition_states[].delete_partition"|"stopreplica topic_states[].partition_states[].delete_partition") values="true false" ;;
+        "6 is_kraft_controller"|"updatemetadata is_kraft_controller") values="true false" ;;
+        "9 require_stable"|"offsetfetch require_stable") values="true false" ;;
+        "10 key_type"|"findcoordinator key_type") values="0 1 2" ;;
+        "15 include_authorized_operations"|"describegroups include_authorized_operations") values="true false" ;;
+        "19 validate_only"|"createtopics validate_only") values="true false" ;;
+        "22 enable2_pc"|"initproducerid enable2_pc") values="true false" ;;
+        "22 keep_prepared_txn"|"initproducerid keep_prepared_txn") values="true false" ;;
+        "24 transactions[].verify_only"|"addpartitionstotxn transactions[].verify_only") values="true false" ;;
+        "26 committed"|"endtxn committed") values="true false" ;;
+        "27 markers[].transaction_result"|"writetxnmarkers markers[].transaction_result") values="true false" ;;
+        "29 resource_type_filter"|"describeacls resource_type_filter") values="0 1 2 3 4 5 6 7" ;;
+        "29 pattern_type_filter"|"describeacls pattern_type_filter") values="0 1 2 3 4" ;;
+        "29 operation"|"describeacls operation") values="0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15" ;;
+        "29 permission_type"|"describeacls permission_type") values="0 1 2 3" ;;
+        "30 creations[].resource_type"|"createacls creations[].resource_type") values="0 1 2 3 4 5 6 7" ;;
+        "30 creations[].resource_pattern_type"|"createacls creations[].resource_pattern_type") values="0 1 2 3 4" ;;
+        "30 creations[].operation"|"createacls creations[].operation") values="0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15" ;;
+        "30 creations[].permission_type"|"createacls creations[].permission_type") values="0 1 2 3" ;;
+        "31 filters[].resource_type_filter"|"deleteacls filters[].resource_type_filter") values="0 1 2 3 4 5 6 7" ;;
+        "31 filters[].pattern_type_filter"|"deleteacls filters[].pattern_type_filter") values="0 1 2 3 4" ;;
+        "31 filters[].operation"|"deleteacls filters[].operation") values="0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15" ;;
+        "31 filters[].permission_type"|"deleteacls filters[].permission_type") values="0 1 2 3" ;;
+        "32 resources[].resource_type"|"describeconfigs resources[].resource_type") values="0 2 4 8 16 32" ;;
+        "32 include_synonyms"|"describeconfigs include_synonyms") values="true false" ;;
+        "32 include_documentation"|"describeconfigs include_documentation") values="true false" ;;
+        "33 resources[].resource_type"|"alterconfigs resources[].resource_type") values="0 2 4 8 16 32" ;;
+        "33 validate_only"|"alterconfigs validate_only") values="true false" ;;
+        "37 validate_only"|"createpartitions validate_only") values="true false" ;;
+        "43 election_type"|"electleaders election_type"|"electpreferredleaders election_type") values="0 1" ;;
+        "44 resources[].resource_type"|"incrementalalterconfigs resources[].resource_type") values="0 2 4 8 16 32" ;;
+        "44 resources[].configs[].config_operation"|"incrementalalterconfigs resources[].configs[].config_operation") values="0 1 2 3" ;;
+        "44 validate_only"|"incrementalalterconfigs validate_only") values="true false" ;;
+        "45 allow_replication_factor_change"|"alterpartitionreassignments allow_replication_factor_change") values="true false" ;;
+        "48 components[].match_type"|"describeclientquotas components[].match_type") values="0 1 2" ;;
+        "48 strict"|"describeclientquotas strict") values="true false" ;;
+        "49 entries[].ops[].remove"|"alterclientquotas entries[].ops[].remove") values="true false" ;;
+        "49 validate_only"|"alterclientquotas validate_only") values="true false" ;;
+        "51 deletions[].mechanism"|"alteruserscramcredentials deletions[].mechanism") values="0 1 2" ;;
+        "51 upsertions[].mechanism"|"alteruserscramcredentials upsertions[].mechanism") values="0 1 2" ;;
+        "52 topics[].partitions[].pre_vote"|"vote topics[].partitions[].pre_vote") values="true false" ;;
+        "56 topics[].partitions[].leader_recovery_state"|"alterpartition topics[].partitions[].leader_recovery_state"|"alterisr topics[].partitions[].leader_recovery_state") values="0 1" ;;
+        "57 feature_updates[].allow_downgrade"|"updatefeatures feature_updates[].allow_downgrade") values="true false" ;;
+        "57 feature_updates[].upgrade_type"|"updatefeatures feature_updates[].upgrade_type") values="0 1 2 3" ;;
+        "57 validate_only"|"updatefeatures validate_only") values="true false" ;;
+        "60 include_cluster_authorized_operations"|"describecluster include_cluster_authorized_operations") values="true false" ;;
+        "60 endpoint_type"|"describecluster endpoint_type") values="1 2" ;;
+        "60 include_fenced_brokers"|"describecluster include_fenced_brokers") values="true false" ;;
+        "62 is_migrating_zk_broker"|"brokerregistration is_migrating_zk_broker") values="true false" ;;
+        "63 want_fence"|"brokerheartbeat want_fence") values="true false" ;;
+        "63 want_shut_down"|"brokerheartbeat want_shut_down") values="true false" ;;
+        "69 include_authorized_operations"|"consumergroupdescribe include_authorized_operations") values="true false" ;;
+        "70 zk_migration_ready"|"controllerregistration zk_migration_ready") values="true false" ;;
+        "72 terminating"|"pushtelemetry terminating") values="true false" ;;
+        "72 compression_type"|"pushtelemetry compression_type") values="0 1 2 3 4" ;;
+        "74 resource_types[]"|"listconfigresources resource_types[]"|"listclientmetricsresources resource_types[]") values="0 2 4 8 16 32" ;;
+        "77 include_authorized_operations"|"sharegroupdescribe include_authorized_operations") values="true false" ;;
+        "78 share_acquire_mode"|"sharefetch share_acquire_mode") values="0 1" ;;
+        "78 is_renew_ack"|"sharefetch is_renew_ack") values="true false" ;;
+        "78 topics[].partitions[].acknowledgement_batches[].acknowledge_types[]"|"sharefetch topics[].partitions[].acknowledgement_batches[].acknowledge_types[]") values="0 1 2 3 4" ;;
+        "79 is_renew_ack"|"shareacknowledge is_renew_ack") values="true false" ;;
+        "79 topics[].partitions[].acknowledgement_batches[].acknowledge_types[]"|"shareacknowledge topics[].partitions[].acknowledgement_batches[].acknowledge_types[]") values="0 1 2 3 4" ;;
+        "80 ack_when_committed"|"addraftvoter ack_when_committed") values="true false" ;;
+        "88 shutdown_application"|"streamsgroupheartbeat shutdown_application") values="true false" ;;
+        "89 include_authorized_operations"|"streamsgroupdescribe include_authorized_operations") values="true false" ;;
+        "89 include_topology_description"|"streamsgroupdescribe include_topology_description") values="true false" ;;
+    esac
+}
+_kw_verb() {
+    case $verb in
+        "") verbs="sniff call apis errors encode profile completion" options="--version -h --help" ;;
+        "sniff") verbs="" options="-i --interface --bpf -w --write --port --api --client-id --topic --errors --slower-than --limit --records --reveal-secrets --sort --strict -o --output --color -v --verbose -q --quiet --debug -h --help" ;;
+        "call") verbs="" options="--api-version --as-kafka --force --node --split --example --skeleton --edit --dry-run --raw-body --only --select --records --reveal-secrets --compression --acks --magic --repeat --interval --against -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output --color -v --verbose -q --quiet --debug -h --help" ;;
+        "apis") verbs="" options="--release --diff --grep -o --output --color -h --help" ;;
+        "errors") verbs="" options="--grep -o --output --color -h --help" ;;
+        "encode") verbs="" options="--response --frame --correlation-id --client-id --skeleton -o --output -h --help" ;;
+        "profile") verbs="import list remove show use" options="-h --help" ;;
+        "profile import") verbs="" options="--use --force -v --verbose -h --help" ;;
+        "profile list") verbs="" options="-o --output --color -h --help" ;;
+        "profile remove") verbs="" options="-h --help" ;;
+        "profile show") verbs="" options="--reveal-secrets -o --output --color -h --help" ;;
+        "profile use") verbs="" options="--none -h --help" ;;
+        "completion") verbs="" options="-h --help" ;;
+    esac
+}
+_kw_option() {  # how many values an option takes, and what they may be; `--option=` has its value with it
+    case ${1%=} in
+        "sniff -i"|"sniff --interface") left=1 kind=interfaces ;;
+        "sniff --bpf") left=1 kind= ;;
+        "sniff -w"|"sniff --write") left=1 kind=files ;;
+        "sniff --port") left=1 kind= ;;
+        "sniff --api") left=1 kind=apis ;;
+        "sniff --client-id") left=1 kind= ;;
+        "sniff --topic") left=1 kind= ;;
+        "sniff --slower-than") left=1 kind= ;;
+        "sniff --limit") left=1 kind= ;;
+        "sniff --sort") left=1 kind=words list="time" ;;
+        "sniff -o"|"sniff --output") left=1 kind=words list="text table ndjson json csv hex" ;;
+        "sniff --color") left=1 kind=words list="auto always never" ;;
+        "call --api-version") left=1 kind=versions ;;
+        "call --as-kafka") left=1 kind=releases ;;
+        "call --node") left=1 kind= ;;
+        "call --raw-body") left=1 kind= ;;
+        "call --only") left=1 kind=words list="request response" ;;
+        "call --select") left=1 kind= ;;
+        "call --compression") left=1 kind=words list="none gzip snappy lz4 zstd" ;;
+        "call --acks") left=1 kind=words list="all 1 0" ;;
+        "call --magic") left=1 kind= ;;
+        "call --repeat") left=1 kind= ;;
+        "call --interval") left=1 kind= ;;
+        "call --against") left=1 kind= ;;
+        "call -b"|"call --bootstrap-server") left=1 kind= ;;
+        "call --bootstrap-controller") left=1 kind= ;;
+        "call -X"|"call --property") left=1 kind= ;;
+        "call -F"|"call --command-config") left=1 kind=files ;;
+        "call --profile") left=1 kind=profiles ;;
+        "call --client-id") left=1 kind= ;;
+        "call --timeout") left=1 kind= ;;
+        "call --connect-timeout") left=1 kind= ;;
+        "call --dial-map") left=1 kind= ;;
+        "call -o"|"call --output") left=1 kind=words list="text table ndjson json csv hex" ;;
+        "call --color") left=1 kind=words list="auto always never" ;;
+        "apis --release") left=1 kind=releases ;;
+        "apis --diff") left=2 kind=releases ;;
+        "apis --grep") left=1 kind= ;;
+        "apis -o"|"apis --output") left=1 kind=words list="text ndjson json" ;;
+        "apis --color") left=1 kind=words list="auto always never" ;;
+        "errors --grep") left=1 kind= ;;
+        "errors -o"|"errors --output") left=1 kind=words list="text ndjson json" ;;
+        "errors --color") left=1 kind=words list="auto always never" ;;
+        "encode --correlation-id") left=1 kind= ;;
+        "encode --client-id") left=1 kind= ;;
+        "encode -o"|"encode --output") left=1 kind=words list="hex base64 raw" ;;
+        "profile list -o"|"profile list --output") left=1 kind=words list="text ndjson json" ;;
+        "profile list --color") left=1 kind=words list="auto always never" ;;
+        "profile show -o"|"profile show --output") left=1 kind=words list="text ndjson json" ;;
+        "profile show --color") left=1 kind=words list="auto always never" ;;
+    esac
+    [[ $1 == *= ]] && left=0
+}
+_kw_place() {  # what the argument at a place may be
+    case $1 in
+        "sniff "*) kind=files ;;
+        "call 0") kind=apis ;;
+        "call "*) kind=body ;;
+        "apis 0") kind=apis ;;
+        "apis 1") kind=versions ;;
+        "errors 0") kind=errors ;;
+        "encode 0") kind=apis ;;
+        "encode 1") kind=versions ;;
+        "encode "*) kind=body ;;
+        "profile import 1") kind=files ;;
+        "profile remove 0") kind=profiles ;;
+        "profile show 0") kind=profiles ;;
+        "profile use 0") kind=profiles ;;
+        "completion 0") kind=words list="bash zsh fish" ;;
+    esac
+}
+_kw() {
+    local verb= api= wanted= left=0 place=0 kind= list= verbs= options= head= quoted= at last plain typed cut fold=1
+    local -a line
+    COMPREPLY=()
+    read -ra line <<< "${COMP_LINE:0:COMP_POINT}"
+    [[ ${COMP_LINE:0:COMP_POINT} == *[[:space:]] ]] && line+=("")
+    last=$((${#line[@]} - 1))
+    ((last > 0)) || return 0
+    shopt -q nocasematch && fold=0
+    shopt -s nocasematch
+    _kw_verb
+    for ((at = 1; at < last; at++)); do
+        plain=${line[at]#[\'\"]}
+        if ((left)); then
+            [[ $kind == apis ]] && api=$plain
+            ((left--))
+        elif [[ $plain == -?* ]]; then
+            kind= list=
+            _kw_option "$verb $plain"
+        elif [[ " $verbs " == *" $plain "* ]]; then
+            verb+="${verb:+ }$plain"
+            _kw_verb
+        else
+            kind=
+            _kw_place "$verb $place"
+            [[ $kind == apis ]] && api=$plain
+            ((place++))
+        fi
+    done
+    typed=${line[last]}
+    [[ $typed == [\'\"]* ]] && quoted=1
+    typed=${typed#[\'\"]}
+    plain=$typed
+    if ((!left)); then
+        kind= list=
+        if [[ $plain == --*=* ]]; then
+            _kw_option "$verb ${plain%%=*}="
+            head=${plain%%=*}= plain=${plain#*=}
+        elif [[ $plain == -* ]]; then
+            kind=words list=$options
+        elif [[ $verbs ]]; then
+            kind=words list=$verbs
+        else
+            _kw_place "$verb $place"
+        fi
+    fi
+    api=${api//[-_]/}
+    _kw_kind
+    if [[ ! $quoted && $typed == *[=:]* && ${COMP_WORDBREAKS-} == *=* ]]; then
+        cut=${typed%"${typed##*[=:]}"}
+        for ((at = 0; at < ${#COMPREPLY[@]}; at++)); do COMPREPLY[at]=${COMPREPLY[at]#"$cut"}; done
+    fi
+    ((fold)) && shopt -u nocasematch
+    return 0
+}
+complete -F _kw kw

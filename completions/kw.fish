@@ -1,103 +1,904 @@
 # fish completion for kw; made by `kw completion fish`
+function __kw_line  # the command, then its arguments; options and their values are left out
+    set -l tokens (commandline -opc)
+    set -e tokens[1]
+    set -l verb
+    set -l arguments
+    set -l left 0
+    set -l option
+    for token in $tokens
+        if test $left -gt 0
+            set left (math $left - 1)
+        else if string match -q -- '-*' $token
+            set option $token
+            string match -q -- '*=*' $token; or set left (__kw_takes "$verb" $token)
+        else if contains -- (string join ' ' $verb $token) $__kw_verbs
+            set verb (string join ' ' $verb $token)
+        else
+            set -a arguments $token
+        end
+    end
+    if test $left -gt 0; and test "$tokens[-1]" != "$option"  # an option waits for its second value
+        echo "$verb $option"
+        return
+    end
+    echo "$verb"
+    test (count $arguments) -gt 0; and printf '%s\n' $arguments
+end
+function __kw_in  # whether the line is at this command, and at this place among its arguments where one is given
+    set -l line (__kw_line)
+    test "$line[1]" = "$argv[1]"; or return 1
+    set -q argv[2]; or return 0
+    set -l place (math (count $line) - 1)
+    test $place -eq $argv[2]; or string match -q -- "$argv[3]" more; and test $place -ge $argv[2]
+end
+function __kw_api
+    set -l tokens (commandline -opc)
+    set -l api
+    if set -l at (contains -i -- --api $tokens)
+        set api $tokens[(math $at + 1)]
+    else
+        set -l line (__kw_line)
+        set api $line[2]
+    end
+    string lower -- $api | string replace -ra '[-_]' ''
+end
+function __kw_versions
+    set -l range (__kw_range (__kw_api))
+    test (count $range) -eq 2; and seq $range[2] -1 $range[1]
+end
+function __kw_profiles
+    set -l home $HOME/.config
+    set -q XDG_CONFIG_HOME; and test -n "$XDG_CONFIG_HOME"; and set home $XDG_CONFIG_HOME
+    for file in $home/kw/profiles/*.properties
+        string replace -r '.*/(.*)\.properties$' '$1' -- $file
+    end
+end
+function __kw_body  # path=value: the paths of the request, then what the field may hold
+    set -l api (__kw_api)
+    set -l token (commandline -ct | string unescape)
+    if string match -qr '^([^=]*=)?@' -- $token
+        set -l head (string replace -r '@.*' '@' -- $token)
+        __fish_complete_path (string replace -r '^[^@]*@' '' -- $token) | while read -l file
+            echo $head$file
+        end
+        return
+    end
+    set -l path (string replace -r ':?=.*' '' -- $token)
+    set -l plain (string replace -ra '\[\d+\]' '[]' -- $path)
+    if string match -q '*=*' -- $token
+        set -l head (string replace -r '=.*' '=' -- $token)
+        for value in (__kw_values "$api $plain")
+            echo $head$value
+        end
+    else if test "$plain" = "$path"
+        __kw_fields $api
+    else
+        for field in (__kw_fields $api)
+            string match -q -- (string escape --style=regex -- $plain)'*' $field
+            if test (string sub -l (string length -- $plain) -- $field) = $plain
+                echo $path(string sub -s (math (string length -- $plain) + 1) -- $field)
+            end
+        end
+    end
+end
+function __kw_range
+    switch "$argv[1]"
+        case '0' 'produce'
+            printf '%s\n' 0 13
+        case '1' 'fetch'
+            printf '%s\n' 0 18
+        case '2' 'listoffsets' 'listoffset'
+            printf '%s\n' 0 11
+        case '3' 'metadata'
+            printf '%s\n' 0 13
+        case '4' 'leaderandisr'
+            printf '%s\n' 0 7
+        case '5' 'stopreplica'
+            printf '%s\n' 0 4
+        case '6' 'updatemetadata'
+            printf '%s\n' 0 8
+        case '7' 'controlledshutdown'
+            printf '%s\n' 0 3
+        case '8' 'offsetcommit'
+            printf '%s\n' 0 10
+        case '9' 'offsetfetch'
+            printf '%s\n' 0 10
+        case '10' 'findcoordinator'
+            printf '%s\n' 0 6
+        case '11' 'joingroup'
+            printf '%s\n' 0 9
+        case '12' 'heartbeat'
+            printf '%s\n' 0 4
+        case '13' 'leavegroup'
+            printf '%s\n' 0 5
+        case '14' 'syncgroup'
+            printf '%s\n' 0 5
+        case '15' 'describegroups'
+            printf '%s\n' 0 6
+        case '16' 'listgroups'
+            printf '%s\n' 0 5
+        case '17' 'saslhandshake'
+            printf '%s\n' 0 1
+        case '18' 'apiversions'
+            printf '%s\n' 0 5
+        case '19' 'createtopics'
+            printf '%s\n' 0 7
+        case '20' 'deletetopics'
+            printf '%s\n' 0 6
+        case '21' 'deleterecords'
+            printf '%s\n' 0 2
+        case '22' 'initproducerid'
+            printf '%s\n' 0 6
+        case '23' 'offsetforleaderepoch'
+            printf '%s\n' 0 4
+        case '24' 'addpartitionstotxn'
+            printf '%s\n' 0 5
+        case '25' 'addoffsetstotxn'
+            printf '%s\n' 0 4
+        case '26' 'endtxn'
+            printf '%s\n' 0 5
+        case '27' 'writetxnmarkers'
+            printf '%s\n' 0 2
+        case '28' 'txnoffsetcommit'
+            printf '%s\n' 0 6
+        case '29' 'describeacls'
+            printf '%s\n' 0 3
+        case '30' 'createacls'
+            printf '%s\n' 0 3
+        case '31' 'deleteacls'
+            printf '%s\n' 0 3
+        case '32' 'describeconfigs'
+            printf '%s\n' 0 4
+        case '33' 'alterconfigs'
+            printf '%s\n' 0 2
+        case '34' 'alterreplicalogdirs'
+            printf '%s\n' 0 2
+        case '35' 'describelogdirs'
+            printf '%s\n' 0 5
+        case '36' 'saslauthenticate'
+            printf '%s\n' 0 2
+        case '37' 'createpartitions'
+            printf '%s\n' 0 3
+        case '38' 'createdelegationtoken'
+            printf '%s\n' 0 3
+        case '39' 'renewdelegationtoken'
+            printf '%s\n' 0 2
+        case '40' 'expiredelegationtoken'
+            printf '%s\n' 0 2
+        case '41' 'describedelegationtoken'
+            printf '%s\n' 0 3
+        case '42' 'deletegroups'
+            printf '%s\n' 0 3
+        case '43' 'electleaders' 'electpreferredleaders'
+            printf '%s\n' 0 2
+        case '44' 'incrementalalterconfigs'
+            printf '%s\n' 0 1
+        case '45' 'alterpartitionreassignments'
+            printf '%s\n' 0 1
+        case '46' 'listpartitionreassignments'
+            printf '%s\n' 0 0
+        case '47' 'offsetdelete'
+            printf '%s\n' 0 0
+        case '48' 'describeclientquotas'
+            printf '%s\n' 0 1
+        case '49' 'alterclientquotas'
+            printf '%s\n' 0 1
+        case '50' 'describeuserscramcredentials'
+            printf '%s\n' 0 0
+        case '51' 'alteruserscramcredentials'
+            printf '%s\n' 0 0
+        case '52' 'vote'
+            printf '%s\n' 0 2
+        case '53' 'beginquorumepoch'
+            printf '%s\n' 0 1
+        case '54' 'endquorumepoch'
+            printf '%s\n' 0 1
+        case '55' 'describequorum'
+            printf '%s\n' 0 2
+        case '56' 'alterpartition' 'alterisr'
+            printf '%s\n' 0 3
+        case '57' 'updatefeatures'
+            printf '%s\n' 0 2
+        case '58' 'envelope'
+            printf '%s\n' 0 0
+        case '59' 'fetchsnapshot'
+            printf '%s\n' 0 1
+        case '60' 'describecluster'
+            printf '%s\n' 0 2
+        case '61' 'describeproducers'
+            printf '%s\n' 0 0
+        case '62' 'brokerregistration'
+            printf '%s\n' 0 4
+        case '63' 'brokerheartbeat'
+            printf '%s\n' 0 2
+        case '64' 'unregisterbroker'
+            printf '%s\n' 0 0
+        case '65' 'describetransactions'
+            printf '%s\n' 0 0
+        case '66' 'listtransactions'
+            printf '%s\n' 0 2
+        case '67' 'allocateproducerids'
+            printf '%s\n' 0 0
+        case '68' 'consumergroupheartbeat'
+            printf '%s\n' 0 1
+        case '69' 'consumergroupdescribe'
+            printf '%s\n' 0 1
+        case '70' 'controllerregistration'
+            printf '%s\n' 0 0
+        case '71' 'gettelemetrysubscriptions'
+            printf '%s\n' 0 0
+        case '72' 'pushtelemetry'
+            printf '%s\n' 0 0
+        case '73' 'assignreplicastodirs'
+            printf '%s\n' 0 0
+        case '74' 'listconfigresources' 'listclientmetricsresources'
+            printf '%s\n' 0 1
+        case '75' 'describetopicpartitions'
+            printf '%s\n' 0 0
+        case '76' 'sharegroupheartbeat'
+            printf '%s\n' 0 1
+        case '77' 'sharegroupdescribe'
+            printf '%s\n' 0 1
+        case '78' 'sharefetch'
+            printf '%s\n' 0 2
+        case '79' 'shareacknowledge'
+            printf '%s\n' 0 2
+        case '80' 'addraftvoter'
+            printf '%s\n' 0 1
+        case '81' 'removeraftvoter'
+            printf '%s\n' 0 0
+        case '82' 'updateraftvoter'
+            printf '%s\n' 0 0
+        case '83' 'initializesharegroupstate'
+            printf '%s\n' 0 0
+        case '84' 'readsharegroupstate'
+            printf '%s\n' 0 0
+        case '85' 'writesharegroupstate'
+            printf '%s\n' 0 1
+        case '86' 'deletesharegroupstate'
+            printf '%s\n' 0 0
+        case '87' 'readsharegroupstatesummary'
+            printf '%s\n' 0 1
+        case '88' 'streamsgroupheartbeat'
+            printf '%s\n' 0 1
+        case '89' 'streamsgroupdescribe'
+            printf '%s\n' 0 1
+        case '90' 'describesharegroupoffsets'
+            printf '%s\n' 0 1
+        case '91' 'altersharegroupoffsets'
+            printf '%s\n' 0 0
+        case '92' 'deletesharegroupoffsets'
+            printf '%s\n' 0 0
+        case '93' 'streamsgrouptopologydescriptionupdate'
+            printf '%s\n' 0 0
+        case '94' 'unregistercontroller'
+            printf '%s\n' 0 0
+    end
+end
+function __kw_fields
+    switch "$argv[1]"
+        case '0' 'produce'
+            printf '%s\n' 'topic=' 'acks=' 'transactional_id=' 'producer_id=' 'producer_epoch=' 'base_sequence=' 'key=' 'value=' 'header=' 'partition=' 'timestamp=' 'timeout_ms=' 'topic_data[].name=' 'topic_data[].topic_id=' 'topic_data[].partition_data[].index=' 'topic_data[].partition_data[].records='
+        case '1' 'fetch'
+            printf '%s\n' 'topic=' 'partition=' 'offset=' 'cluster_id=' 'replica_id=' 'replica_state.replica_id=' 'replica_state.replica_epoch=' 'max_wait_ms=' 'min_bytes=' 'max_bytes=' 'isolation_level=' 'session_id=' 'session_epoch=' 'topics[].topic=' 'topics[].topic_id=' 'topics[].partitions[].partition=' 'topics[].partitions[].current_leader_epoch=' 'topics[].partitions[].fetch_offset=' 'topics[].partitions[].last_fetched_epoch=' 'topics[].partitions[].log_start_offset=' 'topics[].partitions[].partition_max_bytes=' 'topics[].partitions[].replica_directory_id=' 'topics[].partitions[].high_watermark=' 'forgotten_topics_data[].topic=' 'forgotten_topics_data[].topic_id=' 'forgotten_topics_data[].partitions[]=' 'rack_id='
+        case '2' 'listoffsets' 'listoffset'
+            printf '%s\n' 'replica_id=' 'isolation_level=' 'topics[].name=' 'topics[].partitions[].partition_index=' 'topics[].partitions[].current_leader_epoch=' 'topics[].partitions[].timestamp=' 'topics[].partitions[].max_num_offsets=' 'timeout_ms='
+        case '3' 'metadata'
+            printf '%s\n' 'topics[].topic_id=' 'topics[].name=' 'allow_auto_topic_creation=' 'include_cluster_authorized_operations=' 'include_topic_authorized_operations='
+        case '4' 'leaderandisr'
+            printf '%s\n' 'controller_id=' 'is_kraft_controller=' 'controller_epoch=' 'broker_epoch=' 'type=' 'ungrouped_partition_states[].topic_name=' 'ungrouped_partition_states[].partition_index=' 'ungrouped_partition_states[].controller_epoch=' 'ungrouped_partition_states[].leader=' 'ungrouped_partition_states[].leader_epoch=' 'ungrouped_partition_states[].isr[]=' 'ungrouped_partition_states[].partition_epoch=' 'ungrouped_partition_states[].replicas[]=' 'ungrouped_partition_states[].is_new=' 'topic_states[].topic_name=' 'topic_states[].topic_id=' 'topic_states[].partition_states[].partition_index=' 'topic_states[].partition_states[].controller_epoch=' 'topic_states[].partition_states[].leader=' 'topic_states[].partition_states[].leader_epoch=' 'topic_states[].partition_states[].isr[]=' 'topic_states[].partition_states[].partition_epoch=' 'topic_states[].partition_states[].replicas[]=' 'topic_states[].partition_states[].adding_replicas[]=' 'topic_states[].partition_states[].removing_replicas[]=' 'topic_states[].partition_states[].is_new=' 'topic_states[].partition_states[].leader_recovery_state=' 'live_leaders[].broker_id=' 'live_leaders[].host_name=' 'live_leaders[].port='
+        case '5' 'stopreplica'
+            printf '%s\n' 'controller_id=' 'is_kraft_controller=' 'controller_epoch=' 'broker_epoch=' 'delete_partitions=' 'ungrouped_partitions[].topic_name=' 'ungrouped_partitions[].partition_index=' 'topics[].name=' 'topics[].partition_indexes[]=' 'topic_states[].topic_name=' 'topic_states[].partition_states[].partition_index=' 'topic_states[].partition_states[].leader_epoch=' 'topic_states[].partition_states[].delete_partition='
+        case '6' 'updatemetadata'
+            printf '%s\n' 'controller_id=' 'is_kraft_controller=' 'type=' 'controller_epoch=' 'broker_epoch=' 'ungrouped_partition_states[].topic_name=' 'ungrouped_partition_states[].partition_index=' 'ungrouped_partition_states[].controller_epoch=' 'ungrouped_partition_states[].leader=' 'ungrouped_partition_states[].leader_epoch=' 'ungrouped_partition_states[].isr[]=' 'ungrouped_partition_states[].zk_version=' 'ungrouped_partition_states[].replicas[]=' 'ungrouped_partition_states[].offline_replicas[]=' 'topic_states[].topic_name=' 'topic_states[].topic_id=' 'topic_states[].partition_states[].partition_index=' 'topic_states[].partition_states[].controller_epoch=' 'topic_states[].partition_states[].leader=' 'topic_states[].partition_states[].leader_epoch=' 'topic_states[].partition_states[].isr[]=' 'topic_states[].partition_states[].zk_version=' 'topic_states[].partition_states[].replicas[]=' 'topic_states[].partition_states[].offline_replicas[]=' 'live_brokers[].id=' 'live_brokers[].v0_host=' 'live_brokers[].v0_port=' 'live_brokers[].endpoints[].port=' 'live_brokers[].endpoints[].host=' 'live_brokers[].endpoints[].listener=' 'live_brokers[].endpoints[].security_protocol=' 'live_brokers[].rack='
+        case '7' 'controlledshutdown'
+            printf '%s\n' 'broker_id=' 'broker_epoch='
+        case '8' 'offsetcommit'
+            printf '%s\n' 'group_id=' 'generation_id_or_member_epoch=' 'member_id=' 'group_instance_id=' 'retention_time_ms=' 'topics[].name=' 'topics[].topic_id=' 'topics[].partitions[].partition_index=' 'topics[].partitions[].committed_offset=' 'topics[].partitions[].commit_timestamp=' 'topics[].partitions[].committed_leader_epoch=' 'topics[].partitions[].committed_metadata='
+        case '9' 'offsetfetch'
+            printf '%s\n' 'group_id=' 'topics[].name=' 'topics[].partition_indexes[]=' 'groups[].group_id=' 'groups[].member_id=' 'groups[].member_epoch=' 'groups[].topics[].name=' 'groups[].topics[].topic_id=' 'groups[].topics[].partition_indexes[]=' 'require_stable='
+        case '10' 'findcoordinator'
+            printf '%s\n' 'key=' 'key_type=' 'coordinator_keys[]='
+        case '11' 'joingroup'
+            printf '%s\n' 'group_id=' 'session_timeout_ms=' 'rebalance_timeout_ms=' 'member_id=' 'group_instance_id=' 'protocol_type=' 'protocols[].name=' 'protocols[].metadata=' 'reason='
+        case '12' 'heartbeat'
+            printf '%s\n' 'group_id=' 'generation_id=' 'member_id=' 'group_instance_id='
+        case '13' 'leavegroup'
+            printf '%s\n' 'group_id=' 'member_id=' 'members[].member_id=' 'members[].group_instance_id=' 'members[].reason='
+        case '14' 'syncgroup'
+            printf '%s\n' 'group_id=' 'generation_id=' 'member_id=' 'group_instance_id=' 'protocol_type=' 'protocol_name=' 'assignments[].member_id=' 'assignments[].assignment='
+        case '15' 'describegroups'
+            printf '%s\n' 'groups[]=' 'include_authorized_operations='
+        case '16' 'listgroups'
+            printf '%s\n' 'states_filter[]=' 'types_filter[]='
+        case '17' 'saslhandshake'
+            printf '%s\n' 'mechanism='
+        case '18' 'apiversions'
+            printf '%s\n' 'client_software_name=' 'client_software_version=' 'cluster_id=' 'node_id='
+        case '19' 'createtopics'
+            printf '%s\n' 'topics[].name=' 'topics[].num_partitions=' 'topics[].replication_factor=' 'topics[].assignments[].partition_index=' 'topics[].assignments[].broker_ids[]=' 'topics[].configs[].name=' 'topics[].configs[].value=' 'timeout_ms=' 'validate_only='
+        case '20' 'deletetopics'
+            printf '%s\n' 'topics[].name=' 'topics[].topic_id=' 'topic_names[]=' 'timeout_ms='
+        case '21' 'deleterecords'
+            printf '%s\n' 'topics[].name=' 'topics[].partitions[].partition_index=' 'topics[].partitions[].offset=' 'timeout_ms='
+        case '22' 'initproducerid'
+            printf '%s\n' 'transactional_id=' 'transaction_timeout_ms=' 'producer_id=' 'producer_epoch=' 'enable2_pc=' 'keep_prepared_txn='
+        case '23' 'offsetforleaderepoch'
+            printf '%s\n' 'replica_id=' 'topics[].topic=' 'topics[].partitions[].partition=' 'topics[].partitions[].current_leader_epoch=' 'topics[].partitions[].leader_epoch='
+        case '24' 'addpartitionstotxn'
+            printf '%s\n' 'transactions[].transactional_id=' 'transactions[].producer_id=' 'transactions[].producer_epoch=' 'transactions[].verify_only=' 'transactions[].topics[].name=' 'transactions[].topics[].partitions[]=' 'v3_and_below_transactional_id=' 'v3_and_below_producer_id=' 'v3_and_below_producer_epoch=' 'v3_and_below_topics[].name=' 'v3_and_below_topics[].partitions[]='
+        case '25' 'addoffsetstotxn'
+            printf '%s\n' 'transactional_id=' 'producer_id=' 'producer_epoch=' 'group_id='
+        case '26' 'endtxn'
+            printf '%s\n' 'transactional_id=' 'producer_id=' 'producer_epoch=' 'committed='
+        case '27' 'writetxnmarkers'
+            printf '%s\n' 'markers[].producer_id=' 'markers[].producer_epoch=' 'markers[].transaction_result=' 'markers[].topics[].name=' 'markers[].topics[].partition_indexes[]=' 'markers[].coordinator_epoch=' 'markers[].transaction_version='
+        case '28' 'txnoffsetcommit'
+            printf '%s\n' 'transactional_id=' 'group_id=' 'producer_id=' 'producer_epoch=' 'generation_id_or_member_epoch=' 'member_id=' 'group_instance_id=' 'topics[].name=' 'topics[].topic_id=' 'topics[].partitions[].partition_index=' 'topics[].partitions[].committed_offset=' 'topics[].partitions[].committed_leader_epoch=' 'topics[].partitions[].committed_metadata='
+        case '29' 'describeacls'
+            printf '%s\n' 'resource_type_filter=' 'resource_name_filter=' 'pattern_type_filter=' 'principal_filter=' 'host_filter=' 'operation=' 'permission_type='
+        case '30' 'createacls'
+            printf '%s\n' 'creations[].resource_type=' 'creations[].resource_name=' 'creations[].resource_pattern_type=' 'creations[].principal=' 'creations[].host=' 'creations[].operation=' 'creations[].permission_type='
+        case '31' 'deleteacls'
+            printf '%s\n' 'filters[].resource_type_filter=' 'filters[].resource_name_filter=' 'filters[].pattern_type_filter=' 'filters[].principal_filter=' 'filters[].host_filter=' 'filters[].operation=' 'filters[].permission_type='
+        case '32' 'describeconfigs'
+            printf '%s\n' 'resources[].resource_type=' 'resources[].resource_name=' 'resources[].configuration_keys[]=' 'include_synonyms=' 'include_documentation='
+        case '33' 'alterconfigs'
+            printf '%s\n' 'resources[].resource_type=' 'resources[].resource_name=' 'resources[].configs[].name=' 'resources[].configs[].value=' 'validate_only='
+        case '34' 'alterreplicalogdirs'
+            printf '%s\n' 'dirs[].path=' 'dirs[].topics[].name=' 'dirs[].topics[].partitions[]='
+        case '35' 'describelogdirs'
+            printf '%s\n' 'topics[].topic=' 'topics[].partitions[]='
+        case '36' 'saslauthenticate'
+            printf '%s\n' 'auth_bytes='
+        case '37' 'createpartitions'
+            printf '%s\n' 'topics[].name=' 'topics[].count=' 'topics[].assignments[].broker_ids[]=' 'timeout_ms=' 'validate_only='
+        case '38' 'createdelegationtoken'
+            printf '%s\n' 'owner_principal_type=' 'owner_principal_name=' 'renewers[].principal_type=' 'renewers[].principal_name=' 'max_lifetime_ms='
+        case '39' 'renewdelegationtoken'
+            printf '%s\n' 'hmac=' 'renew_period_ms='
+        case '40' 'expiredelegationtoken'
+            printf '%s\n' 'hmac=' 'expiry_time_period_ms='
+        case '41' 'describedelegationtoken'
+            printf '%s\n' 'owners[].principal_type=' 'owners[].principal_name='
+        case '42' 'deletegroups'
+            printf '%s\n' 'groups_names[]='
+        case '43' 'electleaders' 'electpreferredleaders'
+            printf '%s\n' 'election_type=' 'topic_partitions[].topic=' 'topic_partitions[].partitions[]=' 'timeout_ms='
+        case '44' 'incrementalalterconfigs'
+            printf '%s\n' 'resources[].resource_type=' 'resources[].resource_name=' 'resources[].configs[].name=' 'resources[].configs[].config_operation=' 'resources[].configs[].value=' 'validate_only='
+        case '45' 'alterpartitionreassignments'
+            printf '%s\n' 'timeout_ms=' 'allow_replication_factor_change=' 'topics[].name=' 'topics[].partitions[].partition_index=' 'topics[].partitions[].replicas[]='
+        case '46' 'listpartitionreassignments'
+            printf '%s\n' 'timeout_ms=' 'topics[].name=' 'topics[].partition_indexes[]='
+        case '47' 'offsetdelete'
+            printf '%s\n' 'group_id=' 'topics[].name=' 'topics[].partitions[].partition_index='
+        case '48' 'describeclientquotas'
+            printf '%s\n' 'components[].entity_type=' 'components[].match_type=' 'components[].match=' 'strict='
+        case '49' 'alterclientquotas'
+            printf '%s\n' 'entries[].entity[].entity_type=' 'entries[].entity[].entity_name=' 'entries[].ops[].key=' 'entries[].ops[].value=' 'entries[].ops[].remove=' 'validate_only='
+        case '50' 'describeuserscramcredentials'
+            printf '%s\n' 'users[].name='
+        case '51' 'alteruserscramcredentials'
+            printf '%s\n' 'deletions[].name=' 'deletions[].mechanism=' 'upsertions[].name=' 'upsertions[].mechanism=' 'upsertions[].iterations=' 'upsertions[].salt=' 'upsertions[].salted_password='
+        case '52' 'vote'
+            printf '%s\n' 'cluster_id=' 'voter_id=' 'topics[].topic_name=' 'topics[].partitions[].partition_index=' 'topics[].partitions[].replica_epoch=' 'topics[].partitions[].replica_id=' 'topics[].partitions[].replica_directory_id=' 'topics[].partitions[].voter_directory_id=' 'topics[].partitions[].last_offset_epoch=' 'topics[].partitions[].last_offset=' 'topics[].partitions[].pre_vote='
+        case '53' 'beginquorumepoch'
+            printf '%s\n' 'cluster_id=' 'voter_id=' 'topics[].topic_name=' 'topics[].partitions[].partition_index=' 'topics[].partitions[].voter_directory_id=' 'topics[].partitions[].leader_id=' 'topics[].partitions[].leader_epoch=' 'leader_endpoints[].name=' 'leader_endpoints[].host=' 'leader_endpoints[].port='
+        case '54' 'endquorumepoch'
+            printf '%s\n' 'cluster_id=' 'topics[].topic_name=' 'topics[].partitions[].partition_index=' 'topics[].partitions[].leader_id=' 'topics[].partitions[].leader_epoch=' 'topics[].partitions[].preferred_successors[]=' 'topics[].partitions[].preferred_candidates[].candidate_id=' 'topics[].partitions[].preferred_candidates[].candidate_directory_id=' 'leader_endpoints[].name=' 'leader_endpoints[].host=' 'leader_endpoints[].port='
+        case '55' 'describequorum'
+            printf '%s\n' 'topics[].topic_name=' 'topics[].partitions[].partition_index='
+        case '56' 'alterpartition' 'alterisr'
+            printf '%s\n' 'broker_id=' 'broker_epoch=' 'topics[].topic_name=' 'topics[].topic_id=' 'topics[].partitions[].partition_index=' 'topics[].partitions[].leader_epoch=' 'topics[].partitions[].new_isr[]=' 'topics[].partitions[].new_isr_with_epochs[].broker_id=' 'topics[].partitions[].new_isr_with_epochs[].broker_epoch=' 'topics[].partitions[].leader_recovery_state=' 'topics[].partitions[].partition_epoch='
+        case '57' 'updatefeatures'
+            printf '%s\n' 'timeout_ms=' 'feature_updates[].feature=' 'feature_updates[].max_version_level=' 'feature_updates[].allow_downgrade=' 'feature_updates[].upgrade_type=' 'validate_only='
+        case '58' 'envelope'
+            printf '%s\n' 'request_data=' 'request_principal=' 'client_host_address='
+        case '59' 'fetchsnapshot'
+            printf '%s\n' 'cluster_id=' 'replica_id=' 'max_bytes=' 'topics[].name=' 'topics[].partitions[].partition=' 'topics[].partitions[].current_leader_epoch=' 'topics[].partitions[].snapshot_id.end_offset=' 'topics[].partitions[].snapshot_id.epoch=' 'topics[].partitions[].position=' 'topics[].partitions[].replica_directory_id='
+        case '60' 'describecluster'
+            printf '%s\n' 'include_cluster_authorized_operations=' 'endpoint_type=' 'include_fenced_brokers='
+        case '61' 'describeproducers'
+            printf '%s\n' 'topics[].name=' 'topics[].partition_indexes[]='
+        case '62' 'brokerregistration'
+            printf '%s\n' 'broker_id=' 'cluster_id=' 'incarnation_id=' 'listeners[].name=' 'listeners[].host=' 'listeners[].port=' 'listeners[].security_protocol=' 'features[].name=' 'features[].min_supported_version=' 'features[].max_supported_version=' 'rack=' 'is_migrating_zk_broker=' 'log_dirs[]=' 'previous_broker_epoch='
+        case '63' 'brokerheartbeat'
+            printf '%s\n' 'broker_id=' 'broker_epoch=' 'current_metadata_offset=' 'want_fence=' 'want_shut_down=' 'offline_log_dirs[]=' 'cordoned_log_dirs[]='
+        case '64' 'unregisterbroker'
+            printf '%s\n' 'broker_id='
+        case '65' 'describetransactions'
+            printf '%s\n' 'transactional_ids[]='
+        case '66' 'listtransactions'
+            printf '%s\n' 'state_filters[]=' 'producer_id_filters[]=' 'duration_filter=' 'transactional_id_pattern='
+        case '67' 'allocateproducerids'
+            printf '%s\n' 'broker_id=' 'broker_epoch='
+        case '68' 'consumergroupheartbeat'
+            printf '%s\n' 'group_id=' 'member_id=' 'member_epoch=' 'instance_id=' 'rack_id=' 'rebalance_timeout_ms=' 'subscribed_topic_names[]=' 'subscribed_topic_regex=' 'server_assignor=' 'topic_partitions[].topic_id=' 'topic_partitions[].partitions[]='
+        case '69' 'consumergroupdescribe'
+            printf '%s\n' 'group_ids[]=' 'include_authorized_operations='
+        case '70' 'controllerregistration'
+            printf '%s\n' 'controller_id=' 'incarnation_id=' 'zk_migration_ready=' 'listeners[].name=' 'listeners[].host=' 'listeners[].port=' 'listeners[].security_protocol=' 'features[].name=' 'features[].min_supported_version=' 'features[].max_supported_version='
+        case '71' 'gettelemetrysubscriptions'
+            printf '%s\n' 'client_instance_id='
+        case '72' 'pushtelemetry'
+            printf '%s\n' 'client_instance_id=' 'subscription_id=' 'terminating=' 'compression_type=' 'metrics='
+        case '73' 'assignreplicastodirs'
+            printf '%s\n' 'broker_id=' 'broker_epoch=' 'directories[].id=' 'directories[].topics[].topic_id=' 'directories[].topics[].partitions[].partition_index='
+        case '74' 'listconfigresources' 'listclientmetricsresources'
+            printf '%s\n' 'resource_types[]='
+        case '75' 'describetopicpartitions'
+            printf '%s\n' 'topics[].name=' 'response_partition_limit=' 'cursor.topic_name=' 'cursor.partition_index='
+        case '76' 'sharegroupheartbeat'
+            printf '%s\n' 'group_id=' 'member_id=' 'member_epoch=' 'rack_id=' 'subscribed_topic_names[]='
+        case '77' 'sharegroupdescribe'
+            printf '%s\n' 'group_ids[]=' 'include_authorized_operations='
+        case '78' 'sharefetch'
+            printf '%s\n' 'group_id=' 'member_id=' 'share_session_epoch=' 'max_wait_ms=' 'min_bytes=' 'max_bytes=' 'max_records=' 'batch_size=' 'share_acquire_mode=' 'is_renew_ack=' 'topics[].topic_id=' 'topics[].partitions[].partition_index=' 'topics[].partitions[].partition_max_bytes=' 'topics[].partitions[].acknowledgement_batches[].first_offset=' 'topics[].partitions[].acknowledgement_batches[].last_offset=' 'topics[].partitions[].acknowledgement_batches[].acknowledge_types[]=' 'forgotten_topics_data[].topic_id=' 'forgotten_topics_data[].partitions[]='
+        case '79' 'shareacknowledge'
+            printf '%s\n' 'group_id=' 'member_id=' 'share_session_epoch=' 'is_renew_ack=' 'topics[].topic_id=' 'topics[].partitions[].partition_index=' 'topics[].partitions[].acknowledgement_batches[].first_offset=' 'topics[].partitions[].acknowledgement_batches[].last_offset=' 'topics[].partitions[].acknowledgement_batches[].acknowledge_types[]='
+        case '80' 'addraftvoter'
+            printf '%s\n' 'cluster_id=' 'timeout_ms=' 'voter_id=' 'voter_directory_id=' 'listeners[].name=' 'listeners[].host=' 'listeners[].port=' 'ack_when_committed='
+        case '81' 'removeraftvoter'
+            printf '%s\n' 'cluster_id=' 'voter_id=' 'voter_directory_id='
+        case '82' 'updateraftvoter'
+            printf '%s\n' 'cluster_id=' 'current_leader_epoch=' 'voter_id=' 'voter_directory_id=' 'listeners[].name=' 'listeners[].host=' 'listeners[].port=' 'kraft_version_feature.min_supported_version=' 'kraft_version_feature.max_supported_version='
+        case '83' 'initializesharegroupstate'
+            printf '%s\n' 'group_id=' 'topics[].topic_id=' 'topics[].partitions[].partition=' 'topics[].partitions[].state_epoch=' 'topics[].partitions[].start_offset='
+        case '84' 'readsharegroupstate'
+            printf '%s\n' 'group_id=' 'topics[].topic_id=' 'topics[].partitions[].partition=' 'topics[].partitions[].leader_epoch='
+        case '85' 'writesharegroupstate'
+            printf '%s\n' 'group_id=' 'topics[].topic_id=' 'topics[].partitions[].partition=' 'topics[].partitions[].state_epoch=' 'topics[].partitions[].leader_epoch=' 'topics[].partitions[].start_offset=' 'topics[].partitions[].delivery_complete_count=' 'topics[].partitions[].state_batches[].first_offset=' 'topics[].partitions[].state_batches[].last_offset=' 'topics[].partitions[].state_batches[].delivery_state=' 'topics[].partitions[].state_batches[].delivery_count='
+        case '86' 'deletesharegroupstate'
+            printf '%s\n' 'group_id=' 'topics[].topic_id=' 'topics[].partitions[].partition='
+        case '87' 'readsharegroupstatesummary'
+            printf '%s\n' 'group_id=' 'topics[].topic_id=' 'topics[].partitions[].partition=' 'topics[].partitions[].leader_epoch='
+        case '88' 'streamsgroupheartbeat'
+            printf '%s\n' 'group_id=' 'member_id=' 'member_epoch=' 'endpoint_information_epoch=' 'instance_id=' 'rack_id=' 'rebalance_timeout_ms=' 'topology.epoch=' 'topology.subtopologies[].subtopology_id=' 'topology.subtopologies[].source_topics[]=' 'topology.subtopologies[].source_topic_regex[]=' 'topology.subtopologies[].state_changelog_topics[].name=' 'topology.subtopologies[].state_changelog_topics[].partitions=' 'topology.subtopologies[].state_changelog_topics[].replication_factor=' 'topology.subtopologies[].state_changelog_topics[].topic_configs[].key=' 'topology.subtopologies[].state_changelog_topics[].topic_configs[].value=' 'topology.subtopologies[].repartition_sink_topics[]=' 'topology.subtopologies[].repartition_source_topics[].name=' 'topology.subtopologies[].repartition_source_topics[].partitions=' 'topology.subtopologies[].repartition_source_topics[].replication_factor=' 'topology.subtopologies[].repartition_source_topics[].topic_configs[].key=' 'topology.subtopologies[].repartition_source_topics[].topic_configs[].value=' 'topology.subtopologies[].copartition_groups[].source_topics[]=' 'topology.subtopologies[].copartition_groups[].source_topic_regex[]=' 'topology.subtopologies[].copartition_groups[].repartition_source_topics[]=' 'active_tasks[].subtopology_id=' 'active_tasks[].partitions[]=' 'standby_tasks[].subtopology_id=' 'standby_tasks[].partitions[]=' 'warmup_tasks[].subtopology_id=' 'warmup_tasks[].partitions[]=' 'process_id=' 'user_endpoint.host=' 'user_endpoint.port=' 'client_tags[].key=' 'client_tags[].value=' 'task_offsets[].subtopology_id=' 'task_offsets[].partition=' 'task_offsets[].offset=' 'task_end_offsets[].subtopology_id=' 'task_end_offsets[].partition=' 'task_end_offsets[].offset=' 'shutdown_application='
+        case '89' 'streamsgroupdescribe'
+            printf '%s\n' 'group_ids[]=' 'include_authorized_operations=' 'include_topology_description='
+        case '90' 'describesharegroupoffsets'
+            printf '%s\n' 'groups[].group_id=' 'groups[].topics[].topic_name=' 'groups[].topics[].partitions[]='
+        case '91' 'altersharegroupoffsets'
+            printf '%s\n' 'group_id=' 'topics[].topic_name=' 'topics[].partitions[].partition_index=' 'topics[].partitions[].start_offset='
+        case '92' 'deletesharegroupoffsets'
+            printf '%s\n' 'group_id=' 'topics[].topic_name='
+        case '93' 'streamsgrouptopologydescriptionupdate'
+            printf '%s\n' 'group_id=' 'member_id=' 'topology_epoch=' 'topology_description.subtopologies[].subtopology_id=' 'topology_description.subtopologies[].nodes[].name=' 'topology_description.subtopologies[].nodes[].node_type=' 'topology_description.subtopologies[].nodes[].source_topics[]=' 'topology_description.subtopologies[].nodes[].sink_topic=' 'topology_description.subtopologies[].nodes[].stores[]=' 'topology_description.subtopologies[].nodes[].successors[]=' 'topology_description.global_stores[].source.name=' 'topology_description.global_stores[].source.node_type=' 'topology_description.global_stores[].source.source_topics[]=' 'topology_description.global_stores[].source.sink_topic=' 'topology_description.global_stores[].source.stores[]=' 'topology_description.global_stores[].source.successors[]=' 'topology_description.global_stores[].processor.name=' 'topology_description.global_stores[].processor.node_type=' 'topology_description.global_stores[].processor.source_topics[]=' 'topology_description.global_stores[].processor.sink_topic=' 'topology_description.global_stores[].processor.stores[]=' 'topology_description.global_stores[].processor.successors[]='
+        case '94' 'unregistercontroller'
+            printf '%s\n' 'controller_id='
+    end
+end
+function __kw_values
+    switch "$argv[1]"
+        case '0 acks' 'produce acks'
+            printf '%s\t%s\n' -1 'all' 0 'none' 1 'leader'
+        case '1 isolation_level' 'fetch isolation_level'
+            printf '%s\t%s\n' 0 'read_uncommitted' 1 'read_committed'
+        case '2 isolation_level' 'listoffsets isolation_level' 'listoffset isolation_level'
+            printf '%s\t%s\n' 0 'read_uncommitted' 1 'read_committed'
+        case '2 topics[].partitions[].timestamp' 'listoffsets topics[].partitions[].timestamp' 'listoffset topics[].partitions[].timestamp'
+            printf '%s\t%s\n' -1 'latest' -2 'earliest' -3 'max_timestamp' -4 'earliest_local' -5 'latest_tiered' -6 'earliest_pending_upload'
+        case '3 allow_auto_topic_creation' 'metadata allow_auto_topic_creation'
+            printf '%s\t%s\n' true '' false ''
+        case '3 include_cluster_authorized_operations' 'metadata include_cluster_authorized_operations'
+            printf '%s\t%s\n' true '' false ''
+        case '3 include_topic_authorized_operations' 'metadata include_topic_authorized_operations'
+            printf '%s\t%s\n' true '' false ''
+        case '4 is_kraft_controller' 'leaderandisr is_kraft_controller'
+            printf '%s\t%s\n' true '' false ''
+        case '4 ungrouped_partition_states[].is_new' 'leaderandisr ungrouped_partition_states[].is_new'
+            printf '%s\t%s\n' true '' false ''
+        case '4 topic_states[].partition_states[].is_new' 'leaderandisr topic_states[].partition_states[].is_new'
+            printf '%s\t%s\n' true '' false ''
+        case '4 topic_states[].partition_states[].leader_recovery_state' 'leaderandisr topic_states[].partition_states[].leader_recovery_state'
+            printf '%s\t%s\n' 0 'recovered' 1 'recovering'
+        case '5 is_kraft_controller' 'stopreplica is_kraft_controller'
+            printf '%s\t%s\n' true '' false ''
+        case '5 delete_partitions' 'stopreplica delete_partitions'
+            printf '%s\t%s\n' true '' false ''
+        case '5 topic_states[].partition_states[].delete_partition' 'stopreplica topic_states[].partition_states[].delete_partition'
+            printf '%s\t%s\n' true '' false ''
+        case '6 is_kraft_controller' 'updatemetadata is_kraft_controller'
+            printf '%s\t%s\n' true '' false ''
+        case '9 require_stable' 'offsetfetch require_stable'
+            printf '%s\t%s\n' true '' false ''
+        case '10 key_type' 'findcoordinator key_type'
+            printf '%s\t%s\n' 0 'group' 1 'transaction' 2 'share'
+        case '15 include_authorized_operations' 'describegroups include_authorized_operations'
+            printf '%s\t%s\n' true '' false ''
+        case '19 validate_only' 'createtopics validate_only'
+            printf '%s\t%s\n' true '' false ''
+        case '22 enable2_pc' 'initproducerid enable2_pc'
+            printf '%s\t%s\n' true '' false ''
+        case '22 keep_prepared_txn' 'initproducerid keep_prepared_txn'
+            printf '%s\t%s\n' true '' false ''
+        case '24 transactions[].verify_only' 'addpartitionstotxn transactions[].verify_only'
+            printf '%s\t%s\n' true '' false ''
+        case '26 committed' 'endtxn committed'
+            printf '%s\t%s\n' true '' false ''
+        case '27 markers[].transaction_result' 'writetxnmarkers markers[].transaction_result'
+            printf '%s\t%s\n' true '' false ''
+        case '29 resource_type_filter' 'describeacls resource_type_filter'
+            printf '%s\t%s\n' 0 'unknown' 1 'any' 2 'topic' 3 'group' 4 'cluster' 5 'transactional_id' 6 'delegation_token' 7 'user'
+        case '29 pattern_type_filter' 'describeacls pattern_type_filter'
+            printf '%s\t%s\n' 0 'unknown' 1 'any' 2 'match' 3 'literal' 4 'prefixed'
+        case '29 operation' 'describeacls operation'
+            printf '%s\t%s\n' 0 'unknown' 1 'any' 2 'all' 3 'read' 4 'write' 5 'create' 6 'delete' 7 'alter' 8 'describe' 9 'cluster_action' 10 'describe_configs' 11 'alter_configs' 12 'idempotent_write' 13 'create_tokens' 14 'describe_tokens' 15 'two_phase_commit'
+        case '29 permission_type' 'describeacls permission_type'
+            printf '%s\t%s\n' 0 'unknown' 1 'any' 2 'deny' 3 'allow'
+        case '30 creations[].resource_type' 'createacls creations[].resource_type'
+            printf '%s\t%s\n' 0 'unknown' 1 'any' 2 'topic' 3 'group' 4 'cluster' 5 'transactional_id' 6 'delegation_token' 7 'user'
+        case '30 creations[].resource_pattern_type' 'createacls creations[].resource_pattern_type'
+            printf '%s\t%s\n' 0 'unknown' 1 'any' 2 'match' 3 'literal' 4 'prefixed'
+        case '30 creations[].operation' 'createacls creations[].operation'
+            printf '%s\t%s\n' 0 'unknown' 1 'any' 2 'all' 3 'read' 4 'write' 5 'create' 6 'delete' 7 'alter' 8 'describe' 9 'cluster_action' 10 'describe_configs' 11 'alter_configs' 12 'idempotent_write' 13 'create_tokens' 14 'describe_tokens' 15 'two_phase_commit'
+        case '30 creations[].permission_type' 'createacls creations[].permission_type'
+            printf '%s\t%s\n' 0 'unknown' 1 'any' 2 'deny' 3 'allow'
+        case '31 filters[].resource_type_filter' 'deleteacls filters[].resource_type_filter'
+            printf '%s\t%s\n' 0 'unknown' 1 'any' 2 'topic' 3 'group' 4 'cluster' 5 'transactional_id' 6 'delegation_token' 7 'user'
+        case '31 filters[].pattern_type_filter' 'deleteacls filters[].pattern_type_filter'
+            printf '%s\t%s\n' 0 'unknown' 1 'any' 2 'match' 3 'literal' 4 'prefixed'
+        case '31 filters[].operation' 'deleteacls filters[].operation'
+            printf '%s\t%s\n' 0 'unknown' 1 'any' 2 'all' 3 'read' 4 'write' 5 'create' 6 'delete' 7 'alter' 8 'describe' 9 'cluster_action' 10 'describe_configs' 11 'alter_configs' 12 'idempotent_write' 13 'create_tokens' 14 'describe_tokens' 15 'two_phase_commit'
+        case '31 filters[].permission_type' 'deleteacls filters[].permission_type'
+            printf '%s\t%s\n' 0 'unknown' 1 'any' 2 'deny' 3 'allow'
+        case '32 resources[].resource_type' 'describeconfigs resources[].resource_type'
+            printf '%s\t%s\n' 0 'unknown' 2 'topic' 4 'broker' 8 'broker_logger' 16 'client_metrics' 32 'group'
+        case '32 include_synonyms' 'describeconfigs include_synonyms'
+            printf '%s\t%s\n' true '' false ''
+        case '32 include_documentation' 'describeconfigs include_documentation'
+            printf '%s\t%s\n' true '' false ''
+        case '33 resources[].resource_type' 'alterconfigs resources[].resource_type'
+            printf '%s\t%s\n' 0 'unknown' 2 'topic' 4 'broker' 8 'broker_logger' 16 'client_metrics' 32 'group'
+        case '33 validate_only' 'alterconfigs validate_only'
+            printf '%s\t%s\n' true '' false ''
+        case '37 validate_only' 'createpartitions validate_only'
+            printf '%s\t%s\n' true '' false ''
+        case '43 election_type' 'electleaders election_type' 'electpreferredleaders election_type'
+            printf '%s\t%s\n' 0 'preferred' 1 'unclean'
+        case '44 resources[].resource_type' 'incrementalalterconfigs resources[].resource_type'
+            printf '%s\t%s\n' 0 'unknown' 2 'topic' 4 'broker' 8 'broker_logger' 16 'client_metrics' 32 'group'
+        case '44 resources[].configs[].config_operation' 'incrementalalterconfigs resources[].configs[].config_operation'
+            printf '%s\t%s\n' 0 'set' 1 'delete' 2 'append' 3 'subtract'
+        case '44 validate_only' 'incrementalalterconfigs validate_only'
+            printf '%s\t%s\n' true '' false ''
+        case '45 allow_replication_factor_change' 'alterpartitionreassignments allow_replication_factor_change'
+            printf '%s\t%s\n' true '' false ''
+        case '48 components[].match_type' 'describeclientquotas components[].match_type'
+            printf '%s\t%s\n' 0 'exact' 1 'default' 2 'any'
+        case '48 strict' 'describeclientquotas strict'
+            printf '%s\t%s\n' true '' false ''
+        case '49 entries[].ops[].remove' 'alterclientquotas entries[].ops[].remove'
+            printf '%s\t%s\n' true '' false ''
+        case '49 validate_only' 'alterclientquotas validate_only'
+            printf '%s\t%s\n' true '' false ''
+        case '51 deletions[].mechanism' 'alteruserscramcredentials deletions[].mechanism'
+            printf '%s\t%s\n' 0 'unknown' 1 'scram_sha_256' 2 'scram_sha_512'
+        case '51 upsertions[].mechanism' 'alteruserscramcredentials upsertions[].mechanism'
+            printf '%s\t%s\n' 0 'unknown' 1 'scram_sha_256' 2 'scram_sha_512'
+        case '52 topics[].partitions[].pre_vote' 'vote topics[].partitions[].pre_vote'
+            printf '%s\t%s\n' true '' false ''
+        case '56 topics[].partitions[].leader_recovery_state' 'alterpartition topics[].partitions[].leader_recovery_state' 'alterisr topics[].partitions[].leader_recovery_state'
+            printf '%s\t%s\n' 0 'recovered' 1 'recovering'
+        case '57 feature_updates[].allow_downgrade' 'updatefeatures feature_updates[].allow_downgrade'
+            printf '%s\t%s\n' true '' false ''
+        case '57 feature_updates[].upgrade_type' 'updatefeatures feature_updates[].upgrade_type'
+            printf '%s\t%s\n' 0 'unknown' 1 'upgrade' 2 'safe_downgrade' 3 'unsafe_downgrade'
+        case '57 validate_only' 'updatefeatures validate_only'
+            printf '%s\t%s\n' true '' false ''
+        case '60 include_cluster_authorized_operations' 'describecluster include_cluster_authorized_operations'
+            printf '%s\t%s\n' true '' false ''
+        case '60 endpoint_type' 'describecluster endpoint_type'
+            printf '%s\t%s\n' 1 'broker' 2 'controller'
+        case '60 include_fenced_brokers' 'describecluster include_fenced_brokers'
+            printf '%s\t%s\n' true '' false ''
+        case '62 is_migrating_zk_broker' 'brokerregistration is_migrating_zk_broker'
+            printf '%s\t%s\n' true '' false ''
+        case '63 want_fence' 'brokerheartbeat want_fence'
+            printf '%s\t%s\n' true '' false ''
+        case '63 want_shut_down' 'brokerheartbeat want_shut_down'
+            printf '%s\t%s\n' true '' false ''
+        case '69 include_authorized_operations' 'consumergroupdescribe include_authorized_operations'
+            printf '%s\t%s\n' true '' false ''
+        case '70 zk_migration_ready' 'controllerregistration zk_migration_ready'
+            printf '%s\t%s\n' true '' false ''
+        case '72 terminating' 'pushtelemetry terminating'
+            printf '%s\t%s\n' true '' false ''
+        case '72 compression_type' 'pushtelemetry compression_type'
+            printf '%s\t%s\n' 0 'none' 1 'gzip' 2 'snappy' 3 'lz4' 4 'zstd'
+        case '74 resource_types[]' 'listconfigresources resource_types[]' 'listclientmetricsresources resource_types[]'
+            printf '%s\t%s\n' 0 'unknown' 2 'topic' 4 'broker' 8 'broker_logger' 16 'client_metrics' 32 'group'
+        case '77 include_authorized_operations' 'sharegroupdescribe include_authorized_operations'
+            printf '%s\t%s\n' true '' false ''
+        case '78 share_acquire_mode' 'sharefetch share_acquire_mode'
+            printf '%s\t%s\n' 0 'batch_optimized' 1 'record_limit'
+        case '78 is_renew_ack' 'sharefetch is_renew_ack'
+            printf '%s\t%s\n' true '' false ''
+        case '78 topics[].partitions[].acknowledgement_batches[].acknowledge_types[]' 'sharefetch topics[].partitions[].acknowledgement_batches[].acknowledge_types[]'
+            printf '%s\t%s\n' 0 'gap' 1 'accept' 2 'release' 3 'reject' 4 'renew'
+        case '79 is_renew_ack' 'shareacknowledge is_renew_ack'
+            printf '%s\t%s\n' true '' false ''
+        case '79 topics[].partitions[].acknowledgement_batches[].acknowledge_types[]' 'shareacknowledge topics[].partitions[].acknowledgement_batches[].acknowledge_types[]'
+            printf '%s\t%s\n' 0 'gap' 1 'accept' 2 'release' 3 'reject' 4 'renew'
+        case '80 ack_when_committed' 'addraftvoter ack_when_committed'
+            printf '%s\t%s\n' true '' false ''
+        case '88 shutdown_application' 'streamsgroupheartbeat shutdown_application'
+            printf '%s\t%s\n' true '' false ''
+        case '89 include_authorized_operations' 'streamsgroupdescribe include_authorized_operations'
+            printf '%s\t%s\n' true '' false ''
+        case '89 include_topology_description' 'streamsgroupdescribe include_topology_description'
+            printf '%s\t%s\n' true '' false ''
+    end
+end
+function __kw_errors
+    printf '%s\t%s\n' \
+        UNKNOWN_SERVER_ERROR '-1: the broker failed in a way it has no code for; its log says more' \
+        NONE '0: no error' \
+        OFFSET_OUT_OF_RANGE '1: the offset asked for lies before the start or after the end of the partition\'s log' \
+        CORRUPT_MESSAGE '2: a record batch does not match its checksum, has a bad size or lacks a key that a compacted topic needs' \
+        UNKNOWN_TOPIC_OR_PARTITION '3: this broker does not know the topic or partition, or the client may not see it' \
+        INVALID_FETCH_SIZE '4: the size asked for in the fetch cannot be' \
+        LEADER_NOT_AVAILABLE '5: the partition has no leader right now, an election is under way' \
+        NOT_LEADER_OR_FOLLOWER '6: this broker is not the leader, or not a replica, of the partition; refresh the metadata' \
+        REQUEST_TIMED_OUT '7: the request was not finished within its own time limit' \
+        BROKER_NOT_AVAILABLE '8: the broker that is needed is not there' \
+        REPLICA_NOT_AVAILABLE '9: the replica that is needed is not there; refresh the metadata' \
+        MESSAGE_TOO_LARGE '10: a record batch is larger than the topic\'s max.message.bytes' \
+        STALE_CONTROLLER_EPOCH '11: the controller that sent this has been replaced by a newer one' \
+        OFFSET_METADATA_TOO_LARGE '12: the metadata string of a committed offset is longer than allowed' \
+        NETWORK_EXCEPTION '13: the connection was lost before the answer came' \
+        COORDINATOR_LOAD_IN_PROGRESS '14: the coordinator is still reading its state from the log' \
+        COORDINATOR_NOT_AVAILABLE '15: there is no coordinator yet, or its topic is being created' \
+        NOT_COORDINATOR '16: another broker coordinates this group or transaction; look the coordinator up again' \
+        INVALID_TOPIC_EXCEPTION '17: the topic\'s name is not legal, or the topic may not be used this way' \
+        RECORD_LIST_TOO_LARGE '18: the batch is larger than a segment of the log can hold' \
+        NOT_ENOUGH_REPLICAS '19: fewer replicas are in sync than min.insync.replicas demands; nothing was written' \
+        NOT_ENOUGH_REPLICAS_AFTER_APPEND '20: the records were written, but then fewer replicas were in sync than min.insync.replicas demands' \
+        INVALID_REQUIRED_ACKS '21: acks was neither 0, 1 nor -1' \
+        ILLEGAL_GENERATION '22: the group has moved on to another generation than the one given' \
+        INCONSISTENT_GROUP_PROTOCOL '23: the member\'s protocol type or protocols do not fit those of the group' \
+        INVALID_GROUP_ID '24: the group id is empty or not legal' \
+        UNKNOWN_MEMBER_ID '25: the coordinator does not know this member (any more); join again' \
+        INVALID_SESSION_TIMEOUT '26: the session timeout lies outside what the broker allows' \
+        REBALANCE_IN_PROGRESS '27: the group is rebalancing; join again' \
+        INVALID_COMMIT_OFFSET_SIZE '28: the offset commit was too large to be written' \
+        TOPIC_AUTHORIZATION_FAILED '29: the principal may not do this with the topic' \
+        GROUP_AUTHORIZATION_FAILED '30: the principal may not do this with the group' \
+        CLUSTER_AUTHORIZATION_FAILED '31: the principal may not do this with the cluster' \
+        INVALID_TIMESTAMP '32: the timestamp of a record lies outside what the topic accepts' \
+        UNSUPPORTED_SASL_MECHANISM '33: the broker does not offer this SASL mechanism' \
+        ILLEGAL_SASL_STATE '34: the request does not belong at this point of the SASL exchange' \
+        UNSUPPORTED_VERSION '35: the broker does not speak this version of the API' \
+        TOPIC_ALREADY_EXISTS '36: there is a topic of this name already' \
+        INVALID_PARTITIONS '37: the number of partitions cannot be' \
+        INVALID_REPLICATION_FACTOR '38: the replication factor is below 1 or above the number of brokers' \
+        INVALID_REPLICA_ASSIGNMENT '39: the replica assignment given by hand is not legal' \
+        INVALID_CONFIG '40: a setting has an illegal name or value' \
+        NOT_CONTROLLER '41: this node is not the active controller; look it up again' \
+        INVALID_REQUEST '42: the request contradicts itself or does not make sense here; see the message and the broker\'s log' \
+        UNSUPPORTED_FOR_MESSAGE_FORMAT '43: the log\'s old message format cannot do this' \
+        POLICY_VIOLATION '44: a policy plugged into the broker forbids it' \
+        OUT_OF_ORDER_SEQUENCE_NUMBER '45: a sequence number is missing between this batch and the last one of the producer' \
+        DUPLICATE_SEQUENCE_NUMBER '46: the batch has been written before; a retry that was not needed' \
+        INVALID_PRODUCER_EPOCH '47: the producer\'s epoch is older than the one the broker knows' \
+        INVALID_TXN_STATE '48: the transaction is in a state in which this cannot be done' \
+        INVALID_PRODUCER_ID_MAPPING '49: the producer id is not the one that belongs to the transactional id' \
+        INVALID_TRANSACTION_TIMEOUT '50: the transaction timeout is longer than the broker allows' \
+        CONCURRENT_TRANSACTIONS '51: the last transaction of this transactional id is still being completed, or another change is' \
+        TRANSACTION_COORDINATOR_FENCED '52: a newer coordinator has taken the transaction over' \
+        TRANSACTIONAL_ID_AUTHORIZATION_FAILED '53: the principal may not use the transactional id' \
+        SECURITY_DISABLED '54: the broker has no authorizer, so there are no access rules' \
+        OPERATION_NOT_ATTEMPTED '55: not tried, because something else in the same request failed before' \
+        KAFKA_STORAGE_ERROR '56: the disk below the log failed on the broker' \
+        LOG_DIR_NOT_FOUND '57: the broker has no such log directory' \
+        SASL_AUTHENTICATION_FAILED '58: the credentials were refused' \
+        UNKNOWN_PRODUCER_ID '59: the broker has forgotten the producer, as all of its records are gone' \
+        REASSIGNMENT_IN_PROGRESS '60: a move of this partition is under way already' \
+        DELEGATION_TOKEN_AUTH_DISABLED '61: the broker has delegation tokens switched off' \
+        DELEGATION_TOKEN_NOT_FOUND '62: the broker knows no such delegation token' \
+        DELEGATION_TOKEN_OWNER_MISMATCH '63: the token belongs to somebody else' \
+        DELEGATION_TOKEN_REQUEST_NOT_ALLOWED '64: a token cannot be asked for over a connection like this one (plain, one-way TLS or token-authenticated)' \
+        DELEGATION_TOKEN_AUTHORIZATION_FAILED '65: the principal may not do this with the delegation token' \
+        DELEGATION_TOKEN_EXPIRED '66: the delegation token has expired' \
+        INVALID_PRINCIPAL_TYPE '67: the principal type is not supported here' \
+        NON_EMPTY_GROUP '68: the group still has members' \
+        GROUP_ID_NOT_FOUND '69: there is no such group' \
+        FETCH_SESSION_ID_NOT_FOUND '70: the broker has dropped this fetch session; start a full one' \
+        INVALID_FETCH_SESSION_EPOCH '71: the fetch session\'s epoch is not the expected next one' \
+        LISTENER_NOT_FOUND '72: the leader has no listener of the name that the client came in on' \
+        TOPIC_DELETION_DISABLED '73: the broker has deletion of topics switched off' \
+        FENCED_LEADER_EPOCH '74: the leader epoch given is older than the broker\'s; refresh the metadata' \
+        UNKNOWN_LEADER_EPOCH '75: the leader epoch given is newer than any the broker has heard of' \
+        UNSUPPORTED_COMPRESSION_TYPE '76: the client\'s version cannot read the compression of these records' \
+        STALE_BROKER_EPOCH '77: the broker has registered again since it sent this' \
+        OFFSET_NOT_AVAILABLE '78: the leader is new and does not know its high watermark yet; ask again' \
+        MEMBER_ID_REQUIRED '79: join again with the member id in this answer' \
+        PREFERRED_LEADER_NOT_AVAILABLE '80: the preferred leader is not alive or not in sync' \
+        GROUP_MAX_SIZE_REACHED '81: the group has as many members as it may have' \
+        FENCED_INSTANCE_ID '82: another member has taken over this static instance id' \
+        ELIGIBLE_LEADERS_NOT_AVAILABLE '83: no replica that could become leader is alive' \
+        ELECTION_NOT_NEEDED '84: the partition has the wanted leader already' \
+        NO_REASSIGNMENT_IN_PROGRESS '85: there is no move of this partition to cancel' \
+        GROUP_SUBSCRIBED_TO_TOPIC '86: a member still subscribes to the topic whose offsets were to be deleted' \
+        INVALID_RECORD '87: a record was refused by the broker; the batch\'s record errors say which and why' \
+        UNSTABLE_OFFSET_COMMIT '88: an open transaction has offsets pending for the partition; ask again' \
+        THROTTLING_QUOTA_EXCEEDED '89: the quota for changes of topics is used up; wait for the throttle time' \
+        PRODUCER_FENCED '90: a newer producer with the same transactional id has shut this one out' \
+        RESOURCE_NOT_FOUND '91: no such user, group or resource' \
+        DUPLICATE_RESOURCE '92: the same thing is named twice' \
+        UNACCEPTABLE_CREDENTIAL '93: the credential breaks a rule (too few iterations, no such mechanism …)' \
+        INCONSISTENT_VOTER_SET '94: the voters given are not those of the receiver' \
+        INVALID_UPDATE_VERSION '95: the new version is not one that could follow the current one' \
+        FEATURE_UPDATE_FAILED '96: the feature level could not be changed, as the controller found' \
+        PRINCIPAL_DESERIALIZATION_FAILURE '97: the controller could not read the principal inside the Envelope' \
+        SNAPSHOT_NOT_FOUND '98: the snapshot is not there (any more)' \
+        POSITION_OUT_OF_RANGE '99: the position lies outside the snapshot' \
+        UNKNOWN_TOPIC_ID '100: this broker knows no topic with this id' \
+        DUPLICATE_BROKER_REGISTRATION '101: another running broker has registered the same id' \
+        BROKER_ID_NOT_REGISTERED '102: the broker has not registered with the controller' \
+        INCONSISTENT_TOPIC_ID '103: the topic\'s id in the log is not the one asked for; refresh the metadata' \
+        INCONSISTENT_CLUSTER_ID '104: the node belongs to another cluster' \
+        TRANSACTIONAL_ID_NOT_FOUND '105: the coordinator knows no such transactional id' \
+        FETCH_SESSION_TOPIC_ID_ERROR '106: a fetch session cannot mix topic ids and names; start a new one' \
+        INELIGIBLE_REPLICA '107: the new in-sync set names a replica that may not be in it (fenced or stopping)' \
+        NEW_LEADER_ELECTED '108: the partition has been given another leader by this change' \
+        OFFSET_MOVED_TO_TIERED_STORAGE '109: the records asked for are only in tiered storage' \
+        FENCED_MEMBER_EPOCH '110: the member\'s epoch is not the coordinator\'s: it has been fenced and must join again' \
+        UNRELEASED_INSTANCE_ID '111: another member still holds this static instance id' \
+        UNSUPPORTED_ASSIGNOR '112: the group cannot use any assignor that the member offers' \
+        STALE_MEMBER_EPOCH '113: the member\'s epoch is behind; heartbeat first, then repeat' \
+        MISMATCHED_ENDPOINT_TYPE '114: the endpoint is of the other kind: broker instead of controller, or the reverse' \
+        UNSUPPORTED_ENDPOINT_TYPE '115: the receiver does not know this kind of endpoint' \
+        UNKNOWN_CONTROLLER_ID '116: no controller with this id is known' \
+        UNKNOWN_SUBSCRIPTION_ID '117: the telemetry subscription has changed; fetch it again' \
+        TELEMETRY_TOO_LARGE '118: the pushed metrics are larger than the broker takes' \
+        INVALID_REGISTRATION '119: the controller refuses the registration, as it contradicts the cluster\'s state' \
+        TRANSACTION_ABORTABLE '120: the transaction cannot go on, but aborting it saves the producer' \
+        INVALID_RECORD_STATE '121: the acknowledged record is not held by this share consumer (any more)' \
+        SHARE_SESSION_NOT_FOUND '122: the broker has dropped this share session; start a new one' \
+        INVALID_SHARE_SESSION_EPOCH '123: the share session\'s epoch is not the expected next one' \
+        FENCED_STATE_EPOCH '124: a newer share coordinator or leader has written the state since' \
+        INVALID_VOTER_KEY '125: the voter\'s id and directory do not fit the receiver\'s' \
+        DUPLICATE_VOTER '126: the controller is a voter already' \
+        VOTER_NOT_FOUND '127: no such voter' \
+        INVALID_REGULAR_EXPRESSION '128: the broker cannot compile the regular expression' \
+        REBOOTSTRAP_REQUIRED '129: forget all that is known of the cluster and start again from the bootstrap servers' \
+        STREAMS_INVALID_TOPOLOGY '130: the topology is not legal' \
+        STREAMS_INVALID_TOPOLOGY_EPOCH '131: the topology\'s epoch is not the one the group uses' \
+        STREAMS_TOPOLOGY_FENCED '132: the topology is older than the one the group has moved on to' \
+        SHARE_SESSION_LIMIT_REACHED '133: the broker holds as many share sessions as it may' \
+        GROUP_DELETION_FAILED '134: the group could not be deleted; the message says why' \
+        STREAMS_TOPOLOGY_DESCRIPTION_UPDATE_FAILED '135: the description of the topology could not be stored' \
+        CONTROLLER_ID_NOT_REGISTERED '136: the controller has not registered'
+end
+function __kw_takes
+    switch "$argv"
+        case 'sniff -i' 'sniff --interface' 'sniff --bpf' 'sniff -w' 'sniff --write' 'sniff --port' 'sniff --api' 'sniff --client-id' 'sniff --topic' 'sniff --slower-than' 'sniff --limit' 'sniff --sort' 'sniff -o' 'sniff --output' 'sniff --color' 'call --api-version' 'call --as-kafka' 'call --node' 'call --raw-body' 'call --only' 'call --select' 'call --compression' 'call --acks' 'call --magic' 'call --repeat' 'call --interval' 'call --against' 'call -b' 'call --bootstrap-server' 'call --bootstrap-controller' 'call -X' 'call --property' 'call -F' 'call --command-config' 'call --profile' 'call --client-id' 'call --timeout' 'call --connect-timeout' 'call --dial-map' 'call -o' 'call --output' 'call --color' 'apis --release' 'apis --grep' 'apis -o' 'apis --output' 'apis --color' 'errors --grep' 'errors -o' 'errors --output' 'errors --color' 'encode --correlation-id' 'encode --client-id' 'encode -o' 'encode --output' 'profile list -o' 'profile list --output' 'profile list --color' 'profile show -o' 'profile show --output' 'profile show --color'
+            echo 1
+        case 'apis --diff'
+            echo 2
+        case '*'
+            echo 0
+    end
+end
 complete -c kw -f
-complete -c kw -n __fish_use_subcommand -a sniff -d 'Decode captures into Kafka request/response exchanges.'
-complete -c kw -n __fish_use_subcommand -a call -d 'Send one request to the broker that it is for; print request, response and timing.'
-complete -c kw -n __fish_use_subcommand -a apis -d 'List all APIs, or show the fields of one, or the exact layout of one VERSION of it.'
-complete -c kw -n __fish_use_subcommand -a errors -d 'Explain an error code, by its number or name (the beginning of one will do), or list all of them.'
-complete -c kw -n __fish_use_subcommand -a encode -d 'Encode a body: JSON or YAML from standard input, from @FILE, or path=value words.'
-complete -c kw -n __fish_use_subcommand -a profile -d 'Keep ways to reach clusters under names.'
-complete -c kw -n __fish_use_subcommand -a completion -d 'Print the completion script for SHELL: bash, zsh or fish.'
-complete -c kw -n __fish_use_subcommand -l version -d 'Print the version and end.'
-complete -c kw -n __fish_use_subcommand -s h -l help -d 'Show this message and exit.'
-complete -c kw -n '__fish_seen_subcommand_from sniff' -F
-complete -c kw -n '__fish_seen_subcommand_from sniff' -s i -l interface -x -a '(command ls /sys/class/net 2>/dev/null; echo any)' -d 'Capture live on this interface (`any`: on all of them).'
-complete -c kw -n '__fish_seen_subcommand_from sniff' -l bpf -x -d 'Kernel filter of a live capture, as tcpdump writes it.'
-complete -c kw -n '__fish_seen_subcommand_from sniff' -s w -l write -r -F -d 'Keep the packets of a live capture in this file.'
-complete -c kw -n '__fish_seen_subcommand_from sniff' -l port -x -d 'Broker ports; without it Kafka is recognised on any port.'
-complete -c kw -n '__fish_seen_subcommand_from sniff' -l api -x -a 'Produce Fetch ListOffsets Metadata LeaderAndIsr StopReplica UpdateMetadata ControlledShutdown OffsetCommit OffsetFetch FindCoordinator JoinGroup Heartbeat LeaveGroup SyncGroup DescribeGroups ListGroups SaslHandshake ApiVersions CreateTopics DeleteTopics DeleteRecords InitProducerId OffsetForLeaderEpoch AddPartitionsToTxn AddOffsetsToTxn EndTxn WriteTxnMarkers TxnOffsetCommit DescribeAcls CreateAcls DeleteAcls DescribeConfigs AlterConfigs AlterReplicaLogDirs DescribeLogDirs SaslAuthenticate CreatePartitions CreateDelegationToken RenewDelegationToken ExpireDelegationToken DescribeDelegationToken DeleteGroups ElectLeaders IncrementalAlterConfigs AlterPartitionReassignments ListPartitionReassignments OffsetDelete DescribeClientQuotas AlterClientQuotas DescribeUserScramCredentials AlterUserScramCredentials Vote BeginQuorumEpoch EndQuorumEpoch DescribeQuorum AlterPartition UpdateFeatures Envelope FetchSnapshot DescribeCluster DescribeProducers BrokerRegistration BrokerHeartbeat UnregisterBroker DescribeTransactions ListTransactions AllocateProducerIds ConsumerGroupHeartbeat ConsumerGroupDescribe ControllerRegistration GetTelemetrySubscriptions PushTelemetry AssignReplicasToDirs ListConfigResources DescribeTopicPartitions ShareGroupHeartbeat ShareGroupDescribe ShareFetch ShareAcknowledge AddRaftVoter RemoveRaftVoter UpdateRaftVoter InitializeShareGroupState ReadShareGroupState WriteShareGroupState DeleteShareGroupState ReadShareGroupStateSummary StreamsGroupHeartbeat StreamsGroupDescribe DescribeShareGroupOffsets AlterShareGroupOffsets DeleteShareGroupOffsets StreamsGroupTopologyDescriptionUpdate UnregisterController' -d 'Only these APIs, by name or number.'
-complete -c kw -n '__fish_seen_subcommand_from sniff' -l client-id -x -d 'Only clients whose id matches.'
-complete -c kw -n '__fish_seen_subcommand_from sniff' -l topic -x -d 'Only exchanges about a topic that matches.'
-complete -c kw -n '__fish_seen_subcommand_from sniff' -l errors -d 'Only what went wrong: error codes, undecodable, cut off unanswered.'
-complete -c kw -n '__fish_seen_subcommand_from sniff' -l slower-than -x -d 'Only latencies above, for example 100ms.'
-complete -c kw -n '__fish_seen_subcommand_from sniff' -l limit -x -d 'Stop reading after N rows that are shown.'
-complete -c kw -n '__fish_seen_subcommand_from sniff' -l records -d 'Show every record, with key, value and headers.'
-complete -c kw -n '__fish_seen_subcommand_from sniff' -l reveal-secrets -d 'Show tokens, salts and config values instead of {redacted}.'
-complete -c kw -n '__fish_seen_subcommand_from sniff' -l sort -x -a 'time' -d 'Sort by time; keeps everything in memory until the end.'
-complete -c kw -n '__fish_seen_subcommand_from sniff' -l strict -d 'Exit code 3 when traffic was lost or could not be decoded.'
-complete -c kw -n '__fish_seen_subcommand_from sniff' -s o -l output -x -a 'text table ndjson json csv hex' -d 'Output format; text on a terminal, ndjson when piped.'
-complete -c kw -n '__fish_seen_subcommand_from sniff' -l color -x -a 'auto always never' -d 'When to use colours.'
-complete -c kw -n '__fish_seen_subcommand_from sniff' -s v -l verbose -d 'Show bodies too; -vv headers as well.'
-complete -c kw -n '__fish_seen_subcommand_from sniff' -s q -l quiet -d 'No summary and no progress bar.'
-complete -c kw -n '__fish_seen_subcommand_from sniff' -l debug -d 'Show the traceback of a defect.'
-complete -c kw -n '__fish_seen_subcommand_from sniff' -s h -l help -d 'Show this message and exit.'
-complete -c kw -n '__fish_seen_subcommand_from call' 
-complete -c kw -n '__fish_seen_subcommand_from call' 
-complete -c kw -n '__fish_seen_subcommand_from call' -l api-version -x -d 'Send this version.'
-complete -c kw -n '__fish_seen_subcommand_from call' -l as-kafka -x -d 'Send the highest version that this release speaks.'
-complete -c kw -n '__fish_seen_subcommand_from call' -l force -d 'Send what the broker does not offer, too.'
-complete -c kw -n '__fish_seen_subcommand_from call' -l node -x -d 'An id, any, controller, all, coordinator:GROUP, txn:ID, leader:TOPIC-PART.'
-complete -c kw -n '__fish_seen_subcommand_from call' -l split -d 'Send each leader or coordinator its share of the request.'
-complete -c kw -n '__fish_seen_subcommand_from call' -l example -d 'Send the example of the API as it is, even if it changes something.'
-complete -c kw -n '__fish_seen_subcommand_from call' -l skeleton -d 'Print the request as annotated YAML to fill in; send nothing.'
-complete -c kw -n '__fish_seen_subcommand_from call' -l edit -d 'Edit the request in $EDITOR before it is sent.'
-complete -c kw -n '__fish_seen_subcommand_from call' -l dry-run -d 'Show the request and its bytes without connecting.'
-complete -c kw -n '__fish_seen_subcommand_from call' -l raw-body -x -d 'Send these bytes for the body.'
-complete -c kw -n '__fish_seen_subcommand_from call' -l only -x -a 'request response' -d 'Show this side; as JSON, its body alone.'
-complete -c kw -n '__fish_seen_subcommand_from call' -l select -x -d 'Show only what is at this path of the response (or of --only).'
-complete -c kw -n '__fish_seen_subcommand_from call' -l records -d 'Show every record, with key, value and headers.'
-complete -c kw -n '__fish_seen_subcommand_from call' -l reveal-secrets -d 'Show tokens, salts and config values instead of {redacted}.'
-complete -c kw -n '__fish_seen_subcommand_from call' -l compression -x -a 'none gzip snappy lz4 zstd' -d 'With topic=… value=…: how to compress the records.'
-complete -c kw -n '__fish_seen_subcommand_from call' -l acks -x -a 'all 1 0' -d 'With topic=… value=…: who must have them first.'
-complete -c kw -n '__fish_seen_subcommand_from call' -l magic -x -d 'With topic=… value=…: their format.'
-complete -c kw -n '__fish_seen_subcommand_from call' -l repeat -x -d 'Send it N times; 0: until Ctrl-C.'
-complete -c kw -n '__fish_seen_subcommand_from call' -l interval -x -d 'Between repetitions; 1s without it.'
-complete -c kw -n '__fish_seen_subcommand_from call' -l against -x -d 'With ApiVersions: compare what brokers offer with this release.'
-complete -c kw -n '__fish_seen_subcommand_from call' -s b -l bootstrap-server -x -d 'Brokers to ask first; else a profile'\''s, else localhost:9092.'
-complete -c kw -n '__fish_seen_subcommand_from call' -l bootstrap-controller -x -d 'Controllers to ask first, instead.'
-complete -c kw -n '__fish_seen_subcommand_from call' -s X -l property -x -d 'A client property, as librdkafka or Java spell it.'
-complete -c kw -n '__fish_seen_subcommand_from call' -s F -l command-config -r -F -d 'A file of client properties: client.properties, librdkafka.config, kcat.conf.'
-complete -c kw -n '__fish_seen_subcommand_from call' -l profile -x -d 'A profile (see kw profile) instead of the active one.'
-complete -c kw -n '__fish_seen_subcommand_from call' -l client-id -x -d 'The client id to send; kw without it.'
-complete -c kw -n '__fish_seen_subcommand_from call' -l timeout -x -d 'Time for everything; 10s without it.'
-complete -c kw -n '__fish_seen_subcommand_from call' -l connect-timeout -x -d 'Time to connect; 5s without it.'
-complete -c kw -n '__fish_seen_subcommand_from call' -l dial-map -x -d 'Dial the second where a broker says it is the first.'
-complete -c kw -n '__fish_seen_subcommand_from call' -s o -l output -x -a 'text table ndjson json csv hex' -d 'Output format; text on a terminal, ndjson when piped.'
-complete -c kw -n '__fish_seen_subcommand_from call' -l color -x -a 'auto always never' -d 'When to use colours.'
-complete -c kw -n '__fish_seen_subcommand_from call' -s v -l verbose -d 'Show bodies too; -vv headers as well.'
-complete -c kw -n '__fish_seen_subcommand_from call' -s q -l quiet -d 'No summary and no progress bar.'
-complete -c kw -n '__fish_seen_subcommand_from call' -l debug -d 'Show the traceback of a defect.'
-complete -c kw -n '__fish_seen_subcommand_from call' -s h -l help -d 'Show this message and exit.'
-complete -c kw -n '__fish_seen_subcommand_from apis' 
-complete -c kw -n '__fish_seen_subcommand_from apis' 
-complete -c kw -n '__fish_seen_subcommand_from apis' -l release -x -d 'As this release of Kafka speaks it, for example 2.8.'
-complete -c kw -n '__fish_seen_subcommand_from apis' -l diff -x -d 'What appeared, went and changed between two releases.'
-complete -c kw -n '__fish_seen_subcommand_from apis' -l grep -x -d 'APIs and fields whose name, or older name, holds this word.'
-complete -c kw -n '__fish_seen_subcommand_from apis' -s o -l output -x -a 'text ndjson json' -d 'Output format; text on a terminal, ndjson when piped.'
-complete -c kw -n '__fish_seen_subcommand_from apis' -l color -x -a 'auto always never' -d 'When to use colours.'
-complete -c kw -n '__fish_seen_subcommand_from apis' -s h -l help -d 'Show this message and exit.'
-complete -c kw -n '__fish_seen_subcommand_from errors' 
-complete -c kw -n '__fish_seen_subcommand_from errors' -l grep -x -d 'Errors whose name or meaning holds this word.'
-complete -c kw -n '__fish_seen_subcommand_from errors' -s o -l output -x -a 'text ndjson json' -d 'Output format; text on a terminal, ndjson when piped.'
-complete -c kw -n '__fish_seen_subcommand_from errors' -l color -x -a 'auto always never' -d 'When to use colours.'
-complete -c kw -n '__fish_seen_subcommand_from errors' -s h -l help -d 'Show this message and exit.'
-complete -c kw -n '__fish_seen_subcommand_from encode' 
-complete -c kw -n '__fish_seen_subcommand_from encode' 
-complete -c kw -n '__fish_seen_subcommand_from encode' 
-complete -c kw -n '__fish_seen_subcommand_from encode' -l response -d 'A response; without it a request.'
-complete -c kw -n '__fish_seen_subcommand_from encode' -l frame -d 'The whole frame: size field, header, body.'
-complete -c kw -n '__fish_seen_subcommand_from encode' -l correlation-id -x -d 'In the header of the frame.'
-complete -c kw -n '__fish_seen_subcommand_from encode' -l client-id -x -d 'In the header of the frame.'
-complete -c kw -n '__fish_seen_subcommand_from encode' -l skeleton -d 'Print an annotated body to fill in, as YAML.'
-complete -c kw -n '__fish_seen_subcommand_from encode' -s o -l output -x -a 'hex base64 raw' -d 'hex (default), base64 or raw bytes.'
-complete -c kw -n '__fish_seen_subcommand_from encode' -s h -l help -d 'Show this message and exit.'
-complete -c kw -n '__fish_seen_subcommand_from profile' -s h -l help -d 'Show this message and exit.'
-complete -c kw -n '__fish_seen_subcommand_from profile' -a 'import list remove show use'
-complete -c kw -n '__fish_seen_subcommand_from profile' -l use -d 'Make it the active profile.'
-complete -c kw -n '__fish_seen_subcommand_from profile' -l force -d 'Replace a profile that is there.'
-complete -c kw -n '__fish_seen_subcommand_from profile' -s v -l verbose -d 'List the properties that mean nothing to kw.'
-complete -c kw -n '__fish_seen_subcommand_from profile' -s o -l output -x -a 'text ndjson json' -d 'Output format; text on a terminal, ndjson when piped.'
-complete -c kw -n '__fish_seen_subcommand_from profile' -l color -x -a 'auto always never' -d 'When to use colours.'
-complete -c kw -n '__fish_seen_subcommand_from profile' -l reveal-secrets -d 'Show passwords and keys instead of {redacted}.'
-complete -c kw -n '__fish_seen_subcommand_from profile' -l none -d 'Use no profile.'
-complete -c kw -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'
-complete -c kw -n '__fish_seen_subcommand_from completion' -s h -l help -d 'Show this message and exit.'
+set -g __kw_verbs 'sniff' 'call' 'apis' 'errors' 'encode' 'profile' 'profile import' 'profile list' 'profile remove' 'profile show' 'profile use' 'completion'
+complete -c kw -n '__kw_in \'\' 0' -a sniff -d 'Decode captures into Kafka request/response exchanges.'
+complete -c kw -n '__kw_in \'\' 0' -a call -d 'Send one request to the broker that it is for; print request, response and timing.'
+complete -c kw -n '__kw_in \'\' 0' -a apis -d 'List all APIs, or show the fields of one, or the exact layout of one VERSION of it.'
+complete -c kw -n '__kw_in \'\' 0' -a errors -d 'Explain an error code, by its number or name (the beginning of one will do), or list all of them.'
+complete -c kw -n '__kw_in \'\' 0' -a encode -d 'Encode a body: JSON or YAML from standard input, from @FILE, or path=value words.'
+complete -c kw -n '__kw_in \'\' 0' -a profile -d 'Keep ways to reach clusters under names.'
+complete -c kw -n '__kw_in \'\' 0' -a completion -d 'Print the completion script for SHELL: bash, zsh or fish.'
+complete -c kw -n '__kw_in \'\'' -l version -k -d 'Print the version and end.'
+complete -c kw -n '__kw_in \'\'' -s h -l help -d 'Show this message and exit.'
+complete -c kw -n '__kw_in \'sniff\'' -s i -l interface -x -a '(command ls /sys/class/net 2>/dev/null; echo any)' -d 'Capture live on this interface (`any`: on all of them).'
+complete -c kw -n '__kw_in \'sniff\'' -l bpf -x -d 'Kernel filter of a live capture, as tcpdump writes it.'
+complete -c kw -n '__kw_in \'sniff\'' -s w -l write -r -F -d 'Keep the packets of a live capture in this file.'
+complete -c kw -n '__kw_in \'sniff\'' -l port -x -d 'Broker ports; without it Kafka is recognised on any port.'
+complete -c kw -n '__kw_in \'sniff\'' -l api -x -a 'Produce Fetch ListOffsets Metadata LeaderAndIsr StopReplica UpdateMetadata ControlledShutdown OffsetCommit OffsetFetch FindCoordinator JoinGroup Heartbeat LeaveGroup SyncGroup DescribeGroups ListGroups SaslHandshake ApiVersions CreateTopics DeleteTopics DeleteRecords InitProducerId OffsetForLeaderEpoch AddPartitionsToTxn AddOffsetsToTxn EndTxn WriteTxnMarkers TxnOffsetCommit DescribeAcls CreateAcls DeleteAcls DescribeConfigs AlterConfigs AlterReplicaLogDirs DescribeLogDirs SaslAuthenticate CreatePartitions CreateDelegationToken RenewDelegationToken ExpireDelegationToken DescribeDelegationToken DeleteGroups ElectLeaders IncrementalAlterConfigs AlterPartitionReassignments ListPartitionReassignments OffsetDelete DescribeClientQuotas AlterClientQuotas DescribeUserScramCredentials AlterUserScramCredentials Vote BeginQuorumEpoch EndQuorumEpoch DescribeQuorum AlterPartition UpdateFeatures Envelope FetchSnapshot DescribeCluster DescribeProducers BrokerRegistration BrokerHeartbeat UnregisterBroker DescribeTransactions ListTransactions AllocateProducerIds ConsumerGroupHeartbeat ConsumerGroupDescribe ControllerRegistration GetTelemetrySubscriptions PushTelemetry AssignReplicasToDirs ListConfigResources DescribeTopicPartitions ShareGroupHeartbeat ShareGroupDescribe ShareFetch ShareAcknowledge AddRaftVoter RemoveRaftVoter UpdateRaftVoter InitializeShareGroupState ReadShareGroupState WriteShareGroupState DeleteShareGroupState ReadShareGroupStateSummary StreamsGroupHeartbeat StreamsGroupDescribe DescribeShareGroupOffsets AlterShareGroupOffsets DeleteShareGroupOffsets StreamsGroupTopologyDescriptionUpdate UnregisterController' -d 'Only these APIs, by name or number.'
+complete -c kw -n '__kw_in \'sniff\'' -l client-id -x -d 'Only clients whose id matches.'
+complete -c kw -n '__kw_in \'sniff\'' -l topic -x -d 'Only exchanges about a topic that matches.'
+complete -c kw -n '__kw_in \'sniff\'' -l errors -d 'Only what went wrong: error codes, undecodable, cut off unanswered.'
+complete -c kw -n '__kw_in \'sniff\'' -l slower-than -x -d 'Only latencies above, for example 100ms.'
+complete -c kw -n '__kw_in \'sniff\'' -l limit -x -d 'Stop reading after N rows that are shown.'
+complete -c kw -n '__kw_in \'sniff\'' -l records -d 'Show every record, with key, value and headers.'
+complete -c kw -n '__kw_in \'sniff\'' -l reveal-secrets -d 'Show tokens, salts and config values instead of {redacted}.'
+complete -c kw -n '__kw_in \'sniff\'' -l sort -x -a 'time' -d 'Sort by time; keeps everything in memory until the end.'
+complete -c kw -n '__kw_in \'sniff\'' -l strict -d 'Exit code 3 when traffic was lost or could not be decoded.'
+complete -c kw -n '__kw_in \'sniff\'' -s o -l output -x -a 'text table ndjson json csv hex' -d 'Output format; text on a terminal, ndjson when piped.'
+complete -c kw -n '__kw_in \'sniff\'' -l color -x -a 'auto always never' -d 'When to use colours.'
+complete -c kw -n '__kw_in \'sniff\'' -s v -l verbose -d 'Show bodies too; -vv headers as well.'
+complete -c kw -n '__kw_in \'sniff\'' -s q -l quiet -d 'No summary and no progress bar.'
+complete -c kw -n '__kw_in \'sniff\'' -l debug -d 'Show the traceback of a defect.'
+complete -c kw -n '__kw_in \'sniff\'' -s h -l help -d 'Show this message and exit.'
+complete -c kw -n '__kw_in \'sniff\' 0 more' -F
+complete -c kw -n '__kw_in \'call\'' -l api-version -x -a '(__kw_versions)' -k -d 'Send this version.'
+complete -c kw -n '__kw_in \'call\'' -l as-kafka -x -a '4.4 4.3 4.2 4.1 4.0 3.9 3.8 3.7 3.6 3.5 3.4 3.3 3.2 3.1 3.0 2.8 2.7 2.6 2.5 2.4 2.3 2.2 2.1 2.0 1.1 1.0 0.11.0 0.10.2 0.10.1 0.10.0 0.9.0 0.8.2' -k -d 'Send the highest version that this release speaks.'
+complete -c kw -n '__kw_in \'call\'' -l force -d 'Send what the broker does not offer, too.'
+complete -c kw -n '__kw_in \'call\'' -l node -x -d 'An id, any, controller, all, coordinator:GROUP, txn:ID, leader:TOPIC-PART.'
+complete -c kw -n '__kw_in \'call\'' -l split -d 'Send each leader or coordinator its share of the request.'
+complete -c kw -n '__kw_in \'call\'' -l example -d 'Send the example of the API as it is, even if it changes something.'
+complete -c kw -n '__kw_in \'call\'' -l skeleton -d 'Print the request as annotated YAML to fill in; send nothing.'
+complete -c kw -n '__kw_in \'call\'' -l edit -d 'Edit the request in $EDITOR before it is sent.'
+complete -c kw -n '__kw_in \'call\'' -l dry-run -d 'Show the request and its bytes without connecting.'
+complete -c kw -n '__kw_in \'call\'' -l raw-body -x -d 'Send these bytes for the body.'
+complete -c kw -n '__kw_in \'call\'' -l only -x -a 'request response' -d 'Show this side; as JSON, its body alone.'
+complete -c kw -n '__kw_in \'call\'' -l select -x -d 'Show only what is at this path of the response (or of --only).'
+complete -c kw -n '__kw_in \'call\'' -l records -d 'Show every record, with key, value and headers.'
+complete -c kw -n '__kw_in \'call\'' -l reveal-secrets -d 'Show tokens, salts and config values instead of {redacted}.'
+complete -c kw -n '__kw_in \'call\'' -l compression -x -a 'none gzip snappy lz4 zstd' -d 'With topic=… value=…: how to compress the records.'
+complete -c kw -n '__kw_in \'call\'' -l acks -x -a 'all 1 0' -d 'With topic=… value=…: who must have them first.'
+complete -c kw -n '__kw_in \'call\'' -l magic -x -d 'With topic=… value=…: their format.'
+complete -c kw -n '__kw_in \'call\'' -l repeat -x -d 'Send it N times; 0: until Ctrl-C.'
+complete -c kw -n '__kw_in \'call\'' -l interval -x -d 'Between repetitions; 1s without it.'
+complete -c kw -n '__kw_in \'call\'' -l against -x -d 'With ApiVersions: compare what brokers offer with this release.'
+complete -c kw -n '__kw_in \'call\'' -s b -l bootstrap-server -x -d 'Brokers to ask first; else a profile\'s, else localhost:9092.'
+complete -c kw -n '__kw_in \'call\'' -l bootstrap-controller -x -d 'Controllers to ask first, instead.'
+complete -c kw -n '__kw_in \'call\'' -s X -l property -x -d 'A client property, as librdkafka or Java spell it.'
+complete -c kw -n '__kw_in \'call\'' -s F -l command-config -r -F -d 'A file of client properties: client.properties, librdkafka.config, kcat.conf.'
+complete -c kw -n '__kw_in \'call\'' -l profile -x -a '(__kw_profiles)' -d 'A profile (see kw profile) instead of the active one.'
+complete -c kw -n '__kw_in \'call\'' -l client-id -x -d 'The client id to send; kw without it.'
+complete -c kw -n '__kw_in \'call\'' -l timeout -x -d 'Time for everything; 10s without it.'
+complete -c kw -n '__kw_in \'call\'' -l connect-timeout -x -d 'Time to connect; 5s without it.'
+complete -c kw -n '__kw_in \'call\'' -l dial-map -x -d 'Dial the second where a broker says it is the first.'
+complete -c kw -n '__kw_in \'call\'' -s o -l output -x -a 'text table ndjson json csv hex' -d 'Output format; text on a terminal, ndjson when piped.'
+complete -c kw -n '__kw_in \'call\'' -l color -x -a 'auto always never' -d 'When to use colours.'
+complete -c kw -n '__kw_in \'call\'' -s v -l verbose -d 'Show bodies too; -vv headers as well.'
+complete -c kw -n '__kw_in \'call\'' -s q -l quiet -d 'No summary and no progress bar.'
+complete -c kw -n '__kw_in \'call\'' -l debug -d 'Show the traceback of a defect.'
+complete -c kw -n '__kw_in \'call\'' -s h -l help -d 'Show this message and exit.'
+complete -c kw -n '__kw_in \'call\' 0' -a 'Produce Fetch ListOffsets Metadata LeaderAndIsr StopReplica UpdateMetadata ControlledShutdown OffsetCommit OffsetFetch FindCoordinator JoinGroup Heartbeat LeaveGroup SyncGroup DescribeGroups ListGroups SaslHandshake ApiVersions CreateTopics DeleteTopics DeleteRecords InitProducerId OffsetForLeaderEpoch AddPartitionsToTxn AddOffsetsToTxn EndTxn WriteTxnMarkers TxnOffsetCommit DescribeAcls CreateAcls DeleteAcls DescribeConfigs AlterConfigs AlterReplicaLogDirs DescribeLogDirs SaslAuthenticate CreatePartitions CreateDelegationToken RenewDelegationToken ExpireDelegationToken DescribeDelegationToken DeleteGroups ElectLeaders IncrementalAlterConfigs AlterPartitionReassignments ListPartitionReassignments OffsetDelete DescribeClientQuotas AlterClientQuotas DescribeUserScramCredentials AlterUserScramCredentials Vote BeginQuorumEpoch EndQuorumEpoch DescribeQuorum AlterPartition UpdateFeatures Envelope FetchSnapshot DescribeCluster DescribeProducers BrokerRegistration BrokerHeartbeat UnregisterBroker DescribeTransactions ListTransactions AllocateProducerIds ConsumerGroupHeartbeat ConsumerGroupDescribe ControllerRegistration GetTelemetrySubscriptions PushTelemetry AssignReplicasToDirs ListConfigResources DescribeTopicPartitions ShareGroupHeartbeat ShareGroupDescribe ShareFetch ShareAcknowledge AddRaftVoter RemoveRaftVoter UpdateRaftVoter InitializeShareGroupState ReadShareGroupState WriteShareGroupState DeleteShareGroupState ReadShareGroupStateSummary StreamsGroupHeartbeat StreamsGroupDescribe DescribeShareGroupOffsets AlterShareGroupOffsets DeleteShareGroupOffsets StreamsGroupTopologyDescriptionUpdate UnregisterController'
+complete -c kw -n '__kw_in \'call\' 1 more' -a '(__kw_body)'
+complete -c kw -n '__kw_in \'apis\'' -l release -x -a '4.4 4.3 4.2 4.1 4.0 3.9 3.8 3.7 3.6 3.5 3.4 3.3 3.2 3.1 3.0 2.8 2.7 2.6 2.5 2.4 2.3 2.2 2.1 2.0 1.1 1.0 0.11.0 0.10.2 0.10.1 0.10.0 0.9.0 0.8.2' -k -d 'As this release of Kafka speaks it, for example 2.8.'
+complete -c kw -n '__kw_in \'apis\'' -l diff -x -a '4.4 4.3 4.2 4.1 4.0 3.9 3.8 3.7 3.6 3.5 3.4 3.3 3.2 3.1 3.0 2.8 2.7 2.6 2.5 2.4 2.3 2.2 2.1 2.0 1.1 1.0 0.11.0 0.10.2 0.10.1 0.10.0 0.9.0 0.8.2' -k -d 'What appeared, went and changed between two releases.'
+complete -c kw -n '__kw_in \'apis\'' -l grep -x -d 'APIs and fields whose name, or older name, holds this word.'
+complete -c kw -n '__kw_in \'apis\'' -s o -l output -x -a 'text ndjson json' -d 'Output format; text on a terminal, ndjson when piped.'
+complete -c kw -n '__kw_in \'apis\'' -l color -x -a 'auto always never' -d 'When to use colours.'
+complete -c kw -n '__kw_in \'apis\'' -s h -l help -d 'Show this message and exit.'
+complete -c kw -n '__kw_in \'apis --diff\'' -k -a '4.4 4.3 4.2 4.1 4.0 3.9 3.8 3.7 3.6 3.5 3.4 3.3 3.2 3.1 3.0 2.8 2.7 2.6 2.5 2.4 2.3 2.2 2.1 2.0 1.1 1.0 0.11.0 0.10.2 0.10.1 0.10.0 0.9.0 0.8.2'
+complete -c kw -n '__kw_in \'apis\' 0' -a 'Produce Fetch ListOffsets Metadata LeaderAndIsr StopReplica UpdateMetadata ControlledShutdown OffsetCommit OffsetFetch FindCoordinator JoinGroup Heartbeat LeaveGroup SyncGroup DescribeGroups ListGroups SaslHandshake ApiVersions CreateTopics DeleteTopics DeleteRecords InitProducerId OffsetForLeaderEpoch AddPartitionsToTxn AddOffsetsToTxn EndTxn WriteTxnMarkers TxnOffsetCommit DescribeAcls CreateAcls DeleteAcls DescribeConfigs AlterConfigs AlterReplicaLogDirs DescribeLogDirs SaslAuthenticate CreatePartitions CreateDelegationToken RenewDelegationToken ExpireDelegationToken DescribeDelegationToken DeleteGroups ElectLeaders IncrementalAlterConfigs AlterPartitionReassignments ListPartitionReassignments OffsetDelete DescribeClientQuotas AlterClientQuotas DescribeUserScramCredentials AlterUserScramCredentials Vote BeginQuorumEpoch EndQuorumEpoch DescribeQuorum AlterPartition UpdateFeatures Envelope FetchSnapshot DescribeCluster DescribeProducers BrokerRegistration BrokerHeartbeat UnregisterBroker DescribeTransactions ListTransactions AllocateProducerIds ConsumerGroupHeartbeat ConsumerGroupDescribe ControllerRegistration GetTelemetrySubscriptions PushTelemetry AssignReplicasToDirs ListConfigResources DescribeTopicPartitions ShareGroupHeartbeat ShareGroupDescribe ShareFetch ShareAcknowledge AddRaftVoter RemoveRaftVoter UpdateRaftVoter InitializeShareGroupState ReadShareGroupState WriteShareGroupState DeleteShareGroupState ReadShareGroupStateSummary StreamsGroupHeartbeat StreamsGroupDescribe DescribeShareGroupOffsets AlterShareGroupOffsets DeleteShareGroupOffsets StreamsGroupTopologyDescriptionUpdate UnregisterController'
+complete -c kw -n '__kw_in \'apis\' 1' -k -a '(__kw_versions)'
+complete -c kw -n '__kw_in \'errors\'' -l grep -x -d 'Errors whose name or meaning holds this word.'
+complete -c kw -n '__kw_in \'errors\'' -s o -l output -x -a 'text ndjson json' -d 'Output format; text on a terminal, ndjson when piped.'
+complete -c kw -n '__kw_in \'errors\'' -l color -x -a 'auto always never' -d 'When to use colours.'
+complete -c kw -n '__kw_in \'errors\'' -s h -l help -d 'Show this message and exit.'
+complete -c kw -n '__kw_in \'errors\' 0' -a '(__kw_errors)'
+complete -c kw -n '__kw_in \'encode\'' -l response -d 'A response; without it a request.'
+complete -c kw -n '__kw_in \'encode\'' -l frame -d 'The whole frame: size field, header, body.'
+complete -c kw -n '__kw_in \'encode\'' -l correlation-id -x -d 'In the header of the frame.'
+complete -c kw -n '__kw_in \'encode\'' -l client-id -x -d 'In the header of the frame.'
+complete -c kw -n '__kw_in \'encode\'' -l skeleton -d 'Print an annotated body to fill in, as YAML.'
+complete -c kw -n '__kw_in \'encode\'' -s o -l output -x -a 'hex base64 raw' -d 'hex (default), base64 or raw bytes.'
+complete -c kw -n '__kw_in \'encode\'' -s h -l help -d 'Show this message and exit.'
+complete -c kw -n '__kw_in \'encode\' 0' -a 'Produce Fetch ListOffsets Metadata LeaderAndIsr StopReplica UpdateMetadata ControlledShutdown OffsetCommit OffsetFetch FindCoordinator JoinGroup Heartbeat LeaveGroup SyncGroup DescribeGroups ListGroups SaslHandshake ApiVersions CreateTopics DeleteTopics DeleteRecords InitProducerId OffsetForLeaderEpoch AddPartitionsToTxn AddOffsetsToTxn EndTxn WriteTxnMarkers TxnOffsetCommit DescribeAcls CreateAcls DeleteAcls DescribeConfigs AlterConfigs AlterReplicaLogDirs DescribeLogDirs SaslAuthenticate CreatePartitions CreateDelegationToken RenewDelegationToken ExpireDelegationToken DescribeDelegationToken DeleteGroups ElectLeaders IncrementalAlterConfigs AlterPartitionReassignments ListPartitionReassignments OffsetDelete DescribeClientQuotas AlterClientQuotas DescribeUserScramCredentials AlterUserScramCredentials Vote BeginQuorumEpoch EndQuorumEpoch DescribeQuorum AlterPartition UpdateFeatures Envelope FetchSnapshot DescribeCluster DescribeProducers BrokerRegistration BrokerHeartbeat UnregisterBroker DescribeTransactions ListTransactions AllocateProducerIds ConsumerGroupHeartbeat ConsumerGroupDescribe ControllerRegistration GetTelemetrySubscriptions PushTelemetry AssignReplicasToDirs ListConfigResources DescribeTopicPartitions ShareGroupHeartbeat ShareGroupDescribe ShareFetch ShareAcknowledge AddRaftVoter RemoveRaftVoter UpdateRaftVoter InitializeShareGroupState ReadShareGroupState WriteShareGroupState DeleteShareGroupState ReadShareGroupStateSummary StreamsGroupHeartbeat StreamsGroupDescribe DescribeShareGroupOffsets AlterShareGroupOffsets DeleteShareGroupOffsets StreamsGroupTopologyDescriptionUpdate UnregisterController'
+complete -c kw -n '__kw_in \'encode\' 1' -k -a '(__kw_versions)'
+complete -c kw -n '__kw_in \'encode\' 2 more' -a '(__kw_body)'
+complete -c kw -n '__kw_in \'profile\' 0' -a import -d 'Make a profile of another client\'s file.'
+complete -c kw -n '__kw_in \'profile\' 0' -a list -d 'List the profiles; the active one has a star.'
+complete -c kw -n '__kw_in \'profile\' 0' -a remove -d 'Take the profile NAME away.'
+complete -c kw -n '__kw_in \'profile\' 0' -a show -d 'Show the properties of a profile.'
+complete -c kw -n '__kw_in \'profile\' 0' -a use -d 'Choose the active profile.'
+complete -c kw -n '__kw_in \'profile\'' -s h -l help -d 'Show this message and exit.'
+complete -c kw -n '__kw_in \'profile import\'' -l use -d 'Make it the active profile.'
+complete -c kw -n '__kw_in \'profile import\'' -l force -d 'Replace a profile that is there.'
+complete -c kw -n '__kw_in \'profile import\'' -s v -l verbose -d 'List the properties that mean nothing to kw.'
+complete -c kw -n '__kw_in \'profile import\'' -s h -l help -d 'Show this message and exit.'
+complete -c kw -n '__kw_in \'profile import\' 1' -F
+complete -c kw -n '__kw_in \'profile list\'' -s o -l output -x -a 'text ndjson json' -d 'Output format; text on a terminal, ndjson when piped.'
+complete -c kw -n '__kw_in \'profile list\'' -l color -x -a 'auto always never' -d 'When to use colours.'
+complete -c kw -n '__kw_in \'profile list\'' -s h -l help -d 'Show this message and exit.'
+complete -c kw -n '__kw_in \'profile remove\'' -s h -l help -d 'Show this message and exit.'
+complete -c kw -n '__kw_in \'profile remove\' 0' -a '(__kw_profiles)'
+complete -c kw -n '__kw_in \'profile show\'' -l reveal-secrets -d 'Show passwords and keys instead of {redacted}.'
+complete -c kw -n '__kw_in \'profile show\'' -s o -l output -x -a 'text ndjson json' -d 'Output format; text on a terminal, ndjson when piped.'
+complete -c kw -n '__kw_in \'profile show\'' -l color -x -a 'auto always never' -d 'When to use colours.'
+complete -c kw -n '__kw_in \'profile show\'' -s h -l help -d 'Show this message and exit.'
+complete -c kw -n '__kw_in \'profile show\' 0' -a '(__kw_profiles)'
+complete -c kw -n '__kw_in \'profile use\'' -l none -d 'Use no profile.'
+complete -c kw -n '__kw_in \'profile use\'' -s h -l help -d 'Show this message and exit.'
+complete -c kw -n '__kw_in \'profile use\' 0' -a '(__kw_profiles)'
+complete -c kw -n '__kw_in \'completion\'' -s h -l help -d 'Show this message and exit.'
+complete -c kw -n '__kw_in \'completion\' 0' -a 'bash zsh fish'

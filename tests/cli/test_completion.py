@@ -1,55 +1,145 @@
-"""Completion scripts: the files in `completions/` are what `kw completion` prints, and shells accept and obey them."""
+"""Completion scripts: the files in `completions/` are what `kw completion` prints, and real shells obey them."""
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import NamedTuple
 
+import click
 import pytest
 
-from kwcli.completion import SHELLS
+from decoders.apis import KEYS, api
+from decoders.apis.error_codes import ERRORS
+from kwcli.completion import SHELLS, verbs
+from kwcli.completion.facts import apis
+from kwcli.completion.program import Kind
+from kwcli.main import kw as program
+from tests.cli.shells import COMPLETIONS, Answer, ask
 from tests.cli.worlds import kw
 
-ROOT = Path(__file__).resolve().parents[2]
 FILES = {"bash": "kw.bash", "zsh": "_kw", "fish": "kw.fish"}
+LARGEST = 100_000
 
 
 @pytest.mark.parametrize("shell", list(SHELLS))
 def test_the_shipped_script_is_what_the_command_prints(shell: str) -> None:
-    assert (ROOT / "completions" / FILES[shell]).read_text() == kw("completion", shell).out
+    text = (COMPLETIONS / FILES[shell]).read_text()
+    assert text == kw("completion", shell).out
+    assert len(text.encode()) < LARGEST
 
 
-def complete(*words: str) -> set[str]:
-    """What bash offers for the last word."""
-    script = (
-        f"source {ROOT}/completions/kw.bash\n"
-        f"COMP_WORDS=(kw {' '.join(repr(word) for word in words)})\nCOMP_CWORD={len(words)}\n"
-        '_kw\nprintf "%s\\n" "${COMPREPLY[@]}"'
-    )
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
-    assert done.stderr == ""
-    return set(done.stdout.split())
-
-
-@pytest.mark.parametrize(
-    ("words", "offered"),
-    [
-        (["comp"], {"completion"}),
-        (["--ver"], {"--version"}),
-        (["completion", "z"], {"zsh"}),
-        (["profile", "im"], {"import"}),
-        (["profile", "import", "--fo"], {"--force"}),
-    ],
-)
-def test_bash_completes(words: list[str], offered: set[str]) -> None:
-    assert complete(*words) == offered
-
-
-@pytest.mark.parametrize("shell", ["zsh", "fish"])
-def test_the_other_shells_parse_their_script(shell: str) -> None:
-    program = shutil.which(shell)
-    if program is None:
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_parse_their_script(shell: str) -> None:
+    found = shutil.which(shell)
+    if found is None:
         pytest.skip(f"needs {shell} on the PATH")
-    done = subprocess.run([program, "-n", str(ROOT / "completions" / FILES[shell])], capture_output=True, text=True)
+    done = subprocess.run([found, "-n", str(COMPLETIONS / FILES[shell])], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+class Row(NamedTuple):
+    """What is typed, what is offered for it (as a set, or its number), and what the line becomes."""
+
+    typed: str
+    offered: set[str] | int
+    line: str | None = None
+
+
+ROWS = [
+    Row("kw comp", {"completion"}, "kw completion "),
+    Row("kw --ver", {"--version"}, "kw --version "),
+    Row("kw completion z", {"zsh"}, "kw completion zsh "),
+    Row("kw sniff --color ", {"auto", "always", "never"}),
+    Row("kw sniff --color=al", {"always"}, "kw sniff --color=always "),
+    Row("kw sniff --api Incr", {"IncrementalAlterConfigs"}, "kw sniff --api IncrementalAlterConfigs "),
+    # API names, in any case; versions of the API that was named, in any spelling.
+    Row("kw call ", len(KEYS)),
+    Row("kw call find", {"FindCoordinator"}, "kw call FindCoordinator "),
+    Row("kw apis Vote ", {"0", "1", "2"}),
+    Row("kw encode list-offsets 1", {"1", "10", "11"}),
+    Row("kw encode ListOffset 11", {"11"}, "kw encode ListOffset 11 "),
+    Row("kw call Vote --api-version ", {"0", "1", "2"}),
+    Row("kw apis Nonsense ", set()),
+    # Paths of the request, with and without numbers; options and their values before the API do not confuse.
+    Row("kw call Metadata allow", {"allow_auto_topic_creation="}, "kw call Metadata allow_auto_topic_creation="),
+    Row("kw call -b host:9092 --records 3 topics[].n", {"topics[].name="}),
+    Row("kw call Metadata topics[0].to", {"topics[0].topic_id="}),
+    Row("kw encode Metadata 12 topics[].", {"topics[].name=", "topics[].topic_id="}),
+    Row("kw call produce he", {"header="}, "kw call produce header="),
+    # What a field may hold.
+    Row("kw call Fetch isolation_level=", {"0", "1"}),
+    Row("kw call Metadata allow_auto_topic_creation=t", {"true"}),
+    Row("kw call DescribeConfigs resources[0].resource_type=3", {"32"}),
+    Row("kw call find_coordinator key_type:=2", {"2"}),
+    Row("kw call Heartbeat group_id=@da", {"data.bin"}),
+    Row("kw sniff da", {"data.bin"}, "kw sniff data.bin "),
+    # Errors, releases, profiles.
+    Row("kw errors ", len(ERRORS)),
+    Row("kw errors not_l", {"NOT_LEADER_OR_FOLLOWER"}, "kw errors NOT_LEADER_OR_FOLLOWER "),
+    Row("kw apis --release 2.", {f"2.{minor}" for minor in range(9)}),
+    Row("kw apis --diff 3.9 4.", {"4.0", "4.1", "4.2", "4.3", "4.4"}),
+    Row("kw call --profile p", {"prod"}, "kw call --profile prod "),
+    Row("kw call Metadata --profile ", {"prod", "test"}),
+]
+
+
+@pytest.fixture(scope="module", params=["bash", "zsh", "fish"])
+def answers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Answer]:
+    """What a shell answers to every row, all in one session."""
+    folder = tmp_path_factory.mktemp("home")
+    profiles = folder / "config" / "kw" / "profiles"
+    profiles.mkdir(parents=True)
+    for name in ("prod", "test"):
+        (profiles / f"{name}.properties").touch()
+    (folder / "data.bin").touch()
+    lines = [row.typed for row in ROWS]
+    found = ask(request.param, lines, folder, {"XDG_CONFIG_HOME": str(folder / "config")})
+    return dict(zip(lines, found, strict=True))
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.typed)
+def test_a_shell_completes(answers: dict[str, Answer], row: Row) -> None:
+    answer = answers[row.typed]
+    offered = {plain(word, row.typed) for word in answer.offered}
+    if isinstance(row.offered, int):
+        assert len(offered) == row.offered
+    else:
+        assert offered == row.offered
+    if row.line is not None and answer.line is not None:
+        assert answer.line == row.line
+
+
+def plain(word: str, typed: str) -> str:
+    """An offer without the shell's quotes, and without the part of the word that stays (`--color=`, `acks=`, `@`)."""
+    word = re.sub(r"\\(.)", r"\1", word)
+    stays = re.match(r".*[=@]", typed.split(" ")[-1])
+    return word.removeprefix(stays[0]).removeprefix("@") if stays else word
+
+
+def test_zsh_takes_the_script_as_a_startup_file_too(tmp_path: Path) -> None:
+    zsh = shutil.which("zsh")
+    if zsh is None:
+        pytest.skip("needs zsh on the PATH")
+    script = f"autoload -U compinit; compinit -u -D; source {COMPLETIONS}/_kw; echo $_comps[kw]"
+    done = subprocess.run([zsh, "-f", "-c", script], capture_output=True, text=True, env={"HOME": str(tmp_path)})
+    assert (done.stdout, done.stderr) == ("_kw\n", "")
+
+
+def test_what_is_known_of_the_protocol_is_all_there_is() -> None:
+    for known, key in zip(apis(), KEYS, strict=True):
+        found = api(key)
+        assert (known.low, known.high) == (found.versions.low, found.versions.high)
+        assert all(api(label) is found for label in known.labels)
+        assert all(path + "=" in known.words for path in known.values)
+
+
+def test_arguments_that_name_apis_are_recognised_in_every_command() -> None:
+    ctx = click.Context(program)
+    for verb in verbs(program):
+        for word in verb.arguments:
+            if word.names == () and verb.path and verb.path[0] in ("apis", "call", "encode"):
+                assert word.kind is not Kind.ANY, verb.path
+    assert {verb.path[0] for verb in verbs(program) if verb.path} == set(program.list_commands(ctx))
