@@ -36,6 +36,8 @@ def client_context(tls: Tls) -> ssl.SSLContext:
         _choose_ciphers(context, tls.ciphers)
     if tls.key_log:
         try:
+            # Python would make it readable by all.
+            os.close(os.open(tls.key_log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
             context.keylog_filename = tls.key_log
         except OSError as error:
             raise Failure(f"SSLKEYLOGFILE {tls.key_log} cannot be written: {error.strerror}", Exit.USAGE) from None

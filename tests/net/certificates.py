@@ -10,9 +10,13 @@ from kwcli.playground.certificates import make_certificates
 STORE, KEY = "store-secret", "key-secret"
 
 
-def make_stores(folder: Path) -> None:
-    """Files in `folder`: ca.pem, broker.pem, client.pem (key and chain), and what the tests name."""
-    make_certificates(folder)
+def make_stores(folder: Path, *, certificates: bool = True) -> None:
+    """Files in `folder`: ca.pem, broker.pem, client.pem (key and chain), and what the tests name.
+
+    `certificates` False: those in PEM are there already.
+    """
+    if certificates:
+        make_certificates(folder)
     _run(folder, "openssl", "pkcs8", "-topk8", "-in", "client.key", "-out", "locked.key", "-passout", f"pass:{KEY}")
     old = ["-aes128", "-passout", f"pass:{KEY}"]
     _run(folder, "openssl", "ec", "-in", "client.key", "-out", "old-locked.key", *old)

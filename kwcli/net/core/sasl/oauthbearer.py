@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 import re
+from base64 import b64decode
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Final
 
 from kwcli.net.core.sasl.mechanism import SaslRefused
@@ -33,6 +35,7 @@ class OAuthBearer:
         pairs = {"auth": f"Bearer {token}", **(extensions or {})}
         fields = "".join(f"{name}={text}{_SEPARATOR}" for name, text in pairs.items())
         self._message = f"n,,{_SEPARATOR}{fields}{_SEPARATOR}".encode()
+        self._token = token
         self.done = False
         self.reason: str | None = None
 
@@ -45,7 +48,8 @@ class OAuthBearer:
         if not challenge:
             self.done = True
             return None
-        self.reason = _reason(challenge)
+        until = _good_until(self._token)
+        self.reason = _reason(challenge) + (f" (the token was good until {until})" if until else "")
         return _SEPARATOR.encode()
 
 
@@ -59,3 +63,13 @@ def _reason(challenge: bytes) -> str:
     status = value.get("status", "no status")
     rest = [f"{name} {value[name]}" for name in ("scope", "openid-configuration") if value.get(name)]
     return f"the server refuses the token: {', '.join([str(status), *rest])}"
+
+
+def _good_until(token: str) -> str | None:
+    """When a JWT says that it ends, in UTC; None for other tokens."""
+    parts = token.split(".")
+    try:
+        claims = json.loads(b64decode(parts[1] + "===", b"-_"))
+        return datetime.fromtimestamp(float(claims["exp"]), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (ValueError, IndexError, KeyError, TypeError, OverflowError, OSError):
+        return None
