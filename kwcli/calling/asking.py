@@ -93,7 +93,9 @@ def call(env: Environment, asked: Asked, settings: Settings, connection: Connect
     if asked.dry_run:
         from kwcli.calling.preview import dry_run
 
-        return dry_run(env, draft, wish, screen, settings, connection.config(env).client_id)
+        config = connection.config(env)
+        draft.controllers = config.controllers
+        return dry_run(env, draft, wish, screen, settings, config.client_id)
     return _run(env, asked, found, wish, draft, screen, settings, connection)
 
 
@@ -113,6 +115,7 @@ def _run(
     target = None if asked.node is None else Target.parse(asked.node)
     plan = Plan(found, draft, wish, target, asked.split, asked.repeat, asked.interval_s)
     config = connection.config(env, verbose=settings.verbose)
+    draft.controllers = config.controllers
     run = Run(env, config, plan, screen, verbose=settings.verbose)
     try:
         return run.go()

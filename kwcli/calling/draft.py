@@ -37,6 +37,7 @@ class Draft:
         self._raw = raw
         self._short = short
         self._known: LookedUp | None = None
+        self.controllers = False  # whether controllers are asked, on their own listener
 
     @property
     def empty(self) -> bool:
@@ -75,7 +76,7 @@ class Draft:
 
     def value(self, version: int) -> dict[str, Any]:
         """The request in JSON form: the example with what was given."""
-        start = example(self.api, version)
+        start = example(self.api, version, controller=self.controllers)
         if self._short is not None:
             start |= self._short.body(version, self._known)
         return compose(self.api, version, self._given, start=start)

@@ -1,0 +1,277 @@
+"""Real clusters that offer as much as their release can, and what is known of how they answer the examples."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Final
+
+from decoders.apis import KEYS, api
+from decoders.apis.releases import UNSTABLE, spoken
+from decoders.schema.model import NONE, Versions
+from tests.broker.cluster import Cluster
+from tests.broker.options import PASSWORDS, Options
+from tests.cli.worlds import Outcome, kw
+
+__all__ = ["ANSWERS", "DOORS", "LATER", "SETUPS", "STRANGE", "Door", "Stages", "offered", "strange"]
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """A cluster of one node, and the listener that its brokers are asked on."""
+
+    options: Options
+    listener: str = "SASL_PLAINTEXT"
+    unstable: bool = False  # whether versions are offered that are hidden by default
+
+
+_ALL: Final = {"quorum": "dynamic", "telemetry": True, "authorizer": True, "listeners": ("PLAINTEXT", "SASL_PLAINTEXT")}
+# What 3.9 needs for the new consumer groups.
+_GROUPS: Final = {
+    "group.coordinator.rebalance.protocols": "classic,consumer",
+    "unstable.feature.versions.enable": "true",
+}
+SETUPS: Final[Mapping[str, Setup]] = {
+    "4.3": Setup(
+        Options(version="4.3.1", properties={"unstable.api.versions.enable": "true"}, **_ALL),  # type: ignore[arg-type]  # as named
+        unstable=True,
+    ),
+    "3.9": Setup(Options(version="3.9.1", properties=_GROUPS, **_ALL)),  # type: ignore[arg-type]  # as named
+    "3.9-zookeeper": Setup(Options(version="3.9.1", mode="zookeeper", class_archive=True), listener="PLAINTEXT"),
+}
+# A setup, and the word that declarations have for one of its listeners.
+Door = tuple[str, str]
+DOORS: Final[tuple[Door, ...]] = (
+    ("4.3", "broker"),
+    ("4.3", "controller"),
+    ("3.9", "broker"),
+    ("3.9", "controller"),
+    ("3.9-zookeeper", "zkBroker"),
+)
+
+
+def offered(door: Door) -> dict[int, Versions]:
+    """What the listener offers, as the tables of releases and the declarations have it."""
+    name, word = door
+    release = name.partition("-")[0]
+    hidden = {} if SETUPS[name].unstable else UNSTABLE.get(release, {})
+    found = {}
+    for key, versions in spoken(release).items():
+        if word in api(key).listeners or (word == "zkBroker" and key in _ON_ZOOKEEPER):
+            top = versions.high - (hidden.get(key) == versions.high)
+            found[key] = Versions(versions.low, top)
+    if release == "4.3" and word == "broker":
+        found[0] = Versions(0, found[0].high)  # for the sake of old librdkafka
+    return {key: found[key] for key in KEYS if found.get(key, NONE)}
+
+
+# Declarations tell the listeners of the newest release, where ZooKeeper is no more: what a broker on it offers besides.
+_ON_ZOOKEEPER: Final = frozenset({*range(52), 56, 57, 58, 60, 61, 65, 66, 67, 68, 69})
+
+
+class Stage:
+    """A running cluster with a topic that holds a record; leaving the block asks whether all of it is still there."""
+
+    def __init__(self, name: str) -> None:
+        self.setup = SETUPS[name]
+        self.cluster = Cluster(self.setup.options)
+
+    def __enter__(self) -> Stage:
+        self.cluster.__enter__()
+        deadline = time.monotonic() + 10
+        try:
+            done(self.call("CreateTopics", "topics[].name=orders", "topics[0].num_partitions=2"))
+            while self.call("Produce", "topic=orders", "partition=1", "value=hello").code:
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+            self.before = self.state()
+        except BaseException:
+            self.cluster.stop()
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        try:
+            if kind is None:
+                assert not self._changed(), self._changed()
+                self.cluster.stop_node(1)
+                self.cluster.start_node(1)
+                self._comes_back()
+        finally:
+            self.cluster.stop()
+
+    def _changed(self) -> dict[str, Any]:
+        """What is not as it was at the beginning, then and now."""
+        now = self.state()
+        return {name: (was, now[name]) for name, was in self.before.items() if now[name] != was}
+
+    def _comes_back(self) -> None:
+        """A node that has just started needs a moment until it leads its partitions again."""
+        deadline = time.monotonic() + 10
+        while True:
+            try:
+                assert not self._changed(), self._changed()
+            except AssertionError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.1)
+            else:
+                return
+
+    def call(self, *words: str, door: str = "broker") -> Outcome:
+        """`kw call WORDS…` through this door."""
+        ports = self.cluster.nodes[0].ports
+        if door == "controller":
+            return kw("call", *words, "--bootstrap-controller", f"127.0.0.1:{ports['CONTROLLER']}")
+        return kw("call", *words, "-b", f"127.0.0.1:{ports[self.setup.listener]}", *self._login())
+
+    def _login(self) -> list[str]:
+        if self.setup.listener == "PLAINTEXT":
+            return []
+        mine = {"security.protocol": self.setup.listener, "sasl.mechanism": "PLAIN"}
+        mine |= {"sasl.username": "admin", "sasl.password": PASSWORDS["admin"]}
+        return [word for name, value in mine.items() for word in ("-X", f"{name}={value}")]
+
+    def state(self) -> dict[str, Any]:
+        """What makes this cluster the one that it is, but for what a look-up of coordinators brings about."""
+        assert self.cluster.running(1)
+        metadata = done(self.call("Metadata"))
+        found = {
+            "brokers": metadata["brokers"],
+            "topics": [_place(topic) for topic in metadata["topics"] if not topic["is_internal"]],
+            "offsets": [self._end(partition) for partition in (0, 1)],
+            "features": {name: value for name, value in done(self.call("ApiVersions")).items() if "feature" in name},
+            "groups": done(self.call("ListGroups"))["groups"],
+            "quotas": done(self.call("DescribeClientQuotas"))["entries"],
+            "users": done(self.call("DescribeUserScramCredentials"))["results"],
+        }
+        found["features"].pop("finalized_features_epoch", None)
+        if self.setup.options.mode == "kraft":
+            quorum = done(self.call("DescribeQuorum"))["topics"][0]["partitions"][0]
+            found["voters"] = [
+                (voter["replica_id"], voter["replica_directory_id"]) for voter in quorum["current_voters"]
+            ]
+            found["acls"] = done(self.call("DescribeAcls"))["resources"]
+        return found
+
+    def _end(self, partition: int) -> Any:
+        words = ("topics[0].name=orders", f"topics[0].partitions[0].partition_index={partition}")
+        (topic,) = done(self.call("ListOffsets", *words))["topics"]
+        return topic["partitions"][0]["offset"]
+
+
+class Stages:
+    """All stages, each started when it is first asked for."""
+
+    def __init__(self) -> None:
+        self._running = ExitStack()
+        self._stages: dict[str, Stage] = {}
+
+    def __enter__(self) -> Stages:
+        self._running.__enter__()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._running.__exit__(kind, error, at)
+
+    def __getitem__(self, name: str) -> Stage:
+        if name not in self._stages:
+            self._stages[name] = self._running.enter_context(Stage(name))
+        return self._stages[name]
+
+
+def _place(topic: Mapping[str, Any]) -> tuple[Any, ...]:
+    """A topic as it stays, also when its leaders were elected again."""
+    parts = sorted((part["partition_index"], part["leader_id"], part["isr_nodes"]) for part in topic["partitions"])
+    return topic["name"], topic["topic_id"], parts
+
+
+def done(outcome: Outcome) -> Any:
+    """The response of a call that went well."""
+    assert (outcome.code, outcome.err) == (0, ""), outcome
+    return json.loads(outcome.out)["response"]
+
+
+# What an example is answered with where it is not simply done: that what it names is not there, or that now is not the
+# time for it. Every other error code is one that an example should not earn.
+_NO_MEMBER: Final = {"UNKNOWN_MEMBER_ID"}
+_NO_GROUP: Final = {"GROUP_ID_NOT_FOUND"}
+_NO_SESSION: Final = {"SHARE_SESSION_NOT_FOUND"}
+_NOT_NOW: Final = {"ILLEGAL_SASL_STATE"}
+_ELSEWHERE: Final = {"INCONSISTENT_CLUSTER_ID"}
+_FORMER: Final = {"STALE_CONTROLLER_EPOCH"}
+_NO_TOKEN: Final = {"DELEGATION_TOKEN_NOT_FOUND", "DELEGATION_TOKEN_REQUEST_NOT_ALLOWED"}  # the latter without a login
+ANSWERS: Final[Mapping[str, set[str]]] = {
+    "Fetch": {"FENCED_LEADER_EPOCH"},  # of a controller
+    "LeaderAndIsr": _FORMER,
+    "StopReplica": _FORMER,
+    "UpdateMetadata": _FORMER,
+    "ControlledShutdown": {"BROKER_NOT_AVAILABLE"},
+    "JoinGroup": _NO_MEMBER,
+    "Heartbeat": _NO_MEMBER,
+    "LeaveGroup": _NO_MEMBER,
+    "SyncGroup": _NO_MEMBER,
+    "SaslHandshake": _NOT_NOW,
+    "SaslAuthenticate": _NOT_NOW,
+    "AddOffsetsToTxn": {"INVALID_PRODUCER_ID_MAPPING"},
+    "EndTxn": {"INVALID_PRODUCER_ID_MAPPING"},
+    "DescribeAcls": {"SECURITY_DISABLED"},  # without an authorizer
+    "CreateDelegationToken": {"DELEGATION_TOKEN_REQUEST_NOT_ALLOWED"},
+    "RenewDelegationToken": _NO_TOKEN,
+    "ExpireDelegationToken": _NO_TOKEN,
+    "DescribeDelegationToken": {"DELEGATION_TOKEN_REQUEST_NOT_ALLOWED"},
+    "OffsetDelete": _NO_GROUP,
+    "Vote": _ELSEWHERE,
+    "BeginQuorumEpoch": _ELSEWHERE,
+    "EndQuorumEpoch": _ELSEWHERE,
+    "AlterPartition": {"STALE_BROKER_EPOCH"},
+    "Envelope": {"PRINCIPAL_DESERIALIZATION_FAILURE"},
+    "FetchSnapshot": _ELSEWHERE,
+    "BrokerRegistration": _ELSEWHERE,
+    "BrokerHeartbeat": {"STALE_BROKER_EPOCH"},
+    "UnregisterBroker": {"BROKER_ID_NOT_REGISTERED"},
+    "AllocateProducerIds": {"STALE_BROKER_EPOCH", "BROKER_ID_NOT_REGISTERED"},
+    "ConsumerGroupHeartbeat": _NO_GROUP,
+    "GetTelemetrySubscriptions": {"THROTTLING_QUOTA_EXCEEDED"},  # asked twice within the interval
+    "PushTelemetry": {"UNKNOWN_SUBSCRIPTION_ID", "THROTTLING_QUOTA_EXCEEDED"},
+    "AssignReplicasToDirs": {"STALE_BROKER_EPOCH"},
+    "ShareGroupHeartbeat": _NO_GROUP,
+    "ShareFetch": _NO_SESSION,
+    "ShareAcknowledge": _NO_SESSION,
+    "AddRaftVoter": _ELSEWHERE,
+    "RemoveRaftVoter": _ELSEWHERE,
+    "UpdateRaftVoter": _ELSEWHERE,
+    "StreamsGroupHeartbeat": _NO_GROUP,
+    "DeleteShareGroupOffsets": _NO_GROUP,
+}
+# A coordinator that is still being set up; kw's look-ups wait for it, the request itself is not repeated.
+LATER: Final = {"COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"}
+
+# What is offered and not served, whatever is in it: the versions, and what comes instead (an error's name, or part of
+# kw's line). A controller knows no partition but that of its log, by an id that Fetch has from 13 on (0-6 have nowhere
+# to say so). DescribeCluster 0 cannot ask for controllers. Controllers list three APIs that they have no code for.
+STRANGE: Final[Mapping[tuple[Door, str], tuple[str, str]]] = {
+    (("4.3", "broker"), "Produce"): ("0-2", "does not serve it"),
+    (("4.3", "controller"), "Fetch"): ("7-12", "INVALID_REQUEST"),
+    (("3.9", "controller"), "Fetch"): ("7-12", "INVALID_REQUEST"),
+    (("4.3", "controller"), "DescribeCluster"): ("0", "INVALID_REQUEST"),
+    (("3.9", "controller"), "DescribeCluster"): ("0", "INVALID_REQUEST"),
+    (("4.3", "controller"), "DescribeDelegationToken"): ("0+", "UNKNOWN_SERVER_ERROR"),
+    (("3.9", "controller"), "DescribeDelegationToken"): ("0+", "UNKNOWN_SERVER_ERROR"),
+    (("4.3", "controller"), "DescribeUserScramCredentials"): ("0+", "UNKNOWN_SERVER_ERROR"),
+    (("3.9", "controller"), "DescribeUserScramCredentials"): ("0+", "UNKNOWN_SERVER_ERROR"),
+    (("3.9", "controller"), "ControlledShutdown"): ("0+", "UNKNOWN_SERVER_ERROR"),
+    # On ZooKeeper nothing is forwarded, and there are none of the new groups.
+    (("3.9-zookeeper", "zkBroker"), "Envelope"): ("0+", "closed the connection"),
+    (("3.9-zookeeper", "zkBroker"), "ConsumerGroupHeartbeat"): ("0+", "UNSUPPORTED_VERSION"),
+}
+
+
+def strange(door: Door, name: str, version: int) -> str | None:
+    """What comes instead of an answer to this version, None where it is served."""
+    versions, instead = STRANGE.get((door, name), ("none", ""))
+    return instead if version in Versions.parse(versions) else None
