@@ -12,6 +12,9 @@ from kwcli.render.units import cells, cut, cut_left
 GAP: Final = "  "
 
 
+NARROWEST: Final = 8  # a column that wraps gets so narrow when nothing else helps
+
+
 class Column(NamedTuple):
     """`drop`: 0 is never left out, else the highest goes first. `paint`: a palette word.
 
@@ -69,6 +72,9 @@ def _fit(columns: Sequence[Column], shown: list[int], widths: dict[int, int], ro
         shown.remove(droppable.pop(0))
     for at in sorted(shown, key=lambda at: (not columns[at].wrap, -at)):
         widths[at] -= min(able(at), max(excess(), 0))
+    for at in shown:
+        if columns[at].wrap:
+            widths[at] -= min(max(widths[at] - NARROWEST, 0), max(excess(), 0))
 
 
 def _row(

@@ -54,9 +54,9 @@ def list_lines(rows: Sequence[Row], width: int | None, palette: Palette, release
                 cell.append(span(row["releases"].get(one)))
     yield from table(columns, shown, width, palette)
     if release is not None and any(release in row["unstable"] for row in rows):
-        yield painted(
-            "* the newest version is unstable: brokers of this release hide it unless told otherwise", "dim", palette
-        )
+        said = "* the newest version is unstable: brokers of this release hide it unless told otherwise"
+        for line in textwrap.wrap(said, width or len(said)):
+            yield painted(line, "dim", palette)
     if width is not None and not wide:
         for line in textwrap.wrap(_KEY, width):
             yield painted(line, "dim", palette)
@@ -260,18 +260,29 @@ def _wire_rows(rows: Sequence[Row], depth: int) -> Iterator[list[str]]:
         yield from _wire_rows(row["fields"], depth + 1)
 
 
+_ARROWS: Final = {"request": "→", "response": "←"}
+
+
 def found_lines(rows: Sequence[Row], word: str, width: int | None, palette: Palette) -> Iterator[str]:
     """What a search has found, the APIs' names before each other's fields."""
+    sides = {"request": "request", "response": "response"} if width is None or width >= WIDE else _ARROWS
     columns = (
         Column("API", paint="api"),
-        Column("side", drop=2),
-        Column("field", paint="name", cut=True, least=44, left=True),
+        Column("side" if sides is not _ARROWS else ""),
+        Column("field", paint="name", cut=True, least=40, left=True),
         Column("versions"),
         Column("type", drop=1),
         Column("older name", drop=3, paint="dim"),
     )
     shown = [
-        [row["api"], row["side"] or "", row["path"] or "", span(row["versions"]), row["type"] or "", row["was"] or ""]
+        [
+            row["api"],
+            sides.get(row["side"], ""),
+            row["path"] or "",
+            span(row["versions"]),
+            row["type"] or "",
+            row["was"] or "",
+        ]
         for row in rows
     ]
     if shown:

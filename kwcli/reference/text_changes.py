@@ -16,9 +16,9 @@ SIGNS: Final = {"added": "+", "removed": "-", "gone": "-", "changed": "~", "rena
 _FIELDS: Final = (
     Column("", paint="dim"),
     Column(""),
-    Column("", cut=True, paint="name"),
-    Column("", drop=2),
-    Column("", wrap=True, drop=1, paint="dim"),
+    Column("", cut=True, left=True, least=32, paint="name"),
+    Column(""),
+    Column("", wrap=True, least=20, paint="dim"),
 )
 
 

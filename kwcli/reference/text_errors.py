@@ -17,7 +17,7 @@ def list_lines(rows: Sequence[Row], width: int | None, palette: Palette) -> Iter
         Column("code", right=True),
         Column("name", paint="bad", cut=True, least=20),
         Column("retry", drop=1),
-        Column("meaning", wrap=True, least=12),
+        Column("meaning", wrap=True, least=34),
     )
     shown = [[str(row["code"]), row["name"], "yes" if row["retriable"] else "no", row["meaning"]] for row in rows]
     if shown:
