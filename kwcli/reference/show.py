@@ -14,7 +14,7 @@ from decoders.errors import UnknownApi
 from decoders.schema.model import Api
 from kwcli.config import Settings
 from kwcli.env import Environment
-from kwcli.exits import Exit
+from kwcli.exits import Exit, Failure
 from kwcli.render.palette import palette
 from kwcli.spelling import did_you_mean
 
@@ -31,7 +31,7 @@ def show_apis(
     diff: tuple[str, str] | None,
     grep: str | None,
 ) -> None:
-    """Whatever `kw apis` was asked. Raises click.UsageError."""
+    """Whatever `kw apis` was asked. Raises click.UsageError and Failure."""
     from kwcli.reference import text_apis
 
     asked = [word for word, given in (("--diff", diff), ("--grep", grep), ("--release", release)) if given]
@@ -66,7 +66,7 @@ def show_apis(
         its = _in_release(found, release)
         if version not in its.versions:
             where = f" in {release}" if release else ""
-            raise click.UsageError(f"{its.name} has versions {its.versions}{where}, not {version}")
+            raise Failure(f"{its.name} has versions {its.versions}{where}, not {version}", Exit.USAGE)
         row = layouts(its, version, release)
         _show(env, settings, row, lambda: text_apis.wire_lines(row, *how))
 
@@ -109,7 +109,7 @@ def _api(word: str) -> Api:
         return find_api(word)
     except UnknownApi:
         names = [find_api(key).name for key in KEYS]
-        raise click.UsageError(f"no API {word!r}{did_you_mean(word, names)}") from None
+        raise Failure(f"no API {word!r}{did_you_mean(word, names)}", Exit.USAGE) from None
 
 
 def _in_release(found: Api, release: str | None) -> Api:
@@ -121,17 +121,17 @@ def _in_release(found: Api, release: str | None) -> Api:
     its = as_of(found.key, release)
     if its is None:
         having = [one for one in RELEASES if found.key in spoken(one)]
-        raise click.UsageError(f"Kafka {release} has no {found.name}: it is in {having[0]} to {having[-1]}")
+        raise Failure(f"Kafka {release} has no {found.name}: it is in {having[0]} to {having[-1]}", Exit.USAGE)
     return its
 
 
 def _release(word: str) -> str:
-    """The release of a table row: `4.0`, also written `4.0.1`. Raises click.UsageError."""
+    """The release of a table row: `4.0`, also written `4.0.1`. Raises Failure."""
     parts = word.split(".")
     for count in (3, 2):
         if ".".join(parts[:count]) in RELEASES:
             return ".".join(parts[:count])
-    raise click.UsageError(f"no release {word!r}: known are {', '.join(RELEASES)}")
+    raise Failure(f"no release {word!r}: known are {', '.join(RELEASES)}", Exit.USAGE)
 
 
 def _show(env: Environment, settings: Settings, rows: Row | Sequence[Row], lines: Any) -> None:

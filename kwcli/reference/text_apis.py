@@ -267,7 +267,7 @@ def found_lines(rows: Sequence[Row], word: str, width: int | None, palette: Pale
     """What a search has found, the APIs' names before each other's fields."""
     sides = {"request": "request", "response": "response"} if width is None or width >= WIDE else _ARROWS
     columns = (
-        Column("API", paint="api"),
+        Column("API", paint="api", cut=True, least=20),
         Column("side" if sides is not _ARROWS else ""),
         Column("field", paint="name", cut=True, least=40, left=True),
         Column("versions"),
