@@ -258,7 +258,7 @@ _kw_values() {
 }
 _kw_verb() {
     case $verb in
-        "") verbs="sniff call apis errors encode profile completion" options="--version -h --help" ;;
+        "") verbs="sniff call apis errors encode profile playground completion" options="--version -h --help" ;;
         "sniff") verbs="" options="-i --interface --bpf -w --write --port --api --client-id --topic --errors --slower-than --limit --records --reveal-secrets --sort --strict -o --output --color -v --verbose -q --quiet --debug -h --help" ;;
         "call") verbs="" options="--api-version --as-kafka --force --node --split --example --skeleton --edit --dry-run --raw-body --only --select --records --reveal-secrets --compression --acks --magic --repeat --interval --against -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output --color -v --verbose -q --quiet --debug -h --help" ;;
         "apis") verbs="" options="--release --diff --grep -o --output --color -h --help" ;;
@@ -270,6 +270,7 @@ _kw_verb() {
         "profile remove") verbs="" options="-h --help" ;;
         "profile show") verbs="" options="--reveal-secrets -o --output --color -h --help" ;;
         "profile use") verbs="" options="--none -h --help" ;;
+        "playground") verbs="" options="--nodes --version --port --listeners --topics --traffic --run --jars --mock -q --quiet --debug -h --help" ;;
         "completion") verbs="" options="-h --help" ;;
     esac
 }
@@ -325,6 +326,13 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "profile list --color") left=1 kind=words list="auto always never" ;;
         "profile show -o"|"profile show --output") left=1 kind=words list="text ndjson json" ;;
         "profile show --color") left=1 kind=words list="auto always never" ;;
+        "playground --nodes") left=1 kind= ;;
+        "playground --version") left=1 kind=words list="4.3.1 3.9.1" ;;
+        "playground --port") left=1 kind= ;;
+        "playground --listeners") left=1 kind= ;;
+        "playground --topics") left=1 kind= ;;
+        "playground --run") left=1 kind= ;;
+        "playground --jars") left=1 kind=files ;;
     esac
     [[ $1 == *= ]] && left=0
 }

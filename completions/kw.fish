@@ -775,7 +775,7 @@ function __kw_errors
 end
 function __kw_takes
     switch "$argv"
-        case 'sniff -i' 'sniff --interface' 'sniff --bpf' 'sniff -w' 'sniff --write' 'sniff --port' 'sniff --api' 'sniff --client-id' 'sniff --topic' 'sniff --slower-than' 'sniff --limit' 'sniff --sort' 'sniff -o' 'sniff --output' 'sniff --color' 'call --api-version' 'call --as-kafka' 'call --node' 'call --raw-body' 'call --only' 'call --select' 'call --compression' 'call --acks' 'call --magic' 'call --repeat' 'call --interval' 'call --against' 'call -b' 'call --bootstrap-server' 'call --bootstrap-controller' 'call -X' 'call --property' 'call -F' 'call --command-config' 'call --profile' 'call --client-id' 'call --timeout' 'call --connect-timeout' 'call --dial-map' 'call -o' 'call --output' 'call --color' 'apis --release' 'apis --grep' 'apis -o' 'apis --output' 'apis --color' 'errors --grep' 'errors -o' 'errors --output' 'errors --color' 'encode --correlation-id' 'encode --client-id' 'encode -o' 'encode --output' 'profile list -o' 'profile list --output' 'profile list --color' 'profile show -o' 'profile show --output' 'profile show --color'
+        case 'sniff -i' 'sniff --interface' 'sniff --bpf' 'sniff -w' 'sniff --write' 'sniff --port' 'sniff --api' 'sniff --client-id' 'sniff --topic' 'sniff --slower-than' 'sniff --limit' 'sniff --sort' 'sniff -o' 'sniff --output' 'sniff --color' 'call --api-version' 'call --as-kafka' 'call --node' 'call --raw-body' 'call --only' 'call --select' 'call --compression' 'call --acks' 'call --magic' 'call --repeat' 'call --interval' 'call --against' 'call -b' 'call --bootstrap-server' 'call --bootstrap-controller' 'call -X' 'call --property' 'call -F' 'call --command-config' 'call --profile' 'call --client-id' 'call --timeout' 'call --connect-timeout' 'call --dial-map' 'call -o' 'call --output' 'call --color' 'apis --release' 'apis --grep' 'apis -o' 'apis --output' 'apis --color' 'errors --grep' 'errors -o' 'errors --output' 'errors --color' 'encode --correlation-id' 'encode --client-id' 'encode -o' 'encode --output' 'profile list -o' 'profile list --output' 'profile list --color' 'profile show -o' 'profile show --output' 'profile show --color' 'playground --nodes' 'playground --version' 'playground --port' 'playground --listeners' 'playground --topics' 'playground --run' 'playground --jars'
             echo 1
         case 'apis --diff'
             echo 2
@@ -784,13 +784,14 @@ function __kw_takes
     end
 end
 complete -c kw -f
-set -g __kw_verbs 'sniff' 'call' 'apis' 'errors' 'encode' 'profile' 'profile import' 'profile list' 'profile remove' 'profile show' 'profile use' 'completion'
+set -g __kw_verbs 'sniff' 'call' 'apis' 'errors' 'encode' 'profile' 'profile import' 'profile list' 'profile remove' 'profile show' 'profile use' 'playground' 'completion'
 complete -c kw -n '__kw_in \'\' 0' -a sniff -d 'Decode captures into Kafka request/response exchanges.'
 complete -c kw -n '__kw_in \'\' 0' -a call -d 'Send one request to the broker that it is for; print request, response and timing.'
 complete -c kw -n '__kw_in \'\' 0' -a apis -d 'List all APIs, or show the fields of one, or the exact layout of one VERSION of it.'
 complete -c kw -n '__kw_in \'\' 0' -a errors -d 'Explain an error code, by its number or name (the beginning of one will do), or list all of them.'
 complete -c kw -n '__kw_in \'\' 0' -a encode -d 'Encode a body: JSON or YAML from standard input, from @FILE, or path=value words.'
 complete -c kw -n '__kw_in \'\' 0' -a profile -d 'Keep ways to reach clusters under names.'
+complete -c kw -n '__kw_in \'\' 0' -a playground -d 'Start a throw-away Kafka cluster on this machine; Ctrl-C ends it and leaves nothing behind.'
 complete -c kw -n '__kw_in \'\' 0' -a completion -d 'Print the completion script for SHELL: bash, zsh or fish.'
 complete -c kw -n '__kw_in \'\'' -l version -k -d 'Print the version and end.'
 complete -c kw -n '__kw_in \'\'' -s h -l help -d 'Show this message and exit.'
@@ -900,5 +901,17 @@ complete -c kw -n '__kw_in \'profile show\' 0' -a '(__kw_profiles)'
 complete -c kw -n '__kw_in \'profile use\'' -l none -d 'Use no profile.'
 complete -c kw -n '__kw_in \'profile use\'' -s h -l help -d 'Show this message and exit.'
 complete -c kw -n '__kw_in \'profile use\' 0' -a '(__kw_profiles)'
+complete -c kw -n '__kw_in \'playground\'' -l nodes -x -d 'So many brokers.'
+complete -c kw -n '__kw_in \'playground\'' -l version -x -a '4.3.1 3.9.1' -d 'Apache Kafka\'s release.'
+complete -c kw -n '__kw_in \'playground\'' -l port -x -d 'The first port.'
+complete -c kw -n '__kw_in \'playground\'' -l listeners -x -d 'plaintext, ssl, mtls, sasl_plaintext, sasl_ssl; with certificates, users and a profile for each.'
+complete -c kw -n '__kw_in \'playground\'' -l topics -x -d 'Make these topics.'
+complete -c kw -n '__kw_in \'playground\'' -l traffic -d 'Keep a producer and a group of consumers going.'
+complete -c kw -n '__kw_in \'playground\'' -l run -x -d 'Start, run CMD with KW_BOOTSTRAP_SERVER set, stop; its exit code is ours.'
+complete -c kw -n '__kw_in \'playground\'' -l jars -r -F -d 'A folder with a broker\'s jars, instead of Maven\'s.'
+complete -c kw -n '__kw_in \'playground\'' -l mock -d 'librdkafka\'s mock instead of Apache Kafka: no Java, ready at once.'
+complete -c kw -n '__kw_in \'playground\'' -s q -l quiet -d 'Only the line that says ready.'
+complete -c kw -n '__kw_in \'playground\'' -l debug -d 'Show the traceback of a defect.'
+complete -c kw -n '__kw_in \'playground\'' -s h -l help -d 'Show this message and exit.'
 complete -c kw -n '__kw_in \'completion\'' -s h -l help -d 'Show this message and exit.'
 complete -c kw -n '__kw_in \'completion\' 0' -a 'bash zsh fish'

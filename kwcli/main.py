@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "errors": ("errors", "Look up error codes: meaning and remedy."),
     "encode": ("encode", "Turn a body as JSON, YAML or words into bytes."),
     "profile": ("profile", "Keep ways to reach clusters under names."),
+    "playground": ("playground", "Start a throw-away Kafka cluster on this machine."),
     "completion": ("completion", "Print the completion script for a shell."),
 }
 

@@ -96,6 +96,15 @@ class Cluster:
         if not self._keep:
             shutil.rmtree(self.folder, ignore_errors=True)
 
+    def kill(self) -> None:
+        """End all nodes at once, for a cluster that nobody wants to see again."""
+        for process in self._processes.values():
+            process.kill()
+
+    def last_words(self, number: int) -> str:
+        """What a node that ended by itself has to say."""
+        return f"{self._processes[number].tail(1000)} {self._log_tail(self.node(number))[:1000]}"
+
     # What a cluster of another make does beside or instead
 
     def _find_jars(self) -> list[Path]:
@@ -114,7 +123,8 @@ class Cluster:
     def _flags(self) -> list[str]:
         """What every JVM is told besides."""
         if self.options.class_archive:
-            return [f"-XX:SharedArchiveFile={_class_archive(self.options.version, self._jars)}"]
+            archive = _class_archive(self.options.version, self._jars, self.folder / "archive")
+            return [f"-XX:SharedArchiveFile={archive}"]
         return []
 
     def _controllers(self) -> list[int]:
@@ -249,11 +259,11 @@ def class_path(jars: Sequence[Path]) -> str:
     return ":".join(map(str, jars))
 
 
-def _class_archive(version: str, jars: Sequence[Path]) -> Path:
+def _class_archive(version: str, jars: Sequence[Path], folder: Path) -> Path:
     """An AppCDS archive of the classes that `kafka.Kafka` loads, made by one start and stop on first use."""
     archive = cache() / f"kafka-{version}.jsa"
     if not archive.exists():
-        with Cluster(Options(version=version)) as warm:
+        with Cluster(Options(version=version), folder) as warm:
             node = warm.nodes[0]
             warm.stop_node(node.id)
             made = archive.with_suffix(f".{uuid.uuid4().hex}")

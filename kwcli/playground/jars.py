@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -11,13 +12,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-__all__ = ["BROKERS", "Missing", "broker_jars", "cache", "missing_tools", "resolve"]
+__all__ = ["BROKERS", "Missing", "broker_jars", "cache", "java_problem", "missing_tools", "resolve"]
 
 # What a broker of each release needs besides itself: the logging binding that fits its own logging library.
 BROKERS: Final = {
     "4.3.1": ("org.apache.kafka:kafka_2.13:4.3.1", "org.apache.logging.log4j:log4j-slf4j-impl:2.25.4"),
     "3.9.1": ("org.apache.kafka:kafka_2.13:3.9.1", "org.slf4j:slf4j-reload4j:1.7.36"),
 }
+
+# What brokers of 4.x run on.
+JAVA_LEAST: Final = 17
 
 
 class Missing(RuntimeError):
@@ -28,6 +32,19 @@ def missing_tools() -> str | None:
     """What is missing to run a broker, as one sentence, or None."""
     lacking = [tool for tool in ("java", "mvn") if shutil.which(tool) is None]
     return f"needs {' and '.join(lacking)} on the PATH" if lacking else None
+
+
+def java_problem(version: str, folder: Path | None = None) -> str | None:
+    """Why a broker of this release cannot run here, as one clause, or None. Maven is only needed the first time."""
+    if shutil.which("java") is None:
+        return "there is no Java on the PATH"
+    said = subprocess.run(["java", "-version"], capture_output=True, text=True, check=False)
+    found = re.search(r'version "(\d+)', said.stderr + said.stdout)
+    if found is None or int(found[1]) < JAVA_LEAST:
+        return f"it needs Java {JAVA_LEAST}, and this is Java {found[1] if found else 'of an unknown release'}"
+    if folder is None and not (cache() / f"kafka-{version}").is_dir() and shutil.which("mvn") is None:
+        return "its jars are not here yet, and there is no Maven on the PATH (--jars FOLDER has them?)"
+    return None
 
 
 def cache() -> Path:

@@ -59,6 +59,17 @@ def test_the_highest_version_of_api_versions_that_both_know_is_found(
     assert str(play.session.versions[18]) == f"0-{answers[-1][2][18][1]}"
 
 
+@PIECES
+def test_a_refusal_that_is_broken_behind_its_error_code_is_one(pieces: int | None) -> None:
+    """librdkafka's mock counts its rows for readers of version 3 and writes them for those of version 0."""
+    play = Play(Session(client_id="kw"), pieces).open()
+    correlation_id = play.last.correlation_id.to_bytes(4, "big")
+    play.give(framed(correlation_id + bytes.fromhex("0023  01  0012 0000 0002  00000000")))
+    play.answer(0, offers({18: (0, 2)}))
+    assert play.said == ["ApiVersions 4", "ApiVersions 0"]
+    assert play.opened == 1
+
+
 def test_a_broker_that_refuses_every_version_is_given_up() -> None:
     play = Play(Session(client_id="kw")).open()
     play.answer(0, offers({18: (0, 4)}, error=35)).answer(0, offers({18: (0, 4)}, error=35))

@@ -21,6 +21,8 @@ API_VERSIONS: Final = 18
 HIGHEST: Final = 4
 HIGHEST_KNOWING: Final = 5
 UNSUPPORTED_VERSION: Final = 35
+# Behind the size field and the correlation id.
+_ERROR_AT: Final = 8
 # More rounds than any honest broker needs: 5, 4, 0.
 _ROUNDS: Final = 4
 # The oldest release whose brokers might be met, and what all of them answer without doing anything for it.
@@ -76,6 +78,9 @@ def negotiate(
         try:
             response = decode_response(frame.data[4:], API_VERSIONS, version)
         except DecodeError as error:
+            if version and _unsupported(frame):
+                version = 0
+                continue
             raise broken(f"answered ApiVersions {version} with {error}", "is it Kafka?") from None
         answer = response.body
         ranges = _ranges(answer)
@@ -88,6 +93,11 @@ def negotiate(
             raise broken(f"answered ApiVersions {version} with {error_name(code)}")
         return Offer(ranges, answer, response.api_version)
     raise broken("takes no version of ApiVersions, not even those that it names")
+
+
+def _unsupported(frame: Frame) -> bool:
+    """Whether an answer that is broken behind it begins with UNSUPPORTED_VERSION: librdkafka's mock sends such."""
+    return frame.data[_ERROR_AT : _ERROR_AT + 2] == UNSUPPORTED_VERSION.to_bytes(2, "big")
 
 
 def probe_old(client: str) -> Generator[Step, Frame, None]:

@@ -1,0 +1,117 @@
+"""`kw playground`: a throw-away cluster to try things on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from kwcli.env import Environment
+
+EXAMPLES = """\b
+Examples:
+  kw playground --topics orders:3,payments --traffic
+  kw playground --nodes 3 --listeners plaintext,sasl_ssl
+  kw playground --run 'kw call Metadata'"""
+
+RELEASES = ("4.3.1", "3.9.1")
+LISTENERS = ("plaintext", "ssl", "mtls", "sasl_plaintext", "sasl_ssl")
+
+
+class Listeners(click.ParamType[tuple[str, ...]]):
+    """`plaintext,sasl_ssl`: a tuple of Kafka's listener names, each once."""
+
+    name = "listeners"
+
+    def convert(
+        self, value: str | tuple[str, ...], param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, ...]:
+        if isinstance(value, tuple):
+            return value
+        names = tuple(dict.fromkeys(word.strip().lower().replace("-", "_") for word in value.split(",")))
+        for name in names:
+            if name not in LISTENERS:
+                self.fail(f"{name!r} is no listener (they are {', '.join(LISTENERS)})", param, ctx)
+        return tuple(name.upper() for name in names)
+
+
+class Topics(click.ParamType[tuple[tuple[str, int], ...]]):
+    """`orders:3,payments`: a tuple of names with their number of partitions, 1 where none is said."""
+
+    name = "topics"
+
+    def convert(
+        self,
+        value: str | tuple[tuple[str, int], ...],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> tuple[tuple[str, int], ...]:
+        if isinstance(value, tuple):
+            return value
+        topics = []
+        for word in value.split(","):
+            name, colon, count = word.strip().partition(":")
+            if not name or (colon and not (count.isdecimal() and int(count) > 0)):
+                self.fail(f"{word!r} is no topic (write orders or orders:3)", param, ctx)
+            topics.append((name, int(count or 1)))
+        return tuple(topics)
+
+
+@click.command("playground", epilog=EXAMPLES)
+@click.option("--nodes", type=click.IntRange(1, 9), default=1, metavar="N", help="So many brokers.")
+@click.option("--version", "release", type=click.Choice(RELEASES), default=RELEASES[0], help="Apache Kafka's release.")
+@click.option("--port", type=click.IntRange(1024, 65000), default=9092, metavar="PORT", help="The first port.")
+@click.option(
+    "--listeners",
+    type=Listeners(),
+    default="plaintext",
+    metavar="NAME,...",
+    help=f"{', '.join(LISTENERS)}; with certificates, users and a profile for each.",
+)
+@click.option("--topics", type=Topics(), metavar="NAME[:PARTITIONS],...", help="Make these topics.")
+@click.option("--traffic", is_flag=True, help="Keep a producer and a group of consumers going.")
+@click.option("--run", metavar="CMD", help="Start, run CMD with KW_BOOTSTRAP_SERVER set, stop; its exit code is ours.")
+@click.option(
+    "--jars",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="A folder with a broker's jars, instead of Maven's.",
+)
+@click.option("--mock", is_flag=True, help="librdkafka's mock instead of Apache Kafka: no Java, ready at once.")
+@click.option("-q", "--quiet", is_flag=True, help="Only the line that says ready.")
+@click.option("--debug", is_flag=True, help="Show the traceback of a defect.")
+@click.pass_obj
+def command(
+    env: Environment,
+    nodes: int,
+    release: str,
+    port: int,
+    listeners: tuple[str, ...],
+    topics: tuple[tuple[str, int], ...] | None,
+    traffic: bool,
+    run: str | None,
+    jars: Path | None,
+    mock: bool,
+    quiet: bool,
+    debug: bool,
+) -> int:
+    """Start a throw-away Kafka cluster on this machine; Ctrl-C ends it and leaves nothing behind.
+
+    Real Apache Kafka where there is Java 17 (its jars come from Maven once and are kept), else librdkafka's mock.
+    """
+    from kwcli.playground.play import Wish, play
+
+    env.debug = env.debug or debug
+    wish = Wish(
+        nodes=nodes,
+        release=release,
+        port=port,
+        listeners=listeners,
+        topics=topics or (),
+        traffic=traffic,
+        run=run,
+        jars=jars,
+        mock=mock,
+        quiet=quiet,
+    )
+    return play(env, wish)

@@ -1,0 +1,88 @@
+"""Folders of playgrounds in the user's state folder: made, removed, and cleaned when their owner is gone.
+
+A playground that is killed at once (kill -9) cannot clean up; the kernel ends its brokers, and the next playground
+removes its folder. Who owns a folder is told by its process number and when that process began.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+__all__ = ["Scratch", "clean_abandoned", "playgrounds"]
+
+OWNER: Final = "owner"
+
+
+def playgrounds(variables: Mapping[str, str]) -> Path:
+    """Where the folders of all playgrounds of this user are (XDG base directories: state)."""
+    stated = variables.get("XDG_STATE_HOME")
+    home = Path(variables.get("HOME") or os.path.expanduser("~"))
+    return (Path(stated) if stated else home / ".local" / "state") / "kw" / "playgrounds"
+
+
+class Scratch:
+    """One playground's folder, removed at the end of the `with` block."""
+
+    def __init__(self, home: Path) -> None:
+        home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.folder = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=home))
+        (self.folder / OWNER).write_text(f"{os.getpid()} {_began(os.getpid())}\n")
+
+    def __enter__(self) -> Path:
+        return self.folder
+
+    def __exit__(self, *_: object) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def clean_abandoned(home: Path, forget: Callable[[Path], None]) -> list[Path]:
+    """Remove the folders whose owner is gone, after `forget` has undone what was done for them elsewhere."""
+    gone = []
+    for folder in sorted(home.glob("*-*")) if home.is_dir() else []:
+        if not _owned(folder):
+            forget(folder)
+            shutil.rmtree(folder, ignore_errors=True)
+            gone.append(folder)
+    return gone
+
+
+def _owned(folder: Path) -> bool:
+    try:
+        number, _, began = (folder / OWNER).read_text().strip().partition(" ")
+        process = int(number)
+    except (OSError, ValueError):
+        # No owner yet: another playground is just making it. What is older was never finished.
+        return False if not folder.exists() else _fresh(folder)
+    return _alive(process) and _began(process) == began
+
+
+def _fresh(folder: Path) -> bool:
+    try:
+        number = int(folder.name.partition("-")[0])
+    except ValueError:
+        return True  # not ours
+    return _alive(number)
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _began(process: int) -> str:
+    """When a process began, in the system's own units: process numbers are used again. Empty where it does not say."""
+    try:
+        stat = Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return ""
+    return stat.rpartition(")")[2].split()[19]

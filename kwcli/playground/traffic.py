@@ -1,0 +1,166 @@
+"""A cluster and topics in, a little traffic out, so that there is something to see: one producer, a group of two."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any, Final, Self
+
+from decoders.embedded import encode_embedded
+from decoders.records import Record, decode_records, encode_batch
+from kwcli.exits import Failure
+from kwcli.playground.talk import Talker
+
+__all__ = ["Traffic"]
+
+GROUP: Final = "playground"
+MEMBERS: Final = 2
+PAUSE_S: Final = 0.25  # between two batches of the producer
+RETRY_S: Final = 1.0
+WAIT_MS: Final = 500  # of a Fetch
+SESSION_MS: Final = 10_000
+_WORDS: Final = ("tea", "coffee", "water", "juice", "cake", "bread", "soup", "salad")
+_PRODUCE, _FETCH, _OFFSET_COMMIT, _OFFSET_FETCH, _JOIN, _HEARTBEAT, _LEAVE, _SYNC = 0, 1, 8, 9, 11, 12, 13, 14
+_MEMBER_ID_REQUIRED: Final = 79
+
+
+class Traffic:
+    """Clients in threads of their own, from the start of the `with` block to its end."""
+
+    def __init__(self, bootstrap: str, topics: Sequence[str]) -> None:
+        self._bootstrap = bootstrap
+        self._topics = list(topics)
+        self._over = threading.Event()
+        clients = [("shop", self._produce), *((f"billing-{number + 1}", self._consume) for number in range(MEMBERS))]
+        self._threads = [
+            threading.Thread(target=self._keep_going, args=client, name=client[0], daemon=True) for client in clients
+        ]
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._over.set()
+        for thread in self._threads:
+            thread.join(2.0)
+
+    def _keep_going(self, name: str, work: Any) -> None:
+        """A client begins again after whatever went wrong: nodes come and go."""
+        while not self._over.is_set():
+            try:
+                with Talker(self._bootstrap, name) as talker:
+                    work(talker)
+            except (Failure, KeyError, IndexError):
+                self._over.wait(RETRY_S)
+
+    def _produce(self, talker: Talker) -> None:
+        number = 0
+        while not self._over.wait(PAUSE_S):
+            topic = random.choice(self._topics)
+            partition = random.choice(list(talker.leaders(topic)))
+            records: list[Record] = []
+            for _ in range(random.randint(1, 5)):
+                number += 1
+                value = f'{{"order":{number},"item":"{random.choice(_WORDS)}"}}'
+                stamp = int(time.time() * 1000)
+                records.append(Record(len(records), stamp, b"%d" % number, value.encode()))
+            data = {"index": partition, "records": encode_batch(records, codec="lz4")}
+            body = {"acks": -1, "timeout_ms": 5000, "topic_data": [{"name": topic, "partition_data": [data]}]}
+            answer = talker.ask(_PRODUCE, body, node=talker.leaders(topic)[partition])
+            if answer["responses"][0]["partition_responses"][0]["error_code"]:
+                talker.forget()
+
+    def _consume(self, talker: Talker) -> None:
+        coordinator = talker.coordinator(GROUP)
+        member, generation, leader = self._join(talker, coordinator)
+        mine = self._sync(talker, coordinator, member, generation, leader)
+        at = self._committed(talker, coordinator, mine)
+        while not self._over.is_set():
+            for (topic, partition), offset in list(at.items()):
+                at[topic, partition] = self._fetch(talker, topic, partition, offset)
+            self._commit(talker, coordinator, (generation, member), at)
+            beat = {"group_id": GROUP, "generation_id": generation, "member_id": member}
+            if talker.ask(_HEARTBEAT, beat, node=coordinator)["error_code"]:
+                return  # the group rebalances: begin again
+            if not at:
+                self._over.wait(PAUSE_S)
+        talker.ask(_LEAVE, {"group_id": GROUP, "members": [{"member_id": member}]}, node=coordinator)
+
+    def _join(self, talker: Talker, coordinator: int) -> tuple[str, int, list[dict[str, Any]]]:
+        """(member, generation, members if we are to assign)."""
+        subscription = {"topics": self._topics, "user_data": None}
+        protocol: dict[str, Any] = {
+            "name": "range",
+            "metadata": encode_embedded("ConsumerProtocolSubscription", 0, subscription),
+        }
+        member = ""
+        while True:
+            body: dict[str, Any] = {"group_id": GROUP, "member_id": member, "protocol_type": "consumer"}
+            body |= {"session_timeout_ms": SESSION_MS, "rebalance_timeout_ms": 3000, "protocols": [protocol]}
+            answer = talker.ask(_JOIN, body, node=coordinator)
+            if answer["error_code"] == _MEMBER_ID_REQUIRED:
+                member = answer["member_id"]
+                continue
+            if answer["error_code"]:
+                raise Failure("no member of the group")
+            return answer["member_id"], answer["generation_id"], answer["members"]
+
+    def _sync(
+        self, talker: Talker, coordinator: int, member: str, generation: int, members: list[dict[str, Any]]
+    ) -> list[tuple[str, int]]:
+        """The partitions that are ours; the leader (who was told the members) deals them out."""
+        every = [(topic, partition) for topic in self._topics for partition in sorted(talker.leaders(topic))]
+        rows = []
+        for place, row in enumerate(members):
+            share = every[place :: len(members)]
+            parts = [
+                {"topic": topic, "partitions": [number for name, number in share if name == topic]}
+                for topic in self._topics
+            ]
+            value = {"assigned_partitions": [part for part in parts if part["partitions"]], "user_data": None}
+            assignment = encode_embedded("ConsumerProtocolAssignment", 0, value)
+            rows.append({"member_id": row["member_id"], "assignment": assignment})
+        body = {"group_id": GROUP, "generation_id": generation, "member_id": member, "assignments": rows}
+        answer = talker.ask(_SYNC, body, node=coordinator)
+        if answer["error_code"]:
+            raise Failure("no part in the group")
+        return talker.assigned(answer["assignment"])
+
+    def _committed(self, talker: Talker, coordinator: int, mine: list[tuple[str, int]]) -> dict[tuple[str, int], int]:
+        names = {name for name, _ in mine}
+        topics = [{"name": name, "partition_indexes": [p for of, p in mine if of == name]} for name in names]
+        if not topics:
+            return {}
+        answer = talker.ask(_OFFSET_FETCH, {"group_id": GROUP, "topics": topics}, node=coordinator)
+        return {
+            (topic["name"], row["partition_index"]): max(row["committed_offset"], 0)
+            for topic in answer["topics"]
+            for row in topic["partitions"]
+        }
+
+    def _fetch(self, talker: Talker, topic: str, partition: int, offset: int) -> int:
+        """The offset after what was there."""
+        wanted = {"partition": partition, "fetch_offset": offset, "partition_max_bytes": 1 << 16}
+        body: dict[str, Any] = {"replica_id": -1, "max_wait_ms": WAIT_MS, "min_bytes": 1, "max_bytes": 1 << 20}
+        body["topics"] = [{"topic": topic, "partitions": [wanted]}]
+        answer = talker.ask(_FETCH, body, node=talker.leaders(topic)[partition])
+        row = answer["responses"][0]["partitions"][0]
+        if row["error_code"]:
+            talker.forget()
+            return offset
+        batches = decode_records(row["records"] or b"")
+        return max((batch.last_offset + 1 for batch in batches if batch.last_offset is not None), default=offset)
+
+    def _commit(self, talker: Talker, coordinator: int, who: tuple[int, str], at: dict[tuple[str, int], int]) -> None:
+        rows: dict[str, list[dict[str, Any]]] = {}
+        for (topic, partition), offset in at.items():
+            rows.setdefault(topic, []).append({"partition_index": partition, "committed_offset": offset})
+        body: dict[str, Any] = {"group_id": GROUP, "generation_id_or_member_epoch": who[0], "member_id": who[1]}
+        body["topics"] = [{"name": name, "partitions": parts} for name, parts in rows.items()]
+        if rows:
+            talker.ask(_OFFSET_COMMIT, body, node=coordinator)

@@ -1,0 +1,138 @@
+"""The parts of a playground that need no cluster: folders, ports, ways in, options, the search for Java."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kwcli.commands.playground import Listeners, Topics
+from kwcli.playground import jars
+from kwcli.playground.doors import Door, doors
+from kwcli.playground.jars import Missing, broker_jars, java_problem
+from kwcli.playground.ports import next_ports
+from kwcli.playground.scratch import Scratch, clean_abandoned, playgrounds
+
+
+def test_a_folder_lives_as_long_as_its_block(tmp_path: Path) -> None:
+    with Scratch(tmp_path / "home") as folder:
+        (folder / "data").write_text("x")
+        assert clean_abandoned(tmp_path / "home", lambda _: None) == []
+        assert folder.is_dir()
+    assert list((tmp_path / "home").iterdir()) == []
+
+
+def test_a_folder_whose_owner_is_gone_is_cleaned(tmp_path: Path) -> None:
+    code = f"from pathlib import Path; from kwcli.playground.scratch import Scratch; Scratch(Path({str(tmp_path)!r}))"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    (left,) = tmp_path.iterdir()
+    told: list[Path] = []
+    assert clean_abandoned(tmp_path, told.append) == told == [left]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells when a process began")
+def test_a_process_number_that_is_used_again_is_no_owner(tmp_path: Path) -> None:
+    folder = Scratch(tmp_path).folder
+    (folder / "owner").write_text(f"{os.getpid()} 1\n")
+    assert clean_abandoned(tmp_path, lambda _: None) == [folder]
+
+
+@pytest.mark.parametrize(
+    ("variables", "home"),
+    [({"XDG_STATE_HOME": "/s"}, "/s/kw/playgrounds"), ({"HOME": "/h"}, "/h/.local/state/kw/playgrounds")],
+)
+def test_playgrounds_are_in_the_users_state_folder(variables: dict[str, str], home: str) -> None:
+    assert str(playgrounds(variables)) == home
+
+
+def test_ports_that_are_taken_are_passed_over() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        found = next_ports(port, 2)
+    assert port not in found
+    assert found == sorted(found)
+    assert next_ports(65536, 1) == []
+
+
+def test_every_listener_has_its_ways_in(tmp_path: Path) -> None:
+    found = list(doors({"PLAINTEXT": "a:1", "MTLS": "a:2", "SASL_SSL": "a:3"}, tmp_path))
+    assert [door.name for door in found] == [
+        *("plaintext", "mtls", "sasl_ssl"),
+        *("sasl_ssl-scram-sha-256", "sasl_ssl-plain", "sasl_ssl-oauthbearer"),
+    ]
+    mtls = found[1]
+    assert mtls.plain["ssl.certificate.location"] == str(tmp_path / "client.crt")
+    assert mtls.java["ssl.keystore.location"] == str(tmp_path / "client.pem")
+    assert found[2].plain["sasl.mechanisms"] == found[2].java["sasl.mechanism"] == "SCRAM-SHA-512"
+    assert found[5].plain["sasl.mechanisms"] == "OAUTHBEARER"
+    assert {door.plain["bootstrap.servers"] for door in found[2:]} == {"a:3"}
+
+
+def test_a_door_of_plaintext_asks_for_nothing(tmp_path: Path) -> None:
+    door = Door("plaintext", "PLAINTEXT", None, "a:1", tmp_path)
+    assert door.plain == door.java == {"bootstrap.servers": "a:1", "security.protocol": "PLAINTEXT"}
+
+
+def test_options_are_checked() -> None:
+    assert Listeners().convert("ssl,SASL-SSL,ssl", None, None) == ("SSL", "SASL_SSL")
+    assert Topics().convert("a:3,b", None, None) == (("a", 3), ("b", 1))
+
+
+@pytest.mark.parametrize("text", ["", "tls", "ssl,"])
+def test_a_listener_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(Exception, match="is no listener"):
+        Listeners().convert(text, None, None)
+
+
+@pytest.mark.parametrize("text", ["", "a:", "a:0", "a:x", ":3"])
+def test_a_topic_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(Exception, match="is no topic"):
+        Topics().convert(text, None, None)
+
+
+def test_a_folder_without_a_broker_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "kafka-clients-4.3.1.jar").write_bytes(b"")
+    with pytest.raises(Missing, match="holds no broker"):
+        broker_jars("4.3.1", tmp_path)
+    (tmp_path / "kafka_2.13-4.3.1.jar").write_bytes(b"")
+    assert [path.name for path in broker_jars("4.3.1", tmp_path)] == ["kafka-clients-4.3.1.jar", "kafka_2.13-4.3.1.jar"]
+
+
+def _java(folder: Path, version: str) -> None:
+    program = folder / "java"
+    program.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\" 2025-04-15' >&2\n")
+    program.chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("version", "problem"),
+    [
+        (None, "there is no Java"),
+        ("11.0.2", "needs Java 17, and this is Java 11"),
+        ("1.8.0_402", "this is Java 1"),
+        ("17.0.1", None),
+    ],
+)
+def test_a_java_that_is_too_old_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str | None, problem: str | None
+) -> None:
+    if version:
+        _java(tmp_path, version)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin" if version else str(tmp_path))
+    found = java_problem("4.3.1", tmp_path)
+    assert found == problem or (problem is not None and found is not None and problem in found)
+
+
+def test_jars_that_are_not_here_need_maven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _java(tmp_path, "21.0.1")
+    (tmp_path / "sh").symlink_to("/bin/sh")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(jars, "cache", lambda: tmp_path)
+    assert "no Maven" in (java_problem("4.3.1") or "")
+    (tmp_path / "kafka-4.3.1").mkdir()
+    assert java_problem("4.3.1") is None
