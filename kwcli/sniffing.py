@@ -7,7 +7,7 @@ what was decoded before is written.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import repeat
 from typing import TYPE_CHECKING, BinaryIO, Final
 
@@ -15,11 +15,10 @@ from decoders.capture.merge import merged
 from decoders.capture.reader import CaptureReader
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Skipped
-from decoders.exchanges.needs import Needs
 from kwcli.exits import Exit, Failure
 from kwcli.inputs import InputProblem, Source, open_source
 from kwcli.progress import Progress
-from kwcli.render import needs, open_renderer
+from kwcli.render import Wanted, needs, open_renderer
 from kwcli.summary import closing_lines, is_lossy, left_over
 
 if TYPE_CHECKING:
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
     from decoders.errors import DecodeError
     from decoders.exchanges.exchange import Settled
-    from decoders.schema.model import Side
     from decoders.streams.chunks import Segment
     from kwcli.config import Settings
     from kwcli.env import Environment
@@ -38,18 +36,6 @@ __all__ = ["Outcome", "Sniffing"]
 WRITE_SIZE: Final = 1 << 20
 # What has the status of an exchange say that something of it is missing or could not be read.
 LOSSY: Final = ("undecoded", "orphan_response")
-
-
-class Wanted(Needs):
-    """What renderer and filters read of bodies; asked for each API once that API turns up."""
-
-    def __init__(self, *parts: Callable[[int, Side], frozenset[str]]) -> None:
-        super().__init__()
-        self._parts = parts
-
-    def of(self, key: int, side: Side) -> frozenset[str]:
-        """The paths wanted of a side of an API."""
-        return frozenset().union(*(part(key, side) for part in self._parts))
 
 
 class Output:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from decoders.embedded import embedded_json
 from decoders.schema.model import Side
 from decoders.wire.text import json_bytes
 
@@ -32,6 +31,8 @@ def _shown(name: str) -> Callable[[bytes | None], Any]:
     def show(data: bytes | None) -> Any:
         if data is None:
             return None
+        from decoders.embedded import embedded_json  # reads the declarations
+
         value = embedded_json(name, data)
         return json_bytes(data) if value is None else value
 

@@ -13,10 +13,6 @@ from decoders.errors import DecodeError
 from decoders.exchanges.errors import error_finder
 from decoders.exchanges.exchange import Exchange, Failure
 from decoders.exchanges.specs import Layout, Spec, failed, tolerates
-from decoders.records.json_form import records_json
-from decoders.records.model import Budget
-from decoders.records.read import batches_json
-from decoders.records.secrets import holds_secret
 from decoders.schema import message
 from decoders.schema.compile import CRUDE, json_decoder
 from decoders.schema.form import PUBLIC, redacted
@@ -74,9 +70,16 @@ _NO_RECORDS: Final[Hooks] = {**HOOKS, PUBLIC: is_public}
 class RecordsHook:
     """Shows the records fields of one exchange at a time, within the budget of that exchange."""
 
-    __slots__ = ("_budget", "_form", "_records", "hooks")
+    __slots__ = ("_budget", "_form", "_read", "_records", "hooks")
 
     def __init__(self, options: Options, *, metadata: bool) -> None:
+        # Not before there are any: most requests have no records, and what reads them costs more than they do.
+        from decoders.records.json_form import records_json
+        from decoders.records.model import Budget
+        from decoders.records.read import batches_json
+        from decoders.records.secrets import holds_secret
+
+        self._read = batches_json
         self._records = options.records
         self._form = (
             partial(records_json, hide=holds_secret) if metadata and not options.reveal_secrets else records_json
@@ -91,7 +94,7 @@ class RecordsHook:
 
     def __call__(self, data: bytes | None) -> Any:
         """The JSON form of one records field."""
-        return batches_json(data, records=self._records, budget=self._budget, form=self._form)
+        return self._read(data, records=self._records, budget=self._budget, form=self._form)
 
 
 @cache

@@ -116,7 +116,7 @@ def _run(
     plan = Plan(found, draft, wish, target, asked.split, asked.repeat, asked.interval_s)
     config = connection.config(env, verbose=settings.verbose)
     draft.controllers = config.controllers
-    run = Run(env, config, plan, screen, verbose=settings.verbose)
+    run = Run(env, config, plan, screen, settings)
     try:
         return run.go()
     finally:

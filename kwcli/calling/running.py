@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from kwcli.calling.ping import Ping
     from kwcli.calling.show import Screen
     from kwcli.calling.targets import Stop
+    from kwcli.config import Settings
     from kwcli.env import Environment
     from kwcli.net.blocking import Connection, Reply
     from kwcli.net.core.config import ClientConfig
@@ -66,15 +67,15 @@ class Run:
         config: ClientConfig,
         plan: Plan,
         screen: Screen,
-        *,
-        verbose: int = 0,
+        settings: Settings,
     ) -> None:
         self._env = env
         self._config = config
         self._plan = plan
         self._screen = screen
-        self._verbose = verbose
-        self._tape = Tape()
+        self._settings = settings
+        self._verbose = settings.verbose
+        self._tape = Tape(screen.needs)
         self._latest: Exchange | None = None
         self._own = False
         self._shown: set[int] = set()  # connections whose timing was told
@@ -213,8 +214,8 @@ class Run:
         elif self._verbose:
             from kwcli.calling.text import helper
 
-            for line in helper(exchange, node_name(connection), bodies=self._verbose > 1):
-                self._env.say(f"kw: {line}")
+            for line in helper(exchange, node_name(connection), self._settings):
+                self._env.say(line)
 
 
 def _timing(connection: Connection, *, everything: bool) -> Iterator[str]:

@@ -10,10 +10,11 @@ import orjson
 from decoders.exchanges.bodies import Options
 from decoders.exchanges.record import to_json_dict
 from kwcli.calling.select import Path
-from kwcli.render import open_renderer
+from kwcli.render import Wanted, needs, open_renderer
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
+    from decoders.exchanges.needs import Needs
     from decoders.schema.model import Side
     from kwcli.calling.matrix import Matrix
     from kwcli.config import Settings
@@ -54,6 +55,11 @@ class Screen:
         self._options = Options(records=settings.records, reveal_secrets=settings.reveal_secrets)
         self._renderer: Renderer | None = None
         self._explained: set[int] = set()
+
+    @property
+    def needs(self) -> Needs | None:
+        """What it reads of bodies."""
+        return Wanted(needs(self._settings)) if self._brief else None
 
     def show(self, exchange: Exchange, node: str, *more: str) -> None:
         """Print one exchange; `node` and what `more` there is to say stand in the line of its request, in text."""

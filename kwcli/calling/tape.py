@@ -16,6 +16,8 @@ from decoders.streams.chunks import Chunk, Close, Connection, Half
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from decoders.exchanges.needs import Needs
+
 # What stands for the addresses of a request that was not sent; shown as null.
 NOWHERE: Final = ""
 
@@ -40,8 +42,9 @@ class Frames(Protocol):
 class Tape:
     """The exchanges of one run; connections are numbered in the order in which they are first used."""
 
-    def __init__(self) -> None:
-        self._pairer = Pairer()
+    def __init__(self, needs: Needs | None = None) -> None:
+        """`needs` is what is read of bodies beside the exchanges' own attributes."""
+        self._pairer = Pairer(needs=needs)
         self._connections: dict[tuple[str, str], Connection] = {}
 
     def play(self, local: str, peer: str, frames: Frames) -> Exchange:

@@ -7,11 +7,11 @@ so are the batches of Produce.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-import orjson
-
 from decoders.apis import NAMES, api
+from decoders.exchanges.bodies import Options
 from decoders.exchanges.record import to_json_dict
 from decoders.schema.resolve import resolve
 from kwcli.render.body import Body, meanings, scalar
@@ -130,13 +130,13 @@ def plan_of(exchange: Exchange, side: Side) -> Plan | None:
     return resolve(message, version)
 
 
-def helper(exchange: Exchange, node: str, *, bodies: bool) -> Iterator[str]:
-    """A look-up in a line: `asked node 1 kafka1:9092: FindCoordinator 6 · 0.8ms`; with `bodies` what it said."""
+def helper(exchange: Exchange, node: str, settings: Settings) -> Iterator[str]:
+    """A look-up in a line: `kw: asked node 1 kafka1:9092: FindCoordinator 6 · 0.8ms`; with -vv what was said, too."""
     name = exchange.api or "SASL token"
     version = "" if exchange.api_version is None else f" {exchange.api_version}"
     errors = "".join(f" · {error.name}" for error in exchange.errors)
-    yield f"asked {node}: {name}{version} · {took(exchange.latency_ms)}{errors}"
-    if bodies:
-        record = to_json_dict(exchange)
-        for side, arrow in (("request", "→"), ("response", "←")):
-            yield f"  {arrow} {orjson.dumps(record[side]).decode()}"
+    yield f"kw: asked {node}: {name}{version} · {took(exchange.latency_ms)}{errors}"
+    if settings.verbose > 1:
+        record = to_json_dict(exchange, Options(reveal_secrets=settings.reveal_secrets))
+        plain = replace(settings, format="text", color=False)
+        yield from (f"    {line}" for line in lines(exchange, record, node, plain, None, set()))

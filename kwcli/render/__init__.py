@@ -6,12 +6,14 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, Protocol
 
+from decoders.exchanges import needs as needs_of_engine
+
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
     from decoders.schema.model import Side
     from kwcli.config import Settings
 
-__all__ = ["FORMATS", "Needs", "Renderer", "Write", "needs", "open_renderer"]
+__all__ = ["FORMATS", "Needs", "Renderer", "Wanted", "Write", "needs", "open_renderer"]
 
 Write = Callable[[bytes], None]
 # What is read of a side of an API before anything is shown: its paths.
@@ -57,6 +59,18 @@ def open_renderer(settings: Settings, write: Write) -> Renderer:
     module, name = FORMATS[settings.format]
     renderer: Renderer = getattr(import_module(f"kwcli.render.{module}"), name)(settings, write)
     return renderer
+
+
+class Wanted(needs_of_engine.Needs):
+    """What renderer and filters read of bodies; asked for each API once that API turns up."""
+
+    def __init__(self, *parts: Needs) -> None:
+        super().__init__()
+        self._parts = parts
+
+    def of(self, key: int, side: Side) -> frozenset[str]:
+        """The paths wanted of a side of an API."""
+        return frozenset().union(*(part(key, side) for part in self._parts))
 
 
 def needs(settings: Settings) -> Needs:
