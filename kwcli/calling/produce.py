@@ -182,22 +182,27 @@ def read_produce(
 def _entries(
     words: Sequence[Word], rest: Sequence[str], contents: Contents, stdin: Callable[[], bool], now_ms: int
 ) -> tuple[list[Entry], list[str]]:
-    """The records: those of the words, or of the one @FILE, or of standard input; and the words that are left."""
+    """The records of the words, of {…} as they stand, of the one @FILE or of standard input; and words left over."""
     files = [word for word in rest if word == "-" or word.startswith("@")]
-    left = [word for word in rest if word not in files]
+    lines = [word for word in rest if word.startswith("{")]
+    left = [word for word in rest if word not in files and word not in lines]
     content = [word for word in words if word.name not in ("partition", "timestamp")]
-    if not content and not files and stdin():
+    if not content and not lines and not files and stdin():
         files = ["-"]
-    if len(files) > 1 or (files and content):
-        raise Failure(f"records come from words or from one file, not from {files[-1]} besides", Exit.USAGE)
-    if not files:
+    if len(files) > 1 or bool(content) + bool(lines) + bool(files) > 1:
+        what = files[-1] if files else lines[-1]
+        raise Failure(f"records come from words, from objects or from one file, not from {what} besides", Exit.USAGE)
+    if content or not (files or lines):
         if not words:
             raise Failure("no record: give value=… (value:=null is a tombstone), or NDJSON by @FILE", Exit.USAGE)
         return from_words(words, contents, now_ms), left
-    (file,) = files
-    name = file.removeprefix("@")
-    source = STDIN if name == "-" else name
-    entries = from_lines(contents(name), source, now_ms)
+    if files:
+        name = files[0].removeprefix("@")
+        source = STDIN if name == "-" else name
+        entries = from_lines(contents(name), source, now_ms)
+    else:
+        source = "the words"
+        entries = from_lines("\n".join(lines).encode("utf-8", "surrogateescape"), "record", now_ms)
     if not entries:
         raise Failure(f"no record in {source}: give value=… (value:=null is a tombstone), or NDJSON", Exit.USAGE)
     if words:

@@ -38,7 +38,7 @@ def lines(
 ) -> Iterator[str]:
     """All lines of one exchange, or of one side of it. What an error code in `explained` means is not told again."""
     colors = palette(settings.color)
-    body = Body(settings.width, colors)
+    body = Body(settings.width, colors, record.get("topic_names"))
     if only != "response":
         yield _head(exchange, record, way, settings, colors)
         if settings.verbose:

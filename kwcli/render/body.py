@@ -6,7 +6,7 @@ Values at their default are dim, error codes have their names, and what a code m
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -53,10 +53,14 @@ SHORT: Final = {
 
 
 class Body:
-    """Writes one message. `width` None: nothing is cut. `mentioned` collects the error codes that were shown."""
+    """Writes one message. `width` None: nothing is cut. `mentioned` collects the error codes that were shown.
 
-    def __init__(self, width: int | None, palette: Palette) -> None:
+    `topic_names` are names of topic ids, shown beside them.
+    """
+
+    def __init__(self, width: int | None, palette: Palette, topic_names: Mapping[str, str] | None = None) -> None:
         self._width = width
+        self._names = topic_names or {}
         self._palette = palette
         self.mentioned: dict[int, str] = {}
 
@@ -211,6 +215,8 @@ class Body:
             return self.mentioned[value], "bad"
         if field is None and (time := moment(name, value)) is not None:
             return time, ""
+        if name == "topic_id" and value in self._names:
+            return f"{value} ({clean(self._names[value])})", ""
         if name == "api_key" and value in NAMES:
             return f"{value:>2} {api_name(value)}", ""
         return scalar(value), "dim" if _is_default(value, field) else ""

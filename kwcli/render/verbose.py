@@ -34,7 +34,7 @@ def under(exchange: Exchange, settings: Settings, explained: set[int]) -> Iterat
     if settings.verbose == 0:
         yield from _records(exchange, record, settings, colors)
         return
-    body = Body(settings.width, colors)
+    body = Body(settings.width, colors, record.get("topic_names"))
     for side, arrow in ARROWS.items():
         value = record[side]
         size = record[f"{side}_size"]

@@ -122,6 +122,8 @@ def test_records_as_lines(tmp_path: Path) -> None:
     (tmp_path / "r.ndjson").write_bytes(LINES)
     for words in ([f"@{tmp_path}/r.ndjson"], ["-"], ["@-"], []):
         assert asked("topic=orders", "partition=0", *words, stdin=LINES).entries == OF_LINES
+    words = [line for line in LINES.decode().splitlines() if line]
+    assert asked("topic=orders", "partition=0", *words).entries == OF_LINES
 
 
 def test_what_sniff_shows_as_records_can_be_sent() -> None:
@@ -225,8 +227,14 @@ REFUSED: list[tuple[list[str], dict[str, Any], str]] = [
     (["topic=a"], {}, "no record: give value="),
     (["topic=a", "key=k"], {}, "record 0 has no value= (value:=null is a tombstone)"),
     (["topic=a", "value=1", "key=k", "key=l"], {}, "record 1 has no value="),
-    (["topic=a", "value=v", "@file"], {}, "records come from words or from one file, not from @file besides"),
-    (["topic=a", "@one", "@two"], {}, "records come from words or from one file"),
+    (
+        ["topic=a", "value=v", "@file"],
+        {},
+        "records come from words, from objects or from one file, not from @file besides",
+    ),
+    (["topic=a", "@one", "@two"], {}, "not from @two besides"),
+    (["topic=a", "value=v", '{"value":1}'], {}, 'not from {"value":1} besides'),
+    (["topic=a", '{"topic_data":[]}'], {}, "record:1: a record has no 'topic_data'"),
     (["topic=a", "value=v"], {"acks": "2"}, "acks are all, -1, 0, 1, not 2"),
     (["topic=a", "value=v", "acks=most"], {}, "acks are all, -1, 0, 1, not most"),
     (["topic=a", "value=v"], {"compression": "brotli"}, "compression is one of none, gzip"),

@@ -66,3 +66,15 @@ def test_times() -> None:
     assert moment("timestamp", -1) is None
     assert moment("timestamp", 1 << 62) is None
     assert moment("timestamp", None) is None
+
+
+def test_a_topic_id_has_its_name_beside_it() -> None:
+    body = Body(None, PLAIN, {"Uy1vS0x1QnG5nYz3kq0b0A": "orders"})
+    value = {"topics": [{"topic_id": "Uy1vS0x1QnG5nYz3kq0b0A", "partitions": [{"index": 0}]}], "other": 1}
+    assert list(body.lines(value, None, 0)) == [
+        "topics",
+        "  topic_id Uy1vS0x1QnG5nYz3kq0b0A (orders)",
+        "    index",
+        "    0",
+        "other   1",
+    ]
