@@ -110,51 +110,51 @@ UNSUPPORTED: Final[dict[str, str]] = {
 _IRRELEVANT: Final = """
 acks allow.auto.create.topics api.version.fallback.ms api.version.request api.version.request.timeout.ms
 auto.commit.enable auto.commit.interval.ms auto.include.jmx.reporter auto.offset.reset background_event_cb
-batch.num.messages batch.size bootstrap.resolve.timeout.ms broker.address.family broker.address.ttl
-broker.version.fallback buffer.memory buffer.memory.allocation.strategy builtin.features check.crcs
+batch.num.messages batch.size block.on.buffer.full bootstrap.resolve.timeout.ms broker.address.family
+broker.address.ttl broker.version.fallback buffer.memory buffer.memory.allocation.strategy builtin.features check.crcs
 client.dns.lookup client.rack closesocket_cb compression.codec compression.gzip.level compression.level
 compression.lz4.level compression.type compression.zstd.level connect_cb connections.max.idle.ms
 consume.callback.max.messages consume_cb coordinator.query.interval.ms debug default_topic_conf
 delivery.report.only.error delivery.timeout.ms dr_cb dr_msg_cb enable.auto.commit enable.auto.offset.store
-enable.gapless.guarantee enable.idempotence enable.metrics.push enable.partition.eof enable.random.seed
-enabled_events error_cb exclude.internal.topics fetch.error.backoff.ms fetch.max.bytes fetch.max.wait.ms
-fetch.message.max.bytes fetch.min.bytes fetch.queue.backoff.ms fetch.wait.max.ms group.id group.instance.id
-group.protocol group.protocol.type group.remote.assignor heartbeat.interval.ms interceptor.classes interceptors
+enable.gapless.guarantee enable.idempotence enable.metrics.push enable.partition.eof enable.random.seed enabled_events
+error_cb exclude.internal.topics fetch.error.backoff.ms fetch.max.bytes fetch.max.wait.ms fetch.message.max.bytes
+fetch.min.bytes fetch.queue.backoff.ms fetch.wait.max.ms group.id group.instance.id group.protocol group.protocol.type
+group.remote.assignor heartbeat.interval.ms interceptor.classes interceptors internal.auto.downgrade.txn.commit
 internal.leave.group.on.close internal.termination.signal internal.throw.on.fetch.stable.offset.unsupported
 isolation.level key.deserializer key.serializer linger.ms log.connection.close log.queue log.thread.name log_cb
 log_level max.block.ms max.in.flight max.in.flight.requests.per.connection max.partition.fetch.bytes
 max.poll.interval.ms max.poll.records max.request.size message.copy.max.bytes message.max.bytes
-message.send.max.retries message.timeout.ms metadata.cluster.check.enable metadata.max.age.ms metadata.max.idle.ms
-metadata.recovery.rebootstrap.trigger.ms metadata.recovery.strategy metric.reporters metrics.num.samples
-metrics.recording.level metrics.sample.window.ms msg_order_cmp oauthbearer_token_refresh_cb offset.store.method
-offset.store.path offset.store.sync.interval.ms offset_commit_cb opaque open_cb partition.assignment.strategy
-partitioner partitioner.adaptive.partitioning.enable partitioner.availability.timeout.ms partitioner.class
-partitioner.ignore.keys partitioner.rack.aware partitioner_cb plugin.library.paths produce.offset.report
-queue.buffering.backpressure.threshold queue.buffering.max.kbytes queue.buffering.max.messages
-queue.buffering.max.ms queued.max.messages.kbytes queued.min.messages queuing.strategy rebalance_cb
-receive.buffer.bytes receive.message.max.bytes reconnect.backoff.jitter.ms reconnect.backoff.max.ms
-reconnect.backoff.ms request.required.acks request.timeout.ms resolve_cb retries retry.backoff.max.ms
-retry.backoff.ms sasl.kerberos.kinit.cmd sasl.kerberos.min.time.before.relogin sasl.kerberos.ticket.renew.jitter
+message.send.max.retries message.timeout.ms metadata.cluster.check.enable metadata.fetch.timeout.ms
+metadata.max.age.ms metadata.max.idle.ms metadata.recovery.rebootstrap.trigger.ms metadata.recovery.strategy
+metric.reporters metrics.num.samples metrics.recording.level metrics.sample.window.ms msg_order_cmp
+oauthbearer_token_refresh_cb offset.store.method offset.store.path offset.store.sync.interval.ms offset_commit_cb
+opaque open_cb partition.assignment.strategy partitioner partitioner.adaptive.partitioning.enable
+partitioner.availability.timeout.ms partitioner.class partitioner.ignore.keys partitioner.rack.aware partitioner_cb
+plugin.library.paths produce.offset.report queue.buffering.backpressure.threshold queue.buffering.max.kbytes
+queue.buffering.max.messages queue.buffering.max.ms queued.max.messages.kbytes queued.min.messages queuing.strategy
+rebalance_cb receive.buffer.bytes receive.message.max.bytes reconnect.backoff.jitter.ms reconnect.backoff.max.ms
+reconnect.backoff.ms request.required.acks request.timeout.ms resolve_cb retries retry.backoff.max.ms retry.backoff.ms
+sasl.kerberos.kinit.cmd sasl.kerberos.min.time.before.relogin sasl.kerberos.ticket.renew.jitter
 sasl.kerberos.ticket.renew.window.factor sasl.login.callback.handler.class sasl.login.connect.timeout.ms
 sasl.login.read.timeout.ms sasl.login.refresh.buffer.seconds sasl.login.refresh.min.period.seconds
 sasl.login.refresh.window.factor sasl.login.refresh.window.jitter sasl.login.retry.backoff.max.ms
 sasl.login.retry.backoff.ms sasl.oauthbearer.allow.unverified.audience sasl.oauthbearer.allow.unverified.issuer
-sasl.oauthbearer.assertion.claim.aud sasl.oauthbearer.assertion.claim.exp.seconds
-sasl.oauthbearer.assertion.claim.iss sasl.oauthbearer.assertion.claim.jti.include
-sasl.oauthbearer.assertion.claim.nbf.seconds sasl.oauthbearer.assertion.claim.sub
-sasl.oauthbearer.clock.skew.seconds sasl.oauthbearer.expected.audience sasl.oauthbearer.expected.issuer
-sasl.oauthbearer.jwks.endpoint.refresh.ms sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms
-sasl.oauthbearer.jwks.endpoint.retry.backoff.ms sasl.oauthbearer.jwks.endpoint.url
-sasl.oauthbearer.jwt.validator.class sasl.oauthbearer.scope.claim.name sasl.oauthbearer.sub.claim.name
-security.providers send.buffer.bytes session.timeout.ms share.acknowledgement.mode share.acquire.mode
-socket.blocking.max.ms socket.connection.setup.timeout.max.ms socket.keepalive.enable socket.max.fails
-socket.nagle.disable socket.receive.buffer.bytes socket.send.buffer.bytes socket.timeout.ms socket_cb
+sasl.oauthbearer.assertion.claim.aud sasl.oauthbearer.assertion.claim.exp.seconds sasl.oauthbearer.assertion.claim.iss
+sasl.oauthbearer.assertion.claim.jti.include sasl.oauthbearer.assertion.claim.nbf.seconds
+sasl.oauthbearer.assertion.claim.sub sasl.oauthbearer.clock.skew.seconds sasl.oauthbearer.expected.audience
+sasl.oauthbearer.expected.issuer sasl.oauthbearer.jwks.endpoint.refresh.ms
+sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms sasl.oauthbearer.jwks.endpoint.retry.backoff.ms
+sasl.oauthbearer.jwks.endpoint.url sasl.oauthbearer.jwt.validator.class sasl.oauthbearer.scope.claim.name
+sasl.oauthbearer.sub.claim.name security.providers send.buffer.bytes session.timeout.ms share.acknowledgement.mode
+share.acquire.mode socket.blocking.max.ms socket.connection.setup.timeout.max.ms socket.keepalive.enable
+socket.max.fails socket.nagle.disable socket.receive.buffer.bytes socket.send.buffer.bytes socket.timeout.ms socket_cb
 ssl.certificate.verify_cb ssl.curves.list ssl.keymanager.algorithm ssl.keystore.type ssl.protocol ssl.provider
 ssl.secure.random.implementation ssl.sigalgs.list ssl.trustmanager.algorithm ssl.truststore.type ssl_ca
 ssl_certificate ssl_engine_callback_data ssl_key statistics.interval.ms stats_cb sticky.partitioning.linger.ms
-throttle_cb topic.blacklist topic.metadata.propagation.max.ms topic.metadata.refresh.fast.cnt
+throttle_cb timeout.ms topic.blacklist topic.metadata.propagation.max.ms topic.metadata.refresh.fast.cnt
 topic.metadata.refresh.fast.interval.ms topic.metadata.refresh.interval.ms topic.metadata.refresh.sparse
 transaction.timeout.ms transaction.two.phase.commit.enable transactional.id value.deserializer value.serializer
+zookeeper.connect
 """
 IRRELEVANT: Final = frozenset(_IRRELEVANT.split())
 # Whole families that other programs read from the same files.
