@@ -8,11 +8,13 @@ import zipfile
 
 import pytest
 
+from decoders import read_exchanges
 from decoders.apis import api
 from decoders.apis.error_codes import ERRORS
 from decoders.apis.remedies import REMEDIES
 from decoders.apis.returned import GENERIC, LISTED, OBSERVED
 from kwcli.exits import Exit
+from tests.captures.shipped import CLEAN, capture_bytes
 from tests.cli.worlds import kw, world
 from tests.reference.jars import release_jars
 
@@ -43,6 +45,15 @@ def test_the_tables_name_real_errors_and_apis_once(table: dict[int, str]) -> Non
         if table is OBSERVED:
             assert not set(names) & set(LISTED.get(key, "").split()), api(key).name
             assert not set(names) & set(GENERIC), api(key).name
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_what_brokers_answered_in_captures_is_in_the_tables(name: str) -> None:
+    for exchange in read_exchanges(capture_bytes(name)):
+        for error in exchange.errors:
+            assert exchange.api_key is not None
+            known = f"{LISTED.get(exchange.api_key, '')} {OBSERVED.get(exchange.api_key, '')}".split()
+            assert error.name in (*known, *GENERIC), (exchange.api, error)
 
 
 def test_every_error_but_none_has_a_remedy() -> None:

@@ -1,0 +1,67 @@
+"""Releases from before there were definitions, 0.8.2 to 2.1: every layout against the schemas in their classes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from decoders.apis import KEYS
+from decoders.apis.releases import RELEASES
+from kwcli.reference.at_release import as_of
+from kwcli.reference.wire import layouts
+from tests.broker.jars import client_jars
+from tests.reference.jars import FIRST_DEFINITIONS, release_jars
+
+ROOT = Path(__file__).resolve().parents[2]
+OLD = RELEASES[: RELEASES.index(FIRST_DEFINITIONS)]
+# Words of theirs or ours for the same bytes. Whether text may be null was widened later, for versions long published.
+WORDS = {"boolean": "int8", "bool": "int8", "records": "bytes", "nullable_bytes": "bytes", "nullable_string": "string"}
+
+
+@pytest.fixture(scope="module")
+def schemas() -> dict[str, dict[str, Any]]:
+    """Release → API key → version → shapes of request and response."""
+    jars = {release: str(path) for release, path in release_jars().items() if release in OLD}
+    (logging,) = (str(path) for path in client_jars("4.4.0") if path.name.startswith("slf4j-api"))
+    command = [sys.executable, "-m", "tests.reference.java_schemas", logging, *jars.values()]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = json.loads(done.stdout)
+    return {release: found[jar] for release, jar in jars.items()}
+
+
+def shape(rows: list[dict[str, Any]]) -> Iterator[str]:
+    """Our rows in the words of the schemas."""
+    for row in rows:
+        array = row["type"].startswith("[]")
+        kind = row["type"].removeprefix("[]")
+        if array:
+            yield "["
+        if kind == "struct":
+            yield from shape(row["fields"])
+        else:
+            yield WORDS.get(kind, kind)
+        if array:
+            yield "]"
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("release", OLD)
+def test_every_layout_of_an_old_release_is_that_of_its_classes(schemas: dict[str, Any], release: str) -> None:
+    theirs = schemas[release]
+    assert {key for key in KEYS if as_of(key, release)} == {int(key) for key in theirs}
+    for key, versions in theirs.items():
+        mine = as_of(int(key), release)
+        assert mine is not None
+        assert list(range(mine.versions.low, mine.versions.high + 1)) == sorted(map(int, versions)), mine.name
+        for version, shapes in versions.items():
+            row = layouts(mine, int(version), release)
+            for side, text in zip(("request", "response"), shapes, strict=True):
+                expected = [WORDS.get(word, word) for word in text.lower().split()]
+                assert list(shape(row[side]["body"])) == expected, (mine.name, side, version)
