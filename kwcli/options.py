@@ -79,6 +79,13 @@ def _set_debug(ctx: click.Context, _param: click.Parameter, value: bool) -> None
 
 def output_options(command: Command) -> Command:
     """The options of every command that shows exchanges: format, colour, amount, defects."""
+    return output_options_with(
+        command, verbose="Show bodies too; -vv headers as well.", quiet="No summary and no progress bar."
+    )
+
+
+def output_options_with(command: Command, *, verbose: str, quiet: str) -> Command:
+    """The same where -v and -q mean something else."""
     for option in reversed(
         [
             click.option(
@@ -88,8 +95,8 @@ def output_options(command: Command) -> Command:
                 help="Output format; text on a terminal, ndjson when piped.",
             ),
             click.option("--color", type=click.Choice(COLORS), default="auto", help="When to use colours."),
-            click.option("-v", "--verbose", count=True, help="Show bodies too; -vv headers as well."),
-            click.option("-q", "--quiet", is_flag=True, help="No summary and no progress bar."),
+            click.option("-v", "--verbose", count=True, help=verbose),
+            click.option("-q", "--quiet", is_flag=True, help=quiet),
             click.option(
                 "--debug",
                 is_flag=True,

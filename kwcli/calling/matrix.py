@@ -13,7 +13,7 @@ from decoders.apis.releases import RELEASES, UNSTABLE, spoken
 from decoders.schema.model import NONE, Versions
 from kwcli.calling.versions import FETCH, FETCH_SINCE_4, PRODUCE, PRODUCE_SERVED
 from kwcli.render.palette import Palette, palette
-from kwcli.render.units import cells, clean, cut
+from kwcli.render.units import cells, clean, cut_left
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
@@ -26,6 +26,7 @@ OPTIONAL: Final = frozenset({71, 72})
 LEADER_AND_ISR: Final = 4
 ABSENT: Final = "–"
 GAP: Final = "  "
+LEAST: Final = 9  # cells of a title: `Kafka 3.9`, `1 …2:9092`
 
 Offer = Mapping[int, Versions]
 
@@ -67,7 +68,7 @@ class Matrix:
         """One broker's answer, as a JSON body."""
         offer = offered(response)
         features = {row["name"]: str(row["max_version_level"]) for row in response.get("finalized_features") or ()}
-        self._columns.append(Column(title, offer, features, str(likeness(offer))))
+        self._columns.append(Column(title.removeprefix("node "), offer, features, str(likeness(offer))))
 
     def write(self, rows: list[Settled]) -> None:
         """The brokers come through add()."""
@@ -158,6 +159,12 @@ def _text(versions: Versions | None) -> str:
     return ABSENT if not versions else str(versions)
 
 
+def _title(title: str, room: int) -> str:
+    """`1 kafka1:9092` in so many cells: the end of the address tells more than its beginning."""
+    number, blank, address = title.rpartition(" ")
+    return f"{number}{blank}{cut_left(address, room - len(number) - len(blank))}"
+
+
 def _drawn(
     titles: Sequence[str], rows: Sequence[tuple[str, list[str], bool]], width: int | None, colors: Palette
 ) -> Iterator[str]:
@@ -165,11 +172,12 @@ def _drawn(
     widths = [max(cells(title), *(cells(cell[at]) for _, cell, _ in rows)) for at, title in enumerate(titles)]
     if width is not None:
         # Addresses are what can be cut; versions are not.
-        least = [max(cells(cell[at]) for _, cell, _ in rows) for at in range(len(titles))]
+        least = [max(max(cells(cell[at]) for _, cell, _ in rows), LEAST) for at in range(len(titles))]
+        least = [min(one, room) for one, room in zip(least, widths, strict=True)]
         while sum(widths) + len(GAP) * len(widths) + first + 2 > width and widths != least:
             widest = max((at for at in range(len(widths)) if widths[at] > least[at]), key=lambda at: widths[at])
             widths[widest] -= 1
-    heading = GAP.join(cut(title, room).ljust(room) for title, room in zip(titles, widths, strict=True))
+    heading = GAP.join(_title(title, room).ljust(room) for title, room in zip(titles, widths, strict=True))
     yield f"{colors.dim}  {'':<{first}}{GAP}{heading.rstrip()}{colors.off}"
     for name, cell, differs in rows:
         sign = f"{colors.bad}≠{colors.off}" if differs else " "

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from decoders.schema.model import Api, Field, Side
+from decoders.schema.model import Api, Field, Side, Versions
 from kwcli.exits import Exit, Failure
 from kwcli.spelling import did_you_mean
 
@@ -20,8 +20,9 @@ Step = tuple[str, tuple[int | None, ...]]
 class Path:
     """Names with indices; `[]`, or no index at an array, means every element."""
 
-    def __init__(self, text: str, steps: Sequence[Step]) -> None:
+    def __init__(self, text: str, steps: Sequence[Step], versions: Versions) -> None:
         self.text = text
+        self.versions = versions  # that have it
         self._steps = tuple(steps)
 
     @classmethod
@@ -30,6 +31,7 @@ class Path:
         steps: list[Step] = []
         message = api.request if side == "request" else api.response
         fields: tuple[Field, ...] | None = message.fields
+        versions = message.versions
         for part in text.split("."):
             match = _STEP.fullmatch(part)
             if match is None:
@@ -41,10 +43,11 @@ class Path:
                     hint = did_you_mean(name, [each.name for each in fields])
                     raise Failure(f"--select: the {side} of {api.name} has no field {name!r}{hint}", Exit.USAGE)
                 name = field.name
+                versions &= field.versions
                 fields = None if field.kind in _OPAQUE else field.fields
             indices = tuple(int(one) if one else None for one in re.findall(r"\[(\d*)\]", match["indices"]))
             steps.append((name, indices))
-        return cls(text, steps)
+        return cls(text, steps, versions)
 
     def values(self, body: Any) -> Iterator[Any]:
         """What is there; nothing where the way ends before."""

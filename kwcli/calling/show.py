@@ -106,6 +106,11 @@ class Screen:
         side = self._only or "response"
         body = self._record(exchange)[side]
         values = [body] if self._select is None else list(self._select.values(body))
+        version = exchange.api_version
+        if self._select and body is not None and version is not None and version not in self._select.versions:
+            where = self._select.versions
+            said = f"is in versions {where}" if where else "is in no single version"
+            self._env.say(f"kw: {exchange.api} {version} has no {self._select.text} (it {said}; see --api-version)")
         for value in values:
             if self._settings.format in RECORDS:
                 self._json(value)

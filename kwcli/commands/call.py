@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import click
 
 from kwcli.config import settings
 from kwcli.env import Environment
 from kwcli.net.options import ConnectionOptions, Seconds, connection_options
-from kwcli.options import output_options
+from kwcli.options import output_options_with
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 EXAMPLES = """\b
 Examples:
   kw call Metadata topics[].name=orders -b kafka1:9092
-  kw call find-coordinator key=billing --select coordinators[].host
+  kw call find-coordinator key=billing --select node_id
   kw call produce topic=orders key=k value=@order.json header=trace:7 --compression zstd
   kw call fetch topic=orders partition=0 offset=latest-10 --records
   kw call ApiVersions --node all -o table
@@ -46,7 +48,11 @@ Examples:
 @click.option("--interval", type=Seconds(), default=1.0, metavar="TIME", help="Between repetitions; 1s without it.")
 @click.option("--against", metavar="3.9", help="With ApiVersions: compare what brokers offer with this release.")
 @connection_options
-@output_options
+@partial(
+    output_options_with,
+    verbose="Tell the chosen server and what was looked up; -vv what was said.",
+    quiet="No summary of repetitions.",
+)
 @click.pass_obj
 def command(
     env: Environment,

@@ -21,6 +21,7 @@ from kwcli.exits import Exit, Failure
 from kwcli.net.blocking import Connection
 from kwcli.net.core import lookups
 from kwcli.net.core.lookups import DESCRIBE_CLUSTER, FIND_COORDINATOR, METADATA, Kind, Node, Topic
+from kwcli.net.dialling import text_of
 
 if TYPE_CHECKING:
     from kwcli.net.blocking import Reply
@@ -114,7 +115,7 @@ class Cluster:
         """
         first = self.any()
         if not self.config.controllers and lookups.is_kraft(first.versions):
-            return first, "a KRaft broker: it forwards to the active controller"
+            return first, "forwards to the active controller (KRaft)"
         for _ in self._tries("the cluster has no active controller"):
             if self._controller not in self._nodes:
                 self._ask_nodes()
@@ -298,8 +299,10 @@ class Cluster:
         """Take from a Metadata or DescribeCluster answer which node the server is that we were given."""
         first = self._first
         if first is not None and first.node_id is None:
-            rows = lookups.nodes(answer).values()
-            first.node_id = next((node.id for node in rows if node.address == first.address), None)
+            for node in lookups.nodes(answer).values():
+                if node.address == first.address or text_of(node.address) == first.peer:
+                    first.node_id = node.id
+                    self._open.setdefault(node.address, first)
 
     def _ask_coordinator(self, kind: Kind, key: str) -> Node:
         connection = self.any()

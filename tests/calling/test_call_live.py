@@ -103,6 +103,14 @@ def test_a_side_or_a_path_alone_is_printed(cluster: Cluster, options: list[str],
     assert call(cluster, "Metadata", "topics:=[]", *options) == (0, printed, "")
 
 
+def test_a_path_of_other_versions_is_said(cluster: Cluster) -> None:
+    outcome = call(cluster, "FindCoordinator", "key=g", "--select", "coordinators[].host")
+    assert outcome.out == ""
+    assert (
+        outcome.err == "kw: FindCoordinator 3 has no coordinators[].host (it is in versions 4-6; see --api-version)\n"
+    )
+
+
 def test_text_has_a_line_for_each_side_and_the_body_under_it(cluster: Cluster) -> None:
     outcome = call(cluster, "Metadata", "topics[].name=nope", "-o", "text")
     head, *lines = outcome.out.splitlines()
@@ -140,7 +148,7 @@ def test_the_matrix_tells_what_a_broker_looks_like_and_where_a_release_differs(c
     outcome = call(cluster, "ApiVersions", "--node", "all", "-o", "table", "--against", "4.3")
     assert outcome.code == 0
     title, looks, *rows = outcome.out.splitlines()
-    assert title.split() == ["node", "1", cluster.bootstrap(), "Kafka", "4.3"]
+    assert title.split() == ["1", cluster.bootstrap(), "Kafka", "4.3"]
     assert looks.split() == ["looks", "like", "4.3", "4.3"]
     assert [row for row in rows if row.startswith("≠")] == []
     older = call(cluster, "ApiVersions", "--against", "3.9").out.splitlines()
@@ -172,4 +180,4 @@ def test_a_server_that_is_another_name_for_a_node_is_dialled_by_the_map(cluster:
     there = f"kafka1.example:9092={cluster.bootstrap()}"
     outcome = kw("call", "Metadata", "-b", "kafka1.example:9092", "--dial-map", there, "-o", "text")
     assert outcome.code == 0
-    assert " kafka1.example:9092 · " in outcome.out
+    assert " · node 1 kafka1.example:9092 · " in outcome.out  # known by the other end of the socket

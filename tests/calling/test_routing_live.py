@@ -116,7 +116,7 @@ def test_what_each_broker_knows_only_of_itself_is_asked_of_all(calls: Calls) -> 
 def test_what_is_for_the_controller_any_kraft_broker_forwards_and_that_is_said(calls: Calls, api: str) -> None:
     key = {"CreateTopics": CREATE_TOPICS, "DescribeQuorum": DESCRIBE_QUORUM}[api]
     calls.done(api, "--example", "-o", "text", "--only", "request")
-    assert "it forwards to the active controller" in calls.outcome.out
+    assert "forwards to the active controller (KRaft)" in calls.outcome.out
     assert calls.nodes(key) == [1]  # the first server given
 
 
