@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +13,7 @@ from kwcli.exits import Exit, Failure
 from kwcli.net.core import tokens
 from kwcli.net.core.config import OAuth, Sasl, Tls
 from kwcli.net.deadline import Deadline
+from kwcli.net.in_time import in_time
 
 _ANSWER_MAX: Final = 1024 * 1024
 # The part of a token's life in which it is used again: brokers refuse one that ends while it is on its way.
@@ -51,14 +51,11 @@ def ask(oauth: OAuth, deadline: Deadline) -> tokens.Token:
     if url.scheme not in ("http", "https") or not url.hostname:
         raise Failure(f"sasl.oauthbearer.token.endpoint.url {oauth.endpoint!r} is no https:// address", Exit.USAGE)
     exchange = _Exchange(oauth, url)
-    # In a thread, because a server that sends a byte now and then would never run into a socket's time-out.
-    thread = threading.Thread(target=exchange.run, args=(deadline.left(),), daemon=True)
-    thread.start()
-    thread.join(deadline.left())
-    if thread.is_alive():
-        exchange.abandon()
-        raise _silent(url, deadline)
-    return exchange.token(deadline)
+    try:
+        # A server that sends a byte now and then would never run into a socket's time-out.
+        return in_time(lambda: exchange.token(deadline), deadline, f"token endpoint {url.netloc} did not answer")
+    finally:
+        exchange.end()
 
 
 def _from_file(path: str) -> tokens.Token:
@@ -69,17 +66,12 @@ def _from_file(path: str) -> tokens.Token:
         raise Failure(f"the token's file {path} cannot be read: {reason}", Exit.USAGE) from None
 
 
-def _silent(url: SplitResult, deadline: Deadline) -> Failure:
-    return Failure(f"token endpoint {url.netloc} did not answer within {deadline.seconds:.3g} s", Exit.TIMEOUT)
-
-
 class _Exchange:
     """One request to the token endpoint: run in a thread, its outcome read by another."""
 
     def __init__(self, oauth: OAuth, url: SplitResult) -> None:
         self._oauth = oauth
         self._url = url
-        self._outcome: tuple[int, bytes] | Exception | None = None
         host, port = url.hostname or "", url.port
         if url.scheme == "https":
             from kwcli.net.tls import client_context
@@ -90,19 +82,32 @@ class _Exchange:
         else:
             self._connection = http.client.HTTPConnection(host, port)
 
-    def run(self, timeout_s: float) -> None:
-        try:
-            self._outcome = self._ask(timeout_s)
-        except (OSError, http.client.HTTPException, ValueError) as error:
-            self._outcome = error
-        finally:
-            self._connection.close()
-
-    def abandon(self) -> None:
-        """End a request that takes too long: its thread then ends as well."""
+    def end(self) -> None:
+        """Close the connection; a thread that still reads from it then ends as well."""
         with suppress(OSError):
             if self._connection.sock is not None:
                 self._connection.sock.shutdown(2)
+
+    def token(self, deadline: Deadline) -> tokens.Token:
+        """Ask. Raises Failure."""
+        where = f"token endpoint {self._url.netloc}"
+        try:
+            status, content = self._ask(deadline.left())
+            return tokens.read(status, content)
+        except tokens.TokenRefused as refused:
+            remedy = "check sasl.oauthbearer.client.id, …client.secret and …scope"
+            raise Failure(f"{where} {refused}; {remedy}", Exit.REFUSED) from None
+        except TimeoutError:
+            raise Failure(f"{where} did not answer within {deadline.seconds:.3g} s", Exit.TIMEOUT) from None
+        except OSError as error:
+            if self._url.scheme == "https":
+                raise self._tls_failure(error, where) from None
+            raise Failure(f"{where} cannot be reached: {error.strerror or error}", Exit.UNREACHABLE) from None
+        except (http.client.HTTPException, ValueError):
+            text = f"{where} does not speak HTTP; check sasl.oauthbearer.token.endpoint.url"
+            raise Failure(text, Exit.UNREACHABLE) from None
+        finally:
+            self._connection.close()
 
     def _ask(self, timeout_s: float) -> tuple[int, bytes]:
         self._connection.timeout = max(timeout_s, 0.001)
@@ -116,23 +121,6 @@ class _Exchange:
         self._connection.request("POST", path, tokens.form(self._oauth), headers)
         response = self._connection.getresponse()
         return response.status, response.read(_ANSWER_MAX)
-
-    def token(self, deadline: Deadline) -> tokens.Token:
-        """What came of it. Raises Failure."""
-        outcome, where = self._outcome, f"token endpoint {self._url.netloc}"
-        if isinstance(outcome, TimeoutError):
-            raise _silent(self._url, deadline)
-        if isinstance(outcome, tuple):
-            try:
-                return tokens.read(*outcome)
-            except tokens.TokenRefused as refused:
-                remedy = "check sasl.oauthbearer.client.id, …client.secret and …scope"
-                raise Failure(f"{where} {refused}; {remedy}", Exit.REFUSED) from None
-        if isinstance(outcome, OSError) and self._url.scheme == "https":
-            raise self._tls_failure(outcome, where)
-        if isinstance(outcome, OSError):
-            raise Failure(f"{where} cannot be reached: {outcome.strerror or outcome}", Exit.UNREACHABLE)
-        raise Failure(f"{where} does not speak HTTP; check sasl.oauthbearer.token.endpoint.url", Exit.UNREACHABLE)
 
     def _tls_failure(self, error: OSError, where: str) -> Failure:
         import ssl

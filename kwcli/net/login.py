@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
 
 from kwcli.exits import Exit, Failure
 from kwcli.net.core.authentication import failed
@@ -15,6 +16,8 @@ from kwcli.net.dialling import text_of
 if TYPE_CHECKING:
     from kwcli.net.core.sasl import Mechanism
     from kwcli.net.credentials import Credentials
+
+Outcome = TypeVar("Outcome")
 
 
 class Login:
@@ -34,10 +37,41 @@ class Login:
     def _make(self) -> Mechanism:
         token = self._credentials.token(self.deadline) if self._credentials else None
         try:
+            if self._sasl.mechanism == "GSSAPI":
+                return _Patient(self._sasl, self._address[0], self)
             return mechanism(self._sasl, self._address[0], token)
         except SaslRefused as refused:
             line = failed(self._sasl.mechanism, refused).line(text_of(self._address))
             raise Failure(line, Exit.REFUSED) from None
+
+
+class _Patient:
+    """GSSAPI, whose library asks a KDC and waits for it as long as it pleases."""
+
+    name = "GSSAPI"
+
+    def __init__(self, sasl: Sasl, host: str, login: Login) -> None:
+        self._login = login
+        self._inner = self._in_time(lambda: mechanism(sasl, host, None))
+
+    @property
+    def done(self) -> bool:
+        return self._inner.done
+
+    @property
+    def reason(self) -> str | None:
+        return self._inner.reason
+
+    def first(self) -> bytes:
+        return self._in_time(self._inner.first)
+
+    def answer(self, challenge: bytes) -> bytes | None:
+        return self._in_time(lambda: self._inner.answer(challenge))
+
+    def _in_time(self, step: Callable[[], Outcome]) -> Outcome:
+        from kwcli.net.in_time import in_time
+
+        return in_time(step, self._login.deadline, "the Kerberos library (a KDC that is silent?) did not answer")
 
 
 def credentials_of(config: ClientConfig) -> Credentials | None:

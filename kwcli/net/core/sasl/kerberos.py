@@ -6,12 +6,18 @@ The context itself comes from the system's Kerberos library, which asks the KDC 
 from __future__ import annotations
 
 import importlib
+import re
+from collections.abc import Callable
 from typing import Any, Final
 
 from kwcli.exits import Exit, Failure
 from kwcli.net.core.config import Sasl
 from kwcli.net.core.sasl.mechanism import SaslRefused
 
+_NO_TICKET: Final = "get a ticket by kinit, or name -X sasl.kerberos.keytab=FILE and sasl.kerberos.principal"
+_OTHER: Final = "check sasl.kerberos.service.name, the broker's host name and krb5.conf (KRB5_CONFIG)"
+# The library's lines say a number and its meaning, first of the major code, then of the minor one.
+_SAID: Final = re.compile(r"Minor \(\d+\): ([^\n]+)")
 _NO_LAYER: Final = 1  # of the security layers: none, which is all that Kafka's brokers do
 
 
@@ -61,8 +67,12 @@ class Gssapi:
         wrapped: bytes = self._asked(lambda: self._context.wrap(chosen, False).message)
         return wrapped
 
-    def _asked(self, question: Any) -> Any:
+    def _asked(self, question: Callable[[], Any]) -> Any:
+        errors = self._gssapi.exceptions
         try:
             return question()
-        except self._gssapi.exceptions.GSSError as error:
-            raise SaslRefused(f"Kerberos says: {' '.join(str(error).split())}") from None
+        except errors.GSSError as error:
+            said = " ".join((_SAID.findall(str(error)) or [str(error)])[-1].split())
+            missing = isinstance(error, errors.MissingCredentialsError | errors.ExpiredCredentialsError)
+            remedy = _NO_TICKET if missing else _OTHER
+            raise SaslRefused(f"Kerberos says: {said}; {remedy}") from None

@@ -1,0 +1,33 @@
+"""Work that cannot be interrupted in, its outcome out, or a time-out: the caller goes on, whatever the work does."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+from kwcli.exits import Exit, Failure
+from kwcli.net.deadline import Deadline
+
+Outcome = TypeVar("Outcome")
+
+
+def in_time(work: Callable[[], Outcome], deadline: Deadline, silence: str) -> Outcome:
+    """What `work` gives or raises. Failure (time-out) begins with `silence`; the thread then ends when it can."""
+    outcomes: list[Outcome] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            outcomes.append(work())
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(deadline.left())
+    if errors:
+        raise errors[0]
+    if not outcomes:
+        raise Failure(f"{silence} within {deadline.seconds:.3g} s", Exit.TIMEOUT)
+    return outcomes[0]
