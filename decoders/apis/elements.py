@@ -1,8 +1,8 @@
 """What an element of a request's array holds where nothing is said: the numbers that mean none, by the field's name.
 
 A schema's own default is 0, which names a real broker, partition or epoch, and for CreateTopics an impossible count.
-Fields with a declared default keep it, texts stay empty (a broker refuses them, it does not invent a topic), and a name
-with its API before it counts before the name alone.
+Fields with a declared default keep it, texts stay empty (a broker refuses them, it does not invent a topic), arrays
+that may be null are, and a name with its API before it counts before the name alone.
 """
 
 from __future__ import annotations
@@ -88,4 +88,7 @@ ELEMENTS: Final[dict[str, Any]] = {
     "DeleteAcls.host_filter": "*",
     "principal_type": "User",
     "entity_type": "user",
+    # Texts that would be one too many: beside an id, and where any name will do
+    "Metadata.name": None,
+    "match": None,
 }

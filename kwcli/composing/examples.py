@@ -27,15 +27,20 @@ def element(api: Api, fields: Sequence[Field], version: int) -> dict[str, Any]:
     """What an array's new element with these fields begins with; what is not in it is left to the default."""
     made: dict[str, Any] = {}
     for field in fields:
-        if version not in field.versions or field.array:
+        if version not in field.versions:
             continue
-        if field.fields:
-            if version not in field.nullable and version not in field.tagged:
+        nullable = version in field.nullable
+        if field.array:
+            if nullable and not field.has_default:
+                made[field.name] = None
+        elif field.fields:
+            if not nullable and version not in field.tagged:
                 made[field.name] = element(api, field.fields, version)
         elif not field.has_default and field.kind not in ("uuid", "bytes", "records"):
-            value = ELEMENTS.get(f"{api.name}.{field.name}", ELEMENTS.get(field.name))
-            if value is not None:
-                made[field.name] = value
+            name = f"{api.name}.{field.name}"
+            name = name if name in ELEMENTS else field.name
+            if name in ELEMENTS and (nullable or ELEMENTS[name] is not None):
+                made[field.name] = ELEMENTS[name]
     return made
 
 

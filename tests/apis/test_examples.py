@@ -203,3 +203,7 @@ def test_new_elements() -> None:
         "operation": 3,
         "permission_type": 3,
     }
+    (topics,) = [field.fields for field in api("Metadata").request.fields if field.name == "topics"]
+    assert [element(api("Metadata"), topics, version) for version in (9, 10)] == [{}, {"name": None}]
+    (topics,) = [field.fields for field in api("CreatePartitions").request.fields if field.name == "topics"]
+    assert element(api("CreatePartitions"), topics, 3) == {"count": -1, "assignments": None}
