@@ -239,3 +239,37 @@ def test_what_is_fetched_can_be_produced_again(scene: Scene) -> None:
     answered(scene.bootstrap, "produce", "topic=copy", stdin=lines.encode())
     assert fetched(scene.bootstrap, "topic=copy")[0] == scene.expected[last]
     assert plain(json.loads(lines.splitlines()[0])["key"]) == b"k"
+
+
+@pytest.fixture(scope="module")
+def keeper() -> Iterator[str]:
+    """A broker that keeps message sets as they come: 3.9.1 on ZooKeeper, of a time before 3.0; its topics say which."""
+    properties = {"inter.broker.protocol.version": "2.8"}
+    with Cluster(Options(version="3.9.1", mode="zookeeper", class_archive=True, properties=properties)) as cluster:
+        for magic, release in enumerate(("0.9.0", "0.10.0")):
+            create(cluster.bootstrap(), {f"magic{magic}": 12}, {"message.format.version": release})
+        yield cluster.bootstrap()
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_message_sets_that_a_broker_keeps(keeper: str, magic: int) -> None:
+    """Not converted on the way: what is read is what was written, but for the offsets that the broker gives."""
+    topic = f"magic{magic}"
+    expected: dict[int, list[Read]] = {}
+    made = [row for row in rows(0, 2) if row.magic == magic]
+    for number, row in enumerate(made):
+        words, expected[number] = words_of(row, number)
+        where = (f"topic={topic}", f"partition={number}", "--compression", row.codec, "--magic", str(magic))
+        answered(keeper, "produce", *where, "--api-version", str(row.version), *words)
+    stored = answered(keeper, "fetch", f"topic={topic}", "partition=all", "--api-version", "11")["response"]
+    for partition in stored["responses"][0]["partitions"]:
+        codec = made[partition["partition_index"]].codec
+        assert {(batch["magic"], batch["codec"], batch["crc"]) for batch in partition["records"]} == {
+            (magic, codec, "ok")
+        }
+    step = ("consume", {"topics": [topic], "partitions": list(range(12)), "count": 48})
+    for found in (
+        fetched(keeper, f"topic={topic}", "partition=all"),
+        *(consumed(session.run(client, keeper, [step])[0]["result"]) for client in ("java-3.9.1", "librdkafka")),
+    ):
+        assert {number: comparable(found[number], wanted) for number, wanted in expected.items()} == expected
