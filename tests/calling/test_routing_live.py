@@ -17,7 +17,16 @@ from tests.calling.nodes import Calls, coordinator, leaders
 
 pytestmark = [pytest.mark.broker, needs_brokers]
 
-FETCH, LIST_OFFSETS, METADATA, DESCRIBE_GROUPS, LIST_GROUPS, CREATE_TOPICS, INIT_PRODUCER_ID = 1, 2, 3, 15, 16, 19, 22
+PRODUCE, FETCH, LIST_OFFSETS, METADATA, DESCRIBE_GROUPS, LIST_GROUPS, CREATE_TOPICS, INIT_PRODUCER_ID = (
+    0,
+    1,
+    2,
+    3,
+    15,
+    16,
+    19,
+    22,
+)
 DESCRIBE_CONFIGS, DESCRIBE_QUORUM, DESCRIBE_CLUSTER, READ_SHARE_SUMMARY = 32, 55, 60, 87
 LEDGER = ["transactional_id=ledger", "transaction_timeout_ms=60000"]
 
@@ -78,6 +87,25 @@ def test_split_sends_each_leader_its_share(calls: Calls) -> None:
         for node, entry in calls.received(LIST_OFFSETS, count=len(records))
     }
     assert shares == {node: [part for part in led if led[part] == node] for node in set(led.values())}
+
+
+def test_records_by_hand_go_to_the_leaders_of_their_partitions(calls: Calls) -> None:
+    words = ["topic=orders", *(word for part in range(3) for word in (f"partition={part}", f"value=of {part}"))]
+    assert calls("produce", *words) == []
+    assert calls.outcome.code == 2
+    assert "the request spans " in calls.outcome.err
+    led = leaders(calls, "orders")
+    records = calls.done("produce", *words, "--split")
+    shares = {
+        node: sorted(part["index"] for topic in entry.request["topicData"] for part in topic["partitionData"])
+        for node, entry in calls.received(PRODUCE, count=len(records))
+    }
+    assert shares == {node: [part for part in led if led[part] == node] for node in set(led.values())}
+    records = calls.done("fetch", "topic=orders", "partition=all", "offset=latest-1", "--records", "--split")
+    found = [part for record in records for part in record["response"]["responses"][0]["partitions"]]
+    assert {part["partition_index"]: part["records"][-1]["records"][-1]["value"] for part in found} == {
+        part: f"of {part}" for part in range(3)
+    }
 
 
 def test_a_request_about_a_group_goes_to_its_coordinator(calls: Calls) -> None:
