@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from decoders.apis import api
 from decoders.apis.headers import (
@@ -39,8 +38,7 @@ _API_VERSIONS: Final = 18
 _UNSUPPORTED: Final = (35).to_bytes(2, "big")
 
 
-@dataclass(slots=True)
-class Request:
+class Request(NamedTuple):
     """A request's frame, decoded."""
 
     api_key: int
@@ -51,8 +49,7 @@ class Request:
     body: dict[str, Any]
 
 
-@dataclass(slots=True)
-class Response:
+class Response(NamedTuple):
     """A response's frame, decoded. `api_version` is the layout it has: 0 where a broker knew no better."""
 
     api_key: int

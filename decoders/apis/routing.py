@@ -22,8 +22,7 @@ coordinator brings about (its internal topic is created) does not count.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 __all__ = ["NODE_RESOURCES", "ROUTES", "Route", "Sender", "To"]
 
@@ -34,8 +33,7 @@ Sender = Literal["client", "tool", "broker", "controller"]
 NODE_RESOURCES: Final = frozenset({4, 8})
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(NamedTuple):
     """One row of the table."""
 
     to: To

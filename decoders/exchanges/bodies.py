@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from decoders.apis.public_configs import is_public
 from decoders.embedded.holders import HOLDERS, HOOKS
@@ -32,8 +31,7 @@ PIECE: Final = "piece"
 Hooks = Mapping[str, Callable[[Any], Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """How much a record shows: `records` lists every record of a batch, `reveal_secrets` shows secrets."""
 
     records: bool = False

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from itertools import count
 from typing import Any
@@ -44,7 +43,7 @@ def build(
             key = (purpose, repr(want), repr(mode))
             made = plan.made.get(key)
             if made is None:
-                made = plan.made[key] = build(plan, purpose, want, replace(mode, careful=True))
+                made = plan.made[key] = build(plan, purpose, want, mode._replace(careful=True))
             return made(*arguments)
 
         unit.names["careful"] = careful

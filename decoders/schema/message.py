@@ -1,7 +1,8 @@
 """Plan and bytes in, values out, and back: the entry points of the schema machine, with exact errors.
 
-Generated code does the work. Where it fails, or does not end where the message ends, the walker reads the same bytes
-again and says where and why; where the generated encoder fails, the plain one does it or says why not.
+Generated code does the work for what comes again (first bytes are written plainly). Where it fails, or does not end
+where the message ends, the walker reads the same bytes again and says where and why; where the generated encoder fails,
+the plain one does it or says why not.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from decoders.schema.walk import Walker
 from decoders.schema.write import write
 
 TRAILING: Final = "_trailing"
+# Bytes written plainly before an encoder is worth its cost, and what a message counts besides its own.
+WRITTEN: Final = 4000
+MESSAGE: Final = 200
 
 
 def decode(plan: Plan, data: bytes, at: int = 0, end: int | None = None, *, strict: bool = True) -> dict[str, Any]:
@@ -55,6 +59,10 @@ def trailing(at: int, end: int) -> Malformed:
 
 def encode(plan: Plan, value: Mapping[str, Any]) -> bytes:
     """The bytes of a message; missing fields take their defaults. Raises EncodeError."""
+    if plan.written < WRITTEN:
+        data = write(plan, value)
+        plan.written += len(data) + MESSAGE
+        return data
     try:
         return encoder(plan)(value)
     except ENCODE_CRUDE:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple
 
 Side = Literal["request", "response"]
 FOREVER: Final = 32767
@@ -25,8 +25,7 @@ VARIABLE: Final = frozenset({"string", "bytes", "records", "varint", "varlong", 
 PRIMITIVES: Final = frozenset(FIXED) | VARIABLE
 
 
-@dataclass(frozen=True, slots=True)
-class Versions:
+class Versions(NamedTuple):
     """An inclusive range of versions; empty when `low > high`."""
 
     low: int
@@ -42,7 +41,7 @@ class Versions:
         low, _, high = text.partition("-")
         return cls(int(low), int(high or low))
 
-    def __contains__(self, version: int) -> bool:
+    def __contains__(self, version: int) -> bool:  # type: ignore[override]  # a range, which happens to be a pair
         return self.low <= version <= self.high
 
     def __and__(self, other: Versions) -> Versions:
@@ -65,8 +64,7 @@ ALL: Final = Versions(0, FOREVER)
 Default = bool | int | float | str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """One line of a declaration. `kind` is a primitive word or `struct`; `fields` holds a struct's own fields."""
 
     name: str
@@ -90,19 +88,32 @@ class Field:
     fields: tuple[Field, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
 class Message:
     """One direction of an API, or a structure of its own: its fields over all its versions."""
 
-    name: str
-    versions: Versions
-    flexible: Versions
-    fields: tuple[Field, ...]
-    plans: dict[int, Plan] = field(default_factory=dict, compare=False, repr=False)  # what resolve() has made
+    __slots__ = ("fields", "flexible", "name", "plans", "versions")
+
+    def __init__(self, name: str, versions: Versions, flexible: Versions, fields: tuple[Field, ...]) -> None:
+        self.name = name
+        self.versions = versions
+        self.flexible = flexible
+        self.fields = fields
+        self.plans: dict[int, Plan] = {}  # what resolve() has made
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Message) and self._told() == other._told()
+
+    def __hash__(self) -> int:
+        return hash(self._told())
+
+    def __repr__(self) -> str:
+        return f"Message{self._told()!r}"
+
+    def _told(self) -> tuple[object, ...]:
+        return self.name, self.versions, self.flexible, self.fields
 
 
-@dataclass(frozen=True, slots=True)
-class Api:
+class Api(NamedTuple):
     """One API: `early` holds layouts of unstable releases, {(side, version, release): message}."""
 
     key: int
@@ -113,11 +124,10 @@ class Api:
     response: Message
     listeners: tuple[str, ...] = ()
     was: tuple[str, ...] = ()
-    early: dict[tuple[Side, int, str], Message] = field(default_factory=dict)
+    early: Mapping[tuple[Side, int, str], Message] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class PlanField:
+class PlanField(NamedTuple):
     """One field of one version, ready to be turned into code.
 
     `default` is a Python value in its final form (0, "", b"", None, uuid as 16 bytes, [] as a tuple (), a struct's
@@ -138,17 +148,32 @@ class PlanField:
     unless: str = ""  # as Field.unless; the JSON decoder asks `public(name)`, which it is given, about that sibling
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Plan:
     """A struct or message at one version: plain fields in wire order, tagged ones by ascending tag.
 
-    Plans are compared by identity; `made` holds the functions that compile.py has made of this one.
+    Plans are compared by identity; `absent` holds declared fields that this version lacks, `made` the functions that
+    compile.py has made of this one, `written` how much was encoded without any.
     """
 
-    name: str
-    version: int
-    flexible: bool
-    fields: tuple[PlanField, ...]
-    tagged: tuple[PlanField, ...]
-    absent: dict[str, Field] = field(default_factory=dict)  # declared fields that this version lacks
-    made: dict[object, Callable[..., Any]] = field(default_factory=dict, repr=False)
+    __slots__ = ("absent", "fields", "flexible", "made", "name", "tagged", "version", "written")
+
+    def __init__(
+        self,
+        name: str,
+        version: int,
+        flexible: bool,
+        fields: tuple[PlanField, ...],
+        tagged: tuple[PlanField, ...],
+        absent: dict[str, Field] | None = None,
+    ) -> None:
+        self.name = name
+        self.version = version
+        self.flexible = flexible
+        self.fields = fields
+        self.tagged = tagged
+        self.absent = absent or {}
+        self.made: dict[object, Callable[..., Any]] = {}
+        self.written = 0
+
+    def __repr__(self) -> str:
+        return f"Plan({self.name!r}, {self.version})"

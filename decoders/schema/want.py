@@ -7,8 +7,9 @@ those fields of a struct, a word is a cheap form (`span`: where the bytes are; `
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Final
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 
 Want = Any  # None | str | dict[str, Want]
 ALL: Final = ""
@@ -16,8 +17,7 @@ ALL: Final = ""
 SIZED: Final = frozenset({"string", "bytes", "records"})
 
 
-@dataclass(frozen=True)
-class Mode:
+class Mode(NamedTuple):
     """Which values a decoder makes. A `careful` one reads any text and counts values; others pass such messages on."""
 
     json: bool = False
@@ -26,7 +26,7 @@ class Mode:
     careful: bool = False
     reveal: bool = True
     raw_uuids: bool = False
-    hooks: dict[str, str] = field(default_factory=dict)
+    hooks: Mapping[str, str] = MappingProxyType({})
 
 
 def part(want: Want, name: str) -> Want:

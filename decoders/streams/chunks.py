@@ -11,8 +11,7 @@ A byte's *place* in its direction's stream counts from 0 at the first byte given
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 # key: source and target address, source and target port as on the wire (12 bytes for IPv4, 36 for IPv6);
 # packet: number as Wireshark counts, from 1; seq, ack: raw; flags: the TCP flag byte; payload: the bytes captured;
@@ -26,16 +25,14 @@ How = Literal["fin", "rst", "idle", "capture_end"]
 Why = Literal["lost", "snaplen", "limit"]
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(NamedTuple):
     """`size` bytes of this direction are not in the capture."""
 
     size: int
     why: Why
 
 
-@dataclass(frozen=True, slots=True)
-class Again:
+class Again(NamedTuple):
     """`size` bytes from place `at` of this direction's stream were sent a second time (and dropped here).
 
     Comes when the second copy was captured, always after the chunk with the first copy; says nothing about the next
@@ -46,8 +43,7 @@ class Again:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class Close:
+class Close(NamedTuple):
     """This connection is over; the last event that either of its halves gives (it comes on `connection.first`)."""
 
     how: How

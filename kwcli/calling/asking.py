@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from decoders.apis import NAMES, api
 from decoders.apis.routing import ROUTES
@@ -29,8 +28,7 @@ RECORD_OPTIONS: Final = ("compression", "acks", "magic")
 API_VERSIONS: Final = 18
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(NamedTuple):
     """What the words and options of `kw call` say."""
 
     api: str
@@ -130,7 +128,7 @@ def _compared(release: str, found: Api, settings: Settings) -> Settings:
     if found.key != API_VERSIONS or settings.format not in ("text", "ndjson", "table"):
         raise Failure("--against compares what brokers offer: kw call ApiVersions -o table --against 3.9", Exit.USAGE)
     as_spoken(found, release)
-    return replace(settings, format="table")
+    return settings._replace(format="table")
 
 
 def find_api(word: str) -> Api:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kwcli.calling.draft import Draft
 from kwcli.calling.tape import NOWHERE, Tape
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
     from kwcli.env import Environment
 
 
-@dataclass(frozen=True, slots=True)
-class Unsent:
+class Unsent(NamedTuple):
     """A request's frame that nobody was sent."""
 
     request_frame: bytes

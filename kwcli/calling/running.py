@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from decoders.apis.places import places
 from decoders.schema.model import Api, Versions
@@ -43,8 +42,7 @@ MOVE_S: Final = 1.0
 MOVE_PAUSE_S: Final = 0.1
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """What is to be done, all of it checked. `repeat` 0: until it is interrupted."""
 
     api: Api

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from decoders.schema.model import Versions
 from kwcli.calling.fetch import FETCH, Offsets, read_fetch
@@ -25,8 +24,7 @@ class Short(Protocol):
         """The request in JSON form; `known` tells of topics and offsets, None when not connected."""
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(NamedTuple):
     """Options that belong to Produce alone."""
 
     compression: str | None = None
@@ -50,7 +48,7 @@ def read_short(key: int, words: Sequence[str], given: Given, env: Environment) -
             stdin=lambda: not env.stdin_terminal and has_something(env),
             clock_ms=lambda: env.now_ns() // 1_000_000,
         )
-    for name in Given.__dataclass_fields__:
+    for name in Given._fields:
         if getattr(given, name) is not None:
             raise Failure(f"--{name} goes with Produce only", Exit.USAGE)
     return read_fetch(words, now_ms=env.now_ns() // 1_000_000) if key == FETCH else (None, list(words))

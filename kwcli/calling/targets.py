@@ -6,8 +6,7 @@ A request whose places (partitions, groups …) belong to several nodes is refus
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 from uuid import UUID
 
 from decoders.apis.places import only, places, routed_by
@@ -36,8 +35,7 @@ NODES: Final = "an id, any, controller, all, coordinator:GROUP, txn:ID, share:GR
 NAMES: Final[Mapping[str, str]] = {"leader": "leaders", "resource": "brokers"}
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """What `--node` names."""
 
     word: Word
@@ -65,8 +63,7 @@ class Target:
         return cls(word, -1, key)
 
 
-@dataclass(frozen=True, slots=True)
-class Stop:
+class Stop(NamedTuple):
     """One node that gets a request: `why` says how it was found, `looked_up` whether another look may find another."""
 
     connection: Connection

@@ -7,7 +7,6 @@ so are the batches of Produce.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES, api
@@ -138,5 +137,5 @@ def helper(exchange: Exchange, node: str, settings: Settings) -> Iterator[str]:
     yield f"kw: asked {node}: {name}{version} · {took(exchange.latency_ms)}{errors}"
     if settings.verbose > 1:
         record = to_json_dict(exchange, Options(reveal_secrets=settings.reveal_secrets))
-        plain = replace(settings, format="text", color=False)
+        plain = settings._replace(format="text", color=False)
         yield from (f"    {line}" for line in lines(exchange, record, node, plain, None, set()))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from decoders.apis.releases import RELEASES, UNSTABLE, history, spoken
 from decoders.schema.model import NONE, Api, Versions
@@ -19,8 +18,7 @@ PRODUCE_SERVED: Final = 3
 FETCH_SINCE_4: Final = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(NamedTuple):
     """What the user said about the version: a number, a release to speak like, or nothing."""
 
     number: int | None = None

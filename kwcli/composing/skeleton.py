@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from decoders.apis.enums import ENUMS
@@ -69,7 +68,7 @@ class _Skeleton:
         for field in (*plan.fields, *plan.tagged):
             declared = find_field(fields, field.name, plan.version)
             assert declared is not None
-            declared = replace(declared, versions=declared.versions & whole)
+            declared = declared._replace(versions=declared.versions & whole)
             there = field.name in value
             inner = value[field.name] if there else _default(field)
             off_too = off or (field.tag is not None and not there)

@@ -144,7 +144,7 @@ def _merge_level(level: list[_Merged], fields: Sequence[Field], mine: set[int], 
         merged = _match(level, field, sight, taken)
         taken.add(id(merged))
         if merged.field.tag is None and field.tag is not None:
-            merged.field = replace(merged.field, tag=field.tag)
+            merged.field = merged.field._replace(tag=field.tag)
         merged.versions |= active
         merged.nullable |= _set(field.nullable) & active
         merged.tagged |= _set(field.tagged) & active
@@ -162,7 +162,7 @@ def _match(level: list[_Merged], field: Field, sight: _Sight, taken: set[int]) -
             same = known.name == name and known.array == field.array and wire_type(known.kind) == wire_type(field.kind)
             if same and id(merged) not in taken:
                 return merged
-    return _Merged(replace(field, name=current, fields=()), set(), set(), set(), [])
+    return _Merged(field._replace(name=current, fields=()), set(), set(), set(), [])
 
 
 def _order(level: list[_Merged], found: list[_Merged]) -> list[_Merged]:
@@ -184,8 +184,7 @@ def _finish(merged: _Merged, span: Versions, names: _Names, path: _Path) -> Fiel
     name = ".".join((*path, field.name))
     versions = _open(merged.versions, merged.versions, span, name)
     here = (*path, field.name)
-    return replace(
-        field,
+    return field._replace(
         versions=versions,
         nullable=_open(merged.nullable, merged.versions, span, name),
         tagged=_open(merged.tagged, merged.versions, span, name),

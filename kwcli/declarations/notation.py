@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from decoders.schema.model import Api, Field, Message, Side, Versions
 from kwcli.declarations.layout import cells
@@ -63,8 +62,7 @@ def _early(early: _Early, commons: _Commons) -> Iterator[str]:
 def _only(field: Field, version: int) -> Field:
     """The field as it is in one version."""
     whole = Versions.parse(f"{version}+")
-    return replace(
-        field,
+    return field._replace(
         versions=whole,
         nullable=whole if version in field.nullable else Versions.parse("none"),
         tagged=whole if version in field.tagged else Versions.parse("none"),
@@ -103,7 +101,7 @@ def _shared(users: Sequence[Field]) -> Field | None:
         for version in range(user.versions.low, min(user.versions.high, 255) + 1):
             if cells(children, version) != cells(user.fields, version):
                 return None
-    return replace(users[0], versions=whole, fields=children)
+    return users[0]._replace(versions=whole, fields=children)
 
 
 def _span(ranges: Sequence[Versions]) -> Versions:
@@ -124,8 +122,7 @@ def _unite(levels: Sequence[tuple[Field, ...]]) -> tuple[Field, ...] | None:
         if children is None:
             return None
         united.append(
-            replace(
-                same[0],
+            same[0]._replace(
                 versions=_span([field.versions for field in same]),
                 nullable=_span([field.nullable for field in same]),
                 tagged=_span([field.tagged for field in same]),

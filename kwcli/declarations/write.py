@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from decoders.schema.model import Api, Field, Message, Side
 from kwcli.declarations.definitions import Release
@@ -55,7 +54,7 @@ def _unite(views: Sequence[tuple[str, Api]], mine: Api | None) -> Api:
 
 
 def _marked(message: Message, mine: Message) -> Message:
-    return replace(message, fields=_mark(message.fields, mine.fields))
+    return Message(message.name, message.versions, message.flexible, _mark(message.fields, mine.fields))
 
 
 def _mark(fields: Sequence[Field], mine: Sequence[Field]) -> tuple[Field, ...]:
@@ -67,8 +66,7 @@ def _mark(fields: Sequence[Field], mine: Sequence[Field]) -> tuple[Field, ...]:
         old = next((exact[name] for name in (field.name, *field.was) if name in exact), older.get(field.name))
         if old is not None:
             names = (name for name in (*field.was, old.name, *old.was) if name != field.name)
-            field = replace(
-                field,
+            field = field._replace(
                 secret=old.secret,
                 unless=old.unless,
                 since=old.since,

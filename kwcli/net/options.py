@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import click
 
@@ -66,8 +65,7 @@ class Dial(click.ParamType[tuple[Address, Address]]):
             self.fail(failure.text.removeprefix(": "), param, ctx)
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionOptions:
+class ConnectionOptions(NamedTuple):
     """What the options said. A command asks for the `config` when it is about to connect."""
 
     servers: str | None = None
@@ -147,7 +145,7 @@ _OPTIONS = (
         help="Dial the second where a broker says it is the first.",
     ),
 )
-_NAMES = tuple(ConnectionOptions.__dataclass_fields__)
+_NAMES = ConnectionOptions._fields
 
 
 def connection_options(command: Command) -> Command:

@@ -18,6 +18,7 @@ from kwcli.env import Environment
 from kwcli.exits import Exit, Failure
 from kwcli.net.core import properties, property_files
 from kwcli.net.core.property_files import Pair
+from kwcli.net.settings import settings_folder
 from kwcli.spelling import did_you_mean
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -34,10 +35,7 @@ class Profiles:
     @classmethod
     def of(cls, env: Environment) -> Profiles:
         """Those in `$XDG_CONFIG_HOME/kw`, or in `~/.config/kw`."""
-        home = env.variables.get("XDG_CONFIG_HOME")
-        if not home:
-            home = os.path.join(env.variables.get("HOME") or os.path.expanduser("~"), ".config")
-        return cls(Path(home) / "kw")
+        return cls(Path(settings_folder(env)))
 
     def names(self) -> list[str]:
         """All names, sorted."""

@@ -6,8 +6,8 @@ localhost:9092 when nobody says where the cluster is.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Final
 
 from kwcli.env import Environment
@@ -92,6 +92,9 @@ def _where(chosen: Chosen, servers: str | None, controllers: str | None) -> tupl
 
 def _profiles(env: Environment, name: str | None) -> tuple[list[Source], list[str]]:
     """The profile that is asked for, by flag; else the one of KW_PROFILE or the active one; and what to say of it."""
+    folder = settings_folder(env)
+    if name is None and not env.variables.get("KW_PROFILE") and not os.path.isdir(folder):
+        return [], []  # most people have none, and what deals with them takes 4 ms to load
     from kwcli.net.profiles import Profiles
 
     profiles = Profiles.of(env)
@@ -108,6 +111,14 @@ def _profiles(env: Environment, name: str | None) -> tuple[list[Source], list[st
     source = Source(origin, profiles.pairs(chosen))
     notes = [f"others may read {profiles.path(chosen)}: chmod 600 it"] if profiles.open_to_others(chosen) else []
     return [source], notes
+
+
+def settings_folder(env: Environment) -> str:
+    """`$XDG_CONFIG_HOME/kw`, or `~/.config/kw`."""
+    home = env.variables.get("XDG_CONFIG_HOME")
+    if not home:
+        home = os.path.join(env.variables.get("HOME") or os.path.expanduser("~"), ".config")
+    return os.path.join(home, "kw")
 
 
 def _variables(variables: Mapping[str, str]) -> list[Source]:
@@ -167,7 +178,8 @@ def dial_pair(text: str, name: str) -> tuple[Address, Address]:
 
 def _file(path: str) -> list[Pair]:
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no text"
         raise Failure(f"-F {path}: {reason}", Exit.USAGE) from None

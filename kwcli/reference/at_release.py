@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import cache
 
 from decoders.apis import api
@@ -30,8 +29,7 @@ def as_of(key: int, release: str, *, names: bool = True) -> Api | None:
     versions = history(key).get(release)
     if versions is None:
         return None
-    return replace(
-        found,
+    return found._replace(
         name=name_at(key, release) if names else found.name,
         versions=versions,
         request=_message(found, "request", versions, release, names=names),
@@ -89,4 +87,4 @@ def _fields(
             continue
         here = (*above, field.name)
         children = tuple(_fields(field.fields, versions & field.versions, release, names, here))
-        yield replace(field, name=names.get(here, field.name), fields=children)
+        yield field._replace(name=names.get(here, field.name), fields=children)

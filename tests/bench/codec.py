@@ -14,7 +14,6 @@ import math
 import time
 import timeit
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from decoders.apis import KEYS, api
@@ -46,7 +45,7 @@ def _field(field: PlanField, counts: tuple[int, ...], depth: int, number: int) -
         inner = field.plan
         if inner is not None:
             return [typical(inner, counts, depth + 1, each) for each in range(counts[min(depth, 2)])]
-        return [_leaf(replace(field, nullable=False), each) for each in range(3)]
+        return [_leaf(field._replace(nullable=False), each) for each in range(3)]
     if field.plan is not None:
         return typical(field.plan, counts, depth + 1)
     return _leaf(field, number)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 
@@ -130,7 +129,7 @@ def test_a_login_is_renewed_before_it_ends_and_after(cluster: Cluster) -> None:
 
 def test_refused_credentials_are_refused_at_renewal_too(cluster: Cluster) -> None:
     how = config(cluster, "SASL_PLAINTEXT")
-    wrong = replace(how, sasl=replace(PLAIN, password="wrong"))
+    wrong = how._replace(sasl=PLAIN._replace(password="wrong"))
     with pytest.raises(Failure, match="refused the PLAIN credentials: Authentication failed") as caught:
         ask(cluster, "SASL_PLAINTEXT", wrong)
     assert caught.value.code is Exit.REFUSED

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import ssl
 import subprocess
@@ -49,7 +48,7 @@ def one_line(text: str) -> str:
     ids=lambda store: f"{store.path} {store.password}",
 )
 def test_authorities_of_every_kind(stores: Path, store: Store) -> None:
-    tls = Tls(authorities=dataclasses.replace(store, path=str(stores / (store.path or ""))))
+    tls = Tls(authorities=store._replace(path=str(stores / (store.path or ""))))
     with TlsServer(server_context(stores / "broker.pem")) as server:
         assert connect(server.port, tls) == "nobody"
         assert server.server_name == "localhost"

@@ -7,7 +7,6 @@ A Java login configuration is taken apart here, so that a user name of a higher 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from kwcli.exits import Exit, Failure
@@ -37,13 +36,15 @@ class Value(NamedTuple):
         return f"{self.name} ({self.origin})" if self.origin != self.name else self.name
 
 
-@dataclass(slots=True)
 class Chosen:
     """The values by meaning (as in `properties.PROPERTIES`), and what there is to say about the rest."""
 
-    values: dict[str, Value] = field(default_factory=dict)
-    warnings: list[str] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)
+    __slots__ = ("remarks", "values", "warnings")
+
+    def __init__(self) -> None:
+        self.values: dict[str, Value] = {}
+        self.warnings: list[str] = []
+        self.remarks: list[str] = []
 
     def text(self, meaning: str) -> str | None:
         """The value, None where there is none or an empty one."""

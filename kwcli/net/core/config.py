@@ -7,25 +7,34 @@ password in here is never shown: `repr` leaves it out.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple
 
 Address = tuple[str, int]
 Protocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
+# Fields that are never shown.
+_SECRETS: Final = frozenset({"pem", "password", "key_password", "token", "client_secret"})
 
 
-@dataclass(frozen=True, slots=True)
-class Store:
+def _shown(value: Any) -> str:
+    """The `repr` of one of the values below, without its secrets."""
+    names = [name for name in value._fields if name not in _SECRETS]
+    return f"{type(value).__name__}({', '.join(f'{name}={getattr(value, name)!r}' for name in names)})"
+
+
+class Store(NamedTuple):
     """Certificates or a key: a file (PEM, PKCS12 or JKS, told apart by its first bytes) or PEM text itself."""
 
     path: str | None = None
-    pem: str | None = field(default=None, repr=False)
-    password: str | None = field(default=None, repr=False)
-    key_password: str | None = field(default=None, repr=False)
+    pem: str | None = None
+    password: str | None = None
+    key_password: str | None = None
+
+    def __repr__(self) -> str:
+        return _shown(self)
 
 
-@dataclass(frozen=True, slots=True)
-class Tls:
+class Tls(NamedTuple):
     """`authorities` None: those of the system. `certificate` may hold the key too, else `key` does."""
 
     authorities: Store | None = None
@@ -40,41 +49,44 @@ class Tls:
     key_log: str | None = None  # SSLKEYLOGFILE
 
 
-@dataclass(frozen=True, slots=True)
-class OAuth:
+class OAuth(NamedTuple):
     """A token itself, an endpoint that gives one for client credentials (RFC 6749, 4.4), or an unsigned one's claims.
 
     An endpoint `file:///…` is a file that holds the token. `url_encoded` as RFC 6749, 2.3.1 wants id and secret.
     """
 
-    token: str | None = field(default=None, repr=False)
+    token: str | None = None
     claims: Mapping[str, str | float | Sequence[str]] | None = None
     lifetime_s: float = 3600.0  # of an unsigned token
     endpoint: str | None = None
     url_encoded: bool = False
     client_id: str | None = None
-    client_secret: str | None = field(default=None, repr=False)
+    client_secret: str | None = None
     scope: str | None = None
-    extensions: Mapping[str, str] = field(default_factory=dict)
+    extensions: Mapping[str, str] = MappingProxyType({})
     authorities: Store | None = None
 
+    def __repr__(self) -> str:
+        return _shown(self)
 
-@dataclass(frozen=True, slots=True)
-class Sasl:
+
+class Sasl(NamedTuple):
     """`mechanism` as brokers name it: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER, GSSAPI."""
 
     mechanism: str
     username: str | None = None
-    password: str | None = field(default=None, repr=False)
+    password: str | None = None
     oauth: OAuth | None = None
     service: str = "kafka"  # of the broker's Kerberos principal
     principal: str | None = None  # the client's own
     keytab: str | None = None
     token_auth: bool = False  # SCRAM with a delegation token (KIP-48)
 
+    def __repr__(self) -> str:
+        return _shown(self)
 
-@dataclass(frozen=True, slots=True)
-class ClientConfig:
+
+class ClientConfig(NamedTuple):
     """Everything a client connection needs to know. `origin` says where `servers` came from, for people."""
 
     servers: tuple[Address, ...]
@@ -86,6 +98,6 @@ class ClientConfig:
     connect_timeout_s: float = 5.0
     timeout_s: float = 10.0
     controllers: bool = False  # servers are those of --bootstrap-controller
-    dial_map: Mapping[Address, Address] = field(default_factory=dict)
+    dial_map: Mapping[Address, Address] = MappingProxyType({})
     warnings: tuple[str, ...] = ()  # properties that nobody knows: said at once
     remarks: tuple[str, ...] = ()  # properties without meaning here: said with -v
