@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from kwcli.completion import SHELLS, verbs
+from kwcli.completion import SHELLS, script
 from kwcli.env import Environment
 
 EXAMPLES = """\b
@@ -15,11 +15,11 @@ Examples:
 
 
 @click.command("completion", epilog=EXAMPLES)
-@click.argument("shell", type=click.Choice(tuple(SHELLS)))
+@click.argument("shell", type=click.Choice(SHELLS))
 @click.pass_context
 def command(ctx: click.Context, shell: str) -> None:
     """Print the completion script for SHELL: bash, zsh or fish."""
     env: Environment = ctx.obj
     program = ctx.find_root().command
     assert isinstance(program, click.Group)
-    env.stdout.write(SHELLS[shell](verbs(program)).encode())
+    env.stdout.write(script(shell, program).encode())

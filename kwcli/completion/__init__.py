@@ -8,13 +8,23 @@ shell reads once. Profiles and network interfaces are looked up by the shell its
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
 
-from kwcli.completion.bash import bash
-from kwcli.completion.fish import fish
-from kwcli.completion.program import Verb, verbs
-from kwcli.completion.zsh import zsh
+if TYPE_CHECKING:
+    import click
 
-__all__ = ["SHELLS", "verbs"]
+    from kwcli.completion.program import Verb
 
-SHELLS: Final[dict[str, Callable[[list[Verb]], str]]] = {"bash": bash, "zsh": zsh, "fish": fish}
+__all__ = ["SHELLS", "script"]
+
+# A shell's name is that of its module and of the function in it.
+SHELLS: Final = ("bash", "zsh", "fish")
+
+
+def script(shell: str, program: click.Group) -> str:
+    """The completion script of the program for one of SHELLS."""
+    from kwcli.completion.program import verbs
+
+    write: Callable[[list[Verb]], str] = getattr(import_module(f"kwcli.completion.{shell}"), shell)
+    return write(verbs(program))

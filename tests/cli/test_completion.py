@@ -13,9 +13,9 @@ import pytest
 
 from decoders.apis import KEYS, api
 from decoders.apis.error_codes import ERRORS
-from kwcli.completion import SHELLS, verbs
+from kwcli.completion import SHELLS
 from kwcli.completion.facts import apis
-from kwcli.completion.program import Kind
+from kwcli.completion.program import Kind, verbs
 from kwcli.main import kw as program
 from tests.cli.shells import COMPLETIONS, Answer, ask
 from tests.cli.worlds import kw
@@ -24,14 +24,14 @@ FILES = {"bash": "kw.bash", "zsh": "_kw", "fish": "kw.fish"}
 LARGEST = 100_000
 
 
-@pytest.mark.parametrize("shell", list(SHELLS))
+@pytest.mark.parametrize("shell", SHELLS)
 def test_the_shipped_script_is_what_the_command_prints(shell: str) -> None:
     text = (COMPLETIONS / FILES[shell]).read_text()
     assert text == kw("completion", shell).out
     assert len(text.encode()) < LARGEST
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.parametrize("shell", SHELLS)
 def test_shells_parse_their_script(shell: str) -> None:
     found = shutil.which(shell)
     if found is None:
@@ -83,10 +83,14 @@ ROWS = [
     Row("kw apis --diff 3.9 4.", {"4.0", "4.1", "4.2", "4.3", "4.4"}),
     Row("kw call --profile p", {"prod"}, "kw call --profile prod "),
     Row("kw call Metadata --profile ", {"prod", "test"}),
+    Row("kw profile sh", {"show"}, "kw profile show "),
+    Row("kw profile show ", {"prod", "test"}),
+    Row("kw profile import new da", {"data.bin"}),
+    Row("kw profile remove --h", {"--help"}),
 ]
 
 
-@pytest.fixture(scope="module", params=["bash", "zsh", "fish"])
+@pytest.fixture(scope="module", params=SHELLS)
 def answers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Answer]:
     """What a shell answers to every row, all in one session."""
     folder = tmp_path_factory.mktemp("home")
