@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from decoders.apis import NAMES, api
-from decoders.errors import UnknownApi
 from decoders.schema.model import Field, Side
-from kwcli.exits import Exit, Failure
 from kwcli.render.facts import getter
+from kwcli.spelling import api_named
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
@@ -95,15 +94,7 @@ class Selection:
 def _key(name: str) -> int:
     if name.isascii() and name.isdecimal() and int(name) <= API_KEY_MAX:
         return int(name)
-    try:
-        return api(name).key
-    except UnknownApi:
-        import difflib
-
-        known = {module.replace("_", ""): key for key, module in NAMES.items()}
-        close = difflib.get_close_matches(name.replace("_", "").replace("-", "").lower(), known, 1)
-        hint = f" (did you mean {api(known[close[0]]).name}?)" if close else ""
-        raise Failure(f"no API has the name {name!r}{hint}", Exit.USAGE) from None
+    return api_named(name).key
 
 
 def _globs(patterns: Iterable[str]) -> re.Pattern[str] | None:

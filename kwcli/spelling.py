@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+from kwcli.exits import Exit, Failure
+
+if TYPE_CHECKING:
+    from decoders.schema.model import Api
 
 _LONGEST: Final = 80
 _MOST: Final = 3
@@ -30,6 +35,20 @@ def did_you_mean(word: str, candidates: Iterable[str]) -> str:
     """` (did you mean "topics"?)`, or nothing where no candidate is near."""
     found = nearest(word, candidates)
     return f" (did you mean {or_list(found[:1])}?)" if found else ""
+
+
+def api_named(word: str) -> Api:
+    """The API with this name, in any spelling, or this number. Raises Failure (usage) with the nearest name."""
+    from decoders.apis import NAMES, api
+    from decoders.errors import UnknownApi
+
+    try:
+        return api(word)
+    except UnknownApi:
+        if word.isascii() and word.isdecimal():
+            raise Failure(f"no API has the number {word:.20} (kw knows 0 to {max(NAMES)})", Exit.USAGE) from None
+        hint = did_you_mean(word, (api(key).name for key in NAMES))
+        raise Failure(f"no API has the name {word[:_LONGEST]!r}{hint}", Exit.USAGE) from None
 
 
 def or_list(words: Iterable[str]) -> str:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from decoders.apis import NAMES, api
 from decoders.apis.routing import ROUTES
-from decoders.errors import UnknownApi
 from decoders.schema.model import Api, Side
 from kwcli.calling.draft import Draft
 from kwcli.calling.versions import Wish, as_spoken
 from kwcli.composing.words import check_words
 from kwcli.exits import Exit, Failure
-from kwcli.spelling import did_you_mean
+from kwcli.spelling import api_named
 
 if TYPE_CHECKING:
     from kwcli.calling.show import Screen
@@ -55,7 +53,7 @@ class Asked(NamedTuple):
 
 def call(env: Environment, asked: Asked, settings: Settings, connection: ConnectionOptions) -> Exit:
     """Do what was asked. Raises Failure."""
-    found = find_api(asked.api)
+    found = api_named(asked.api)
     wish = Wish.of(found, asked.version, asked.release, force=asked.force)
     draft = _draft(env, asked, found)
     if asked.skeleton:
@@ -129,17 +127,6 @@ def _compared(release: str, found: Api, settings: Settings) -> Settings:
         raise Failure("--against compares what brokers offer: kw call ApiVersions -o table --against 3.9", Exit.USAGE)
     as_spoken(found, release)
     return settings._replace(format="table")
-
-
-def find_api(word: str) -> Api:
-    """The API with this name, in any spelling, or this number. Raises Failure (usage)."""
-    try:
-        return api(word)
-    except UnknownApi:
-        if word.isascii() and word.isdecimal():
-            raise Failure(f"no API has the number {word} (kw knows 0 to {max(NAMES)})", Exit.USAGE) from None
-        hint = did_you_mean(word, [api(key).name for key in NAMES])
-        raise Failure(f"no API has the name {word!r}{hint}", Exit.USAGE) from None
 
 
 def _draft(env: Environment, asked: Asked, found: Api) -> Draft:

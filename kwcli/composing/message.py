@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 from decoders.errors import EncodeError
 from decoders.limits import FRAME_MAX
 from decoders.schema.model import Api, Side
-from kwcli.composing.paths import api_named, fail
+from kwcli.composing.paths import fail
 from kwcli.composing.words import check_words, compose, encode_body
 from kwcli.env import Environment
 from kwcli.exits import Exit
+from kwcli.spelling import api_named
 
 _SIZE = 4
 

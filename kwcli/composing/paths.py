@@ -6,14 +6,12 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple, NoReturn
 
-from decoders.apis import NAMES, api
 from decoders.apis.names import find_field
-from decoders.errors import UnknownApi
 from decoders.schema.model import ALL, Api, Field, Message, Side, Versions
 from kwcli.exits import Exit, Failure
 from kwcli.spelling import nearest
 
-__all__ = ["APPEND", "TAGS", "Step", "api_named", "fail", "field_of", "message_of", "parse_path"]
+__all__ = ["APPEND", "TAGS", "Step", "fail", "field_of", "message_of", "parse_path"]
 
 # The index of `[]`.
 APPEND: Final = -1
@@ -37,16 +35,6 @@ class Step(NamedTuple):
 def fail(text: str, code: Exit = Exit.USAGE) -> NoReturn:
     """End with one line."""
     raise Failure(text, code)
-
-
-def api_named(name: str) -> Api:
-    """The API with this name or number, in any spelling. Raises Failure with the nearest name."""
-    try:
-        return api(name)
-    except UnknownApi:
-        found = nearest(name, NAMES.values())
-        meant = f' (did you mean "{api(found[0]).name}"?)' if found else ""
-        fail(f'no API "{name}"{meant}')
 
 
 def message_of(api: Api, side: Side) -> Message:

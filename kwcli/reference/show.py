@@ -8,15 +8,13 @@ from typing import Any
 import click
 
 from decoders.apis import KEYS
-from decoders.apis import api as find_api
 from decoders.apis.releases import RELEASES, spoken
-from decoders.errors import UnknownApi
 from decoders.schema.model import Api
 from kwcli.config import Settings
 from kwcli.env import Environment
 from kwcli.exits import Exit, Failure
 from kwcli.render.palette import palette
-from kwcli.spelling import did_you_mean
+from kwcli.spelling import api_named
 
 Row = dict[str, Any]
 
@@ -39,7 +37,7 @@ def show_apis(
         raise click.UsageError(f"{asked[0]} and {asked[1]} do not go together")
     if (diff and version is not None) or (grep and api):
         raise click.UsageError(f"{asked[0]} does not go with {'a version' if diff else 'an API'}")
-    found = _api(api) if api is not None else None
+    found = api_named(api) if api is not None else None
     if release is not None:
         release = _release(release)
     how = settings.width, palette(settings.color)
@@ -102,14 +100,6 @@ def show_errors(env: Environment, settings: Settings, *, word: str | None, grep:
     else:
         _show(env, settings, rows, lambda: list_lines(rows, *how))
     return Exit.DONE
-
-
-def _api(word: str) -> Api:
-    try:
-        return find_api(word)
-    except UnknownApi:
-        names = [find_api(key).name for key in KEYS]
-        raise Failure(f"no API {word!r}{did_you_mean(word, names)}", Exit.USAGE) from None
 
 
 def _in_release(found: Api, release: str | None) -> Api:

@@ -86,7 +86,7 @@ def test_every_request_of_the_tour_as_a_frame() -> None:
 @pytest.mark.parametrize(
     ("words", "stdin", "code", "line"),
     [
-        (["Metdata", "12"], b"{}", 2, 'kw: no API "Metdata" (did you mean "Metadata"?)\n'),
+        (["Metdata", "12"], b"{}", 2, "kw: no API has the name 'Metdata' (did you mean \"Metadata\"?)\n"),
         (["Metadata", "99"], b"{}", 2, "kw: Metadata has versions 0-13, not 99\n"),
         (["Metadata", "12"], b"", 1, "kw: standard input: empty, a body expected (at least {})\n"),
         (["Metadata", "12"], b'{"topics":5}', 1, "kw: standard input: topics: an array expected, not 5\n"),

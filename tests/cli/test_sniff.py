@@ -288,7 +288,7 @@ def test_an_empty_capture() -> None:
         (["x", "-i", "lo"], "kw: give capture files, or - for standard input, or -i IFACE; see kw sniff --help"),
         (["x", "-w", "y"], "kw: -w is for a live capture: it needs -i IFACE; see kw sniff --help"),
         (["x", "--bpf", "tcp"], "kw: --bpf is for a live capture: it needs -i IFACE; see kw sniff --help"),
-        (["x", "--api", "Metadta"], "kw: no API has the name 'Metadta' (did you mean Metadata?)"),
+        (["x", "--api", "Metadta"], "kw: no API has the name 'Metadta' (did you mean \"Metadata\"?)"),
         (["x", "--api", "zzz"], "kw: no API has the name 'zzz'"),
         (["x", "--slower-than", "100"], "kw: invalid value for '--slower-than': '100' is no duration"),
         (["x", "--port", "0"], "kw: invalid value for '--port': '0' is no port"),

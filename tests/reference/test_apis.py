@@ -156,7 +156,7 @@ def test_a_difference_may_go_back() -> None:
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (["Fetchh"], "kw: no API 'Fetchh' (did you mean \"Fetch\"?)"),
+        (["Fetchh"], "kw: no API has the name 'Fetchh' (did you mean \"Fetch\"?)"),
         (["Fetch", "99"], "kw: Fetch has versions 0-18, not 99\n"),
         (["Fetch", "0", "--release", "4.0"], "kw: Fetch has versions 4-17 in 4.0, not 0\n"),
         (["LeaderAndIsr", "--release", "4.0"], "kw: Kafka 4.0 has no LeaderAndIsr: it is in 0.9.0 to 3.9\n"),
