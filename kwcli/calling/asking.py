@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from decoders.apis import NAMES
 from decoders.apis.routing import ROUTES
-from decoders.schema.model import Api, Side
+from decoders.schema.model import NONE, Api, Message, Side, Versions
 from kwcli.calling.draft import Draft
 from kwcli.calling.versions import Wish, as_spoken
 from kwcli.composing.words import check_words
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 SHORT: Final = frozenset({0, 1})
 RECORD_OPTIONS: Final = ("compression", "acks", "magic")
 API_VERSIONS: Final = 18
+INT16_MAX: Final = 32767
 
 
 class Asked(NamedTuple):
@@ -53,8 +55,9 @@ class Asked(NamedTuple):
 
 def call(env: Environment, asked: Asked, settings: Settings, connection: ConnectionOptions) -> Exit:
     """Do what was asked. Raises Failure."""
-    found = api_named(asked.api)
-    wish = Wish.of(found, asked.version, asked.release, force=asked.force)
+    raw = asked.raw_body is not None
+    found = unknown_api(asked) if raw and _is_unknown(asked.api) else api_named(asked.api)
+    wish = Wish.of(found, asked.version, asked.release, force=asked.force, raw=raw)
     draft = _draft(env, asked, found)
     if asked.skeleton:
         from kwcli.calling.preview import print_skeleton
@@ -127,6 +130,19 @@ def _compared(release: str, found: Api, settings: Settings) -> Settings:
         raise Failure("--against compares what brokers offer: kw call ApiVersions -o table --against 3.9", Exit.USAGE)
     as_spoken(found, release)
     return settings._replace(format="table")
+
+
+def _is_unknown(word: str) -> bool:
+    return word.isascii() and word.isdecimal() and int(word) not in NAMES
+
+
+def unknown_api(asked: Asked) -> Api:
+    """An API that kw has only the number of, for a body that is given as bytes. Raises Failure (usage)."""
+    key = int(asked.api)
+    if key > INT16_MAX or asked.version is None or not asked.force:
+        raise Failure(f"kw does not know API {key}: sending it bytes takes --api-version and --force", Exit.USAGE)
+    message = Message(f"UNKNOWN({key})", Versions(0, INT16_MAX), NONE, ())
+    return Api(key, message.name, message.versions, NONE, message, message)
 
 
 def _draft(env: Environment, asked: Asked, found: Api) -> Draft:

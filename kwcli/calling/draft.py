@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from decoders.errors import DecodeError
+from decoders.messages import decode_message, encode_message
 from decoders.schema.model import Api, Versions
 from kwcli.composing.examples import example
 from kwcli.composing.words import Given, compose, encode_body
@@ -21,7 +23,10 @@ if TYPE_CHECKING:
 
 
 class Request(NamedTuple):
-    """One request: `value` is its JSON form (None of bytes that the user gave), `body` its bytes without header."""
+    """One request: `value` is its JSON form, `body` its bytes without header.
+
+    Of bytes that the user gave `value` has Python values, and is None where they cannot be read.
+    """
 
     version: int
     value: Mapping[str, Any] | None
@@ -59,7 +64,7 @@ class Draft:
     def request(self, versions: Versions) -> Request:
         """The request in the highest of these versions that has a place for everything. Raises Failure (usage)."""
         if self._raw is not None:
-            return Request(versions.high, None, self._raw)
+            return Request(versions.high, _read(self.api.key, versions.high, self._raw), self._raw)
         if self._short is not None:
             versions = self._short.narrow(versions, connected=self._known is not None)
         first: Failure | None = None
@@ -83,5 +88,14 @@ class Draft:
 
     def encoded(self, version: int, value: Mapping[str, Any]) -> bytes:
         """The bytes of a request, or of a share of it."""
+        if self._raw is not None:
+            return encode_message(self.api.key, version, "request", value)
         layout = self._given.body.layout if self._given.body is not None else None
         return encode_body(self.api, version, value, layout=layout)
+
+
+def _read(key: int, version: int, body: bytes) -> dict[str, Any] | None:
+    try:
+        return decode_message(key, version, "request", body)
+    except DecodeError:
+        return None

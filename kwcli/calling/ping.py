@@ -18,6 +18,7 @@ class Ping:
         self._latencies: list[float] = []
         self._sent = 0
         self._errors = 0
+        self._lost = 0
 
     def add(self, exchange: Exchange) -> None:
         """One more."""
@@ -26,9 +27,20 @@ class Ping:
         if exchange.latency_ms is not None:
             self._latencies.append(exchange.latency_ms)
 
+    def lose(self) -> None:
+        """One that was not answered, or could not be sent."""
+        self._sent += 1
+        self._lost += 1
+
+    @property
+    def answered(self) -> bool:
+        """Whether anything came back so far."""
+        return self._sent > self._lost
+
     def line(self) -> str:
         """`50 requests, 2 errors · min 0.4ms · p50 0.5ms · p90 0.7ms · p99 1.2ms · max 1.3ms`."""
-        parts = [counted(self._sent, "request") + (f", {counted(self._errors, 'error')}" if self._errors else "")]
+        errors = f", {counted(self._errors, 'error')}" if self._errors else ""
+        parts = [counted(self._sent, "request") + errors + (f", {self._lost} lost" if self._lost else "")]
         found = sorted(self._latencies)
         if found:
             named = [("min", 0.0), ("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("max", 1.0)]

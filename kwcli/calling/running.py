@@ -101,25 +101,38 @@ class Run:
         return Deadline(self._config.timeout_s, self._env.monotonic)
 
     def _rounds(self, cluster: Cluster) -> None:
+        """Every round; a ping that had an answer goes on after a round that failed."""
         plan = self._plan
         for number in range(plan.repeat) if plan.repeat else count():
             if number:
                 self.sleep(plan.interval_s)
                 cluster.renew(self._deadline())
-            plan.draft.connect(cluster)
-            router = Router(cluster, plan.api, plan.target, split=plan.split)
-            request, stops = self._routed(cluster, router)
-            for problem in router.problems:
-                self._env.say(f"kw: {problem.text}")
-                self._code = self._code or problem.code
-            for stop in stops:
-                exchange = self._send(cluster, stop, request)
-                if stop.looked_up and self._moved(exchange, request.version, stop):
-                    exchange = self._again(cluster, router, stop, request, exchange) or exchange
-                if exchange.errors or exchange.failures:
-                    self._code = Exit.FAILURE
-                if self.ping is not None:
-                    self.ping.add(exchange)
+            try:
+                self._round(cluster)
+            except Failure as failure:
+                if self.ping is None or not self.ping.answered or failure.code in (Exit.USAGE, Exit.REFUSED):
+                    raise
+                self._env.say(f"kw: {failure.text}")
+                self._code = failure.code
+                self.ping.lose()
+                cluster.restart()
+
+    def _round(self, cluster: Cluster) -> None:
+        plan = self._plan
+        plan.draft.connect(cluster)
+        router = Router(cluster, plan.api, plan.target, split=plan.split)
+        request, stops = self._routed(cluster, router)
+        for problem in router.problems:
+            self._env.say(f"kw: {problem.text}")
+            self._code = self._code or problem.code
+        for stop in stops:
+            exchange = self._send(cluster, stop, request)
+            if stop.looked_up and self._moved(exchange, request.version, stop):
+                exchange = self._again(cluster, router, stop, request, exchange) or exchange
+            if exchange.errors or exchange.failures:
+                self._code = Exit.FAILURE
+            if self.ping is not None:
+                self.ping.add(exchange)
 
     def _routed(self, cluster: Cluster, router: Router) -> tuple[Request, list[Stop]]:
         """The request in a version that all its nodes take, and those nodes."""

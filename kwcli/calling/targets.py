@@ -82,16 +82,11 @@ class Router:
         self._split = split
         self.problems: list[Failure] = []  # of nodes that could not be reached, where others could
 
-    @property
-    def goal(self) -> str:
-        """Who is to serve the request: a word of the routing table or of `--node`."""
-        return self._target.word if self._target else ROUTES[self._api.key].to
-
     def stops(self, version: int, body: Mapping[str, Any]) -> list[Stop]:
         """The nodes, in the order of the places in the request."""
         if self._target is not None:
             return self._named(self._target, body)
-        to = ROUTES[self._api.key].to
+        to = ROUTES[self._api.key].to if self._api.key in ROUTES else "any"
         if to == "any" or (self._cluster.config.controllers and to != "controller"):
             return [Stop(self._cluster.any(), body, "")]
         if to == "all":
@@ -155,7 +150,7 @@ class Router:
             mark: body if len(shares) == 1 else only(self._api.key, version, body, set(mine))
             for mark, mine in shares.items()
         }
-        return [Stop(connections[mark], parts[mark], reasons[mark], looked_up=bool(reasons[mark])) for mark in shares]
+        return [Stop(connections[mark], parts[mark], reasons[mark], looked_up=True) for mark in shares]
 
     def _found(
         self, to: str, version: int, named: list[tuple[Any, ...]]
@@ -185,7 +180,7 @@ class Router:
         for topic, partition in named:
             leader = leaders.get((str(topics[topic]), partition))
             if leader is None:
-                yield (topic, partition), self._cluster.any(), ""
+                yield (topic, partition), self._cluster.any(), f"nobody leads {topics[topic] or topic}[{partition}]"
             else:
                 yield (topic, partition), self._cluster.node(leader), f"leader of {topics[topic]}[{partition}]"
 

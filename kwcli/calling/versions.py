@@ -26,11 +26,14 @@ class Wish(NamedTuple):
     force: bool = False
 
     @classmethod
-    def of(cls, api: Api, number: int | None, release: str | None, *, force: bool) -> Wish:
-        """A wish that kw can fulfil. Raises Failure (usage) for one that it cannot, before any connection."""
+    def of(cls, api: Api, number: int | None, release: str | None, *, force: bool, raw: bool = False) -> Wish:
+        """A wish that kw can fulfil. Raises Failure (usage) for one that it cannot, before any connection.
+
+        `raw`: the bytes of the body are given, so kw need not know the version.
+        """
         if number is not None and release is not None:
             raise Failure("--api-version and --as-kafka exclude each other", Exit.USAGE)
-        if number is not None and number not in api.versions:
+        if number is not None and number not in api.versions and not raw:
             raise Failure(f"{api.name} has versions {api.versions}, not {number}", Exit.USAGE)
         if release is not None:
             as_spoken(api, release)

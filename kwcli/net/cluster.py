@@ -210,6 +210,12 @@ class Cluster:
 
     # Requests
 
+    def restart(self) -> None:
+        """Begin anew with the servers given: connections were lost."""
+        self.close()
+        self._first = None
+        self.forget()
+
     def renew(self, deadline: Deadline) -> None:
         """From now on everything has to be over by another deadline."""
         self.deadline = deadline

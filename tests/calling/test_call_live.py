@@ -11,6 +11,8 @@ import pytest
 
 from decoders.apis import api
 from kwcli.calling.running import Run
+from kwcli.exits import Exit, Failure
+from kwcli.net.blocking import Connection
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
 from tests.broker.options import Options
@@ -134,6 +136,23 @@ def test_repetitions_are_lines_and_a_summary_of_latencies(cluster: Cluster) -> N
     assert re.fullmatch(r"5 requests · min \S+ · p50 \S+ · p90 \S+ · p99 \S+ · max \S+\n", outcome.err)
 
 
+def test_a_ping_goes_on_when_a_connection_is_lost(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    lost: list[object] = []
+
+    def lose(self: Connection, *words: object, **options: object) -> object:
+        if len(lost) == 1:
+            lost.append(None)
+            raise Failure("kafka1:9092 closed the connection", Exit.UNREACHABLE)
+        lost.append(None)
+        return request(self, *words, **options)  # type: ignore[arg-type]  # as they came
+
+    request = Connection.request
+    monkeypatch.setattr(Connection, "request", lose)
+    outcome = call(cluster, "ApiVersions", "--repeat", "3", "--interval", "1ms")
+    assert (outcome.code, len(outcome.out.splitlines())) == (5, 2)
+    assert "kw: kafka1:9092 closed the connection\n3 requests, 1 lost · min " in outcome.err
+
+
 def test_ctrl_c_ends_a_ping_with_what_there_is(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(_seconds: float) -> None:
         raise KeyboardInterrupt
@@ -158,6 +177,9 @@ def test_the_matrix_tells_what_a_broker_looks_like_and_where_a_release_differs(c
 def test_bytes_are_sent_as_they_are(cluster: Cluster) -> None:
     found = record(call(cluster, "Metadata", "--api-version", "1", "--raw-body", "0000 0000"))
     assert (found["request"], found["status"]) == ({"topics": []}, "complete")
+    # Routing looks into them: acks=0 is not waited for.
+    produced = record(call(cluster, "Produce", "--api-version", "3", "--raw-body", "ffff 0000 00007530 00000000"))
+    assert (produced["status"], produced["request"]["acks"]) == ("no_response_expected", 0)
 
 
 def test_what_the_broker_cannot_read_is_an_unanswered_request_and_a_line_that_says_so(cluster: Cluster) -> None:
@@ -167,6 +189,13 @@ def test_what_the_broker_cannot_read_is_an_unanswered_request_and_a_line_that_sa
     assert outcome.code != 0
     assert outcome.err.startswith(f"kw: {cluster.bootstrap()} closed the connection")
     assert len(outcome.err.splitlines()) == 1
+
+
+def test_even_to_an_api_that_nobody_knows(cluster: Cluster) -> None:
+    outcome = call(cluster, "999", "--api-version", "3", "--force", "--raw-body", "00")
+    found = record(outcome)
+    assert (found["api"], found["api_version"], found["status"]) == ("UNKNOWN(999)", 3, "unanswered")
+    assert outcome.code == 5
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])

@@ -65,6 +65,7 @@ def test_what_changes_something_is_not_sent_without_being_told_what(word: str) -
         (["Metadata", "--node", "leader:x"], "--node 'leader:x': a partition is TOPIC-NUMBER"),
         (["Metadata", "--select", "topcs"], "has no field 'topcs' (did you mean \"topics\"?)"),
         (["Metadata", "--raw-body", "xyz"], "--raw-body takes hex digits"),
+        (["99", "--raw-body", "00"], "kw does not know API 99: sending it bytes takes --api-version and --force"),
         (["Metadata", "--against", "3.9"], "--against compares what brokers offer"),
         (["Metadata", "--example", "topics:=[]"], "it goes without words"),
         (["Metadata", "--as-kafka", "9.9"], "no release 9.9"),
