@@ -25,6 +25,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "call": ("call", "Send any request to a broker; print what it answers."),
     "apis": ("apis", "Look up APIs, fields, wire layouts, releases."),
     "errors": ("errors", "Look up error codes: meaning and remedy."),
+    "decode": ("decode", "Decode single messages; name what strange bytes are."),
     "encode": ("encode", "Turn a body as JSON, YAML or words into bytes."),
     "profile": ("profile", "Keep ways to reach clusters under names."),
     "playground": ("playground", "Start a throw-away Kafka cluster on this machine."),

@@ -72,7 +72,8 @@ def flat(values: tuple[tuple[Any, ...], ...]) -> tuple[Any, ...]:
     return tuple(item for group in values for item in group)
 
 
-def _set_debug(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+def set_debug(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    """The callback of --debug."""
     if value and isinstance(ctx.obj, Environment):
         ctx.obj.debug = True
 
@@ -102,7 +103,7 @@ def output_options_with(command: Command, *, verbose: str, quiet: str) -> Comman
                 is_flag=True,
                 is_eager=True,
                 expose_value=False,
-                callback=_set_debug,
+                callback=set_debug,
                 help="Show the traceback of a defect.",
             ),
         ]

@@ -25,7 +25,7 @@ LAYERS: list[tuple[str, ...]] = [
     ("kwcli.exits", "kwcli.env"),
     ("kwcli.spelling",),
     ("kwcli.options", "kwcli.config", "kwcli.inputs", "kwcli.live", "kwcli.render", "kwcli.declarations"),
-    ("kwcli.composing", "kwcli.reference"),
+    ("kwcli.composing", "kwcli.reference", "kwcli.decoding"),
     ("kwcli.net",),
     ("kwcli.calling",),
     ("kwcli.playground",),

@@ -38,14 +38,14 @@ _NO_NEEDS: Final = Needs()
 
 @dataclass(slots=True)
 class Anatomy:
-    """`parts` up to `rest_at`, the offset of the first byte that belongs to no field; `body_at` where the body begins.
+    """The parts of header and body, up to `rest_at`, the offset of the first byte that belongs to no field.
 
     `failure` says why there is a rest, or why the end is missing; `layout` the release whose early layout was used.
     """
 
-    parts: list[Part]
+    header: list[Part]
     header_version: int
-    body_at: int
+    body: list[Part]
     rest_at: int
     rest_secret: bool
     failure: Failure | None = None
@@ -73,15 +73,13 @@ def anatomy(
         at = Walker(data, spans).read(plan, 4, end)
     except DecodeError as problem:
         parts += _parts(plan, spans, reveal)
-        rest_at = parts[-1].end
-        return Anatomy(parts, header_version, rest_at, rest_at, not reveal, failed(problem, missing))
+        return Anatomy(parts, header_version, [], parts[-1].end, not reveal, failed(problem, missing))
     parts += _parts(plan, spans, reveal)
     if key is None or version is None:
         failure = Failure(missing or "no_request", 4, "", "its API is not known")
-        return Anatomy(parts, header_version, at, at, not reveal, failure)
+        return Anatomy(parts, header_version, [], at, not reveal, failure)
     found = _body(Spec(key, version, _NO_NEEDS), side, data, at, reveal, missing)
-    found.parts = parts + found.parts
-    found.header_version, found.body_at = header_version, at
+    found.header, found.header_version = parts, header_version
     return found
 
 
@@ -109,18 +107,22 @@ def _body(spec: Spec, side: Side, data: bytes, at: int, reveal: bool, missing: s
     if best is not None:
         plan, walker, after, release = best
         parts = _filled(spec, side, data, plan, walker, reveal)
-        failure = None if after == len(data) else failed(trailing(after, len(data)), missing)
-        return Anatomy(parts, 0, at, after, hidden, failure, release)
+        failure = None
+        if after < len(data):
+            failure = failed(trailing(after, len(data)), missing)
+        elif missing is not None:
+            failure = Failure(missing, len(data) - 4, "", "")
+        return Anatomy([], 0, parts, after, hidden, failure, release)
     if first is None:
         try:
             spec.stable(side)
             problem = DecodeError("no layout of it can be tried", offset=at)
         except DecodeError as unknown:
             problem = unknown
-        return Anatomy([], 0, at, at, hidden, failed(problem, missing))
+        return Anatomy([], 0, [], at, hidden, failed(problem, missing))
     plan, walker, problem = first
     parts = _filled(spec, side, data, plan, walker, reveal)
-    return Anatomy(parts, 0, at, parts[-1].end if parts else at, hidden, failed(problem, missing))
+    return Anatomy([], 0, parts, parts[-1].end if parts else at, hidden, failed(problem, missing))
 
 
 def _filled(spec: Spec, side: Side, data: bytes, plan: Plan, walker: Walker, reveal: bool) -> list[Part]:

@@ -75,14 +75,16 @@ def hex_lines(
     sized: bool = True,
     whole: bool = False,
     missing: str | None = None,
+    made_up: int = 0,
 ) -> Iterator[str]:
     """The lines of a frame. `sized` says that it begins with its size field, `whole` shortens nothing.
 
-    Without a width nothing is shortened either. `missing` is why the end of the frame is not there.
+    Without a width nothing is shortened either. `missing` is why the end of the frame is not there, `made_up` how many
+    bytes of a frame with its size field are not to be shown, because they stand in for what nobody has given.
     """
     data = frame if sized else len(frame).to_bytes(4, "big") + frame
     found = anatomy(data, side, api_key, version, reveal=reveal, missing=missing)
-    yield from _View(data, found, width, colors, 0 if sized else 4, whole or width is None).lines()
+    yield from _View(data, found, width, colors, made_up if sized else 4, whole or width is None).lines()
 
 
 class _View:
@@ -101,13 +103,14 @@ class _View:
     def lines(self) -> Iterator[str]:
         """Header, body, what is left."""
         found = self._found
-        head = [part for part in found.parts if part.at < found.body_at and part.end > self._shift]
-        body = [part for part in found.parts if part.at >= found.body_at]
+        head = [part for part in found.header if part.at >= self._shift]
         whole = self._whole
-        rows = [self._heading(f"header {found.header_version}"), *Rows(whole=whole).of(head)]
-        if body:
+        rows = list(Rows(whole=whole).of(head))
+        if head and found.header_version >= 0:
+            rows.insert(0, self._heading(f"header {found.header_version}"))
+        if found.body:
             layout = f" (layout of {found.layout})" if found.layout else ""
-            rows += [self._heading(f"body{layout}"), *Rows(whole=whole).of(body)]
+            rows += [self._heading(f"body{layout}"), *Rows(whole=whole).of(found.body)]
         if found.rest_at < len(self._data):
             rows.append(self._rest())
         widths = columns(len(self._data) - self._shift, rows, self._width)
@@ -123,7 +126,7 @@ class _View:
 
     def _rest(self) -> Row:
         found = self._found
-        row = Row("", "undecoded" if found.body_at <= found.rest_at and found.parts else "?", "bytes")
+        row = Row("", "undecoded", "bytes")
         end = len(self._data)
         row.runs = [Run(found.rest_at, end, dim=False, secret=found.rest_secret)]
         row.ascii = not found.rest_secret
@@ -324,6 +327,6 @@ def token_lines(data: bytes, width: int | None, colors: Palette, *, reveal: bool
     parts = [Part("size", 0, 4, "value", int.from_bytes(data[:4], "big"), "int32")]
     if len(data) > 4:
         parts.append(Part("token", 4, len(data), "value", data[4:], "bytes", not reveal))
-    found = Anatomy(parts, 0, len(data), len(data), rest_secret=False)
+    found = Anatomy(parts, -1, [], len(data), rest_secret=False)
     view = _View(data, found, width, colors, 0, whole=True)
     yield from view.lines()

@@ -1,0 +1,75 @@
+"""`kw decode`: the bytes of messages in, what they say out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from kwcli.env import Environment
+from kwcli.options import COLORS, set_debug
+
+if TYPE_CHECKING:
+    from decoders.schema.model import Side
+
+FORMATS = ("text", "json", "ndjson", "hex")
+FORMS = ("auto", "hex", "base64", "raw")
+EXAMPLES = """\b
+Examples:
+  kw decode 0000001200030005000000070003617070ffffffff00
+  xxd frame.bin | kw decode -o hex
+  kw decode --api Metadata --version 12 response.bin
+  kw decode --explain 'Invalid receive (size = 369295617 larger than 104857600)'"""
+
+
+@click.command("decode", epilog=EXAMPLES)
+@click.argument("words", metavar="[HEX | BASE64 | FILE | @FILE | -]...", nargs=-1)
+@click.option("--api", metavar="API", help="The API of the messages, by name or number.")
+@click.option("--version", "--api-version", "version", type=int, metavar="N", help="Its version.")
+@click.option("--request", "side", flag_value="request", help="The messages are requests.")
+@click.option("--response", "side", flag_value="response", help="The messages are responses.")
+@click.option("--from", "form", type=click.Choice(FORMS), default="auto", help="How the bytes are written.")
+@click.option("--explain", is_flag=True, help="Name what strange bytes, or numbers of a log, are.")
+@click.option("--records", is_flag=True, help="Show every record, with key, value and headers.")
+@click.option("--reveal-secrets", is_flag=True, help="Show tokens, salts and config values instead of {redacted}.")
+@click.option("-o", "--output", type=click.Choice(FORMATS), help="text on a terminal, ndjson when piped.")
+@click.option("--color", type=click.Choice(COLORS), default="auto", help="When to use colours.")
+@click.option("-v", "--verbose", count=True, help="Show headers too; in hex nothing is shortened.")
+@click.option(
+    "--debug", is_flag=True, is_eager=True, expose_value=False, callback=set_debug, help="Show a defect's traceback."
+)
+@click.pass_context
+def command(
+    ctx: click.Context,
+    words: tuple[str, ...],
+    api: str | None,
+    version: int | None,
+    side: Side | None,
+    form: str,
+    explain: bool,
+    records: bool,
+    reveal_secrets: bool,
+    output: str | None,
+    color: str,
+    verbose: int,
+) -> int:
+    """Decode single messages: hex, base64, dumps of xxd, hexdump and tcpdump -X, raw bytes, one or many.
+
+    With the size field or without, several frames back to back, a message a line. A request says itself what it is; a
+    response needs --api and --version, or is guessed, and what else it may be is listed. With both even a bare body
+    decodes. What stands before a failure is shown.
+    """
+    from kwcli.composing.paths import api_named
+    from kwcli.config import settings
+    from kwcli.decoding.frames import Said
+    from kwcli.decoding.running import explained, run
+
+    env: Environment = ctx.obj
+    if version is not None and api is None:
+        raise click.UsageError("--version needs --api", ctx)
+    chosen = settings(
+        env, output=output, color=color, verbose=verbose, quiet=True, records=records, reveal_secrets=reveal_secrets
+    )
+    if explain:
+        return explained(words, env, chosen, form)
+    return run(words, env, chosen, Said(side, None if api is None else api_named(api).key, version), form)

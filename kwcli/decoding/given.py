@@ -1,0 +1,195 @@
+"""Words of the command line, files and standard input in, the runs of bytes that they stand for out."""
+
+from __future__ import annotations
+
+import binascii
+import os
+import re
+from base64 import b64decode
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from decoders.limits import FRAME_MAX
+from kwcli.decoding.dumps import dumped
+from kwcli.decoding.packets import payload
+from kwcli.exits import Exit, Failure
+from kwcli.inputs import CAPTURE_MAGICS
+
+if TYPE_CHECKING:
+    from kwcli.env import Environment
+
+FORMS: Final = ("auto", "hex", "base64", "raw")
+# The largest input: some frames of the largest size, as hex.
+INPUT_MAX: Final = 4 * FRAME_MAX
+_PIECE: Final = 1 << 20
+_HEX_NOISE: Final = re.compile(r"""\\x|0x|[\s,:;"'\[\](){}<>]|\bb(?=["'])""", re.IGNORECASE)
+_HALF_BYTE: Final = re.compile(r"\b0x([0-9a-f])\b", re.IGNORECASE)
+_DECIMALS: Final = re.compile(r"\[?\s*-?\d{1,3}(?:\s*,\s*-?\d{1,3})+\s*\]?")
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
+_COLORS: Final = re.compile(r"\x1b\[[0-9;]*m")
+_HEX: Final = re.compile(r"[0-9a-f]*", re.IGNORECASE)
+
+
+class Given(NamedTuple):
+    """Bytes, and what to call them in a diagnosis; `text` is what they were written as, where it was text."""
+
+    name: str
+    data: bytes
+    text: str = ""
+
+
+def gather(words: Sequence[str], env: Environment, form: str) -> list[Given]:
+    """The bytes of all words: `-`, `@FILE` and names of files are read, all others are bytes as text."""
+    given: list[Given] = []
+    texts: list[str] = []
+    for word in words or ("-",):
+        if word == "-":
+            given += of_bytes(_read_all(env), "standard input", form)
+        elif word.startswith("@") or os.path.isfile(word):
+            name = word.removeprefix("@")
+            given += of_bytes(_file(name), name, form)
+        else:
+            texts.append(word)
+    if texts:
+        given += of_text(" ".join(texts), "", "hex" if form == "raw" else form)
+    return given
+
+
+def of_bytes(data: bytes, name: str, form: str) -> list[Given]:
+    """What a file or standard input holds: text that stands for bytes, or the bytes themselves."""
+    if data[:4] in CAPTURE_MAGICS and form in ("auto", "raw"):
+        where = "-" if name == "standard input" else name
+        raise Failure(f"{name}: a capture, not a message: give it to kw sniff: kw sniff {where}")
+    if not data.strip():
+        raise Failure(f"{name}: empty: there is no message in it")
+    text = _as_text(data) if form != "raw" else None
+    if text is None:
+        if form in ("hex", "base64"):
+            raise Failure(f"{name}: not {form}: there are bytes in it that are no text")
+        return [Given(name, data)]
+    return of_text(text, name, form)
+
+
+def of_text(text: str, name: str, form: str) -> list[Given]:
+    """Text that stands for bytes: a dump, or hex or base64, a message a line."""
+    text = _COLORS.sub("", text)
+    if form in ("auto", "hex"):
+        runs = dumped(text)
+        if runs is not None:
+            found = [payload(run) for run in runs]
+            return [Given(_numbered(name, number, len(runs)), run) for number, run in enumerate(found) if run]
+    lines = [line for line in text.splitlines() if line.strip()]
+    if not lines:
+        raise Failure("no bytes: there is nothing but blanks", Exit.FAILURE if name else Exit.USAGE)
+    whole = _bytes_of("\n".join(lines), form)
+    parts = [_bytes_of(line, form) for line in lines]
+    if len(lines) > 1 and whole is not None and _wrapped(whole, parts):
+        return [Given(name, whole, text)]
+    given = []
+    for number, (line, data) in enumerate(zip(lines, parts, strict=True)):
+        if data is None:
+            raise Failure(
+                f"{_lead(name, number, len(lines))}{_why_not(line, form)}", Exit.FAILURE if name else Exit.USAGE
+            )
+        given.append(Given(_numbered(name, number, len(lines)), data, line))
+    return given
+
+
+def _wrapped(whole: bytes, parts: list[bytes | None]) -> bool:
+    """Whether lines are one message that was broken to fit: the first says that it is longer than its line."""
+    first = parts[0]
+    if first is None or None in parts:
+        return True
+    size = int.from_bytes(first[:4], "big")
+    return len(first) >= 4 and size > len(first) - 4 and size <= len(whole) - 4
+
+
+def _bytes_of(text: str, form: str) -> bytes | None:
+    """The bytes that a piece of text stands for; None where it is neither hex nor base64."""
+    if form in ("auto", "hex"):
+        if _DECIMALS.fullmatch(text.strip()) and re.search(r"-|(?<!\d)\d(?!\d)|\d{3}", text):
+            numbers = [int(word) for word in re.findall(r"-?\d+", text)]
+            if all(-128 <= number <= 255 for number in numbers):
+                return bytes(number & 0xFF for number in numbers)
+        digits = _HEX_NOISE.sub("", _HALF_BYTE.sub(r"0\1", text))
+        if digits and _HEX.fullmatch(digits) and len(digits) % 2 == 0:
+            return bytes.fromhex(digits)
+    # Words with blanks between them are a sentence; base64 has at most line ends in it.
+    if form == "base64" or (form == "auto" and " " not in text.strip()):
+        packed = re.sub(r"""[\s"']""", "", text)
+        if _BASE64.fullmatch(packed) and not (form == "auto" and _mistyped(packed)):
+            try:
+                return b64decode(
+                    packed.rstrip("=").translate(_URL_SAFE) + "=" * (-len(packed.rstrip("=")) % 4), validate=True
+                )
+            except binascii.Error:
+                return None
+    return None
+
+
+def _mistyped(text: str) -> bool:
+    """Whether nearly all of a text is hex digits: then it is hex with a mistake in it, and no base64."""
+    return len(text) >= 8 and sum(map(text.lower().count, "0123456789abcdef")) > len(text) * 0.8
+
+
+_URL_SAFE: Final = str.maketrans("-_", "+/")
+
+
+def _why_not(line: str, form: str) -> str:
+    digits = _HEX_NOISE.sub("", line)
+    if form != "base64" and _HEX.fullmatch(digits):
+        return f"an odd number of hex digits ({len(digits)})"
+    if form != "base64" and sum(map(digits.count, "0123456789abcdefABCDEF")) > len(digits) * 3 // 4:
+        at = next(place for place, each in enumerate(digits) if each not in "0123456789abcdefABCDEF")
+        return f"not hex: {digits[at : at + 8]!r} behind {at} digits"
+    shown = line if len(line) <= 24 else line[:24] + "…"
+    wanted = {"hex": "hex", "base64": "base64"}.get(form, "hex nor base64, and no file")
+    return f"{shown!r} is {'not' if form in ('hex', 'base64') else 'neither'} {wanted}"
+
+
+def _numbered(name: str, number: int, count: int) -> str:
+    if count == 1:
+        return name
+    return f"{name}, message {number + 1}" if name else f"message {number + 1}"
+
+
+def _lead(name: str, number: int, count: int) -> str:
+    place = f"line {number + 1}" if count > 1 else ""
+    parts = [part for part in (name, place) if part]
+    return f"{', '.join(parts)}: " if parts else ""
+
+
+def _as_text(data: bytes) -> str | None:
+    """Text, where the bytes are text; frames begin with zeros."""
+    if b"\0" in data[:1024]:
+        return None
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return None
+    return text if all(each.isprintable() or each in "\t\r\n\x1b" for each in text[:4096]) else None
+
+
+def _read_all(env: Environment) -> bytes:
+    if env.stdin_terminal:
+        raise Failure("no bytes: give them as hex or base64, a file, or on standard input (-)", Exit.USAGE)
+    parts: list[bytes] = []
+    size = 0
+    while piece := env.stdin.read1(_PIECE):
+        size += len(piece)
+        if size > INPUT_MAX:
+            raise Failure(f"standard input: more than {INPUT_MAX >> 20} MiB")
+        parts.append(piece)
+    return b"".join(parts)
+
+
+def _file(name: str) -> bytes:
+    try:
+        with open(name, "rb") as file:
+            data = file.read(INPUT_MAX + 1)
+    except (OSError, ValueError) as error:
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        raise Failure(f"{name}: {reason}") from None
+    if len(data) > INPUT_MAX:
+        raise Failure(f"{name}: more than {INPUT_MAX >> 20} MiB")
+    return data

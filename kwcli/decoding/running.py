@@ -1,0 +1,119 @@
+"""Words, options and surroundings in, messages or explanations on standard output and an exit code out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from decoders.apis import NAMES, api
+from decoders.exchanges.guessing import guess_request, guess_response
+from decoders.limits import FRAME_MAX
+from decoders.streams.explain import Finding, explain, explain_line, explain_number
+from decoders.streams.numbers import number_of
+from kwcli.decoding.frames import Message, Said, messages
+from kwcli.decoding.given import Given, gather
+from kwcli.decoding.showing import Screen, failure_text
+from kwcli.exits import Exit, Failure
+
+if TYPE_CHECKING:
+    from kwcli.config import Settings
+    from kwcli.env import Environment
+
+
+def run(words: Sequence[str], env: Environment, settings: Settings, said: Said, form: str) -> Exit:
+    """Decode and show all messages; what fails is told on standard error, and what follows it is still shown."""
+    screen = Screen(env, settings)
+    code = Exit.DONE
+    given = gather(words, env, form)
+    try:
+        for run_of_bytes in given:
+            try:
+                for message in messages(run_of_bytes, said):
+                    told = screen.show(message)
+                    if told.failure is not None:
+                        code = Exit.FAILURE
+                        env.say(f"kw: {_named(message)}: {failure_text(message, told)}")
+            except Failure as failure:
+                code = failure.code
+                env.say(f"kw: {failure.text}")
+    finally:
+        screen.close()
+    return code
+
+
+def _named(message: Message) -> str:
+    alone = message.alone
+    name = api(alone.key).name if alone.key in NAMES else f"UNKNOWN({alone.key})"
+    lead = f"{message.name}: " if message.name else ""
+    return f"{lead}{name} {alone.version} {alone.side}"
+
+
+def explained(words: Sequence[str], env: Environment, settings: Settings, form: str) -> Exit:
+    """Say of bytes, of numbers and of lines of a log what they are; 1 when of one of them nothing is known."""
+    screen = Screen(env, settings if settings.format in ("json", "ndjson") else replace(settings, format="text"))
+    code = Exit.DONE
+    try:
+        for name, found in _findings(words, env, form):
+            if not found:
+                code = Exit.FAILURE
+                env.say(f"kw: {name}: nothing that is known begins so")
+            for finding in found:
+                if settings.format in ("json", "ndjson"):
+                    screen.record({"kind": "explanation", **finding._asdict()})
+                else:
+                    screen.text(_lines(finding, settings))
+    finally:
+        screen.close()
+    return code
+
+
+def _lines(finding: Finding, settings: Settings) -> list[str]:
+    from kwcli.render.palette import palette
+
+    colors = palette(settings.color)
+    detail = f": {finding.detail}" if finding.detail else ""
+    return [f"{colors.api}{finding.what}{colors.off}{detail}", *([f"  {finding.remedy}"] if finding.remedy else [])]
+
+
+def _findings(words: Sequence[str], env: Environment, form: str) -> list[tuple[str, list[Finding]]]:
+    """What each of the words is; words that make up a sentence are one line."""
+    text = " ".join(words)
+    if form == "auto" and words and words != ("-",):
+        number = number_of(text)
+        if number is not None and (found := explain_number(number)):
+            return [(text, found)]
+        if re.search(r"[g-z]", text, re.IGNORECASE) and re.search(r"\s", text) and (found := explain_line(text)):
+            return [("the line", found)]
+    out = []
+    for given in _gathered(words, env, form):
+        found = explain_line(given.text) if given.text and not given.data else []
+        found = found or _of_bytes(given.data)
+        out.append((given.name or "these bytes", found))
+    return out
+
+
+def _gathered(words: Sequence[str], env: Environment, form: str) -> list[Given]:
+    """The bytes; text that stands for none is a line of a log, or stands for itself."""
+    try:
+        return gather(words, env, form)
+    except Failure:
+        text = " ".join(word for word in words if word != "-")
+        if form != "auto" or not text or text.startswith("@"):
+            raise
+        return [Given(text[:40], text.encode("utf-8", "surrogateescape"), text)]
+
+
+def _of_bytes(data: bytes) -> list[Finding]:
+    """Findings of the table, and the Kafka response that bytes may be."""
+    found = explain(data)
+    for sized in (True, False):
+        frame = data if sized else len(data).to_bytes(4, "big") + data if len(data) <= FRAME_MAX else b""
+        if len(frame) < 8 or int.from_bytes(frame[:4], "big") != len(frame) - 4:
+            continue
+        responses = [each for each in guess_response(frame) if each.score > 0]
+        if responses and not guess_request(frame):
+            detail = f"{responses[0].name}{'' if sized else ', without its size field'}"
+            return [Finding("Kafka response", detail, ""), *found]
+    return found
