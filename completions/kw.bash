@@ -258,11 +258,12 @@ _kw_values() {
 }
 _kw_verb() {
     case $verb in
-        "") verbs="sniff call apis errors encode profile playground completion" options="--version -h --help" ;;
+        "") verbs="sniff call apis errors decode encode profile playground completion" options="--version -h --help" ;;
         "sniff") verbs="" options="-i --interface --bpf -w --write --port --api --client-id --topic --errors --slower-than --limit --records --reveal-secrets --sort --strict -o --output --color -v --verbose -q --quiet --debug -h --help" ;;
         "call") verbs="" options="--api-version --as-kafka --force --node --split --example --skeleton --edit --dry-run --raw-body --only --select --records --reveal-secrets --compression --acks --magic --repeat --interval --against -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output --color -v --verbose -q --quiet --debug -h --help" ;;
         "apis") verbs="" options="--release --diff --grep -o --output --color -h --help" ;;
         "errors") verbs="" options="--grep -o --output --color -h --help" ;;
+        "decode") verbs="" options="--api --version --api-version --request --response --from --explain --records --reveal-secrets -o --output --color -v --verbose --debug -h --help" ;;
         "encode") verbs="" options="--response --frame --correlation-id --client-id --skeleton -o --output -h --help" ;;
         "profile") verbs="import list remove show use" options="-h --help" ;;
         "profile import") verbs="" options="--use --force -v --verbose -h --help" ;;
@@ -319,6 +320,11 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "errors --grep") left=1 kind= ;;
         "errors -o"|"errors --output") left=1 kind=words list="text ndjson json" ;;
         "errors --color") left=1 kind=words list="auto always never" ;;
+        "decode --api") left=1 kind=apis ;;
+        "decode --version"|"decode --api-version") left=1 kind=versions ;;
+        "decode --from") left=1 kind=words list="auto hex base64 raw" ;;
+        "decode -o"|"decode --output") left=1 kind=words list="text json ndjson hex" ;;
+        "decode --color") left=1 kind=words list="auto always never" ;;
         "encode --correlation-id") left=1 kind= ;;
         "encode --client-id") left=1 kind= ;;
         "encode -o"|"encode --output") left=1 kind=words list="hex base64 raw" ;;
@@ -344,6 +350,7 @@ _kw_place() {  # what the argument at a place may be
         "apis 0") kind=apis ;;
         "apis 1") kind=versions ;;
         "errors 0") kind=errors ;;
+        "decode "*) kind=body ;;
         "encode 0") kind=apis ;;
         "encode 1") kind=versions ;;
         "encode "*) kind=body ;;

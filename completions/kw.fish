@@ -775,7 +775,7 @@ function __kw_errors
 end
 function __kw_takes
     switch "$argv"
-        case 'sniff -i' 'sniff --interface' 'sniff --bpf' 'sniff -w' 'sniff --write' 'sniff --port' 'sniff --api' 'sniff --client-id' 'sniff --topic' 'sniff --slower-than' 'sniff --limit' 'sniff --sort' 'sniff -o' 'sniff --output' 'sniff --color' 'call --api-version' 'call --as-kafka' 'call --node' 'call --raw-body' 'call --only' 'call --select' 'call --compression' 'call --acks' 'call --magic' 'call --repeat' 'call --interval' 'call --against' 'call -b' 'call --bootstrap-server' 'call --bootstrap-controller' 'call -X' 'call --property' 'call -F' 'call --command-config' 'call --profile' 'call --client-id' 'call --timeout' 'call --connect-timeout' 'call --dial-map' 'call -o' 'call --output' 'call --color' 'apis --release' 'apis --grep' 'apis -o' 'apis --output' 'apis --color' 'errors --grep' 'errors -o' 'errors --output' 'errors --color' 'encode --correlation-id' 'encode --client-id' 'encode -o' 'encode --output' 'profile list -o' 'profile list --output' 'profile list --color' 'profile show -o' 'profile show --output' 'profile show --color' 'playground --nodes' 'playground --version' 'playground --port' 'playground --listeners' 'playground --topics' 'playground --run' 'playground --jars'
+        case 'sniff -i' 'sniff --interface' 'sniff --bpf' 'sniff -w' 'sniff --write' 'sniff --port' 'sniff --api' 'sniff --client-id' 'sniff --topic' 'sniff --slower-than' 'sniff --limit' 'sniff --sort' 'sniff -o' 'sniff --output' 'sniff --color' 'call --api-version' 'call --as-kafka' 'call --node' 'call --raw-body' 'call --only' 'call --select' 'call --compression' 'call --acks' 'call --magic' 'call --repeat' 'call --interval' 'call --against' 'call -b' 'call --bootstrap-server' 'call --bootstrap-controller' 'call -X' 'call --property' 'call -F' 'call --command-config' 'call --profile' 'call --client-id' 'call --timeout' 'call --connect-timeout' 'call --dial-map' 'call -o' 'call --output' 'call --color' 'apis --release' 'apis --grep' 'apis -o' 'apis --output' 'apis --color' 'errors --grep' 'errors -o' 'errors --output' 'errors --color' 'decode --api' 'decode --version' 'decode --api-version' 'decode --from' 'decode -o' 'decode --output' 'decode --color' 'encode --correlation-id' 'encode --client-id' 'encode -o' 'encode --output' 'profile list -o' 'profile list --output' 'profile list --color' 'profile show -o' 'profile show --output' 'profile show --color' 'playground --nodes' 'playground --version' 'playground --port' 'playground --listeners' 'playground --topics' 'playground --run' 'playground --jars'
             echo 1
         case 'apis --diff'
             echo 2
@@ -784,11 +784,12 @@ function __kw_takes
     end
 end
 complete -c kw -f
-set -g __kw_verbs 'sniff' 'call' 'apis' 'errors' 'encode' 'profile' 'profile import' 'profile list' 'profile remove' 'profile show' 'profile use' 'playground' 'completion'
+set -g __kw_verbs 'sniff' 'call' 'apis' 'errors' 'decode' 'encode' 'profile' 'profile import' 'profile list' 'profile remove' 'profile show' 'profile use' 'playground' 'completion'
 complete -c kw -n '__kw_in \'\' 0' -a sniff -d 'Decode captures into Kafka request/response exchanges.'
 complete -c kw -n '__kw_in \'\' 0' -a call -d 'Send one request to the broker that it is for; print request, response and timing.'
 complete -c kw -n '__kw_in \'\' 0' -a apis -d 'List all APIs, or show the fields of one, or the exact layout of one VERSION of it.'
 complete -c kw -n '__kw_in \'\' 0' -a errors -d 'Explain an error code, by its number or name (the beginning of one will do), or list all of them.'
+complete -c kw -n '__kw_in \'\' 0' -a decode -d 'Decode single messages: hex, base64, dumps of xxd, hexdump and tcpdump -X, raw bytes, one or many.'
 complete -c kw -n '__kw_in \'\' 0' -a encode -d 'Encode a body: JSON or YAML from standard input, from @FILE, or path=value words.'
 complete -c kw -n '__kw_in \'\' 0' -a profile -d 'Keep ways to reach clusters under names.'
 complete -c kw -n '__kw_in \'\' 0' -a playground -d 'Start a throw-away Kafka cluster on this machine; Ctrl-C ends it and leaves nothing behind.'
@@ -867,6 +868,20 @@ complete -c kw -n '__kw_in \'errors\'' -s o -l output -x -a 'text ndjson json' -
 complete -c kw -n '__kw_in \'errors\'' -l color -x -a 'auto always never' -d 'When to use colours.'
 complete -c kw -n '__kw_in \'errors\'' -s h -l help -d 'Show this message and exit.'
 complete -c kw -n '__kw_in \'errors\' 0' -a '(__kw_errors)'
+complete -c kw -n '__kw_in \'decode\'' -l api -x -a 'Produce Fetch ListOffsets Metadata LeaderAndIsr StopReplica UpdateMetadata ControlledShutdown OffsetCommit OffsetFetch FindCoordinator JoinGroup Heartbeat LeaveGroup SyncGroup DescribeGroups ListGroups SaslHandshake ApiVersions CreateTopics DeleteTopics DeleteRecords InitProducerId OffsetForLeaderEpoch AddPartitionsToTxn AddOffsetsToTxn EndTxn WriteTxnMarkers TxnOffsetCommit DescribeAcls CreateAcls DeleteAcls DescribeConfigs AlterConfigs AlterReplicaLogDirs DescribeLogDirs SaslAuthenticate CreatePartitions CreateDelegationToken RenewDelegationToken ExpireDelegationToken DescribeDelegationToken DeleteGroups ElectLeaders IncrementalAlterConfigs AlterPartitionReassignments ListPartitionReassignments OffsetDelete DescribeClientQuotas AlterClientQuotas DescribeUserScramCredentials AlterUserScramCredentials Vote BeginQuorumEpoch EndQuorumEpoch DescribeQuorum AlterPartition UpdateFeatures Envelope FetchSnapshot DescribeCluster DescribeProducers BrokerRegistration BrokerHeartbeat UnregisterBroker DescribeTransactions ListTransactions AllocateProducerIds ConsumerGroupHeartbeat ConsumerGroupDescribe ControllerRegistration GetTelemetrySubscriptions PushTelemetry AssignReplicasToDirs ListConfigResources DescribeTopicPartitions ShareGroupHeartbeat ShareGroupDescribe ShareFetch ShareAcknowledge AddRaftVoter RemoveRaftVoter UpdateRaftVoter InitializeShareGroupState ReadShareGroupState WriteShareGroupState DeleteShareGroupState ReadShareGroupStateSummary StreamsGroupHeartbeat StreamsGroupDescribe DescribeShareGroupOffsets AlterShareGroupOffsets DeleteShareGroupOffsets StreamsGroupTopologyDescriptionUpdate UnregisterController' -d 'The API of the messages, by name or number.'
+complete -c kw -n '__kw_in \'decode\'' -l version -l api-version -x -a '(__kw_versions)' -k -d 'Its version.'
+complete -c kw -n '__kw_in \'decode\'' -l request -d 'The messages are requests.'
+complete -c kw -n '__kw_in \'decode\'' -l response -d 'The messages are responses.'
+complete -c kw -n '__kw_in \'decode\'' -l from -x -a 'auto hex base64 raw' -d 'How the bytes are written.'
+complete -c kw -n '__kw_in \'decode\'' -l explain -d 'Name what strange bytes, or numbers of a log, are.'
+complete -c kw -n '__kw_in \'decode\'' -l records -d 'Show every record, with key, value and headers.'
+complete -c kw -n '__kw_in \'decode\'' -l reveal-secrets -d 'Show tokens, salts and config values instead of {redacted}.'
+complete -c kw -n '__kw_in \'decode\'' -s o -l output -x -a 'text json ndjson hex' -d 'text on a terminal, ndjson when piped.'
+complete -c kw -n '__kw_in \'decode\'' -l color -x -a 'auto always never' -d 'When to use colours.'
+complete -c kw -n '__kw_in \'decode\'' -s v -l verbose -d 'Show headers too; in hex nothing is shortened.'
+complete -c kw -n '__kw_in \'decode\'' -l debug -d 'Show a defect\'s traceback.'
+complete -c kw -n '__kw_in \'decode\'' -s h -l help -d 'Show this message and exit.'
+complete -c kw -n '__kw_in \'decode\' 0 more' -a '(__kw_body)'
 complete -c kw -n '__kw_in \'encode\'' -l response -d 'A response; without it a request.'
 complete -c kw -n '__kw_in \'encode\'' -l frame -d 'The whole frame: size field, header, body.'
 complete -c kw -n '__kw_in \'encode\'' -l correlation-id -x -d 'In the header of the frame.'

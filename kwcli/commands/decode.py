@@ -59,10 +59,10 @@ def command(
     response needs --api and --version, or is guessed, and what else it may be is listed. With both even a bare body
     decodes. What stands before a failure is shown.
     """
-    from kwcli.composing.paths import api_named
     from kwcli.config import settings
     from kwcli.decoding.frames import Said
     from kwcli.decoding.running import explained, run
+    from kwcli.spelling import api_named
 
     env: Environment = ctx.obj
     if version is not None and api is None:

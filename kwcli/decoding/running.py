@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from decoders.apis import NAMES, api
@@ -52,7 +51,7 @@ def _named(message: Message) -> str:
 
 def explained(words: Sequence[str], env: Environment, settings: Settings, form: str) -> Exit:
     """Say of bytes, of numbers and of lines of a log what they are; 1 when of one of them nothing is known."""
-    screen = Screen(env, settings if settings.format in ("json", "ndjson") else replace(settings, format="text"))
+    screen = Screen(env, settings if settings.format in ("json", "ndjson") else settings._replace(format="text"))
     code = Exit.DONE
     try:
         for name, found in _findings(words, env, form):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -61,3 +62,14 @@ def test_the_library_example_runs(capsys: pytest.CaptureFixture[str], monkeypatc
     assert any(line.startswith("checkout-7 ") and " zstd " in line for line in produced)
     assert body.startswith("{'topics': None, 'allow_auto_topic_creation': True, ")
     assert versions == "0-18"
+
+
+def test_what_decode_prints_is_what_is_shown() -> None:
+    commands = re.findall(r"^\$ kw (decode .*)$", README, re.MULTILINE)
+    assert len(commands) == 3
+    for command in commands:
+        words = shlex.split(command)
+        env = world(columns=80 if "hex" in words else 100, terminal=True, variables={"NO_COLOR": "1"})
+        assert kw(*words, env=env).out.rstrip().splitlines() == block(f"$ kw {command}")[1:]
+    record = json.loads("".join(block('{"kind":"message"')))
+    assert record == json.loads(kw("decode", commands[0].split()[-1]).out)
