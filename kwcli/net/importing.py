@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 
 from kwcli.env import Environment
 from kwcli.exits import Exit, Failure
@@ -16,7 +16,7 @@ def import_profile(env: Environment, name: str, file: str, *, active: bool, forc
     profiles.path(name)
     if not force and name in profiles.names():
         raise Failure(f"there is a profile {name} already; --force replaces it", Exit.USAGE)
-    pairs = imported(_text(env, file), Path(file).parent)
+    pairs = imported(_text(env, file), os.path.dirname(file))
     chosen = choose([Source(file, pairs)])
     if not chosen.values:
         raise Failure(f"{file} has no property of a Kafka client in it", Exit.USAGE)
@@ -39,7 +39,8 @@ def _text(env: Environment, file: str) -> str:
     try:
         if file == "-":
             return b"".join(iter(env.stdin.read1, b"")).decode()
-        return Path(file).read_text(encoding="utf-8")
+        with open(file, encoding="utf-8") as source:
+            return source.read()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no text"
         raise Failure(f"{file}: {reason}", Exit.USAGE) from None

@@ -11,31 +11,33 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from kwcli.env import Environment
 from kwcli.exits import Exit, Failure
-from kwcli.net.core import properties, property_files
-from kwcli.net.core.property_files import Pair
 from kwcli.net.settings import settings_folder
-from kwcli.spelling import did_you_mean
 
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kwcli.net.core.property_files import Pair
+
+_NAME: Final = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
+_NAME_SIZE: Final = 64
 _SUFFIX: Final = ".properties"
 
 
 class Profiles:
     """The profiles of one user. Every method raises Failure (usage) for what is not there or cannot be."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder / "profiles"
-        self._active = folder / "active-profile"
+    def __init__(self, folder: Path | str) -> None:
+        self._folder = os.path.join(folder, "profiles")
+        self._active = os.path.join(folder, "active-profile")
 
     @classmethod
     def of(cls, env: Environment) -> Profiles:
         """Those in `$XDG_CONFIG_HOME/kw`, or in `~/.config/kw`."""
-        return cls(Path(settings_folder(env)))
+        return cls(settings_folder(env))
 
     def names(self) -> list[str]:
         """All names, sorted."""
@@ -44,26 +46,32 @@ class Profiles:
         except OSError:
             return []
         names = [name.removesuffix(_SUFFIX) for name in found if name.endswith(_SUFFIX)]
-        return sorted(name for name in names if _NAME.fullmatch(name))
+        return sorted(name for name in names if re.fullmatch(_NAME, name))
 
     def active(self) -> str | None:
         """The name of the one in use, whether it is there or not."""
         try:
-            return self._active.read_text(encoding="utf-8").strip() or None
+            with open(self._active, encoding="utf-8") as file:
+                return file.read(_NAME_SIZE).strip() or None
         except (OSError, UnicodeDecodeError):
             return None
 
-    def path(self, name: str) -> Path:
+    def path(self, name: str) -> str:
         """Its file."""
-        if not _NAME.fullmatch(name):
+        if not re.fullmatch(_NAME, name):
             raise Failure(f"{name!r} is no name of a profile: letters, digits and . _ -", Exit.USAGE)
-        return self._folder / f"{name}{_SUFFIX}"
+        return os.path.join(self._folder, f"{name}{_SUFFIX}")
 
     def pairs(self, name: str) -> list[Pair]:
         """Its properties."""
+        from kwcli.net.core import property_files
+
         try:
-            return property_files.java_pairs(self.path(name).read_text(encoding="utf-8"))
+            with open(self.path(name), encoding="utf-8") as file:
+                return property_files.java_pairs(file.read())
         except FileNotFoundError:
+            from kwcli.spelling import did_you_mean
+
             names = self.names()
             others = did_you_mean(name, names) or ("; kw profile list shows all" if names else "; there are none yet")
             raise Failure(f"there is no profile {name}{others}", Exit.USAGE) from None
@@ -73,12 +81,14 @@ class Profiles:
     def open_to_others(self, name: str) -> bool:
         """Whether somebody else may read it."""
         try:
-            return bool(self.path(name).stat().st_mode & 0o077)
+            return bool(os.stat(self.path(name)).st_mode & 0o077)
         except OSError:
             return False
 
-    def write(self, name: str, pairs: Mapping[str, str] | Iterable[Pair], comment: str = "") -> Path:
+    def write(self, name: str, pairs: Mapping[str, str] | Iterable[Pair], comment: str = "") -> str:
         """Make or replace one, whole or not at all; its file."""
+        from kwcli.net.core import property_files
+
         path = self.path(name)
         rows = pairs.items() if isinstance(pairs, Mapping) else pairs
         head = "".join(f"# {line}\n" for line in comment.splitlines())
@@ -88,7 +98,7 @@ class Profiles:
     def remove(self, name: str) -> None:
         """Take one away; the active one is then none."""
         self.pairs(name)
-        self.path(name).unlink()
+        os.unlink(self.path(name))
         if self.active() == name:
             self.use(None)
 
@@ -96,21 +106,22 @@ class Profiles:
         """Make one the active one; with None there is none."""
         if name is None:
             with suppress(FileNotFoundError):
-                self._active.unlink()
+                os.unlink(self._active)
             return
         self.pairs(name)
         self._put(self._active, f"{name}\n")
 
-    def _put(self, path: Path, text: str) -> None:
-        made = path.with_name(f".{path.name}.{os.getpid()}")
+    def _put(self, path: str, text: str) -> None:
+        folder, name = os.path.split(path)
+        made = os.path.join(folder, f".{name}.{os.getpid()}")
         try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.makedirs(folder, mode=0o700, exist_ok=True)
             with open(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
                 file.write(text)
-            made.replace(path)
+            os.replace(made, path)
         except OSError as error:
             with suppress(OSError):
-                made.unlink()
+                os.unlink(made)
             raise Failure(f"{path} cannot be written: {_reason(error)}") from None
 
 
@@ -118,23 +129,29 @@ def _reason(error: Exception) -> str:
     return (error.strerror or str(error)) if isinstance(error, OSError) else "it is no text"
 
 
-def imported(text: str, folder: Path) -> list[Pair]:
+def imported(text: str, folder: str) -> list[Pair]:
     """The properties of another program's file, relative paths made good for use from anywhere.
 
     They are relative to where a program runs; where such a file is not there but beside the configuration file, that
     one is meant.
     """
+    from kwcli.net.core import property_files
+
     return [(name, _absolute(name, value, folder)) for name, value in property_files.parse(text)]
 
 
-def _absolute(name: str, value: str, folder: Path) -> str:
+def _absolute(name: str, value: str, folder: str) -> str:
+    from kwcli.net.core import properties
+
     row = properties.BY_NAME.get(name)
     if row is None or row.form != "path" or not value or os.path.isabs(value):
         return value
-    here, beside = Path(value).absolute(), (folder / value).absolute()
-    return str(beside if beside.exists() and not here.exists() else here)
+    here, beside = os.path.abspath(value), os.path.abspath(os.path.join(folder, value))
+    return beside if os.path.exists(beside) and not os.path.exists(here) else here
 
 
 def hidden(name: str, value: str) -> bool:
     """Whether a value may be shown only on demand."""
+    from kwcli.net.core import properties
+
     return bool(value) and (properties.secret(name) or "PRIVATE KEY" in value)

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from kwcli.env import Environment
 from kwcli.exits import Exit, Failure
-from kwcli.net.core import assemble, properties, property_files
+from kwcli.net.core import assemble, properties
 from kwcli.net.core.addresses import AddressError, address
 from kwcli.net.core.choose import Chosen, Source, Value, choose
 from kwcli.net.core.config import Address, ClientConfig
-from kwcli.net.core.property_files import Pair
-from kwcli.spelling import did_you_mean
+
+if TYPE_CHECKING:
+    from kwcli.net.core.property_files import Pair
 
 DEFAULT_SERVER: Final = "localhost:9092"
 # Variables that are more than KW_ and a property's name in capitals: KW_SASL_USERNAME is sasl.username.
@@ -137,7 +138,11 @@ def _variable_names() -> dict[str, str]:
 def _misspelt(variables: Mapping[str, str]) -> list[str]:
     """Warnings about variables that look like ours."""
     given = [name for name in variables if name.startswith("KW_")]
-    known = {*_variable_names(), *_OTHERS} if given else set()
+    if not given:
+        return []
+    from kwcli.spelling import did_you_mean
+
+    known = {*_variable_names(), *_OTHERS}
     meant = {name: did_you_mean(name, known) for name in given if name not in known}
     return [f"unknown variable {name}{others}" for name, others in meant.items() if others]
 
@@ -177,6 +182,8 @@ def dial_pair(text: str, name: str) -> tuple[Address, Address]:
 
 
 def _file(path: str) -> list[Pair]:
+    from kwcli.net.core import property_files
+
     try:
         with open(path, encoding="utf-8") as file:
             text = file.read()

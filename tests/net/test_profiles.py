@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -153,7 +154,7 @@ def test_a_profile_that_is_not_there(home: Path) -> None:
 
 def test_a_profile_that_others_may_read(home: Path) -> None:
     path = Profiles(home / "kw").write("p", {"bootstrap.servers": "p:1"})
-    path.chmod(0o644)
+    os.chmod(path, 0o644)
     assert client_config(env_of(home), profile="p").warnings == (f"others may read {path}: chmod 600 it",)
 
 

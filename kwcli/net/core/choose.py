@@ -7,12 +7,13 @@ A Java login configuration is taken apart here, so that a user name of a higher 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kwcli.exits import Exit, Failure
-from kwcli.net.core import jaas, properties
-from kwcli.net.core.property_files import Pair
-from kwcli.spelling import did_you_mean
+from kwcli.net.core import properties
+
+if TYPE_CHECKING:
+    from kwcli.net.core.property_files import Pair
 
 
 class Source(NamedTuple):
@@ -120,10 +121,14 @@ def _unmeant(chosen: Chosen, name: str, origin: str) -> None:
     elif properties.irrelevant(name):
         chosen.remarks.append(f"{name} ({origin}) has no meaning for kw")
     else:
+        from kwcli.spelling import did_you_mean
+
         chosen.warnings.append(f"unknown property {name} ({origin}){did_you_mean(name, properties.known_names())}")
 
 
 def _login(value: Value, chosen: Chosen) -> dict[str, Value]:
+    from kwcli.net.core import jaas
+
     try:
         module, options = jaas.parse(value.text)
     except jaas.JaasError as error:
