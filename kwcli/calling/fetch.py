@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol
 
 from decoders.schema.model import Versions
 from kwcli.calling.moments import moment_ms
-from kwcli.calling.record_words import number
+from kwcli.calling.record_words import number, said
 from kwcli.calling.sugar import OFFLINE, Topics, check_names, need, split, topic_field
 from kwcli.exits import Exit, Failure
 
@@ -122,8 +122,8 @@ def read_fetch(words: Sequence[str], *, now_ms: int) -> tuple[Fetch | None, list
     check_names(FETCH, rest, WORDS)
     if not ours:
         return None, rest
-    topics = [word.text for word in ours if word.name == "topic"]
-    positions = [word.text for word in ours if word.name == "offset"]
+    topics = [said(word) for word in ours if word.name == "topic"]
+    positions = [said(word) for word in ours if word.name == "offset"]
     if len(topics) != 1:
         raise Failure("topic= is given twice" if topics else "topic= is missing", Exit.USAGE)
     if len(positions) > 1:

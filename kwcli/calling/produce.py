@@ -17,7 +17,7 @@ from decoders.records.codecs import NAMES, NUMBERS
 from decoders.records.model import Row
 from decoders.schema.model import FOREVER, Versions
 from kwcli.calling.partitioning import partition_of
-from kwcli.calling.record_words import Contents, Entry, Word, from_lines, from_words, number
+from kwcli.calling.record_words import Contents, Entry, Word, from_lines, from_words, number, said
 from kwcli.calling.sugar import OFFLINE, Topics, check_names, need, split, topic_field
 from kwcli.composing.sources import STDIN
 from kwcli.exits import Exit, Failure
@@ -155,22 +155,24 @@ def read_produce(
     for word in ours:
         if word.name in _ONCE and once.setdefault(word.name, word) is not word:
             raise Failure(f"{word} is given twice", Exit.USAGE)
+    if once.get("transactional_id") == Word("transactional_id", "null", json=True):
+        del once["transactional_id"]
     if "topic" not in once:
         raise Failure("topic= is missing", Exit.USAGE)
     entries, rest = _entries([word for word in ours if word.name in _RECORD], rest, contents, stdin, clock_ms())
-    said = once["acks"].text if "acks" in once else acks or "all"
-    if said not in ACKS:
-        raise Failure(f"acks are {', '.join(ACKS)}, not {said}", Exit.USAGE)
+    wanted = said(once["acks"]) if "acks" in once else acks or "all"
+    if wanted not in ACKS:
+        raise Failure(f"acks are {', '.join(ACKS)}, not {wanted}", Exit.USAGE)
     if compression is not None and compression not in NUMBERS:
         raise Failure(f"compression is one of {', '.join(NAMES)}, not {compression}", Exit.USAGE)
     asked = Produce(
-        once["topic"].text,
+        said(once["topic"]),
         entries,
         clock_ms,
         compression or "none",
-        ACKS[said],
+        ACKS[wanted],
         magic,
-        once["transactional_id"].text if "transactional_id" in once else None,
+        said(once["transactional_id"]) if "transactional_id" in once else None,
         **_producer(once),
     )
     if magic == 0 and any(entry.timestamp is not None for entry in entries):

@@ -70,7 +70,7 @@ def from_words(words: Iterable[Word], contents: Contents, now_ms: int) -> list[E
         if word.name == "partition":
             record["partition"] = number(word, _INT32_MAX)
         elif word.name == "timestamp":
-            record["timestamp"] = moment_ms(word.text, now_ms, "timestamp=")
+            record["timestamp"] = moment_ms(said(word), now_ms, "timestamp=")
         else:
             record[word.name] = data(word, contents)
     end()
@@ -91,9 +91,19 @@ def data(word: Word, contents: Contents) -> bytes | None:
     return _bytes(value, str(word), held)
 
 
+def said(word: Word) -> str:
+    """The text of a word that is neither key, value nor header; what is written as JSON is text or a number."""
+    if not word.json:
+        return word.text
+    value = _parsed(word.text.encode("utf-8", "surrogateescape"), str(word))
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise _wrong(f"{word}{word.text} is neither text nor a number")
+    return str(value)
+
+
 def number(word: Word, largest: int, *, smallest: int = 0) -> int:
     """An integer within bounds."""
-    text = word.text.strip()
+    text = said(word).strip()
     if not text.removeprefix("-").isdecimal() or not text.isascii() or len(text) > 20:
         raise _wrong(f"{word}{word.text} is no number")
     if not smallest <= int(text) <= largest:

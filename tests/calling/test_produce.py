@@ -219,6 +219,12 @@ def test_other_words_are_left_alone() -> None:
     assert read_short(3, ["topics[].name=orders"], Given(), env) == (None, ["topics[].name=orders"])
 
 
+def test_words_as_json() -> None:
+    produce = asked('topic:="orders"', "partition:=3", "timestamp:=5", "acks:=1", "value:=1", "transactional_id:=null")
+    assert (produce.topic, produce.acks, produce.transactional_id) == ("orders", 1, None)
+    assert produce.entries == [Entry(None, b"1", (), 5, 3)]
+
+
 REFUSED: list[tuple[list[str], dict[str, Any], str]] = [
     (["topic=a", "vlaue=v"], {}, 'Produce has no field "vlaue" (did you mean "value"?)'),
     (["headers=a:b"], {}, 'Produce has no field "headers" (did you mean "header"?)'),
@@ -255,6 +261,7 @@ REFUSED: list[tuple[list[str], dict[str, Any], str]] = [
     ),
     (["topic=a", "value=v", "header=a:b"], {"magic": 0}, "a record with headers needs Produce 3-13"),
     (["topic=a", "value=v", "timestamp=5"], {"magic": 0}, "timestamp= needs message format 1 or 2, this is --magic 0"),
+    (["topic:=[]", "value=v"], {}, "topic:=[] is neither text nor a number"),
     (["acks=1"], {"compression": "gzip"}, "--compression goes with topic=… value=…"),
     ([], {"magic": 0}, "--magic goes with topic=… value=…"),
 ]
