@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 from decoders.errors import EncodeError
 from decoders.limits import FRAME_MAX
 from decoders.schema.model import Api, Side
+from decoders.schema.unform import bytes_from_json
 from kwcli.composing.paths import fail
+from kwcli.composing.typed import generic
 from kwcli.composing.words import check_words, compose, encode_body
 from kwcli.env import Environment
 from kwcli.exits import Exit
@@ -42,6 +44,8 @@ def encoded(
         layout=layout,
         code=Exit.USAGE if given.body is None else Exit.FAILURE,
     )
+    if given.body is not None and given.body.trailing is not None and not given.words:
+        data += _trailing(generic(given.body.trailing, "trailing"), given.body.source)
     if header is not None:
         record = {} if given.body is None else given.body.record
         data = _header(api.key, version, side, header, record) + data
@@ -49,6 +53,14 @@ def encoded(
             fail(f"a frame of {len(data)} bytes is larger than any broker takes", Exit.FAILURE)
         data = len(data).to_bytes(_SIZE, "big") + data
     return data
+
+
+def _trailing(value: Any, source: str) -> bytes:
+    """The bytes behind a recorded message."""
+    try:
+        return bytes_from_json(value, "trailing")
+    except EncodeError as failure:
+        fail(f"{source}: {failure}", Exit.FAILURE)
 
 
 def to_fill_in(name: str, version: int, words: Sequence[str], env: Environment, side: Side) -> bytes:
@@ -70,13 +82,15 @@ def _header(key: int, version: int, side: Side, header: Header, record: Mapping[
     """The header: that of the record where it has one, with what was asked for instead."""
     from decoders.messages import encode_header_json
 
-    fields: dict[str, Any] = {name: record[name] for name in ("correlation_id", "client_id") if name in record}
+    names = ("correlation_id", "client_id") if side == "request" else ("correlation_id",)
+    fields: dict[str, Any] = {name: record[name] for name in names if record.get(name) is not None}
     stated = record.get("header")
     if isinstance(stated, Mapping):
         fields.update(stated)
+    fields = generic(fields, "header")
     if header.correlation_id is not None:
         fields["correlation_id"] = header.correlation_id
-    if header.client_id is not None:
+    if header.client_id is not None and side == "request":
         fields["client_id"] = header.client_id
     try:
         return encode_header_json(key, version, side, fields)

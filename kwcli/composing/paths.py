@@ -9,9 +9,9 @@ from typing import Final, NamedTuple, NoReturn
 from decoders.apis.names import find_field
 from decoders.schema.model import ALL, Api, Field, Message, Side, Versions
 from kwcli.exits import Exit, Failure
-from kwcli.spelling import nearest
+from kwcli.spelling import api_named, nearest
 
-__all__ = ["APPEND", "TAGS", "Step", "fail", "field_of", "message_of", "parse_path"]
+__all__ = ["APPEND", "TAGS", "Step", "api_named", "fail", "field_of", "message_of", "parse_path"]
 
 # The index of `[]`.
 APPEND: Final = -1

@@ -22,6 +22,8 @@ TEXT_MAX: Final = 4 * FRAME_MAX
 STDIN: Final = "standard input"
 # What begins so is meant to be JSON, though YAML may make something else of it.
 _JSON: Final = re.compile(r'[\s\[]*\{\s*"')
+# What a record may say of a body.
+_SAID: Final = ("undecoded", "layout", "trailing")
 _NULLS: Final = frozenset({"", "~", "null", "Null", "NULL"})
 
 
@@ -33,6 +35,7 @@ class Body(NamedTuple):
     record: Mapping[str, Any] = {}
     version: int | None = None
     layout: str | None = None
+    trailing: Any = None  # bytes behind the message, in JSON form
 
 
 def read_file(name: str) -> bytes:
@@ -212,39 +215,37 @@ def body_in(value: Any, source: str, api: Api, side: Side) -> Body:
         fail(f"{source}: an object expected, one field a name", Exit.FAILURE)
     kind = value.get("kind")
     if kind == "exchange" and "api_key" in value:
-        if value["api_key"] is None:
-            fail(f"{source}: a record without an API (a bare SASL token, or a response alone)", Exit.FAILURE)
-        return _of_exchange(value, source, api, side)
+        return _of_record(
+            value, {name: _of_side(value, name, side) for name in _SAID}, value.get(side), source, api, side
+        )
     if kind == "message" and "body" in value:
-        _same_api(value, source, api)
         if value.get("side") not in {None, side}:
             fail(f"{source}: a {value['side']}, a {side} is wanted", Exit.FAILURE)
-        return Body(_there(value["body"], source, side), source, value, _number(value.get("api_version")))
+        return _of_record(value, {name: value.get(name) for name in _SAID}, value["body"], source, api, side)
     return Body(value, source)
 
 
-def _of_exchange(record: Mapping[str, Any], source: str, api: Api, side: Side) -> Body:
-    _same_api(record, source, api)
-    undecoded = record.get("undecoded")
-    if isinstance(undecoded, Mapping) and side in undecoded:
-        fail(f"{source}: the {side} of this record could not be decoded to its end", Exit.FAILURE)
-    layouts = record.get("layout")
-    layout = layouts.get(side) if isinstance(layouts, Mapping) else None
-    body = _there(record.get(side), source, side)
-    version = _number(record.get("api_version"))
-    return Body(body, source, record, version, None if layout is None else str(layout))
+def _of_side(record: Mapping[str, Any], name: str, side: Side) -> Any:
+    """What an exchange's record says of one side."""
+    said = record.get(name)
+    return said.get(side) if isinstance(said, Mapping) else None
 
 
-def _same_api(record: Mapping[str, Any], source: str, api: Api) -> None:
+def _of_record(
+    record: Mapping[str, Any], said: Mapping[str, Any], body: Any, source: str, api: Api, side: Side
+) -> Body:
+    """The body of a record; `said` is what it says of that body."""
     key = _number(record.get("api_key"))
-    if key is not None and key != api.key:
+    if key is None:
+        fail(f"{source}: a record without an API (a bare SASL token, or a response alone)", Exit.FAILURE)
+    if key != api.key:
         fail(f"{source}: a record of {record.get('api') or key}, {api.name} is wanted", Exit.FAILURE)
-
-
-def _there(body: Any, source: str, side: Side) -> Any:
+    if said["undecoded"] is not None:
+        fail(f"{source}: the {side} of this record could not be decoded to its end", Exit.FAILURE)
     if body is None:
         fail(f"{source}: a record without its {side}", Exit.FAILURE)
-    return body
+    layout, version = said["layout"], _number(record.get("api_version"))
+    return Body(body, source, record, version, None if layout is None else str(layout), said["trailing"])
 
 
 def _number(value: Any) -> int | None:

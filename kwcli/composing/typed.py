@@ -19,8 +19,8 @@ from kwcli.composing.paths import TAGS, message_of, unknown
 _INTEGER: Final = re.compile(r"[+-]?\d{1,400}|0[xX][0-9a-fA-F]{1,400}", re.ASCII)
 _FLOAT: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _BOOLS: Final = {"true": True, "false": False}
-# Fields of records whose text is never a number.
-_TEXTS: Final = frozenset({"key", "value"})
+# Fields of records and headers whose text is never a number.
+_TEXTS: Final = frozenset({"key", "value", "client_id"})
 DEEPEST: Final = 100
 
 

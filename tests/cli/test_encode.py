@@ -150,3 +150,21 @@ def test_an_error_by_its_name() -> None:
     assert (
         outcome.err == 'kw: error_code: no error is called "UNSUPORTED_VERSION" (did you mean "UNSUPPORTED_VERSION"?)\n'
     )
+
+
+def test_bytes_behind_a_recorded_message_are_kept() -> None:
+    record = MESSAGE | {"side": "request", "body": {"topics": [{"name": "orders"}]}, "trailing": {"base64": "/wA="}}
+    assert kw("encode", "3", "12", env=world(json.dumps(record).encode())).out == BODY.hex() + "ff00\n"
+    record["trailing"] = {"redacted": 2}
+    outcome = kw("encode", "3", "12", env=world(json.dumps(record).encode()))
+    assert outcome.code == Exit.FAILURE
+    assert "--reveal-secrets" in outcome.err
+
+
+def test_the_header_of_an_exchange_is_taken_for_either_side() -> None:
+    record = {"kind": "exchange", "api_key": 3, "correlation_id": 9, "client_id": "me", "request": {}, "response": {}}
+    line = json.dumps(record).encode()
+    frame = bytes.fromhex(kw("encode", "3", "12", "--frame", env=world(line)).out)
+    assert frame[8:16] == bytes.fromhex("00000009 0002") + b"me"
+    frame = bytes.fromhex(kw("encode", "3", "12", "--frame", "--response", env=world(line)).out)
+    assert frame[4:9] == bytes.fromhex("00000009 00")

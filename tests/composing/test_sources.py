@@ -99,6 +99,11 @@ def test_the_body_of_a_record() -> None:
         (RECORD | {"request": None}, "it: a record without its request"),
         (RECORD | {"undecoded": {"request": {}}}, "it: the request of this record could not be decoded to its end"),
         (MESSAGE, "it: a response, a request is wanted"),
+        (
+            MESSAGE | {"side": "request", "undecoded": {"reason": "lost"}},
+            "it: the request of this record could not be decoded to its end",
+        ),
+        (RECORD | {"api_key": None}, "it: a record without an API (a bare SASL token, or a response alone)"),
         (None, "it: empty, a body expected (at least {})"),
         ("x", "it: an object expected, one field a name"),
     ],
