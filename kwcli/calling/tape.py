@@ -50,7 +50,7 @@ class Tape:
     def play(self, local: str, peer: str, frames: Frames) -> Exchange:
         """The exchange of a request on the connection between `local` and `peer` (host:port).
 
-        Without a response it is settled by the end of the connection, as far as anybody cares.
+        Without a response it is unanswered; how the connection ended, if it did, is not said.
         """
         connection = self._connection(local, peer, frames.begun_ns)
         chunks = _spread(connection.first, frames.request_frame, frames.begun_ns, frames.sent_ns)
@@ -62,6 +62,8 @@ class Tape:
             settled = self._pairer.feed([(connection.first, frames.sent_ns, 0, Close("fin"))])
         exchange = settled[-1]
         assert isinstance(exchange, Exchange)
+        if exchange.outcome == "unanswered":
+            exchange.extra = None
         return exchange
 
     def forget(self, local: str, peer: str) -> None:

@@ -1,0 +1,65 @@
+"""Brokers that say what a test wants: a table of answers by API, on a socket, without Java."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from decoders.messages import Request, decode_request, encode_response
+from tests.net.responder import Responder, each_request, framed
+
+API_VERSIONS = 18
+Answer = Callable[[Request], Mapping[str, Any] | None]
+
+
+class Node(Responder):
+    """`versions` are offered; `answers` gives the body of a response, None for a silence that lasts.
+
+    `asked` are the requests that came, as (API key, version), ApiVersions not among them.
+    """
+
+    def __init__(self, versions: Mapping[int, tuple[int, int]], answers: Mapping[int, Answer]) -> None:
+        super().__init__(each_request(self._answer))
+        self.versions = {API_VERSIONS: (0, 4), **versions}
+        self.answers = answers
+        self.asked: list[tuple[int, int]] = []
+
+    def __enter__(self) -> Node:
+        super().__enter__()
+        return self
+
+    @property
+    def server(self) -> str:
+        host, port = self.address
+        return f"{host}:{port}"
+
+    def _answer(self, frame: bytes) -> bytes:
+        request = decode_request(frame)
+        if request.api_key == API_VERSIONS:
+            rows = [
+                {"api_key": key, "min_version": low, "max_version": high} for key, (low, high) in self.versions.items()
+            ]
+            value: Mapping[str, Any] | None = {"api_keys": rows}
+        else:
+            self.asked.append((request.api_key, request.api_version))
+            value = self.answers[request.api_key](request)
+        if value is None:
+            return b""
+        response = encode_response(request.api_key, request.api_version, value, correlation_id=request.correlation_id)
+        return framed(response)
+
+
+def metadata(*nodes: Node, leader: Callable[[], int] = lambda: 0, controller: int = 0) -> Answer:
+    """Answers Metadata: these nodes (ids from 0), and every topic asked for has one partition led by `leader()`."""
+
+    def answer(request: Request) -> Mapping[str, Any]:
+        brokers = [
+            {"node_id": number, "host": node.address[0], "port": node.address[1]} for number, node in enumerate(nodes)
+        ]
+        names = [topic["name"] for topic in request.body["topics"] or ()]
+        led = leader() if names else -1
+        partition = {"partition_index": 0, "leader_id": led, "error_code": 0 if led >= 0 else 5}
+        topics = [{"name": name, "error_code": 0, "partitions": [partition]} for name in names]
+        return {"brokers": brokers, "controller_id": controller, "topics": topics}
+
+    return answer

@@ -1,0 +1,166 @@
+"""Look-ups that need patience, clusters of mixed versions, nodes that fall silent: `kw call` and brokers by script."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from decoders.messages import Request
+from kwcli.net.blocking import Connection
+from tests.calling.scripted import Node, metadata
+from tests.cli.worlds import kw
+
+LIST_OFFSETS, METADATA, FIND_COORDINATOR, DESCRIBE_GROUPS, CREATE_TOPICS = 2, 3, 10, 15, 19
+OFFSETS = ("ListOffsets", "topics[].name=t", "topics[].partitions[].partition_index=0")
+
+
+def offset(_request: Request) -> Mapping[str, Any]:
+    partition = {"partition_index": 0, "error_code": 0, "timestamp": -1, "offset": 7}
+    return {"topics": [{"name": "t", "partitions": [partition]}]}
+
+
+def group(_request: Request) -> Mapping[str, Any]:
+    return {"groups": [{"error_code": 0, "group_id": "g", "group_state": "Empty"}]}
+
+
+@pytest.mark.parametrize("version", [0, 1, 3, 4, 9, 12])
+def test_a_partition_without_a_leader_is_waited_for(version: int) -> None:
+    led = iter([-1, -1])
+    with Node({METADATA: (0, version), LIST_OFFSETS: (1, 1)}, {LIST_OFFSETS: offset}) as node:
+        node.answers = {
+            **node.answers,
+            METADATA: metadata(node, leader=lambda: next(led, 0)) if version >= 4 else all_topics(node, led),
+        }
+        outcome = kw("call", *OFFSETS, "-b", node.server)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert node.asked == [(METADATA, version)] * 3 + [(LIST_OFFSETS, 1)]
+
+
+def all_topics(node: Node, led: Any) -> Any:
+    """What old brokers are asked: everything, since a name would be created."""
+
+    def answer(request: Request) -> Mapping[str, Any] | None:
+        assert request.body["topics"] == ([] if request.api_version == 0 else None)
+        asked = Request(3, request.api_version, 0, None, {}, {"topics": [{"name": "t"}, {"name": "other"}]})
+        return metadata(node, leader=lambda: next(led, 0))(asked)
+
+    return answer
+
+
+def test_a_partition_that_stays_without_a_leader_is_given_up_at_the_time_out() -> None:
+    with Node({METADATA: (0, 12), LIST_OFFSETS: (1, 1)}, {}) as node:
+        node.answers = {METADATA: metadata(node, leader=lambda: -1)}
+        outcome = kw("call", *OFFSETS, "-b", node.server, "--timeout", "0.3")
+    assert (outcome.code, outcome.out) == (124, "")
+    assert outcome.err == "kw: no leader for t[0] (given up after 0.3 s)\n"
+
+
+@pytest.mark.parametrize("version", [0, 1, 3, 4, 6])
+def test_a_coordinator_that_is_not_there_yet_is_asked_for_again(version: int) -> None:
+    codes = iter([15, 15, 14])
+
+    def find(request: Request) -> Mapping[str, Any]:
+        host, port = node.address
+        found = {"error_code": next(codes, 0), "node_id": 0, "host": host, "port": port}
+        keys = request.body.get("coordinator_keys")
+        assert (keys or [request.body.get("key")]) == ["g"]
+        return {"coordinators": [{"key": "g", **found}]} if keys else found
+
+    answers = {FIND_COORDINATOR: find, DESCRIBE_GROUPS: group}
+    with Node({FIND_COORDINATOR: (0, version), DESCRIBE_GROUPS: (0, 5)}, answers) as node:
+        outcome = kw("call", "DescribeGroups", "groups[]=g", "-b", node.server)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert node.asked == [(FIND_COORDINATOR, version)] * 4 + [(DESCRIBE_GROUPS, 5)]
+
+
+def test_a_look_up_that_cannot_get_better_ends_at_once() -> None:
+    denied = {
+        "coordinators": [
+            {"key": "g", "error_code": 30, "error_message": "Denied.", "node_id": -1, "host": "", "port": -1}
+        ]
+    }
+    with Node({FIND_COORDINATOR: (4, 4), DESCRIBE_GROUPS: (5, 5)}, {FIND_COORDINATOR: lambda _: denied}) as node:
+        outcome = kw("call", "DescribeGroups", "groups[]=g", "-b", node.server)
+    assert (outcome.code, outcome.err) == (
+        1,
+        "kw: no coordinator for group 'g': GROUP_AUTHORIZATION_FAILED: Denied.\n",
+    )
+
+
+def test_what_the_user_asks_is_sent_once_whatever_the_answer() -> None:
+    late = {"coordinators": [{"key": "g", "error_code": 15, "node_id": -1, "host": "", "port": -1}]}
+    with Node({FIND_COORDINATOR: (4, 4)}, {FIND_COORDINATOR: lambda _: late}) as node:
+        outcome = kw("call", "FindCoordinator", "coordinator_keys[]=g", "-b", node.server)
+    assert outcome.code == 1
+    assert node.asked == [(FIND_COORDINATOR, 4)]
+
+
+def test_the_version_is_one_that_the_node_takes_which_gets_the_request() -> None:
+    """The node asked first is newer than the leader."""
+    with (
+        Node({METADATA: (0, 12), LIST_OFFSETS: (1, 9)}, {}) as first,
+        Node({LIST_OFFSETS: (1, 5)}, {LIST_OFFSETS: offset}) as leader,
+    ):
+        first.answers = {METADATA: metadata(first, leader, leader=lambda: 1)}
+        outcome = kw("call", *OFFSETS, "-b", first.server)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert (json.loads(outcome.out)["api_version"], leader.asked) == (5, [(LIST_OFFSETS, 5)])
+
+
+def test_the_matrix_marks_what_brokers_of_a_cluster_differ_in() -> None:
+    with (
+        Node({METADATA: (0, 12), CREATE_TOPICS: (0, 7)}, {}) as first,
+        Node({METADATA: (0, 13), LIST_OFFSETS: (1, 9), CREATE_TOPICS: (0, 7)}, {}) as second,
+    ):
+        first.answers = {METADATA: metadata(first, second)}
+        outcome = kw("call", "ApiVersions", "--node", "all", "-o", "table", "-b", first.server)
+    assert outcome.code == 0
+    title, _, *rows = [line.split() for line in outcome.out.splitlines()]
+    assert title == ["0", first.server, "1", second.server]
+    assert rows == [
+        ["≠", "2", "ListOffsets", "–", "1-9"],
+        ["≠", "3", "Metadata", "0-12", "0-13"],
+        ["18", "ApiVersions", "0-4", "0-4"],
+        ["19", "CreateTopics", "0-7", "0-7"],
+    ]
+
+
+def test_of_all_nodes_those_that_cannot_be_reached_are_said_and_the_others_shown() -> None:
+    with Node({METADATA: (0, 12)}, {}) as first, Node({}, {}) as gone:
+        first.answers = {METADATA: metadata(first, gone)}
+        gone.__exit__(None, None, None)
+        outcome = kw("call", "ApiVersions", "--node", "all", "-b", first.server)
+    assert (outcome.code, len(outcome.out.splitlines())) == (5, 1)
+    assert outcome.err.startswith(f"kw: {gone.server} refused the connection")
+
+
+@pytest.mark.parametrize("output", ["text", "ndjson"])
+def test_a_request_that_nobody_answers_is_shown_and_a_time_out(output: str) -> None:
+    with Node({METADATA: (0, 12)}, {METADATA: lambda _: None}) as node:
+        outcome = kw("call", "Metadata", "-b", node.server, "--timeout", "0.3", "-o", output)
+    assert outcome.code == 124
+    assert f"{node.server} did not answer Metadata 12 within 0.3 s" in outcome.err
+    if output == "text":
+        assert outcome.out.splitlines()[-1] == "← no answer"
+    else:
+        record = json.loads(outcome.out)
+        assert (record["status"], record["response"]) == ("unanswered", None)
+        assert "closed" not in record
+
+
+def test_ctrl_c_shows_what_was_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    receive = Connection._receive
+
+    def interrupted(self: Connection) -> Any:
+        if self.versions:
+            raise KeyboardInterrupt
+        return receive(self)
+
+    monkeypatch.setattr(Connection, "_receive", interrupted)
+    with Node({METADATA: (0, 12)}, {METADATA: lambda _: None}) as node:
+        outcome = kw("call", "Metadata", "-b", node.server)
+    assert (outcome.code, outcome.err) == (130, "")
+    assert json.loads(outcome.out)["status"] == "unanswered"
