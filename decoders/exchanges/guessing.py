@@ -8,18 +8,19 @@ that read the same fields with the same values out of it are one candidate: noth
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cache
 from typing import Any, Final, NamedTuple
 
 from decoders.apis import KEYS, NAMES, api
 from decoders.apis.headers import response_header_plan, response_header_version
 from decoders.errors import DecodeError
-from decoders.exchanges.plausible import VALUES_MAX, plausibility
+from decoders.exchanges.plausible import VALUES_MAX, Reading, plausibility
 from decoders.exchanges.specs import layouts as layouts_of
 from decoders.exchanges.specs import tolerates
 from decoders.schema.model import Plan, Side, Versions
 from decoders.schema.resolve import resolve
-from decoders.schema.walk import Walker
+from decoders.schema.walk import Span, Walker
 from decoders.streams.heads import request_head
 from decoders.streams.resync import HEAD
 from decoders.streams.verdict import request_verdict
@@ -113,13 +114,14 @@ def guess_request(frame: bytes) -> list[Candidate]:
         return []
     kinds = (Kind(head.api_key, Versions(head.api_version, head.api_version)),)
     for layout in layouts_of(head.api_key, head.api_version, "request"):
-        walker = Walker(frame, [])
+        walker = Walker(frame)
         try:
             after = walker.read(layout.plan, head.body, len(frame))
         except DecodeError:
             continue
         if after == len(frame) or tolerates("request", layout, after, len(frame)):
-            score = plausibility(layout.plan, walker) + _prior(head.api_key) + (_EARLY if layout.release else 0)
+            reading = Reading(_spans(layout.plan, frame, head.body), walker.root)
+            score = plausibility(layout.plan, reading) + _prior(head.api_key) + (_EARLY if layout.release else 0)
             score += _REQUEST * (after - 8) / (len(frame) - 8)
             return [Candidate("request", kinds, layout.plan, layout.release, score)]
     return []
@@ -145,11 +147,11 @@ def _fitting(frame: bytes, groups: tuple[Group, ...], keys: Iterable[int] | None
         place = -1
         for plan, kinds, prior, release in variants:
             kinds = tuple(kind for kind in kinds if kind.key in wanted)
-            walker = _read(plan, frame, at) if kinds else None
-            if walker is None:
+            reading = _read(plan, frame, at) if kinds else None
+            if reading is None:
                 continue
-            one = Candidate("response", kinds, plan, release, plausibility(plan, walker) + prior)
-            read = header_version, *(walker.spans or ())[:VALUES_MAX]
+            one = Candidate("response", kinds, plan, release, plausibility(plan, reading) + prior)
+            read = header_version, *reading.spans
             place = places.get(read, place)
             if place < 0:
                 place = len(found)
@@ -194,17 +196,36 @@ def _body(frame: bytes, header_version: int) -> int:
     return -1 if header_version and at != 9 else at
 
 
-def _read(plan: Plan, frame: bytes, at: int) -> Walker | None:
+class _Enough(Exception):
+    """The first values of a message were read."""
+
+
+class _First(list[Span]):
+    """The first spans of a message: what is looked at, and by which two readings are compared."""
+
+    def append(self, span: Span) -> None:
+        if len(self) >= VALUES_MAX:
+            raise _Enough
+        super().append(span)
+
+
+def _read(plan: Plan, frame: bytes, at: int) -> Reading | None:
     """The frame as a layout reads it, None unless it does so to the last byte; most fail after a few bytes."""
     end = len(frame)
+    walker = Walker(frame)
     try:
-        if Walker(frame).read(plan, at, end) != end:
+        if walker.read(plan, at, end) != end:
             return None
     except DecodeError:
         return None
-    walker = Walker(frame, [])
-    walker.read(plan, at, end)
-    return walker
+    return Reading(_spans(plan, frame, at), walker.root)
+
+
+def _spans(plan: Plan, frame: bytes, at: int) -> list[Span]:
+    spans = _First()
+    with suppress(_Enough):
+        Walker(frame, spans).read(plan, at, len(frame))
+    return spans
 
 
 @cache

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from decoders.apis import NAMES
 from decoders.apis.error_codes import ERRORS
 from decoders.records.read import read_batches
 from decoders.schema.model import Plan, PlanField
-from decoders.schema.walk import Span, Walker
+from decoders.schema.walk import Span
 
 # So many values are looked at.
 VALUES_MAX: Final = 3000
@@ -34,11 +34,18 @@ _DAY_MS: Final = 24 * _HOUR_MS
 _NOW_MS: Final = range(1_200_000_000_000, 2_600_000_000_000)
 
 
-def plausibility(plan: Plan, walker: Walker) -> float:
-    """The score of a message that `walker` has read with its spans."""
+class Reading(NamedTuple):
+    """What a layout has read: the spans of the first values, and all values."""
+
+    spans: list[Span]
+    root: dict[str, Any]
+
+
+def plausibility(plan: Plan, reading: Reading) -> float:
+    """The score of a message."""
     fields = _flat(plan)
     score = 0.0
-    for span in (walker.spans or ())[:VALUES_MAX]:
+    for span in reading.spans:
         field = fields.get(_INDEX.sub("", span.path))
         if field is None:
             if span.what == "tags":
@@ -47,7 +54,7 @@ def plausibility(plan: Plan, walker: Walker) -> float:
                 score -= 8
         else:
             score += _of_span(span, field)
-    return score + _of_whole(plan, walker.root)
+    return score + _of_whole(plan, reading.root)
 
 
 @cache

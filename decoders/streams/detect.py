@@ -12,15 +12,13 @@ from typing import Final
 
 from decoders.limits import FRAME_MAX, UNDECIDED_MAX
 from decoders.streams.chunks import Again, Chunk, Close, Connection, Gap, Half
-from decoders.streams.foreign import TLS, certain, described, likely
+from decoders.streams.foreign import FIRST_MAX, TLS, certain, described, likely
 from decoders.streams.heads import CONTROLLED_SHUTDOWN, REQUEST
 from decoders.streams.resync import FITS, NO, YES
 from decoders.streams.verdict import request_verdict, response_verdict
 
 # Matching pairs of heads that prove Kafka where no body is whole (short snapshot lengths).
 PAIRS: Final = 3
-# First bytes of a side that are kept, to say what it is when it is no Kafka: a ClientHello has the server's name there.
-FIRST_MAX: Final = 512
 # The marks of other protocols are no longer than this.
 MARK_MAX: Final = 64
 ASKED_MAX: Final = 1000

@@ -27,6 +27,8 @@ from decoders.streams.greetings import (
 from decoders.streams.tls import tell_tls
 
 TLS: Final = "TLS"
+# First bytes that are kept, or looked at, to say what they are: a ClientHello has the server's name there.
+FIRST_MAX: Final = 512
 _TLS: Final = re.compile(rb"[\x14-\x17]\x03[\x00-\x04][\x00-\x48]|[\x80-\x8f].\x01\x03[\x00-\x03]", re.DOTALL)
 _HTTP1: Final = re.compile(rb"(GET|HEAD|POST|PUT|DELETE|OPTIONS|PATCH|TRACE|CONNECT) [^ ]* HTTP/1|HTTP/1\.[01] ")
 _REDIS: Final = re.compile(rb"[*$:+-][^\r\n]{1,64}\r\n|PING\r\n")
@@ -179,3 +181,8 @@ def described(data: bytes) -> str:
         return ""
     detail = mark.tell(data)
     return f"{mark.name}: {detail}" if detail else mark.name
+
+
+def surely(data: bytes) -> str:
+    """The same only where the bytes prove it: in the middle of a stream likely marks are chance."""
+    return described(data) if certain(data) else ""

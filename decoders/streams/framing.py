@@ -12,6 +12,7 @@ from struct import Struct
 from typing import Final, Literal, Protocol
 
 from decoders.limits import FRAME_MAX, HELD_MAX, RAW_KEPT_MAX
+from decoders.streams.foreign import FIRST_MAX, surely
 from decoders.streams.resync import NO, YES, find
 
 # What the loop may do with the next bytes of a lane without asking.
@@ -269,7 +270,7 @@ def _cut(lane: Lane, first: tuple[int, int], here: tuple[int, int], data: bytes,
         reason = lane.owner.objection(lane, data, at, size)
         if reason is not None:
             lane.doubt = False
-            lose_step(lane, reason, _DETAILS[reason], *first)
+            lose_step(lane, reason, surely(data[at : at + FIRST_MAX]) or _DETAILS[reason], *first)
             return at
         after = at + 4 + size
         if after > stop:

@@ -103,7 +103,7 @@ def test_a_large_response_is_guessed_in_time() -> None:
         {"partition_index": number, "leader_id": 1, "replica_nodes": [1, 2, 3], "isr_nodes": [1, 2, 3]}
         for number in range(500)
     ]
-    topics = [{"name": f"topic-{number}", "partitions": partitions} for number in range(20)]
+    topics = [{"name": f"topic-{number}", "partitions": partitions} for number in range(10)]
     frame = response(3, 8, 7, {**METADATA, "topics": topics})
     begun = time.process_time()
     assert guess(frame)[0].name == "Metadata 8"
