@@ -250,6 +250,8 @@ class _Edits:
         path = ".".join(map(str, place))
         if path in self.by_words:
             fail(f"{path} is given twice")
+        if any(before.startswith((f"{path}.", f"{path}[")) for before in self.by_words):
+            fail(f"{path} would take the place of what words before it have put there")
         self.by_words.add(path)
         self._put(place, value)
         self.set.add(path)

@@ -272,6 +272,12 @@ def test_the_same_leaf_twice_is_a_mistake() -> None:
         compose(api("metadata"), 12, ["topics[].name=x", "topics[0].name=y"])
 
 
+def test_a_word_does_not_undo_those_before_it() -> None:
+    with pytest.raises(Failure, match="topics would take the place of what words before it have put there"):
+        compose(api("metadata"), 12, ["topics[].name=x", "topics:=[]"])
+    assert compose(api("metadata"), 12, ["topics:=[{}]", "topics[0].name=x"]) == {"topics": [{"name": "x"}]}
+
+
 def test_a_field_that_no_version_has_is_found_before_any_version_is_known() -> None:
     with pytest.raises(Failure, match='has no field "topic"'):
         check_words(api("metadata"), ["topic=orders"])
