@@ -264,7 +264,7 @@ _kw_verb() {
         "apis") verbs="" options="--release --diff --grep -o --output --color -h --help" ;;
         "errors") verbs="" options="--grep -o --output --color -h --help" ;;
         "decode") verbs="" options="--api --version --api-version --request --response --from --explain --records --reveal-secrets -o --output --color -v --verbose --debug -h --help" ;;
-        "encode") verbs="" options="--response --frame --correlation-id --client-id --skeleton -o --output -h --help" ;;
+        "encode") verbs="" options="--response --frame --correlation-id --client-id --skeleton -o --output --debug -h --help" ;;
         "profile") verbs="import list remove show use" options="-h --help" ;;
         "profile import") verbs="" options="--use --force -v --verbose -h --help" ;;
         "profile list") verbs="" options="-o --output --color -h --help" ;;

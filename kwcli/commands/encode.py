@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kwcli.env import Environment
+from kwcli.options import set_debug
 
 if TYPE_CHECKING:
     from decoders.schema.model import Side
@@ -30,6 +31,9 @@ Examples:
 @click.option("--client-id", metavar="TEXT", help="In the header of the frame.")
 @click.option("--skeleton", is_flag=True, help="Print an annotated body to fill in, as YAML.")
 @click.option("-o", "--output", type=click.Choice(FORMS), default="hex", help="hex (default), base64 or raw bytes.")
+@click.option(
+    "--debug", is_flag=True, is_eager=True, expose_value=False, callback=set_debug, help="Show a defect's traceback."
+)
 @click.pass_context
 def command(
     ctx: click.Context,
