@@ -128,9 +128,12 @@ class Router:
 
     def _controller(self, body: Mapping[str, Any]) -> list[Stop]:
         connection, why = self._cluster.controller()
-        return [
-            Stop(connection, body, why, looked_up=self._cluster.config.controllers or not is_kraft(connection.versions))
-        ]
+        key = self._api.key
+        forwarded = key in ROUTES and ROUTES[key].to in ("controller", "resource")
+        itself = self._cluster.config.controllers or not is_kraft(connection.versions)
+        if not itself and not forwarded:
+            why = "any broker (the controller itself: --bootstrap-controller)"
+        return [Stop(connection, body, why, looked_up=itself)]
 
     def _by_place(self, to: str, version: int, body: Mapping[str, Any]) -> list[Stop]:
         named = places(self._api.key, version, body)

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from decoders.apis import api
+from decoders.apis import api, api_name
 from decoders.apis.error_codes import error_name
 from decoders.errors import DecodeError
 from decoders.messages import decode_response, encode_message
@@ -268,7 +268,12 @@ class Cluster:
         both = offered & api(key).versions & Versions(least, 99)
         if not both:
             need = f" {least} or later" if least else ""
-            raise Failure(f"{connection.peer} does not offer {api(key).name}{need}, which this needs")
+            hint = (
+                "; is it a controller? --bootstrap-controller is for those"
+                if METADATA not in connection.versions
+                else ""
+            )
+            raise Failure(f"{connection.peer} does not offer {api_name(key)}{need}, which this needs{hint}")
         return both.high
 
     def _tries(self, otherwise: str | Callable[[], str]) -> Iterator[None]:

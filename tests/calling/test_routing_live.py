@@ -14,6 +14,7 @@ from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
 from tests.broker.options import Options
 from tests.calling.nodes import Calls, coordinator, leaders
+from tests.cli.worlds import kw
 
 pytestmark = [pytest.mark.broker, needs_brokers]
 
@@ -153,6 +154,7 @@ def test_what_is_for_the_controller_any_kraft_broker_forwards_and_that_is_said(c
     [
         ("2", lambda _: [2]),
         ("any", lambda _: [1]),
+        ("controller", lambda _: [1]),
         ("all", lambda _: [1, 2, 3]),
         ("coordinator:billing", lambda calls: [coordinator(calls, "billing", 0)]),
         ("txn:ledger", lambda calls: [coordinator(calls, "ledger", 1)]),
@@ -215,6 +217,30 @@ def test_the_active_controller_is_found_on_controller_listeners_and_after_it_has
         assert calls.nodes(LIST_OFFSETS) == [led[1]]
     finally:
         calls.cluster.start_node(before)
+
+
+def test_a_coordinator_that_moved_is_found(calls: Calls) -> None:
+    before = coordinator(calls, "billing", 0)
+    calls.cluster.stop_node(before)
+    try:
+        calls.settled("DescribeGroups", "groups[]=billing")
+        after = coordinator(calls, "billing", 0)
+        calls("DescribeGroups", "groups[]=billing", "--api-version", "5")
+        assert calls.nodes(DESCRIBE_GROUPS) == [after]
+        assert after != before
+        calls.settled("InitProducerId", *LEDGER)
+        expected = coordinator(calls, "ledger", 1)
+        calls.done("InitProducerId", *LEDGER)
+        assert calls.nodes(INIT_PRODUCER_ID) == [expected]
+    finally:
+        calls.cluster.start_node(before)
+
+
+def test_a_controllers_address_for_a_brokers_is_explained(calls: Calls) -> None:
+    port = calls.cluster.nodes[0].ports["CONTROLLER"]
+    outcome = kw("call", "DescribeCluster", "--node", "2", "-b", f"127.0.0.1:{port}")
+    assert outcome.code == 1
+    assert "does not offer Metadata, which this needs; is it a controller? --bootstrap-controller" in outcome.err
 
 
 def move(calls: Calls, partition: int, replicas: list[int]) -> None:

@@ -98,6 +98,42 @@ def test_what_the_user_asks_is_sent_once_whatever_the_answer() -> None:
     assert node.asked == [(FIND_COORDINATOR, 4)]
 
 
+def test_a_coordinator_that_is_none_any_more_is_looked_up_again_and_asked_once() -> None:
+    def not_here(_request: Request) -> Mapping[str, Any]:
+        return {"groups": [{"error_code": 16, "group_id": "g"}]}
+
+    def find(_request: Request) -> Mapping[str, Any]:
+        number = next(found, 2)
+        host, port = (old, old, new)[number].address
+        return {"coordinators": [{"key": "g", "error_code": 0, "node_id": number, "host": host, "port": port}]}
+
+    found = iter([1, 1])  # the second look-up still gives the old one
+    with (
+        Node({FIND_COORDINATOR: (4, 4), DESCRIBE_GROUPS: (5, 5)}, {FIND_COORDINATOR: find}) as first,
+        Node({DESCRIBE_GROUPS: (5, 5)}, {DESCRIBE_GROUPS: not_here}) as old,
+        Node({DESCRIBE_GROUPS: (5, 5)}, {DESCRIBE_GROUPS: group}) as new,
+    ):
+        outcome = kw("call", "DescribeGroups", "groups[]=g", "-b", first.server)
+    assert outcome.code == 0
+    assert outcome.err == (
+        f"kw: node 1 {old.server} is not the coordinator (NOT_COORDINATOR): sent once more, to node 2 {new.server}\n"
+    )
+    assert [len(json.loads(line)["errors"]) for line in outcome.out.splitlines()] == [1, 0]
+    assert (len(old.asked), len(new.asked)) == (1, 1)
+
+
+def test_a_request_of_which_a_part_was_done_is_not_sent_again() -> None:
+    def half(_request: Request) -> Mapping[str, Any]:
+        rows = [{"partition_index": number, "error_code": code, "offset": 7} for number, code in ((0, 0), (1, 6))]
+        return {"topics": [{"name": "t", "partitions": rows}]}
+
+    with Node({METADATA: (0, 12), LIST_OFFSETS: (1, 1)}, {LIST_OFFSETS: half}) as node:
+        node.answers = {**node.answers, METADATA: metadata(node)}
+        outcome = kw("call", *OFFSETS, "topics[0].partitions[1].partition_index=1", "-b", node.server)
+    assert (outcome.code, outcome.err) == (1, "")
+    assert node.asked.count((LIST_OFFSETS, 1)) == 1
+
+
 def test_the_version_is_one_that_the_node_takes_which_gets_the_request() -> None:
     """The node asked first is newer than the leader."""
     with (
