@@ -67,6 +67,17 @@ def _known(word: str) -> str:
     raise Failure(text, Exit.USAGE)
 
 
+def _not_offered(api: Api, advertised: Mapping[int, Versions]) -> str:
+    """Who does not offer an API, where one of the two kinds of listener was taken for the other."""
+    from kwcli.net.core.negotiation import is_controller
+
+    if is_controller(advertised) and "controller" not in api.listeners:
+        return f"is a controller, which has no {api.name}: ask a broker"
+    if api.listeners == ("controller",) and not is_controller(advertised):
+        return f"does not offer {api.name}, which is for controllers: give one by --bootstrap-controller"
+    return f"does not offer {api.name}"
+
+
 def common(api: Api, advertised: Mapping[int, Versions], wish: Wish, node: str) -> Versions:
     """The versions that may be sent to a broker that advertises these, `node` being its name for people.
 
@@ -77,7 +88,7 @@ def common(api: Api, advertised: Mapping[int, Versions], wish: Wish, node: str) 
         return wanted
     offered = advertised.get(api.key, NONE)
     if not offered:
-        raise Failure(f"{node} does not offer {api.name} (--force sends it anyway)")
+        raise Failure(f"{node} {_not_offered(api, advertised)} (--force sends it anyway)")
     both = wanted & offered
     if not both:
         said = f"version {wanted}" if wanted.low == wanted.high else f"versions {wanted}"

@@ -15,7 +15,7 @@ from decoders.schema.model import Versions
 from kwcli import VERSION
 from kwcli.exits import Exit, Failure
 from kwcli.net.core.config import Address, ClientConfig
-from kwcli.net.core.negotiation import Offer, assumed_offer
+from kwcli.net.core.negotiation import Offer, assumed_offer, is_controller
 from kwcli.net.core.session import Answer, Event, Opened, Outgoing, Phase, Session
 from kwcli.net.core.stops import Cause, Stop, closed
 from kwcli.net.deadline import Deadline
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Connection", "Record", "Reply", "Timing", "now_ns"]
 
-PRODUCE: Final = 0
-VOTE: Final = 52
 RECEIVE: Final = 256 * 1024
 # What every socket takes without waiting for the peer.
 AT_ONCE: Final = 16 * 1024
@@ -184,8 +182,8 @@ class Connection:
 
     @property
     def is_controller(self) -> bool:
-        """Whether this is a listener of KRaft controllers: it takes votes, and nobody's records."""
-        return VOTE in self.versions and PRODUCE not in self.versions
+        """Whether this is a listener of KRaft controllers."""
+        return is_controller(self.versions)
 
     def request(
         self,

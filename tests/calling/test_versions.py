@@ -12,6 +12,7 @@ from kwcli.exits import Exit, Failure
 
 MODERN = spoken("4.3") | {0: Versions(0, 13)}  # as brokers from 4.0 on list it (KIP-896)
 OLD = spoken("2.8")
+CONTROLLER = {18: Versions(0, 4), 52: Versions(0, 2)}
 
 
 def wish(name: str, number: int | None = None, release: str | None = None, *, force: bool = False) -> Wish:
@@ -68,6 +69,9 @@ def test_a_wish_that_nobody_can_fulfil_is_a_usage_error(
         ("DescribeTransactions", None, OLD, "does not offer DescribeTransactions (--force"),
         ("Metadata", 13, OLD, "offers Metadata 0-11, not version 13 (--force"),
         ("Produce", 2, MODERN, "lists Produce 2 but does not serve it"),
+        ("Metadata", None, CONTROLLER, "is a controller, which has no Metadata: ask a broker (--force"),
+        ("AddPartitionsToTxn", None, {3: Versions(0, 13)}, "does not offer AddPartitionsToTxn (--force"),
+        ("Vote", None, {0: Versions(3, 13)}, "which is for controllers: give one by --bootstrap-controller (--force"),
     ],
 )
 def test_what_the_broker_does_not_take_is_said_in_one_line(

@@ -28,6 +28,8 @@ _ROUNDS: Final = 4
 # The oldest release whose brokers might be met, and what all of them answer without doing anything for it.
 OLD_RELEASE: Final = "0.9.0"
 _OFFSET_FETCH: Final = 9
+_PRODUCE: Final = 0
+_VOTE: Final = 52
 
 
 class Ask(NamedTuple):
@@ -113,6 +115,11 @@ def probe_old(client: str) -> Generator[Step, Frame, None]:
 def assumed_offer() -> Offer:
     """What a broker of before 0.10 is taken to speak."""
     return Offer(dict(spoken(OLD_RELEASE)), {}, assumed=OLD_RELEASE)
+
+
+def is_controller(versions: Mapping[int, Versions]) -> bool:
+    """Whether these are the APIs of a listener of KRaft controllers: it takes votes, and nobody's records."""
+    return _VOTE in versions and _PRODUCE not in versions
 
 
 def _ranges(answer: Mapping[str, Any]) -> dict[int, Versions]:
