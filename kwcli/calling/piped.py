@@ -25,14 +25,13 @@ PATIENCE_MS: Final = 250
 
 def piped_body(env: Environment, api: Api) -> Body | None:
     """The body on standard input; None where there is none. Raises Failure for one that cannot be read."""
-    if env.stdin_terminal or not has_something(env):
+    if env.stdin_terminal or not _has_something(env):
         return None
     data = read_stdin(env)
     return body_in(parse(data, STDIN), STDIN, api, "request") if data.strip() else None
 
 
-def has_something(env: Environment) -> bool:
-    """Whether somebody has put something on standard input, which is no terminal."""
+def _has_something(env: Environment) -> bool:
     try:
         number = env.stdin.fileno()  # type: ignore[attr-defined]  # streams of memory have none
         kind = os.fstat(number).st_mode

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple, Protocol
 
 from decoders.schema.model import Versions
 from kwcli.calling.fetch import FETCH, Offsets, read_fetch
-from kwcli.calling.piped import has_something
 from kwcli.calling.produce import PRODUCE, read_produce
 from kwcli.composing.sources import read_file, read_stdin
 from kwcli.env import Environment
@@ -45,7 +44,7 @@ def read_short(key: int, words: Sequence[str], given: Given, env: Environment) -
             acks=given.acks,
             magic=given.magic,
             contents=lambda name: read_stdin(env) if name == "-" else read_file(name),
-            stdin=lambda: not env.stdin_terminal and has_something(env),
+            stdin=lambda: not env.stdin_terminal,
             clock_ms=lambda: env.now_ns() // 1_000_000,
         )
     for name in Given._fields:
