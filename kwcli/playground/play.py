@@ -168,6 +168,12 @@ def _show(env: Environment, wish: Wish, stage: _Stage) -> None:
     # The mock's newer answers have a byte too many.
     version = "" if stage.cluster else " --api-version 8"
     lines = [f"kw call Metadata{version}{to}", f"kw call produce topic={topic} key=k value=hello{to}"]
+    if not wish.all_topics:
+        named = f"'topics[].name={topic}'"  # zsh takes brackets for a pattern
+        make = f"Metadata {named} allow_auto_topic_creation=true"
+        if stage.cluster:
+            make = f"CreateTopics {named} 'topics[].num_partitions=3' 'topics[].replication_factor=1'"
+        lines.insert(1, f"kw call {make}{version}{to}")
     ports = ",".join(part.rpartition(":")[2] for part in stage.bootstrap.split(","))
     lines.append(f"sudo kw sniff -i lo --port {ports}")
     lines += [f"kw call Metadata --profile {name}" for _, name in stage.named]
