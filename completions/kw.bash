@@ -259,7 +259,7 @@ _kw_values() {
 _kw_verb() {
     case $verb in
         "") verbs="sniff call apis errors decode encode profile playground completion" options="--version -h --help" ;;
-        "sniff") verbs="" options="-i --interface --bpf -w --write --port --api --client-id --topic --errors --slower-than --limit --records --reveal-secrets --sort --strict -o --output --color -v --verbose -q --quiet --debug -h --help" ;;
+        "sniff") verbs="" options="-i --interface --bpf -w --write --port --api --client-id --topic -f --filter --errors --slower-than --limit --records --reveal-secrets --sort --strict -o --output --color -v --verbose -q --quiet --debug -h --help" ;;
         "call") verbs="" options="--api-version --as-kafka --force --node --split --example --skeleton --edit --dry-run --raw-body --only --select --records --reveal-secrets --compression --acks --magic --repeat --interval --against -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output --color -v --verbose -q --quiet --debug -h --help" ;;
         "apis") verbs="" options="--release --diff --grep -o --output --color -h --help" ;;
         "errors") verbs="" options="--grep -o --output --color -h --help" ;;
@@ -284,6 +284,7 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "sniff --api") left=1 kind=apis ;;
         "sniff --client-id") left=1 kind= ;;
         "sniff --topic") left=1 kind= ;;
+        "sniff -f"|"sniff --filter") left=1 kind= ;;
         "sniff --slower-than") left=1 kind= ;;
         "sniff --limit") left=1 kind= ;;
         "sniff --sort") left=1 kind=words list="time" ;;

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
     from decoders.errors import DecodeError
     from decoders.exchanges.exchange import Settled
+    from decoders.filters import Filter
     from decoders.streams.chunks import Segment
     from kwcli.config import Settings
     from kwcli.env import Environment
-    from kwcli.selection import Selection
 
 __all__ = ["Outcome", "Sniffing"]
 
@@ -96,7 +96,7 @@ class Sniffing:
         self,
         env: Environment,
         settings: Settings,
-        selection: Selection,
+        selection: Filter,
         *,
         ports: frozenset[int] | None,
         limit: int | None,
@@ -216,7 +216,7 @@ class Sniffing:
             # Who names ports does not want to read about all the others; the closing line counts them.
             rows = [row for row in rows if row.kind == "exchange" or row.reason != "not_kafka"]
         if not self._selection.everything:
-            wants = self._selection.wants
+            wants = self._selection.matches
             self._renderer.notice(rows)
             rows = [row for row in rows if row.kind == "exchange" and wants(row)]
         if self._sorted is not None:

@@ -13,6 +13,7 @@ Examples:
   kw sniff orders.pcapng --topic 'orders*' --errors
   kw sniff broker1.pcap.gz broker2.pcap.gz -o ndjson --records > orders.ndjson
   tcpdump -i eth0 -U -w - 'port 9092' | kw sniff -
+  kw sniff orders.pcapng -f 'error == NOT_LEADER_OR_FOLLOWER or latency > 1s'
   kw sniff -i eth0 --slower-than 100ms -w slow.pcapng"""
 
 
@@ -36,6 +37,13 @@ Examples:
 )
 @click.option("--client-id", "client_ids", multiple=True, metavar="GLOB", help="Only clients whose id matches.")
 @click.option("--topic", "topics", multiple=True, metavar="GLOB", help="Only exchanges about a topic that matches.")
+@click.option(
+    "-f",
+    "--filter",
+    "expression",
+    metavar="EXPR",
+    help="Only exchanges for which this holds, for example 'api == Fetch and latency > 100ms'.",
+)
 @click.option("--errors", is_flag=True, help="Only what went wrong: error codes, undecodable, cut off unanswered.")
 @click.option("--slower-than", type=Duration(), metavar="TIME", help="Only latencies above, for example 100ms.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop reading after N rows that are shown.")
@@ -55,6 +63,7 @@ def command(
     apis: tuple[tuple[str, ...], ...],
     client_ids: tuple[str, ...],
     topics: tuple[str, ...],
+    expression: str | None,
     errors: bool,
     slower_than: float | None,
     limit: int | None,
@@ -72,7 +81,7 @@ def command(
     FILE is a pcap or pcapng capture, also compressed with gzip, zstd or lz4; several are merged by packet time; `-` is
     standard input. Kafka is found on any port.
     """
-    from kwcli.selection import Selection
+    from kwcli.selection import select
     from kwcli.sniffing import Sniffing
 
     if bool(files) == bool(interface):
@@ -92,7 +101,14 @@ def command(
             reveal_secrets=reveal_secrets,
             live=bool(interface) or "-" in files,
         ),
-        Selection.of(apis=flat(apis), client_ids=client_ids, topics=topics, errors=errors, slower_than=slower_than),
+        select(
+            expression,
+            apis=flat(apis),
+            client_ids=client_ids,
+            topics=topics,
+            errors=errors,
+            slower_than=slower_than,
+        ),
         ports=frozenset(flat(ports)) or None,
         limit=limit,
         sort=sort is not None,

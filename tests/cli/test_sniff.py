@@ -294,7 +294,7 @@ def test_an_empty_capture() -> None:
         (["x", "--port", "0"], "kw: invalid value for '--port': '0' is no port"),
         (["x", "--limit", "0"], "kw: invalid value for '--limit': 0 is not in the range x>=1"),
         (["x", "-o", "xml"], "kw: invalid value for '-o' / '--output': 'xml' is not one of"),
-        (["x", "-f", "api"], "kw: no such option '-f'"),
+        (["x", "-g", "api"], "kw: no such option '-g'"),
     ],
 )
 def test_usage(words: list[str], line: str) -> None:
