@@ -1,0 +1,52 @@
+"""The sans-IO session under asyncio: the same core, another driver, against the same kind of server."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import decoders
+from kwcli.net.core.config import Sasl
+from kwcli.net.core.sasl import mechanism
+from kwcli.net.core.session import Answer, Event, Phase, Session
+from tests.net.playbook import MODERN, offers
+from tests.net.responder import Responder, each_request, framed
+
+VALUES = {18: offers(MODERN), 17: {"mechanisms": ["PLAIN"]}, 36: {"auth_bytes": b""}, 3: {"cluster_id": "kw"}}
+
+
+def broker(request: bytes) -> bytes:
+    key, version = int.from_bytes(request[:2], "big"), int.from_bytes(request[2:4], "big")
+    correlation_id = int.from_bytes(request[4:8], "big")
+    return framed(decoders.encode_response(key, version, VALUES[key], correlation_id=correlation_id))
+
+
+async def talk(address: tuple[str, int]) -> list[str]:
+    """Open a session, then send three requests at once; what was answered."""
+    reader, writer = await asyncio.open_connection(*address)
+    session = Session(client_id="kw", mechanism=lambda: mechanism(Sasl("PLAIN", "alice", "secret"), "broker", None))
+    answered: list[str] = []
+
+    async def until_idle(events: list[Event]) -> None:
+        while True:
+            answered.extend(str(event.request) for event in events if isinstance(event, Answer))
+            while (out := session.outgoing()) is not None:
+                writer.write(out.frame)
+            if session.due is None:
+                return
+            events = session.receive(await reader.read(7), time.time_ns())
+
+    await until_idle(session.open())
+    assert session.phase is Phase.READY
+    for _ in range(3):
+        session.request(3, 12, decoders.encode_message(3, 12, "request", {"topics": []}))
+    await until_idle([])
+    writer.close()
+    await writer.wait_closed()
+    return answered
+
+
+def test_the_session_is_driven_by_asyncio_as_well() -> None:
+    with Responder(each_request(broker)) as server:
+        answered = asyncio.run(talk(server.address))
+    assert answered == ["ApiVersions 4", "SaslHandshake 1", "SaslAuthenticate 2", *["Metadata 12"] * 3]
