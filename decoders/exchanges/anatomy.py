@@ -19,6 +19,8 @@ from decoders.apis.headers import (
     response_header_version,
 )
 from decoders.apis.public_configs import is_public
+from decoders.embedded import STRUCTURES, embedded_json, structure
+from decoders.embedded.holders import HOLDERS
 from decoders.errors import DecodeError
 from decoders.exchanges.bodies import FETCH, FETCH_SNAPSHOT, METADATA_TOPIC, holds_secrets
 from decoders.exchanges.exchange import Failure
@@ -29,6 +31,7 @@ from decoders.records.secrets import holds_secret
 from decoders.schema.message import trailing
 from decoders.schema.model import Plan, PlanField, Side
 from decoders.schema.part import Part
+from decoders.schema.resolve import resolve
 from decoders.schema.walk import Span, Walker
 
 _INDEX: Final = re.compile(r"\[\d+\]")
@@ -129,12 +132,40 @@ def _filled(spec: Spec, side: Side, data: bytes, plan: Plan, walker: Walker, rev
     """The parts of a body, those of batches in the place of their bytes."""
     found: list[Part] = []
     hide = holds_secret if not reveal and _of_metadata(spec.key, side, walker.root) else None
+    holders = _holders(spec.key, side)
     for part in _parts(plan, walker.spans or (), reveal):
-        if part.kind.endswith("records") and part.what == "value" and part.end > part.at:
+        if part.what != "value" or part.end == part.at or part.secret:
+            found.append(part)
+        elif part.kind.endswith("records"):
             found += batch_parts(data, part.at, part.end, part.path, hide)
+        elif part.kind.endswith("bytes") and (name := holders.get(_INDEX.sub("", part.path))):
+            found += _structure(name, data, part, reveal) or [part]
         else:
             found.append(part)
     return found
+
+
+def _holders(key: int | None, side: Side) -> dict[str, str]:
+    """The fields that may hold a structure, by their path without indices."""
+    return {path.replace("[]", ""): name for path, name in HOLDERS.get((key or 0, side), {}).items()}
+
+
+def _structure(name: str, data: bytes, part: Part, reveal: bool) -> list[Part]:
+    """The parts of a structure inside bytes; none where they are not exactly one."""
+    held = data[part.at : part.end]
+    if embedded_json(name, held) is None:
+        return []
+    version = int.from_bytes(held[:2], "big")
+    plan = resolve(structure(name), version)
+    parts: list[Part] = []
+    at = part.at
+    if STRUCTURES[name].prefixed:
+        parts.append(Part("$version", at, at + 2, "value", version, "int16"))
+        at += 2
+    walker = Walker(data, [])
+    walker.read(plan, at, part.end)
+    parts += _parts(plan, walker.spans or (), reveal)
+    return [each._replace(path=f"{part.path}.{each.path}") for each in parts]
 
 
 def _of_metadata(key: int | None, side: Side, root: Mapping[str, Any]) -> bool:

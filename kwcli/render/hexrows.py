@@ -136,6 +136,8 @@ class Rows:
         name = _components(part.path)[-1]
         if part.what == "value":
             row.kind = row.kind or part.kind
+            if part.end == part.at and part.kind.endswith("records"):
+                return
             row.text, row.paint = shown(part), ""
             if part.secret:
                 row.text, row.paint = f"‹{part.end - part.at} bytes redacted›", "dim"
@@ -154,9 +156,9 @@ class Rows:
                 row.text = "[]" if not number else f"{number:,} element{'s' * (number != 1)}"
                 row.paint = "" if number else "dim"
             else:
-                row.text, row.paint = ("", "dim") if number else ('""', "dim")
-                if part.kind.endswith("records"):
-                    row.text, row.paint = f"{number:,} bytes", ""
+                # Where a value follows it says more; batches and structures have rows of their own.
+                empty = "0 bytes" if part.kind.endswith("records") else '""'
+                row.text, row.paint = (f"{number:,} bytes", "") if number else (empty, "dim")
         elif part.what == "flag":
             there = int(str(part.value)) > 0
             row.text, row.paint = ("", "") if there else ("–", "dim")
