@@ -351,7 +351,7 @@ _kw_place() {  # what the argument at a place may be
         "apis 0") kind=apis ;;
         "apis 1") kind=versions ;;
         "errors 0") kind=errors ;;
-        "decode "*) kind=body ;;
+        "decode "*) kind=files ;;
         "encode 0") kind=apis ;;
         "encode 1") kind=versions ;;
         "encode "*) kind=body ;;

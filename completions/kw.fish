@@ -882,7 +882,7 @@ complete -c kw -n '__kw_in \'decode\'' -l color -x -a 'auto always never' -d 'Wh
 complete -c kw -n '__kw_in \'decode\'' -s v -l verbose -d 'Show headers too; in hex nothing is shortened.'
 complete -c kw -n '__kw_in \'decode\'' -l debug -d 'Show a defect\'s traceback.'
 complete -c kw -n '__kw_in \'decode\'' -s h -l help -d 'Show this message and exit.'
-complete -c kw -n '__kw_in \'decode\' 0 more' -a '(__kw_body)'
+complete -c kw -n '__kw_in \'decode\' 0 more' -F
 complete -c kw -n '__kw_in \'encode\'' -l response -d 'A response; without it a request.'
 complete -c kw -n '__kw_in \'encode\'' -l frame -d 'The whole frame: size field, header, body.'
 complete -c kw -n '__kw_in \'encode\'' -l correlation-id -x -d 'In the header of the frame.'

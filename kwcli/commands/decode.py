@@ -23,7 +23,7 @@ Examples:
 
 
 @click.command("decode", epilog=EXAMPLES)
-@click.argument("words", metavar="[HEX | BASE64 | FILE | @FILE | -]...", nargs=-1)
+@click.argument("inputs", metavar="[HEX | BASE64 | FILE | @FILE | -]...", nargs=-1, type=click.Path())
 @click.option("--api", metavar="API", help="The API of the messages, by name or number.")
 @click.option("--version", "--api-version", "version", type=int, metavar="N", help="Its version.")
 @click.option("--request", "side", flag_value="request", help="The messages are requests.")
@@ -41,7 +41,7 @@ Examples:
 @click.pass_context
 def command(
     ctx: click.Context,
-    words: tuple[str, ...],
+    inputs: tuple[str, ...],
     api: str | None,
     version: int | None,
     side: Side | None,
@@ -71,5 +71,5 @@ def command(
         env, output=output, color=color, verbose=verbose, quiet=True, records=records, reveal_secrets=reveal_secrets
     )
     if explain:
-        return explained(words, env, chosen, form)
-    return run(words, env, chosen, Said(side, None if api is None else api_named(api).key, version), form)
+        return explained(inputs, env, chosen, form)
+    return run(inputs, env, chosen, Said(side, None if api is None else api_named(api).key, version), form)
