@@ -147,7 +147,7 @@ class Stage:
             "features": {name: value for name, value in done(self.call("ApiVersions")).items() if "feature" in name},
             "groups": done(self.call("ListGroups"))["groups"],
             "quotas": done(self.call("DescribeClientQuotas"))["entries"],
-            "users": done(self.call("DescribeUserScramCredentials"))["results"],
+            "users": sorted(row["user"] for row in done(self.call("DescribeUserScramCredentials"))["results"]),
         }
         found["features"].pop("finalized_features_epoch", None)
         if self.setup.options.mode == "kraft":

@@ -45,12 +45,12 @@ def test_every_version_is_answered_to_its_example(stages: Stages, door: Door, ke
     for version in range(versions.low, versions.high + 1):
         outcome = stage.call(name, "--example", "--api-version", str(version), "-o", "ndjson", door=door[1])
         instead = strange(door, name, version)
-        if not outcome.out:
+        exchange = json.loads(outcome.out or "null")
+        if exchange is None or exchange["status"] == "unanswered":
             assert instead is not None, f"{name} {version}: {outcome}"
             assert instead in outcome.err
             assert outcome.code in (1, 5)
             continue
-        exchange = json.loads(outcome.out)
         assert (exchange["api_version"], exchange["status"]) == (version, "complete"), f"{name} {version}"
         assert "undecoded" not in exchange, f"{name} {version}"
         errors = {error["name"] for error in exchange["errors"]}
