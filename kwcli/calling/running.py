@@ -90,7 +90,7 @@ class Run:
             host, port = self._config.servers[0]
             more = f" and {len(self._config.servers) - 1} more" if self._config.servers[1:] else ""
             self._env.say(f"kw: server {host}:{port}{more} (from {self._config.origin})")
-        with Cluster(self._config, self._deadline(), witness=self._witness) as cluster:
+        with Cluster(self._config, self._deadline(), witness=self._witness, tell=self._tell) as cluster:
             try:
                 self._rounds(cluster)
             except KeyboardInterrupt:
@@ -216,6 +216,10 @@ class Run:
         if id(stop.connection) not in self._shown:
             self._shown.add(id(stop.connection))
             yield from _timing(stop.connection, everything=self._verbose > 0)
+
+    def _tell(self, text: str, important: bool) -> None:
+        if self._verbose or (important and not self._settings.quiet):
+            self._env.say(f"kw: {text}")
 
     def _witness(self, connection: Connection, reply: Reply) -> None:
         """Every exchange on every connection; those that are not the user's are told with -v."""

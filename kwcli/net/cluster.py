@@ -45,11 +45,13 @@ class Cluster:
         deadline: Deadline,
         *,
         witness: Witness | None = None,
+        tell: Callable[[str, bool], None] | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.config = config
         self.deadline = deadline
         self.witness = witness
+        self._tell = tell or _nothing  # a line for people, and whether they have to know
         self._sleep = sleep
         self._credentials = _credentials(config)
         self._open: dict[Address, Connection] = {}
@@ -81,11 +83,14 @@ class Cluster:
         for address in self.config.servers:
             try:
                 self._first = self._connection(address, None)
-                return self._first
             except Failure as failure:
                 failures.append(failure)
                 if failure.code == Exit.REFUSED or not self.deadline.left():
                     break
+            else:
+                for passed_over in failures:
+                    self._tell(passed_over.text, False)
+                return self._first
         if len(failures) == 1:
             raise failures[0]
         text = "; ".join(failure.text for failure in failures)
@@ -255,6 +260,8 @@ class Cluster:
             record=lambda reply: tell[0](reply),
             credentials=self._credentials,
         )
+        for line in made.remarks:
+            self._tell(line, True)
         witness = self.witness
         if witness is None:
             tell[0] = _nobody
@@ -353,6 +360,10 @@ class Cluster:
         if found is None:
             raise Failure(f"the cluster has no topic {name!r}")
         return found
+
+
+def _nothing(_text: str, _important: bool) -> None:
+    """Nobody is told."""
 
 
 def _nobody(_reply: Reply) -> None:

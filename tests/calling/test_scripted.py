@@ -164,6 +164,15 @@ def test_the_matrix_marks_what_brokers_of_a_cluster_differ_in() -> None:
     ]
 
 
+def test_of_several_servers_the_first_that_answers_is_taken_and_with_v_the_others_are_told() -> None:
+    with Node({METADATA: (0, 12)}, {}) as node:
+        node.answers = {METADATA: metadata(node)}
+        quiet = kw("call", "Metadata", "-b", f"127.0.0.1:1,{node.server}")
+        told = kw("call", "Metadata", "-b", f"127.0.0.1:1,{node.server}", "-v")
+    assert (quiet.code, quiet.err) == (told.code, "") == (0, "")
+    assert "kw: 127.0.0.1:1 refused the connection" in told.err
+
+
 def test_of_all_nodes_those_that_cannot_be_reached_are_said_and_the_others_shown() -> None:
     with Node({METADATA: (0, 12)}, {}) as first, Node({}, {}) as gone:
         first.answers = {METADATA: metadata(first, gone)}
