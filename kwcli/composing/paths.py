@@ -8,6 +8,7 @@ from typing import Final, NamedTuple, NoReturn
 
 from decoders.apis.names import find_field
 from decoders.schema.model import ALL, Api, Field, Message, Side, Versions
+from kwcli.composing.batches import RECORDS, as_batches, below
 from kwcli.exits import Exit, Failure
 from kwcli.spelling import api_named, nearest
 
@@ -66,6 +67,8 @@ def field_of(api: Api, side: Side, steps: Sequence[Step], *, version: int | None
         found = find_field(fields, step.name, version)
         if found is None:
             unknown(api, side, [str(each) for each in steps[:number]], step.name, version)
+        if found.kind == RECORDS and (step.at is not None or number + 1 < len(steps)):
+            found = as_batches(found)
         if step.at is not None and not found.array:
             fail(f"{_joined(steps[: number + 1])}: {found.name} is no array, leave out the brackets")
         if step.at is None and found.array and number + 1 < len(steps):
@@ -78,7 +81,7 @@ def field_of(api: Api, side: Side, steps: Sequence[Step], *, version: int | None
 def _not_into(field: Field | None, steps: Sequence[Step], number: int) -> NoReturn:
     assert field is not None
     place = _joined(steps[:number])
-    if field.kind in {"bytes", "records"}:
+    if field.kind == "bytes":
         fail(f"{_joined(steps)}: {place} is {field.kind}, write {place}:=JSON, {place}:=@file or {place}=@file")
     fail(f'{_joined(steps)}: {place} is {field.kind}, there is nothing like "{steps[number].name}" in it')
 
@@ -115,7 +118,7 @@ def struct_at(api: Api, side: Side, before: Sequence[str]) -> tuple[Sequence[Fie
         field = find_field(fields, text.partition("[")[0])
         if field is None:
             break
-        fields, whole = field.fields, whole & field.versions
+        fields, whole = below(field), whole & field.versions
     return fields, whole
 
 

@@ -14,6 +14,7 @@ from decoders.errors import EncodeError
 from decoders.schema.model import Api, Field, Side
 from decoders.schema.unform import FLOAT_WORDS, STRUCTURE, leaf_from_json, shown, tags_from_json
 from decoders.wire.primitives import RANGES
+from kwcli.composing.batches import is_inside
 from kwcli.composing.paths import TAGS, message_of, unknown
 
 _INTEGER: Final = re.compile(r"[+-]?\d{1,400}|0[xX][0-9a-fA-F]{1,400}", re.ASCII)
@@ -93,6 +94,8 @@ class Checker:
 
     def element(self, field: Field, value: object, path: list[str]) -> Any:
         """One value: a struct, or a leaf."""
+        if is_inside(field):
+            return generic(value, ".".join(path))
         if field.kind == "struct":
             return self.struct(field.fields, value, path)
         place = ".".join(path)

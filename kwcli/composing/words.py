@@ -21,6 +21,7 @@ from decoders.errors import EncodeError
 from decoders.schema.model import Api, Field, Side
 from decoders.schema.unform import bytes_from_json
 from decoders.wire.text import json_bytes
+from kwcli.composing.batches import RECORDS, below
 from kwcli.composing.examples import element
 from kwcli.composing.paths import APPEND, TAGS, Step, fail, field_of, message_of, parse_path
 from kwcli.composing.sources import STDIN, Body, body_in, parse, parse_json, read_file, read_stdin
@@ -308,10 +309,12 @@ class _Edits:
         owner: Any = self.body
         example: Any = self.example
         fields: Sequence[Field] = message_of(self.api, self.side).fields
+        inside = False
         for number, step in enumerate(steps):
             last = number == len(steps) - 1
             field = find_field(fields, step.name, self.version)
-            fields = () if field is None else field.fields
+            inside = inside or (field is not None and field.kind == RECORDS)
+            fields = () if field is None else below(field)
             inner = example.get(step.name) if isinstance(example, Mapping) else None
             if step.at is None:
                 if last:
@@ -319,23 +322,23 @@ class _Edits:
                     self.mine.add(".".join(map(str, steps)))
                     return
                 if not isinstance(owner.get(step.name), dict):
-                    owner[step.name] = self._new(fields, inner)
+                    owner[step.name] = self._new(fields, inner, inside)
                 owner, example = owner[step.name], inner
                 continue
             elements = self._elements(owner, steps[: number + 1])
             example = _model(inner, step.at)
             if step.at == len(elements):
-                elements.append(self._new(fields, example))
+                elements.append(self._new(fields, example, inside))
             if last:
                 elements[step.at] = value
                 return
             owner = elements[step.at]
 
-    def _new(self, fields: Sequence[Field], example: Any) -> dict[str, Any]:
+    def _new(self, fields: Sequence[Field], example: Any, inside: bool) -> dict[str, Any]:
         """A struct that was not there: the example's, else what such a one begins with."""
         if isinstance(example, Mapping):
             return deepcopy(dict(example))
-        if self.example is None or self.side != "request":
+        if self.example is None or self.side != "request" or inside:
             return {}
         return element(self.api, fields, self.version)
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from decoders import encode_message
+from decoders import decode_message, decode_records, encode_message
 from decoders.apis import api
 from kwcli.composing.examples import example
 from kwcli.composing.words import check_words, compose, encode_body
 from kwcli.exits import Exit, Failure
-from tests.cli.worlds import world
+from tests.cli.worlds import kw, world
 
 EXAMPLE = {"topics": [{"name": "kw-example", "topic_id": "AAAAAAAAAAAAAAAAAAAAAQ"}], "allow_auto_topic_creation": False}
 
@@ -229,12 +230,29 @@ def test_a_new_element_begins_with_what_names_nothing(
         ("fetch", 13, "a..b=x", '"a..b" is no path (write topics[0].name=… or topics[].name=…)'),
         ("fetch", 3, "_tagged_fields.7=x", "_tagged_fields.7: Fetch 3 has no tagged fields"),
         (
+            "saslauthenticate",
+            2,
+            "auth_bytes.x=1",
+            "auth_bytes.x: auth_bytes is bytes, write auth_bytes:=JSON, auth_bytes:=@file or auth_bytes=@file",
+        ),
+        (
+            "produce",
+            9,
+            "topic_data[].partition_data[].records[].records[].kye=1",
+            'Produce has no field "topic_data[].partition_data[].records[].records[].kye" (did you mean "key"?'
+            " it is in versions 0-13)",
+        ),
+        (
+            "produce",
+            9,
+            "topic_data[].partition_data[].records[].producer_epoch=99999",
+            "topic_data[].partition_data[].records[].producer_epoch: 99999 is outside int16 (-32768 to 32767)",
+        ),
+        (
             "produce",
             9,
             "topic_data[].partition_data[].records.x=1",
-            "topic_data[].partition_data[].records.x: topic_data[].partition_data[].records is records, write "
-            "topic_data[].partition_data[].records:=JSON, topic_data[].partition_data[].records:=@file or "
-            "topic_data[].partition_data[].records=@file",
+            "topic_data[].partition_data[].records.x: records is an array, write records[0] or records[]",
         ),
         (
             "produce",
@@ -318,3 +336,45 @@ def test_a_whole_body_with_words_that_change_it(tmp_path: Path) -> None:
 def test_a_body_given_for_one_version_is_bytes_like_those_of_the_library() -> None:
     body = compose(api("metadata"), 12, ["topics[].name=orders"])
     assert encode_body(api("metadata"), 12, body) == encode_message(3, 12, "request", body)
+
+
+def test_words_go_into_batches() -> None:
+    path = "topic_data[].partition_data[].records[]"
+    words = [f"{path}.codec=gzip", f"{path}.records[].key=a", f"{path}.records[].value:=null"]
+    words += [f"{path}.records[].headers[].key=h", f"{path}.records[].headers[].value=1", f"{path}.records[].key=7"]
+    found = compose(api("produce"), 9, words, start=example(api("produce"), 9))
+    (partition,) = found["topic_data"][0]["partition_data"]
+    assert partition == {
+        "index": -1,
+        "records": [
+            {
+                "codec": "gzip",
+                "records": [{"key": "a", "value": None, "headers": [{"key": "h", "value": "1"}]}, {"key": "7"}],
+            }
+        ],
+    }
+    (batch,) = decode_records(
+        decode_message(0, 9, "request", encode_body(api("produce"), 9, found))["topic_data"][0]["partition_data"][0][
+            "records"
+        ]
+    )
+    assert batch.codec == "gzip"
+    assert [record.key for record in batch.records or []] == [b"a", b"7"]
+
+
+def test_one_record_of_a_recorded_batch_is_changed(tmp_path: Path) -> None:
+    capture = Path(__file__).resolve().parents[2] / "captures" / "tour.pcapng"
+    lines = kw("sniff", str(capture), "--api", "Produce", "--limit", "1", "-o", "ndjson", "--records", "-q").out
+    file = tmp_path / "produce.json"
+    file.write_text(lines)
+    path = "topic_data[0].partition_data[0].records[0]"
+    body = compose(api("produce"), 10, [f"@{file}", f"{path}.records[1].value=changed", f"{path}.codec=none"])
+    data = encode_body(api("produce"), 10, body)
+    records = decode_message(0, 10, "request", data)["topic_data"][0]["partition_data"][0]["records"]
+    (batch,) = decode_records(records)
+    before = json.loads(lines)["request"]["topic_data"][0]["partition_data"][0]["records"][0]
+    assert batch.codec == "none"
+    assert batch.records is not None
+    assert [record.value for record in batch.records] == [
+        b"changed" if number == 1 else record["value"].encode() for number, record in enumerate(before["records"])
+    ]

@@ -1,0 +1,66 @@
+"""Words that nobody knows, and what was meant."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from decoders.apis import KEYS, api
+from kwcli.spelling import did_you_mean, distance, nearest, or_list
+
+NAMES = [api(key).name for key in KEYS]
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("Metdata", "Metadata"),
+        ("metadatas", "Metadata"),
+        ("fech", "Fetch"),
+        ("createtopic", "CreateTopics"),
+        ("CreateTopcis", "CreateTopics"),
+        ("list_offset", "ListOffsets"),
+        ("apiversion", "ApiVersions"),
+        ("joingrop", "JoinGroup"),
+        ("SaslAuth", "SaslAuthenticate"),
+        ("describe-cluser", "DescribeCluster"),
+        ("consumer-group-hearbeat", "ConsumerGroupHeartbeat"),
+    ],
+)
+def test_api_names(word: str, meant: str) -> None:
+    assert nearest(word, NAMES)[0] == meant
+
+
+@pytest.mark.parametrize("word", ["", "qqqq", "zookeeper", "x" * 500, "日本"])
+def test_words_that_are_near_nothing(word: str) -> None:
+    assert nearest(word, NAMES) == []
+    assert did_you_mean(word, NAMES) == ""
+
+
+def test_every_name_is_nearest_to_itself_and_to_its_misspelling() -> None:
+    for name in NAMES:
+        assert nearest(name, NAMES)[0] == name
+        swapped = name[:2] + name[3] + name[2] + name[4:]
+        assert name in nearest(swapped, NAMES), swapped
+
+
+def test_the_phrase() -> None:
+    assert did_you_mean("topic", ["brokers", "topics"]) == ' (did you mean "topics"?)'
+    assert [or_list(words) for words in (["a"], ["a", "b"], ["a", "b", "c"])] == [
+        '"a"',
+        '"a" or "b"',
+        '"a", "b" or "c"',
+    ]
+
+
+WORD = st.text("abc_", max_size=6)
+
+
+@given(WORD, WORD, WORD)
+def test_distance_is_one(one: str, other: str, third: str) -> None:
+    assert (distance(one, other) == 0) == (one == other)
+    assert distance(one, other) == distance(other, one)
+    assert distance(one, other) <= max(len(one), len(other))
+    assert abs(len(one) - len(other)) <= distance(one, other)
+    assert distance(one + third, other + third) <= distance(one, other)
