@@ -86,17 +86,21 @@ def _verbs(command: click.Command, ctx: click.Context, path: tuple[str, ...]) ->
             if inner is not None and not inner.hidden:
                 names.append(name)
                 below += _verbs(inner, click.Context(inner, ctx, info_name=name), (*path, name))
-    words = tuple(_word(param, path) for param in command.get_params(ctx) if not getattr(param, "hidden", False))
+    shown = [param for param in command.get_params(ctx) if not getattr(param, "hidden", False)]
+    names_api = any(param.name == "api" and isinstance(param, click.Argument) for param in shown)
+    words = tuple(_word(param, path, names_api=names_api) for param in shown)
     line = command.get_short_help_str(limit=100) if path else ""
     return [Verb(path, line, words, tuple(names)), *below]
 
 
-def _word(param: click.Parameter, path: tuple[str, ...]) -> Word:
+def _word(param: click.Parameter, path: tuple[str, ...], *, names_api: bool) -> Word:
     option = param if isinstance(param, click.Option) else None
     values: tuple[str, ...] = ()
     kind = _BY_NAME.get(param.name or "", Kind.ANY)
     if path[:1] == ("profile",) and option is None and param.name == "name" and path[1:] != ("import",):
         kind = Kind.PROFILES
+    if kind is Kind.BODY and not names_api:
+        kind = Kind.FILES if "FILE" in (param.metavar or "") else Kind.ANY
     if isinstance(param.type, click.Choice):
         kind, values = Kind.WORDS, tuple(str(choice) for choice in param.type.choices)
     elif isinstance(param.type, click.Path | click.File):

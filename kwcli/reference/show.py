@@ -85,6 +85,8 @@ def show_errors(env: Environment, settings: Settings, *, word: str | None, grep:
 
     if word is not None and grep is not None:
         raise click.UsageError("--grep does not go with a code")
+    if word is not None and word[:1] == "-" and not word[1:].isdecimal():  # click lets -1 through, and all else with it
+        raise click.NoSuchOption(word, ctx=click.get_current_context())
     how = settings.width, palette(settings.color)
     if word is None:
         rows = [errors.error(code) for code in (errors.find(grep) if grep else errors.all_codes())]

@@ -104,6 +104,12 @@ def test_an_unknown_code_is_said_to_be_unknown(word: str) -> None:
     assert outcome.err.count("\n") == 1
 
 
+def test_an_unknown_option_is_a_usage_error() -> None:
+    outcome = kw("errors", "--bogus")
+    assert (outcome.code, outcome.out) == (Exit.USAGE, "")
+    assert outcome.err == "kw: no such option '--bogus'; see kw errors --help\n"
+
+
 def test_grep_looks_at_names_meanings_and_remedies() -> None:
     rows = json.loads(kw("errors", "--grep", "fence", "-o", "json").out)
     assert {"PRODUCER_FENCED", "FENCED_INSTANCE_ID", "FENCED_LEADER_EPOCH"} <= {row["name"] for row in rows}
