@@ -6,13 +6,16 @@ JKS file, a key's password the key in a JKS file or in PEM text; where only one 
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kwcli.exits import Exit, Failure
-from kwcli.net.core import jks, pem
+from kwcli.net.core import pem
 from kwcli.net.core.config import Store
 
+if TYPE_CHECKING:
+    from kwcli.net.core.jks import Jks
+
+_JKS: Final = b"\xfe\xed\xfe\xed"
 _JCEKS: Final = b"\xce\xce\xce\xce"
 _SEQUENCE: Final = b"\x30"  # how DER begins, and so PKCS12
 # No store is as large; a device given by mistake would be endless.
@@ -55,18 +58,13 @@ def _opened(store: Store, what: str, password: str) -> Identity:
     if store.pem is not None:
         return _pem(store.pem, store, what)
     content = _content(store, what)
-    try:
-        if content.startswith(jks.MAGIC):
-            found = jks.read(content, store.password, store.key_password, with_key=what != "trust store")
-        elif content.startswith(_JCEKS):
-            raise jks.StoreError("kw reads no JCEKS; convert it: keytool -importkeystore … -deststoretype PKCS12")
-        elif content.startswith(_SEQUENCE):
-            from kwcli.net.core import pkcs12
+    if not content.startswith((_JKS, _JCEKS, _SEQUENCE)):
+        return _pem(content.decode("utf-8", "replace"), store, what)
+    from kwcli.net.core.jks import StoreError
 
-            found = pkcs12.read(content, store.password or store.key_password)
-        else:
-            return _pem(content.decode("utf-8", "replace"), store, what)
-    except jks.StoreError as error:
+    try:
+        found = _read(content, store, with_key=what != "trust store")
+    except StoreError as error:
         name = {"store": password, "key": "ssl.key.password", "": ""}[error.password]
         remedy = f"; give it by -X {name}=…" if name else ""
         raise Failure(f"{_name(store, what)}: {error}{remedy}", Exit.USAGE) from None
@@ -75,9 +73,21 @@ def _opened(store: Store, what: str, password: str) -> Identity:
     return Identity(certificates, None if found.key is None else pem.written("PRIVATE KEY", [found.key]))
 
 
+def _read(content: bytes, store: Store, *, with_key: bool) -> Jks:
+    from kwcli.net.core import jks
+
+    if content.startswith(_JKS):
+        return jks.read(content, store.password, store.key_password, with_key=with_key)
+    if content.startswith(_JCEKS):
+        raise jks.StoreError("kw reads no JCEKS; convert it: keytool -importkeystore … -deststoretype PKCS12")
+    from kwcli.net.core import pkcs12
+
+    return pkcs12.read(content, store.password or store.key_password)
+
+
 def _content(store: Store, what: str) -> bytes:
     try:
-        with Path(store.path or "").open("rb") as file:
+        with open(store.path or "", "rb") as file:
             content = file.read(_MOST_BYTES + 1)
     except OSError as error:
         raise Failure(f"{_name(store, what)} cannot be read: {error.strerror}", Exit.USAGE) from None

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import ssl
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
@@ -97,6 +96,7 @@ def _file(own: Identity) -> Iterator[tuple[str, str | None]]:
         finally:
             os.close(handle)
         return
+    import tempfile
     from base64 import b64encode
 
     from kwcli.net.core.jks import StoreError

@@ -12,7 +12,7 @@ import hashlib
 import hmac
 from typing import Final, Literal, NamedTuple
 
-MAGIC: Final = b"\xfe\xed\xfe\xed"
+_MAGIC_SIZE: Final = 4
 _KEY, _CERTIFICATE = 1, 2
 _DIGEST_SIZE: Final = 20
 _WHITENER: Final = b"Mighty Aphrodite"
@@ -52,7 +52,7 @@ def _read(content: bytes, password: str | None, key_password: str | None, with_k
         signed = hashlib.sha1(_utf16(password) + _WHITENER + content[:-_DIGEST_SIZE], usedforsecurity=False).digest()
         if not hmac.compare_digest(signed, content[-_DIGEST_SIZE:]):
             raise StoreError("the password is wrong, or the store is damaged", password="store")
-    reader = _Reader(content[:-_DIGEST_SIZE], len(MAGIC))
+    reader = _Reader(content[:-_DIGEST_SIZE], _MAGIC_SIZE)
     version = reader.number(4)
     if version not in (1, 2):
         raise StoreError(f"it has the unknown version {version}")
