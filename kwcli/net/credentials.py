@@ -127,10 +127,13 @@ class _Exchange:
 
         if not isinstance(error, ssl.SSLError):
             return Failure(f"{where} cannot be reached: {error.strerror or error}", Exit.UNREACHABLE)
+        from kwcli.net.core.stops import Cause
         from kwcli.net.core.tls_stops import tls_stop
 
         stop = tls_stop(error, self._tls, self._url.hostname or "")
-        if "ssl.ca.location" in stop.remedy:
+        if stop.cause is Cause.NAME:
+            stop.remedy = "check the host in sasl.oauthbearer.token.endpoint.url"
+        elif "ssl.ca.location" in stop.remedy:
             stop.remedy = "name its authority's certificate by -X https.ca.location=FILE"
         elif "security.protocol" in stop.remedy:
             stop.remedy = "is it http:// rather than https://?"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import socket
 import ssl
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 from kwcli.net.core.config import Tls
 from kwcli.net.core.stops import Cause, Stop
@@ -56,5 +56,13 @@ def explained(error: OSError, tls: Tls, name: str) -> Stop:
     stop = tls_stop(error, tls, name)
     reason = getattr(error, "reason", None)
     silent = not isinstance(error, ssl.SSLError) or isinstance(error, ssl.SSLEOFError) or reason in _NOT_TLS
-    stop.cause = Cause.CLOSED if silent else Cause.TLS
+    if silent:
+        stop.cause = Cause.CLOSED
     return stop
+
+
+def names(link: socket.socket, host: str, tls: Tls, deadline: Deadline) -> list[str]:
+    """The names in a broker's certificate, everything but which is right; none where it says none."""
+    with secure(link, host, tls._replace(check_hostname=False), deadline) as secured:
+        shown: Any = secured.getpeercert() or {}
+    return [str(name) for kind, name in shown.get("subjectAltName", ()) if kind in ("DNS", "IP Address")]

@@ -6,6 +6,7 @@ JKS file, a key's password the key in a JKS file or in PEM text; where only one 
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kwcli.exits import Exit, Failure
@@ -32,10 +33,24 @@ class Identity(NamedTuple):
 
 def trusted(store: Store) -> str:
     """The certificates that a store trusts, as PEM. Failure (usage) says what is wrong with it."""
+    if store.path is not None and os.path.isdir(store.path):
+        return _folder(store)
     found = _opened(store, "trust store", "ssl.truststore.password")
     if not found.certificates:
         raise Failure(f"{_name(store, 'trust store')} has no certificate in it", Exit.USAGE)
     return found.certificates
+
+
+def _folder(store: Store) -> str:
+    """The certificates of all PEM files in a folder, as librdkafka takes one."""
+    texts = []
+    for entry in sorted(os.scandir(store.path), key=lambda entry: entry.name):
+        if entry.is_file():
+            text = _content(Store(entry.path), "trust store").decode("utf-8", "replace")
+            texts += [block.text for block in pem.blocks(text) if block.is_certificate]
+    if not texts:
+        raise Failure(f"{_name(store, 'trust store')}: no file in this folder has a certificate in PEM", Exit.USAGE)
+    return "".join(texts)
 
 
 def identity(certificate: Store, key: Store | None) -> Identity:
@@ -58,6 +73,8 @@ def _opened(store: Store, what: str, password: str) -> Identity:
     if store.pem is not None:
         return _pem(store.pem, store, what)
     content = _content(store, what)
+    if _is_certificate(content):
+        return Identity(pem.written("CERTIFICATE", [content]))
     if not content.startswith((_JKS, _JCEKS, _SEQUENCE)):
         return _pem(content.decode("utf-8", "replace"), store, what)
     from kwcli.net.core.jks import StoreError
@@ -71,6 +88,14 @@ def _opened(store: Store, what: str, password: str) -> Identity:
     chosen = found.trusted or found.chain if what == "trust store" else found.chain
     certificates = pem.written("CERTIFICATE", chosen)
     return Identity(certificates, None if found.key is None else pem.written("PRIVATE KEY", [found.key]))
+
+
+def _is_certificate(content: bytes) -> bool:
+    """Whether this is one certificate in DER: in it a sequence comes first, in a PKCS12 store a number."""
+    if not content.startswith(_SEQUENCE) or len(content) < 8:
+        return False
+    size_bytes = content[1] & 0x7F if content[1] & 0x80 else 0
+    return content[2 + size_bytes : 3 + size_bytes] == _SEQUENCE
 
 
 def _read(content: bytes, store: Store, *, with_key: bool) -> Jks:

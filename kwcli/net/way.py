@@ -106,4 +106,19 @@ class Way:
         except Stop as stop:
             if stop.cause is Cause.CLOSED:
                 stop = diagnosis.without_tls(self.dial, deadline, stop, sasl=self.sasl)
+            elif stop.cause is Cause.NAME:
+                stop = self._of_others(stop, soon)
             raise self.failure(stop) from None
+
+    def _of_others(self, stop: Stop, deadline: Deadline) -> Stop:
+        """Whom a certificate is for that is not for this host, asked by one more connection."""
+        from kwcli.net.core.tls_stops import other_name
+        from kwcli.net.securing import names
+
+        tls = self._config.tls or Tls()
+        try:
+            with self.dial(deadline) as link:
+                found = names(link, self.address[0], tls, deadline)
+        except (OSError, Failure, Stop):
+            return stop
+        return other_name(tls.server_name or self.address[0], found)

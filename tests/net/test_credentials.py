@@ -59,6 +59,11 @@ def test_https_by_its_own_authority(tmp_path: Path) -> None:
     assert refused.code == Exit.UNREACHABLE
     assert "has a certificate that this system's authorities did not sign" in refused.text
     assert refused.text.endswith("; name its authority's certificate by -X https.ca.location=FILE")
+    with endpoint(certificate=tmp_path / "broker.pem") as (url, _):
+        named = failure(oauth(url.replace("localhost", "127.1"), authorities=Store(str(tmp_path / "ca.pem")))).text
+    assert named.endswith(
+        "a certificate for another name than 127.1; check the host in sasl.oauthbearer.token.endpoint.url"
+    )
     with endpoint() as (url, _):
         assert failure(oauth(url.replace("http:", "https:"))).text.endswith("; is it http:// rather than https://?")
 

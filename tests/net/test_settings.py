@@ -199,6 +199,12 @@ def test_host_name_check_and_verification() -> None:
     assert tls(("enable.ssl.certificate.verification", "false")) == (False, False)
 
 
+def test_librdkafka_may_ask_for_the_systems_authorities() -> None:
+    got = of(("security.protocol", "SSL"), ("ssl.ca.location", "probe"))
+    assert got.tls is not None
+    assert got.tls.authorities is None
+
+
 def test_no_property_is_dropped_in_silence() -> None:
     got = of(("boostrap.servers", "a"), ("acks", "all"), ("ssl.crl.location", "x"), ("topic.foo", "1"))
     assert got.warnings == (

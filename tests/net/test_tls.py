@@ -28,6 +28,11 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("stores")
     make_stores(folder)
     make_certificates(folder / "other")
+    (folder / "ca.der").write_bytes(ssl.PEM_cert_to_DER_cert((folder / "ca.pem").read_text()))
+    for name in ("ca.pem", "client.key"):
+        (folder / "folder").mkdir(exist_ok=True)
+        (folder / "folder" / name).write_bytes((folder / name).read_bytes())
+    (folder / "empty-folder").mkdir()
     return folder
 
 
@@ -44,6 +49,8 @@ def one_line(text: str) -> str:
         Store("trust.jks"),  # certificates need no password
         Store("trust.pkcs12", password=STORE),
         Store("broker.crt"),  # the broker's own certificate, trusted as it stands
+        Store("ca.der"),
+        Store("folder"),
     ],
     ids=lambda store: f"{store.path} {store.password}",
 )
@@ -149,6 +156,11 @@ def test_a_key_in_a_file_is_locked_and_the_owners_alone(
             "trust store trust.pkcs12: it needs a password; give it by -X ssl.truststor",
         ),
         ({"authorities": Store("cut.p12", password=STORE)}, "trust store cut.p12: "),
+        (
+            {"authorities": Store("empty-folder")},
+            "trust store empty-folder: no file in this folder has a certificate in P",
+        ),
+        ({"certificate": Store("ca.der")}, "key store ca.der has no key in it; name it by -X ssl.key.location=FILE"),
         ({"authorities": Store("cut.jks")}, "trust store cut.jks: it is cut off or damaged"),
         (
             {"certificate": Store("client.p12", password="hunter2")},

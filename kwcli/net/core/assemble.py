@@ -100,8 +100,8 @@ def _versions(chosen: Chosen) -> tuple[TlsVersion | None, TlsVersion | None]:
 
 def _store(chosen: Chosen, meaning: str, password: str | None, key_password: str | None) -> Store | None:
     value = chosen.values.get(meaning)
-    if value is None or not value.text:
-        return None
+    if value is None or not value.text or (value.text == "probe" and value.name.endswith("ca.location")):
+        return None  # librdkafka's "probe" asks for the system's authorities
     secret = chosen.text(password) if password else None
     key_secret = chosen.text(key_password) if key_password else None
     if value.form == "pem":

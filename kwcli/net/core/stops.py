@@ -16,6 +16,7 @@ class Cause(Enum):
     CLOSED = auto()  # the peer ended the connection while an answer was due
     FOREIGN = auto()  # what came is not Kafka
     TLS = auto()  # the two sides cannot agree on TLS
+    NAME = auto()  # the peer's certificate is good, for others
     BROKEN = auto()  # Kafka, but against its rules
     SASL = auto()  # the peer will not authenticate this way
     REFUSED = auto()  # the peer knows the way, and refuses who comes

@@ -6,6 +6,7 @@ only after the client thinks that the handshake is over: errors of the first rea
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from kwcli.net.core.config import Store, Tls
@@ -19,6 +20,7 @@ _CLIENT: Final = "-X ssl.certificate.location=FILE and ssl.key.location=FILE, or
 _EXPIRED, _NOT_YET = 10, 9
 _UNKNOWN_ISSUER: Final = frozenset({2, 18, 19, 20, 21, 27})
 _OTHER_NAME: Final = frozenset({62, 64})
+_NAMES_SHOWN: Final = 5
 
 
 def tls_stop(error: OSError, tls: Tls, host: str) -> Stop:
@@ -68,9 +70,7 @@ _REASONS: Final = {
 
 def _untrusted(code: int, message: str, tls: Tls, host: str) -> Stop:
     if code in _OTHER_NAME:
-        return _stop(
-            f"has a certificate for another name than {host}", f"use a name that is in it, or {_NO_NAME_CHECK}"
-        )
+        return other_name(host, [])
     if code in _UNKNOWN_ISSUER:
         trusted = _named(tls.authorities) if tls.authorities else "this system's authorities"
         remedy = "name its authority's certificate by -X ssl.ca.location=FILE (or ssl.truststore.location)"
@@ -80,6 +80,16 @@ def _untrusted(code: int, message: str, tls: Tls, host: str) -> Stop:
     if code == _NOT_YET:
         return _stop("has a certificate that is not valid yet", "is this machine's clock right?")
     return _stop(f"has a certificate that cannot be trusted ({message})", "see ssl.ca.location")
+
+
+def other_name(host: str, names: Sequence[str]) -> Stop:
+    """The broker's certificate is not for `host`; it is for `names`, where they are known."""
+    text = f"has a certificate for another name than {host}"
+    if not names:
+        return _stop(text, f"use a name that is in it, or {_NO_NAME_CHECK}", Cause.NAME)
+    more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
+    text += f" (it is for {', '.join(names[:_NAMES_SHOWN])}{more})"
+    return _stop(text, f"use one of these names, or {_NO_NAME_CHECK}", Cause.NAME)
 
 
 def _about_our_certificate(tls: Tls, *, missing: bool) -> tuple[str, str]:
@@ -97,5 +107,5 @@ def _named(store: Store) -> str:
     return store.path if store.path is not None else "the certificates given as text"
 
 
-def _stop(text: str, remedy: str) -> Stop:
-    return Stop(Cause.FOREIGN, text, remedy=remedy)
+def _stop(text: str, remedy: str, cause: Cause = Cause.TLS) -> Stop:
+    return Stop(cause, text, remedy=remedy)
