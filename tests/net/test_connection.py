@@ -2,33 +2,49 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import pytest
 
 import decoders
+from decoders.schema.model import Versions
 from kwcli.net.blocking import Connection, Reply
-from kwcli.net.core.config import ClientConfig
+from kwcli.net.core.config import Address, ClientConfig, Sasl
+from kwcli.net.core.negotiation import Offer
+from kwcli.net.core.sasl import mechanism
+from kwcli.net.core.session import Session
+from kwcli.net.core.stops import Stop
 from kwcli.net.deadline import Deadline
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
 from tests.broker.options import Options
 
 CONFIG = ClientConfig(servers=())
+# What a broker of 0.10 would say of itself: tokens go bare after SaslHandshake 0, which brokers of today still take.
+BARE = Offer({17: Versions(0, 0)}, {})
+
+
+class Broker(NamedTuple):
+    release: str
+    plain: Address
+    sasl: Address
 
 
 @pytest.fixture(scope="module", params=["4.3.1", "3.9.1"])
-def broker(request: pytest.FixtureRequest) -> Iterator[tuple[str, tuple[str, int]]]:
-    with Cluster(Options(version=request.param, class_archive=True)) as started:
-        host, _, port = started.bootstrap().rpartition(":")
-        yield request.param, (host, int(port))
+def broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
+    options = Options(version=request.param, listeners=("PLAINTEXT", "SASL_PLAINTEXT"), class_archive=True)
+    with Cluster(options) as started:
+        ports = started.nodes[0].ports
+        yield Broker(request.param, ("127.0.0.1", ports["PLAINTEXT"]), ("127.0.0.1", ports["SASL_PLAINTEXT"]))
 
 
 @needs_brokers
 @pytest.mark.broker
-def test_a_broker_is_asked_for_its_versions_and_for_more(broker: tuple[str, tuple[str, int]]) -> None:
-    release, address = broker
+def test_a_broker_is_asked_for_its_versions_and_for_more(broker: Broker) -> None:
+    release, address = broker.release, broker.plain
     replies: list[Reply] = []
     with Connection.open(address, CONFIG, Deadline(10.0, time.monotonic), record=replies.append) as connection:
         assert connection.versions[3].high == {"4.3.1": 13, "3.9.1": 12}[release]
@@ -45,3 +61,38 @@ def test_a_broker_is_asked_for_its_versions_and_for_more(broker: tuple[str, tupl
     assert [(each.api_key, each.version) for each in replies] == [(18, 4), (3, version)]
     assert replies[1] is reply
     assert reply.begun_ns <= reply.sent_ns <= reply.first_ns <= reply.last_ns
+
+
+@needs_brokers
+@pytest.mark.broker
+@pytest.mark.parametrize("name", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
+@pytest.mark.parametrize("password", ["alice-secret", "wrong"])
+def test_bare_tokens_after_handshake_0(broker: Broker, name: str, password: str) -> None:
+    session = Session(
+        client_id="kw", mechanism=lambda: mechanism(Sasl(name, "alice", password), "127.0.0.1", None), assumed=BARE
+    )
+    if password == "wrong":
+        with pytest.raises(Stop, match=f"refused the {name} credentials: it closed the connection"):
+            drive(session, broker.sasl)
+        assert not session.authenticated
+        return
+    said = drive(session, broker.sasl)
+    tokens = 1 if name == "PLAIN" else 2
+    assert session.authenticated
+    assert said == ["SaslHandshake 0", *["a SASL token"] * tokens]
+
+
+def drive(session: Session, address: Address) -> list[str]:
+    """Let a session talk until it is authenticated; what it said. Raises Stop."""
+    said: list[str] = []
+    with socket.create_connection(address, 5.0) as link:
+        session.open()
+        while not session.authenticated:
+            while (out := session.outgoing()) is not None:
+                said.append(str(out))
+                link.sendall(out.frame)
+            data = link.recv(4096)
+            if not data:
+                session.end()
+            session.receive(data, time.time_ns())
+    return said

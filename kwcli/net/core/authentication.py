@@ -135,9 +135,7 @@ def hung_up(name: str, api_key: int | None) -> Stop:
     """The broker closed where it should have answered a request of the login, or a bare token (None)."""
     if api_key == HANDSHAKE:
         return Stop(Cause.SASL, "closed the connection after SaslHandshake", remedy="the broker's log says why")
-    stop = _refused(name, "")
-    stop.text += ": it closed the connection"
-    return stop
+    return _refused(name, "it closed the connection")
 
 
 def _decoded(frame: Frame, api_key: int, version: int) -> dict[str, Any]:
