@@ -100,7 +100,11 @@ def create(bootstrap: str, topics: dict[str, int], config: dict[str, str] | None
 
 def fetched(bootstrap: str, *words: str) -> dict[int, list[Read]]:
     """What `kw call fetch --records` shows, by partition; control records left out."""
-    record = answered(bootstrap, "fetch", *words, "--records")
+    return read(answered(bootstrap, "fetch", *words, "--records"))
+
+
+def read(record: dict[str, Any]) -> dict[int, list[Read]]:
+    """The records of an exchange record."""
     found: dict[int, list[Read]] = {}
     for topic in record["response"]["responses"]:
         for partition in topic["partitions"]:

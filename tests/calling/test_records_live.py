@@ -24,6 +24,7 @@ from tests.calling.records_live import (
     create,
     fetched,
     plain,
+    read,
     rows,
     words_of,
 )
@@ -45,7 +46,7 @@ class Scene:
         self.bootstrap = bootstrap
         self.rows = rows(low, high)
         self.expected: dict[int, list[Read]] = {}
-        create(bootstrap, {"rows": len(self.rows), "large": 5, "made": 10, "committed": 1})
+        create(bootstrap, {"rows": len(self.rows), "large": 5, "made": 10, "committed": 1, "spread": 7})
         for number, row in enumerate(self.rows):
             words, self.expected[number] = words_of(row, number)
             self.produce("rows", number, row, *words)
@@ -74,11 +75,17 @@ class Scene:
                 made = {"topic": "made", "partition": first + number, "headers": {"h": "x", "e": ""}, "count": 20}
                 work.append(("produce", made | {"config": {"compression.type": codec}}))
             work.append(("produce", {"topic": "made", "partition": first, "tombstones": True, "null_keys": True}))
+            work.append(("consume", {"topics": ["committed"], "partitions": [0], "count": 2, "config": COMMITTED}))
+            if name == self.java:
+                work.append(("produce", {"topic": "spread", "count": 40}))
             results = session.run(name, self.bootstrap, work)
             self.answers[name] = [each["result"] for each in results]
 
 
 LIMIT: Final = "fetch.max.bytes"
+# The steps of a client before this one: two that read, one for each codec, one of tombstones.
+AFTER_MADE: Final = 2 + len(NAMES) + 1
+COMMITTED: Final = {"isolation.level": "read_committed"}
 
 
 @pytest.fixture(scope="module", params=BROKERS)
@@ -91,6 +98,8 @@ def scene(request: pytest.FixtureRequest) -> Iterator[Scene]:
             made.produce(
                 "large", number, Row(version, 0 if version == 0 else 2, codec), "value=@-", stdin=large(number)
             )
+        for value, committed in (("kept", "true"), ("undone", "false"), ("kept too", "true")):
+            transaction(made.bootstrap, value, committed)
         made.clients()
         yield made
 
@@ -146,7 +155,7 @@ def test_zstd_below_fetch_10_is_refused_and_explained(scene: Scene) -> None:
 @pytest.mark.parametrize("maker", ["java", "librdkafka"])
 def test_kw_reads_what_producers_wrote(scene: Scene, maker: str) -> None:
     first = 0 if maker == "java" else len(NAMES)
-    assert scene.answers[scene.java if maker == "java" else maker][2:] == [20] * len(NAMES) + [10]
+    assert scene.answers[scene.java if maker == "java" else maker][2:AFTER_MADE] == [20] * len(NAMES) + [10]
     found = fetched(scene.bootstrap, "topic=made", "partition=all")
     headers = (("h", b"x"), ("e", b""))
     for number, codec in enumerate(NAMES):
@@ -170,8 +179,7 @@ def test_where_a_fetch_begins(scene: Scene) -> None:
 
 def test_keys_find_the_partition_of_javas_partitioner(scene: Scene) -> None:
     """What the Java producer spread by key over a topic, kw puts into the same partitions."""
-    create(scene.bootstrap, {"keyed": 7, "spread": 7})
-    session.run(scene.java, scene.bootstrap, [("produce", {"topic": "spread", "count": 40})])
+    create(scene.bootstrap, {"keyed": 7})
     words = [word for key, value in steps.values(40, 0) for word in (f"key={key.decode()}", f"value={value.decode()}")]
     answered(scene.bootstrap, "produce", "topic=keyed", *words)
     by_java = fetched(scene.bootstrap, "topic=spread", "partition=all")
@@ -204,23 +212,21 @@ def test_an_idempotent_producer_by_hand(scene: Scene) -> None:
     assert [each.value for each in fetched(scene.bootstrap, "topic=once")[0]] == [b"a", b"b", b"c"]
 
 
+def transaction(bootstrap: str, value: str, committed: str) -> None:
+    """InitProducerId, AddPartitionsToTxn, Produce, EndTxn."""
+    mine = answered(bootstrap, "InitProducerId", "transactional_id=tx")["response"]
+    names = {name: mine[name] for name in ("producer_id", "producer_epoch")} | {"transactional_id": "tx"}
+    said = [f"{name}={held}" for name, held in names.items()]
+    part = ["v3_and_below_topics[].name=committed", "v3_and_below_topics[].partitions[]=0", "--api-version", "3"]
+    answered(bootstrap, "AddPartitionsToTxn", *(f"v3_and_below_{each}" for each in said), *part)
+    answered(bootstrap, "produce", "topic=committed", *said, f"value={value}")
+    answered(bootstrap, "EndTxn", *said, f"committed={committed}", "--api-version", "3")
+
+
 def test_transactions_by_hand(scene: Scene) -> None:
-    """InitProducerId, AddPartitionsToTxn, Produce, EndTxn; what is aborted no reader of what is committed sees."""
-    for value, committed in (("kept", "true"), ("undone", "false"), ("kept too", "true")):
-        mine = answered(scene.bootstrap, "InitProducerId", "transactional_id=tx")["response"]
-        number, epoch = mine["producer_id"], mine["producer_epoch"]
-        names = {"transactional_id": "tx", "producer_id": number, "producer_epoch": epoch}
-        old = [f"v3_and_below_{name}={held}" for name, held in names.items()]
-        part = ["v3_and_below_topics[].name=committed", "v3_and_below_topics[].partitions[]=0"]
-        answered(scene.bootstrap, "AddPartitionsToTxn", *old, *part, "--api-version", "3")
-        said = [f"{name}={held}" for name, held in names.items()]
-        answered(scene.bootstrap, "produce", "topic=committed", *said, f"value={value}")
-        answered(scene.bootstrap, "EndTxn", *said, f"committed={committed}", "--api-version", "3")
-    config = {"isolation.level": "read_committed"}
-    step = ("consume", {"topics": ["committed"], "partitions": [0], "count": 2, "config": config})
+    """What is aborted no reader of what is committed sees."""
     for client in (scene.java, "librdkafka"):
-        (answer,) = session.run(client, scene.bootstrap, [step])
-        assert [each.value for each in consumed(answer["result"])[0]] == [b"kept", b"kept too"]
+        assert [each.value for each in consumed(scene.answers[client][AFTER_MADE])[0]] == [b"kept", b"kept too"]
     everything = fetched(scene.bootstrap, "topic=committed", "isolation_level=1")
     assert [each.value for each in everything[0]] == [b"kept", b"undone", b"kept too"]
     aborted = answered(scene.bootstrap, "fetch", "topic=committed", "isolation_level=1")["response"]["responses"][0]
@@ -241,35 +247,33 @@ def test_what_is_fetched_can_be_produced_again(scene: Scene) -> None:
     assert plain(json.loads(lines.splitlines()[0])["key"]) == b"k"
 
 
-@pytest.fixture(scope="module")
-def keeper() -> Iterator[str]:
-    """A broker that keeps message sets as they come: 3.9.1 on ZooKeeper, of a time before 3.0; its topics say which."""
+def test_message_sets_that_a_broker_keeps() -> None:
+    """Not converted on the way: what is read is what was written, but for the offsets that the broker gives.
+
+    3.9.1 on ZooKeeper, speaking like a release before 3.0, keeps what its topics say.
+    """
+    made: dict[str, list[Row]] = {}
+    expected: dict[str, dict[int, list[Read]]] = {}
     properties = {"inter.broker.protocol.version": "2.8"}
-    with Cluster(Options(version="3.9.1", mode="zookeeper", class_archive=True, properties=properties)) as cluster:
+    options = Options(version="3.9.1", mode="zookeeper", class_archive=True, properties=properties)
+    with Cluster(options) as cluster:
+        keeper = cluster.bootstrap()
         for magic, release in enumerate(("0.9.0", "0.10.0")):
-            create(cluster.bootstrap(), {f"magic{magic}": 12}, {"message.format.version": release})
-        yield cluster.bootstrap()
-
-
-@pytest.mark.parametrize("magic", [0, 1])
-def test_message_sets_that_a_broker_keeps(keeper: str, magic: int) -> None:
-    """Not converted on the way: what is read is what was written, but for the offsets that the broker gives."""
-    topic = f"magic{magic}"
-    expected: dict[int, list[Read]] = {}
-    made = [row for row in rows(0, 2) if row.magic == magic]
-    for number, row in enumerate(made):
-        words, expected[number] = words_of(row, number)
-        where = (f"topic={topic}", f"partition={number}", "--compression", row.codec, "--magic", str(magic))
-        answered(keeper, "produce", *where, "--api-version", str(row.version), *words)
-    stored = answered(keeper, "fetch", f"topic={topic}", "partition=all", "--api-version", "11")["response"]
-    for partition in stored["responses"][0]["partitions"]:
-        codec = made[partition["partition_index"]].codec
-        assert {(batch["magic"], batch["codec"], batch["crc"]) for batch in partition["records"]} == {
-            (magic, codec, "ok")
-        }
-    step = ("consume", {"topics": [topic], "partitions": list(range(12)), "count": 48})
-    for found in (
-        fetched(keeper, f"topic={topic}", "partition=all"),
-        *(consumed(session.run(client, keeper, [step])[0]["result"]) for client in ("java-3.9.1", "librdkafka")),
-    ):
-        assert {number: comparable(found[number], wanted) for number, wanted in expected.items()} == expected
+            topic = f"magic{magic}"
+            create(keeper, {topic: 12}, {"message.format.version": release})
+            made[topic] = [row for row in rows(0, 2) if row.magic == magic]
+            expected[topic] = {}
+            for number, row in enumerate(made[topic]):
+                words, expected[topic][number] = words_of(row, number)
+                where = (f"topic={topic}", f"partition={number}", "--compression", row.codec, "--magic", str(magic))
+                answered(keeper, "produce", *where, "--api-version", str(row.version), *words)
+        steps = [("consume", {"topics": [topic], "partitions": list(range(12)), "count": 48}) for topic in made]
+        by_others = [session.run(client, keeper, steps) for client in ("java-3.9.1", "librdkafka")]
+        stored = {topic: answered(keeper, "fetch", f"topic={topic}", "partition=all", "--records") for topic in made}
+    for number, (topic, wanted) in enumerate(expected.items()):
+        for partition in stored[topic]["response"]["responses"][0]["partitions"]:
+            row = made[topic][partition["partition_index"]]
+            kept = {(batch["magic"], batch["codec"], batch["crc"]) for batch in partition["records"]}
+            assert kept == {(row.magic, row.codec, "ok")}
+        for found in (read(stored[topic]), *(consumed(results[number]["result"]) for results in by_others)):
+            assert {index: comparable(found[index], held) for index, held in wanted.items()} == wanted
