@@ -149,6 +149,8 @@ def _string(value: str, name: str) -> float:
         return -12.0
     if name.endswith(("topic_name", "host", "cluster_id", "topic")) and not _WORD.fullmatch(value):
         return -3.0
+    if value.startswith("/"):
+        return 0.5 if not name.endswith(("dir", "path")) else min(len(value), 40) * 0.4
     return min(len(value), 30) * 0.4
 
 
@@ -202,11 +204,15 @@ def _of_whole(plan: Plan, root: dict[str, Any]) -> float:
     for first, last, words in _FAMILIES:
         if first <= error <= last:
             score += 1.0 if any(word in name for word in words) else -1.5
+    if error and name in _OF_GROUPS and error not in _GROUP_ERRORS:
+        score -= 2.0
     if not error and name not in _OFTEN_EMPTY:
         score -= 2.0 * sum(field.array and not root[field.name] for field in plan.fields)
     return score
 
 
+_OF_GROUPS: Final = frozenset({"JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup"})
+_GROUP_ERRORS: Final = frozenset({-1, 14, 15, 16, *range(22, 28), 30, 35, 42, 79, 81, 82})
 # Responses about nothing are everyday for these; others answer about what was asked.
 _OFTEN_EMPTY: Final = frozenset(
     {
