@@ -12,11 +12,12 @@ from typing import Final
 
 from decoders.apis import NAMES, api
 from decoders.limits import FRAME_MAX
-from decoders.streams.foreign import CERTAIN, LIKELY, Finding, Mark
+from decoders.streams.foreign import CERTAIN, LIKELY, TLS, Finding, Mark
 from decoders.streams.greetings import text_of
 from decoders.streams.heads import REQUEST
 from decoders.streams.numbers import explain_line, explain_number
 from decoders.streams.resync import FITS, HEAD, YES
+from decoders.streams.tls import remedy_of_tls
 from decoders.streams.tokens import token
 from decoders.streams.verdict import request_verdict
 
@@ -70,7 +71,8 @@ def explain(data: bytes) -> list[Finding]:
 
 
 def _marked(mark: Mark, data: bytes) -> Finding:
-    return Finding(mark.name, mark.tell(data), mark.remedy)
+    remedy = remedy_of_tls(data) if mark.name == TLS else ""
+    return Finding(mark.name, mark.tell(data), remedy or mark.remedy)
 
 
 def _named(data: bytes, at: int) -> str:

@@ -50,6 +50,20 @@ ALERTS: Final = {
     116: "certificate_required",
     120: "no_application_protocol",
 }
+# What the alerts say about certificates and versions; the others come from servers that were not spoken to in TLS.
+_CERTIFICATE: Final = "the other side does not take the certificate: check key store, trust store and dates"
+_REMEDIES: Final = {
+    **dict.fromkeys((42, 43, 44, 45, 46, 48, 49, 113), _CERTIFICATE),
+    40: "no cipher, certificate or name in common: check certificates, ssl.cipher.suites and the client's own",
+    112: "the server has no certificate for this name: check the host name",
+    116: "the server asks for a client certificate: set ssl.keystore.location",
+    120: "the server speaks none of the protocols that were offered",
+}
+
+
+def remedy_of_tls(data: bytes) -> str:
+    """What one does about an alert that says more than that TLS is spoken; empty for all else."""
+    return _REMEDIES.get(data[6], "") if data[:1] == bytes([_ALERT]) and len(data) > 6 and data[3:5] == b"\0\2" else ""
 
 
 def tell_tls(data: bytes) -> str:

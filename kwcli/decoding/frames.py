@@ -193,7 +193,7 @@ def unknown(data: bytes) -> str:
     if len(data) >= _SIZE + _LEAST and len(data) - _SIZE < size <= FRAME_MAX:
         there = f"the size field says {size:,} bytes, {len(data) - _SIZE:,} are there"
         return f"{there}; --api and --version show how far they get"
-    return f"{len(data):,} bytes that no known message reads to their end; --api and --version show how far one gets"
+    return f"{len(data):,} bytes that are no message kw knows; --api and --version show how far one gets"
 
 
 def _name(given: Given, number: int, count: int) -> str:

@@ -167,7 +167,7 @@ def test_secrets_are_hidden_unless_asked_for() -> None:
         (["--version", "3", "00"], 2, "--version needs --api; see kw decode --help"),
         (["--api", "Metdata", "00"], 2, '(did you mean "Metadata"?)'),
         (["1603010200010001fc0303"], 1, "no Kafka message: TLS: ClientHello, TLS 1.2; set security.protocol"),
-        (["ffffffffffffffff"], 1, "8 bytes that no known message reads to their end"),
+        (["ffffffffffffffff"], 1, "8 bytes that are no message kw knows"),
         ([str(FOLDER / "tour.pcapng")], 1, "a capture, not a message: give it to kw sniff"),
     ],
 )

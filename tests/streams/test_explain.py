@@ -121,6 +121,20 @@ def test_a_segment_of_a_log_is_known() -> None:
     assert explain(batch)[0].text == "Kafka records: a batch of magic 2 with 1 records, base offset 12"
 
 
+@pytest.mark.parametrize(
+    ("number", "remedy"),
+    [
+        (70, "security.protocol"),
+        (80, "security.protocol"),
+        (48, "trust store"),
+        (116, "ssl.keystore"),
+        (112, "host name"),
+    ],
+)
+def test_an_alert_has_the_remedy_of_what_it_says(number: int, remedy: str) -> None:
+    assert remedy in explain(bytes.fromhex("15 03 03 00 02 02") + bytes([number]))[0].remedy
+
+
 NUMBERS = [
     (369295617, "TLS: a handshake, TLS 1.0 record"),
     (0x16030300, "TLS: a handshake, TLS 1.2 record"),
