@@ -19,7 +19,12 @@ Examples:
 @click.argument("api", required=False)
 @click.argument("version", required=False, type=click.IntRange(min=0))
 @click.option("--release", metavar="RELEASE", help="As this release of Kafka speaks it, for example 2.8.")
-@click.option("--diff", nargs=2, metavar="OLD NEW", help="What appeared, went and changed between two releases.")
+@click.option(
+    "--diff",
+    nargs=2,
+    metavar="OLD NEW",
+    help="What changed between two releases; of one API also between two versions.",
+)
 @click.option("--grep", metavar="WORD", help="APIs and fields whose name, or older name, holds this word.")
 @reference_options
 @click.pass_obj

@@ -49,6 +49,24 @@ def changes(older: str, newer: str, keys: Sequence[int] = KEYS) -> Row:
     return {"from": older, "to": newer, **found}
 
 
+def version_changes(found: Api, older: int, newer: int) -> Row:
+    """The difference between two versions of one API, as a release has them that has both."""
+    rows = [
+        _row(side, change, path, [newer], was, now)
+        for side in SIDES
+        for change, path, was, now in _compare(
+            _facts(message_at(found, side, older), older), _facts(message_at(found, side, newer), newer)
+        )
+    ]
+    flexible = [version in found.flexible for version in (older, newer)]
+    return {"key": found.key, "name": found.name, "from": older, "to": newer, "flexible": flexible, "fields": rows}
+
+
+def _row(side: Side, change: str, path: str, versions: list[int], was: Fact | None, now: Fact | None) -> Row:
+    row: Row = {"side": side, "change": change, "path": path, "versions": versions}
+    return row | {"from": _shown(was), "to": _shown(now), "was": None}
+
+
 def _appeared(after: Api, newer: str) -> Row:
     row: Row = {"key": after.key, "name": name_at(after.key, newer), "versions": pair(after.versions)}
     row["unstable"] = UNSTABLE.get(newer, {}).get(after.key)
@@ -92,15 +110,7 @@ def _field_rows(before: Api, after: Api, older: str, newer: str) -> list[Row]:
         for path, fact, versions in _gone(before, after, side, older, newer):
             found[side, "gone", path, fact, None] = versions
     rows = [
-        {
-            "side": side,
-            "change": change,
-            "path": _called(path, after.key, side, newer),
-            "versions": versions,
-            "from": _shown(was),
-            "to": _shown(now),
-            "was": None,
-        }
+        _row(side, change, _called(path, after.key, side, newer), versions, was, now)
         for (side, change, path, was, now), versions in found.items()
     ]
     return sorted([*rows, *_renamed(before, after, older, newer)], key=_order)

@@ -47,6 +47,13 @@ def _returning(name: str) -> dict[str, list[int]]:
     return {"definition": listed, "behaviour": observed, "any": rest}
 
 
+def returned_by(key: int) -> dict[str, list[str]]:
+    """The errors that an API's answers carry besides GENERIC ones, by what it stands on, each by code."""
+    tables = {"definition": LISTED, "behaviour": OBSERVED}
+    numbers = {name: code for code, (name, _, _) in ERRORS.items()}
+    return {source: sorted(table.get(key, "").split(), key=numbers.__getitem__) for source, table in tables.items()}
+
+
 @cache
 def _with_error_code() -> tuple[int, ...]:
     """Every API whose answer has a field for an error code."""

@@ -54,25 +54,27 @@ def show_apis(
         rows = [row for row in entries() if release is None or release in row["releases"]]
         _show(env, settings, rows, lambda: text_apis.list_lines(rows, *how, release))
     elif version is None:
+        from kwcli.reference.errors import returned_by
         from kwcli.reference.tree import tree
 
-        row = tree(_in_release(found, release))
+        row = tree(_in_release(found, release)) | {"errors": returned_by(found.key)}
         _show(env, settings, row, lambda: text_apis.tree_lines(row, *how))
     else:
         from kwcli.reference.wire import layouts
 
         its = _in_release(found, release)
-        if version not in its.versions:
-            where = f" in {release}" if release else ""
-            raise Failure(f"{its.name} has versions {its.versions}{where}, not {version}", Exit.USAGE)
-        row = layouts(its, version, release)
+        row = layouts(its, _version(its, version, release), release)
         _show(env, settings, row, lambda: text_apis.wire_lines(row, *how))
 
 
 def _show_diff(env: Environment, settings: Settings, found: Api | None, diff: tuple[str, str]) -> None:
-    from kwcli.reference.changes import changes
-    from kwcli.reference.text_changes import changes_lines
+    from kwcli.reference.changes import changes, version_changes
+    from kwcli.reference.text_changes import changes_lines, version_lines
 
+    if found is not None and all(word.isdecimal() for word in diff):
+        row = version_changes(found, *(_version(found, int(word), None) for word in diff))
+        _show(env, settings, row, lambda: version_lines(row, settings.width, palette(settings.color)))
+        return
     older, newer = (_release(word) for word in diff)
     row = changes(older, newer, KEYS if found is None else (found.key,))
     _show(env, settings, row, lambda: changes_lines(row, settings.width, palette(settings.color)))
@@ -115,6 +117,14 @@ def _in_release(found: Api, release: str | None) -> Api:
         having = [one for one in RELEASES if found.key in spoken(one)]
         raise Failure(f"Kafka {release} has no {found.name}: it is in {having[0]} to {having[-1]}", Exit.USAGE)
     return its
+
+
+def _version(its: Api, version: int, release: str | None) -> int:
+    """The version, if the API has it. Raises Failure."""
+    if version not in its.versions:
+        where = f" in {release}" if release else ""
+        raise Failure(f"{its.name} has versions {its.versions}{where}, not {version}", Exit.USAGE)
+    return version
 
 
 def _release(word: str) -> str:

@@ -90,6 +90,14 @@ def tree_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
         if meanings:
             yield painted(f"{INDENT}values", "dim", palette)
             yield from table(_MEANINGS, meanings, width, palette, INDENT, heading=False)
+    names = [*row["errors"]["definition"], *(f"{name}*" for name in row["errors"]["behaviour"])]
+    if names:
+        yield ""
+        yield painted("errors", "api", palette)
+        for line in textwrap.wrap(", ".join(names), width - len(INDENT) if width else 10**6):
+            yield INDENT + line
+        if row["errors"]["behaviour"]:
+            yield painted(f"{INDENT}* from the behaviour of brokers; not in Kafka's definitions", "dim", palette)
     for early in row["early"]:
         yield ""
         yield painted(

@@ -61,9 +61,29 @@ def _changed(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
     if was_hidden is not None and was_hidden != hidden and was_hidden >= after[0]:
         said.append(f"version {was_hidden} stable")
     yield f"~ {painted(row['name'], 'api', palette)} · {' · '.join(said)}"
+    yield from _field_lines(row["fields"], width, palette, versions=True)
+
+
+def version_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
+    """The difference between two versions of one API."""
+    before, after = row["flexible"]
+    said = "" if before == after else f" · {'now' if after else 'no longer'} flexible"
+    yield f"{painted(row['name'], 'api', palette)} {row['from']} → {row['to']}{said}"
+    yield from _field_lines(row["fields"], width, palette, versions=False)
+    if not row["fields"]:
+        yield f"{INDENT * 2}the same fields"
+
+
+def _field_lines(fields: Sequence[Row], width: int | None, palette: Palette, *, versions: bool) -> Iterator[str]:
     shown = [
-        [field["side"], SIGNS[field["change"]], field["path"], f"v{ranges(field['versions'])}", _said(field)]
-        for field in row["fields"]
+        [
+            field["side"],
+            SIGNS[field["change"]],
+            field["path"],
+            f"v{ranges(field['versions'])}" if versions else "",
+            _said(field),
+        ]
+        for field in fields
     ]
     if shown:
         yield from table(_FIELDS, shown, width, palette, INDENT * 2, heading=False)

@@ -143,6 +143,29 @@ def test_a_difference_of_one_api() -> None:
     assert (nothing["appeared"], nothing["gone"], nothing["changed"]) == ([], [], [])
 
 
+def test_a_difference_of_two_versions() -> None:
+    row = rows("Fetch", "--diff", "12", "13")
+    assert (row["from"], row["to"], row["flexible"]) == (12, 13, [True, True])
+    assert [(one["side"], one["change"], one["path"]) for one in row["fields"]] == [
+        (side, change, f"{place}[].{name}")
+        for side, places in (("request", ("topics", "forgotten_topics_data")), ("response", ("responses",)))
+        for change, name in (("added", "topic_id"), ("removed", "topic"))
+        for place in places
+    ]
+    assert text("Fetch", "--diff", "11", "12", columns=80).startswith("Fetch 11 → 12 · now flexible\n    request")
+    assert text("Fetch", "--diff", "12", "12").endswith("the same fields\n")
+    assert kw("apis", "Fetch", "--diff", "12", "99").err == "kw: Fetch has versions 0-18, not 99\n"
+
+
+def test_the_errors_of_an_api() -> None:
+    row = rows("TxnOffsetCommit")
+    assert "INVALID_TXN_STATE" in row["errors"]["definition"]
+    assert "CONCURRENT_TRANSACTIONS" in row["errors"]["behaviour"]
+    shown = text("TxnOffsetCommit", columns=80)
+    assert "INVALID_TXN_STATE," in shown
+    assert "CONCURRENT_TRANSACTIONS*" in shown
+
+
 def test_a_difference_may_go_back() -> None:
     back = rows("--diff", "4.0", "3.9")
     assert [row["name"] for row in back["appeared"]] == [
