@@ -7,7 +7,10 @@ import os
 from kwcli.env import Environment
 from kwcli.exits import Exit, Failure
 from kwcli.net.core.choose import Source, choose
+from kwcli.net.core.property_files import decoded
 from kwcli.net.profiles import Profiles, imported
+
+_FILE_MAX = 1024 * 1024
 
 
 def import_profile(env: Environment, name: str, file: str, *, active: bool, force: bool, verbose: bool) -> None:
@@ -27,7 +30,9 @@ def import_profile(env: Environment, name: str, file: str, *, active: bool, forc
         for line in chosen.remarks:
             env.say(f"kw: {line}")
     elif chosen.remarks:
-        env.say(f"kw: {len(chosen.remarks)} properties have no meaning for kw (-v lists them)")
+        many = len(chosen.remarks) > 1
+        what = f"{len(chosen.remarks)} properties have" if many else "1 property has"
+        env.say(f"kw: {what} no meaning for kw (-v lists {'them' if many else 'it'})")
     if not chosen.text("servers") and not chosen.text("controllers"):
         env.say(f"kw: warning: {file} does not say where the cluster is: give -b, or add bootstrap.servers to {path}")
     if active:
@@ -38,9 +43,8 @@ def import_profile(env: Environment, name: str, file: str, *, active: bool, forc
 def _text(env: Environment, file: str) -> str:
     try:
         if file == "-":
-            return b"".join(iter(env.stdin.read1, b"")).decode()
-        with open(file, encoding="utf-8") as source:
-            return source.read()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no text"
-        raise Failure(f"{file}: {reason}", Exit.USAGE) from None
+            return decoded(b"".join(iter(env.stdin.read1, b"")))
+        with open(file, "rb") as source:
+            return decoded(source.read(_FILE_MAX))
+    except OSError as error:
+        raise Failure(f"{file}: {error.strerror}", Exit.USAGE) from None

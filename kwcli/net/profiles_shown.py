@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any
+from contextlib import suppress
+from typing import Any, Final
 
 from kwcli.exits import Failure
 from kwcli.net.core.choose import Source, choose
@@ -12,7 +13,9 @@ from kwcli.net.core.property_files import Pair
 from kwcli.net.profiles import Profiles, hidden
 
 Row = dict[str, Any]
-_TITLES = ("profile", "servers", "protocol", "mechanism")
+# Options of Java's login modules that are no secrets.
+_PUBLIC: Final = frozenset({"username", "clientId", "scope", "tokenauth", "principal", "keyTab", "serviceName"})
+_TITLES: Final = ("profile", "servers", "protocol", "mechanism")
 
 
 def listed(profiles: Profiles) -> list[Row]:
@@ -52,18 +55,35 @@ def list_lines(rows: list[Row], width: int | None) -> list[str]:
 
 def shown(pairs: Iterable[Pair], *, reveal: bool) -> Row:
     """The properties of a profile; a secret is {"redacted": its size in bytes}."""
-    return {
-        name: {"redacted": len(value.encode())} if hidden(name, value) and not reveal else value
-        for name, value in pairs
-    }
+    return {name: value if reveal or not hidden(name, value) else _redacted(name, value) for name, value in pairs}
+
+
+def _redacted(name: str, value: str) -> Any:
+    """Of a login configuration what is no secret stays."""
+    from kwcli.net.core import jaas
+
+    if name == "sasl.jaas.config":
+        with suppress(jaas.JaasError):
+            module, options = jaas.parse(value)
+            words = [
+                f'{word}="{text}"' if word in _PUBLIC else f"{word}={_hole(text)}" for word, text in options.items()
+            ]
+            return f"{' '.join([module, 'required', *words])};"
+    return {"redacted": len(value.encode())}
+
+
+def _hole(text: str) -> str:
+    return f"{{redacted {len(text.encode())}}}"
 
 
 def show_lines(row: Row) -> list[str]:
-    """As in a property file."""
+    """As in a property file; what a terminal could take for a command is escaped."""
+    from kwcli.render.units import clean
+
     lines = []
     for name, value in row.items():
         text = f"{{redacted {value['redacted']}}}" if isinstance(value, dict) else value
-        lines.append(f"{name}={text}".replace("\n", "\\n"))
+        lines.append(clean(f"{name}={text}"))
     return lines
 
 

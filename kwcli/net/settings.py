@@ -20,6 +20,7 @@ from kwcli.net.core.config import Address, ClientConfig
 if TYPE_CHECKING:
     from kwcli.net.core.property_files import Pair
 
+_FILE_MAX: Final = 1024 * 1024  # of a property file; a device given by mistake is endless
 DEFAULT_SERVER: Final = "localhost:9092"
 # Variables that are more than KW_ and a property's name in capitals: KW_SASL_USERNAME is sasl.username.
 VARIABLES: Final = {
@@ -70,7 +71,7 @@ def client_config(
                 [*notes, *_misspelt(env.variables), *chosen.warnings, *assemble.idle_settings(chosen, protocol)]
             )
         ),
-        remarks=tuple(dict.fromkeys(chosen.remarks)),
+        remarks=tuple(dict.fromkeys([*_origins(chosen), *chosen.remarks])),
     )
 
 
@@ -89,6 +90,12 @@ def _where(chosen: Chosen, servers: str | None, controllers: str | None) -> tupl
         if value is not None and value.text:
             return value, value.origin, meaning == "controllers"
     return Value(DEFAULT_SERVER, "text", "bootstrap.servers", "default"), "default", False
+
+
+def _origins(chosen: Chosen) -> list[str]:
+    """Who says how to speak, where that is not the default: it may be another place than the one that says where."""
+    given = [chosen.values[meaning] for meaning in ("protocol", "mechanism") if chosen.text(meaning)]
+    return [f"{value.name} {value.text} (from {value.origin})" for value in given]
 
 
 def _profiles(env: Environment, name: str | None) -> tuple[list[Source], list[str]]:
@@ -185,9 +192,8 @@ def _file(path: str) -> list[Pair]:
     from kwcli.net.core import property_files
 
     try:
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no text"
-        raise Failure(f"-F {path}: {reason}", Exit.USAGE) from None
-    return property_files.parse(text)
+        with open(path, "rb") as file:
+            content = file.read(_FILE_MAX)
+    except OSError as error:
+        raise Failure(f"-F {path}: {error.strerror}", Exit.USAGE) from None
+    return property_files.parse(property_files.decoded(content))

@@ -58,6 +58,8 @@ def test_import_show_and_use(home: Path, tmp_path: Path, text: str, monkeypatch:
     shown = run(home, "show")
     assert "hunter2" not in shown.out
     assert "changeit" not in shown.out
+    if text is JAVA:
+        assert 'sasl.jaas.config=PlainLoginModule required username="me" password={redacted 8};\n' in shown.out
     assert str(tmp_path) in shown.out  # relative names of files are no longer so
     assert "hunter2" in run(home, "show", "prod", "--reveal-secrets").out
     config = client_config(env_of(home))
@@ -207,3 +209,10 @@ def test_standard_input_in_pieces(home: Path) -> None:
     env = env_of(home)
     env.stdin = io.BytesIO(KCAT.encode() * 1000)
     assert kw("profile", "import", "big", "-", env=env).code == Exit.DONE
+
+
+def test_a_file_in_latin_1_as_java_reads_it(home: Path, tmp_path: Path) -> None:
+    for data in ("client.id=caf\u00e9\n".encode("latin-1"), "\ufeffclient.id=caf\u00e9\n".encode()):
+        file = tmp_path / "client.properties"
+        file.write_bytes(data)
+        assert client_config(env_of(home), files=[str(file)]).client_id == "caf\u00e9"

@@ -214,6 +214,12 @@ def test_no_property_is_dropped_in_silence() -> None:
     assert got.remarks == ("acks (-X) has no meaning for kw", "topic.foo (-X) has no meaning for kw")
 
 
+def test_it_can_be_told_who_says_how_to_speak() -> None:
+    variables = {"KW_SECURITY_PROTOCOL": "SASL_SSL", "KW_SASL_USERNAME": "u", "KW_SASL_PASSWORD": "p"}
+    got = config(variables, properties=[("sasl.mechanism", "PLAIN")], servers="a:1")
+    assert got.remarks == ("security.protocol SASL_SSL (from KW_SECURITY_PROTOCOL)", "sasl.mechanism PLAIN (from -X)")
+
+
 def test_settings_without_their_protocol_are_told() -> None:
     assert of(("sasl.username", "u")).warnings == (
         "sasl.username (-X) is not used: security.protocol is PLAINTEXT; set it by -X "

@@ -20,6 +20,14 @@ _KEY: Final = re.compile(r"((?:[^\\=:\s]|\\.)*)[ \t\f]*(?:[=:][ \t\f]*)?(.*)", r
 _BLANK: Final = " \t\f"
 
 
+def decoded(data: bytes) -> str:
+    """A file's text: UTF-8, else Latin-1, which is what Java reads such files as."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
 def parse(text: str) -> list[Pair]:
     """The pairs of a file of either kind, in its order."""
     if is_java(text):
