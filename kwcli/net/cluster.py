@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 # Between two look-ups; a broker that has just heard of a topic needs a moment, one that never will is not waited for.
 PAUSES_S: Final = (0.02, 0.05, 0.1, 0.2, 0.25)
 UNKNOWN_TRIES: Final = 4
+API_VERSIONS: Final = 18
+SAYS_WHOM: Final = 5  # the version of it from which on a client says whom it believes to reach
 
 Witness = Callable[[Connection, "Reply"], None]
 
@@ -58,6 +60,7 @@ class Cluster:
         self._first: Connection | None = None
         self._nodes: dict[int, Node] = {}
         self._controller = -1
+        self._cluster_id: str | None = None
         self._topics: dict[str, Topic] = {}
         self._coordinators: dict[tuple[Kind, str], Node] = {}
 
@@ -76,13 +79,17 @@ class Cluster:
     # Connections
 
     def any(self) -> Connection:
-        """The node that was reached first: of the servers given, the first that lets us in."""
+        """The node that was reached first: of the servers given, the first that lets us in.
+
+        They share the time that there is, so that a silent one does not keep us from the others.
+        """
         if self._first is not None:
             return self._first
         failures: list[Failure] = []
-        for address in self.config.servers:
+        for number, address in enumerate(self.config.servers):
+            share = self.deadline.left() / (len(self.config.servers) - number)
             try:
-                self._first = self._connection(address, None)
+                self._first = self._connection(address, None, self.deadline.sooner(share))
             except Failure as failure:
                 failures.append(failure)
                 if failure.code == Exit.REFUSED or not self.deadline.left():
@@ -240,23 +247,26 @@ class Cluster:
 
     # Inside
 
-    def _connection(self, address: Address, number: int | None) -> Connection:
+    def _connection(self, address: Address, number: int | None, deadline: Deadline | None = None) -> Connection:
+        """The connection to this address; opening it has to be over by `deadline`, where that is sooner."""
         found = self._open.get(address)
         if found is None:
-            found = self._open[address] = self._opened(address, number)
+            found = self._open[address] = self._opened(address, number, deadline or self.deadline)
+            found.deadline = self.deadline
         elif number is not None and found.node_id is None:
             found.node_id = number
         return found
 
-    def _opened(self, address: Address, number: int | None) -> Connection:
+    def _opened(self, address: Address, number: int | None, deadline: Deadline) -> Connection:
         """A new connection; the witness is told of its opening once it is open, of the rest as it happens."""
         opening: list[Reply] = []
         tell: list[Callable[[Reply], None]] = [opening.append]
         made = Connection.open(
             address,
             self.config,
-            self.deadline,
+            deadline,
             node_id=number,
+            cluster_id=self._identity,
             record=lambda reply: tell[0](reply),
             credentials=self._credentials,
         )
@@ -309,7 +319,14 @@ class Cluster:
             answer = self.ask(connection, METADATA, version, lookups.ask_nodes(version))
         self._take_nodes(answer)
 
+    @property
+    def _identity(self) -> str | None:
+        """The cluster's id, once it is known, for brokers that want to hear whom we take them for (KIP-1242)."""
+        told = self._first is not None and SAYS_WHOM in self._first.versions.get(API_VERSIONS, NONE)
+        return self._cluster_id if told else None
+
     def _take_nodes(self, answer: Mapping[str, Any]) -> None:
+        self._cluster_id = answer.get("cluster_id") or self._cluster_id
         self._controller = answer.get("controller_id", -1)
         self._nodes = lookups.nodes(answer)
         self.recognise(answer)
