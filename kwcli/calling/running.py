@@ -224,7 +224,7 @@ class Run:
     def _witness(self, connection: Connection, reply: Reply) -> None:
         """Every exchange on every connection; those that are not the user's are told with -v."""
         exchange = self._tape.play(connection.local, connection.peer, reply)
-        if self._own:
+        if self._own and exchange.api_key == self._plan.api.key:  # and no login that had to be renewed before it
             self._latest = exchange
         elif self._verbose:
             from kwcli.calling.text import helper

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 from uuid import UUID
 
 from decoders.apis.places import only, places, routed_by
-from decoders.apis.routing import NODE_RESOURCES, ROUTES
+from decoders.apis.routing import NODE_RESOURCES, ROUTES, Route
 from decoders.schema.model import Api
 from decoders.wire.primitives import uuid_bytes
 from kwcli.exits import Exit, Failure
@@ -31,6 +31,7 @@ LOOKUPS: Final[Mapping[str, Word]] = {
     "leader": "leader",
 }
 NODES: Final = "an id, any, controller, all, coordinator:GROUP, txn:ID, share:GROUP:TOPIC-ID:PART or leader:TOPIC-PART"
+ANYWHERE: Final = Route("any")
 # How places are called, by who serves them.
 NAMES: Final[Mapping[str, str]] = {"leader": "leaders", "resource": "brokers"}
 
@@ -86,8 +87,11 @@ class Router:
         """The nodes, in the order of the places in the request."""
         if self._target is not None:
             return self._named(self._target, body)
-        to = ROUTES[self._api.key].to if self._api.key in ROUTES else "any"
-        if to == "any" or (self._cluster.config.controllers and to != "controller"):
+        route = ROUTES.get(self._api.key, ANYWHERE)
+        to = route.to
+        if self._cluster.config.controllers:  # of these only the active one changes anything
+            to = "controller" if to == "controller" or (to == "resource" and route.mutates) else "any"
+        if to == "any":
             return [Stop(self._cluster.any(), body, "")]
         if to == "all":
             return self._all(body)
@@ -128,8 +132,7 @@ class Router:
 
     def _controller(self, body: Mapping[str, Any]) -> list[Stop]:
         connection, why = self._cluster.controller()
-        key = self._api.key
-        forwarded = key in ROUTES and ROUTES[key].to in ("controller", "resource")
+        forwarded = ROUTES.get(self._api.key, ANYWHERE).to in ("controller", "resource")
         itself = self._cluster.config.controllers or not is_kraft(connection.versions)
         if not itself and not forwarded:
             why = "any broker (the controller itself: --bootstrap-controller)"

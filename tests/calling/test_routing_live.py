@@ -28,7 +28,7 @@ PRODUCE, FETCH, LIST_OFFSETS, METADATA, DESCRIBE_GROUPS, LIST_GROUPS, CREATE_TOP
     19,
     22,
 )
-DESCRIBE_CONFIGS, DESCRIBE_QUORUM, DESCRIBE_CLUSTER, READ_SHARE_SUMMARY = 32, 55, 60, 87
+DESCRIBE_CONFIGS, INCREMENTAL_ALTER_CONFIGS, DESCRIBE_QUORUM, DESCRIBE_CLUSTER, READ_SHARE_SUMMARY = 32, 44, 55, 60, 87
 LEDGER = ["transactional_id=ledger", "transaction_timeout_ms=60000"]
 
 
@@ -201,6 +201,9 @@ def test_the_active_controller_is_found_on_controller_listeners_and_after_it_has
     before = record["response"]["controller_id"]
     calls.done("DescribeQuorum", listener="CONTROLLER")
     assert calls.nodes(DESCRIBE_QUORUM) == [before]
+    words = ["resources[].resource_type=4", "resources[].resource_name=1", "validate_only:=true"]
+    calls.done("IncrementalAlterConfigs", *words, listener="CONTROLLER")
+    assert calls.nodes(INCREMENTAL_ALTER_CONFIGS) == [before]
     calls.done("DescribeCluster", "endpoint_type=2", "--node", "2", listener="CONTROLLER")
     assert calls.nodes(DESCRIBE_CLUSTER, count=2) == [1, 2]  # the first was asked who there is
     calls.cluster.stop_node(before)
