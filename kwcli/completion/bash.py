@@ -99,6 +99,7 @@ _MAIN: Final = r"""_kw() {
     _kw_verb
     for ((at = 1; at < last; at++)); do
         plain=${line[at]#[\'\"]}
+        plain=${plain%[\'\"]}
         if ((left)); then
             [[ $kind == apis ]] && api=$plain
             ((left--))

@@ -22,7 +22,7 @@ _kw_profiles() {
 _kw_api() {  # the API that the line names: after --api, or as the first argument of the command
     local at=${words[(I)--api]}
     if (( at && at < CURRENT )); then api=$words[at+1]; else api=$line[1]; fi
-    api=${(L)${api//[-_]/}}
+    api=${(L)${${(Q)api}//[-_]/}}
 }
 _kw_versions() {
     local api low=1 high=0

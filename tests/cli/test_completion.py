@@ -69,6 +69,8 @@ ROWS = [
     Row("kw call Metadata topics[0].to", {"topics[0].topic_id="}),
     Row("kw encode Metadata 12 topics[].", {"topics[].name=", "topics[].topic_id="}),
     Row("kw call produce he", {"header="}, "kw call produce header="),
+    Row("echo x | A=1 kw call --timeout=5 'Metadata' client_id=a topics[].n", {"topics[].name="}),
+    Row("kw call Metadata 'topics[0].n", {"topics[0].name="}),
     # What a field may hold.
     Row("kw call Fetch isolation_level=", {"0", "1"}),
     Row("kw call Metadata allow_auto_topic_creation=t", {"true"}),
