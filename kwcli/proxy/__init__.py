@@ -1,0 +1,1 @@
+"""The logging man in the middle for a whole cluster."""

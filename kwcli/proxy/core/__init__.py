@@ -1,0 +1,1 @@
+"""What the proxy does with bytes, without a socket, a clock or a file."""

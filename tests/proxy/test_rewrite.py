@@ -1,0 +1,248 @@
+"""Golden rewrites of every row at every version: the places change, every other byte stays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import decoders
+from decoders.apis import KEYS, api
+from decoders.schema.model import Field
+from kwcli.proxy.core.capping import Cap, cap_api_versions
+from kwcli.proxy.core.rewrite import RewriteFailed, endpoints, rewrite
+from kwcli.proxy.core.rows import BYSTANDERS, JUDGED, ROWS, Row, held, highest, row_of
+
+CASES = [
+    (key, version, row)
+    for key, rows in ROWS.items()
+    for row in rows
+    for version in range(row.versions.low, row.versions.high + 1)
+]
+IDS = [f"{api(key).name} {version}" for key, version, _ in CASES]
+every_row = pytest.mark.parametrize(("key", "version", "row"), CASES, ids=IDS)
+NODES = {1: ("kafka-1.example", 9092), 2: ("a", 1), 1001: ("x" * 200, 65535)}
+LOCAL = {1: ("127.0.0.1", 19094), 2: ("proxy.of.a.long.name.example", 19095), 1001: ("::1", 20093)}
+
+
+def framed(frame: bytes) -> bytes:
+    return len(frame).to_bytes(4, "big") + frame
+
+
+def body(row: Row, places: dict[int, tuple[str, int]], *, tags: bool = False) -> dict[str, Any]:
+    """A response of a row with these places; the rest is there to be kept."""
+    elements = [{row.node_id: node, "host": host, "port": port} for node, (host, port) in places.items()]
+    if tags:
+        elements = [{**element, "_tagged_fields": {77: b"kept"}} for element in elements]
+    if not row.array:
+        return elements[0]
+    value: dict[str, Any] = {row.array: elements}
+    return {**value, "_tagged_fields": {99: b"also kept", 4000: b""}} if tags else value
+
+
+def frame_of(key: int, version: int, value: dict[str, Any]) -> bytes:
+    return framed(decoders.encode_response(key, version, value, correlation_id=7))
+
+
+def places_of(key: int, version: int, frame: bytes, row: Row) -> dict[int, tuple[str, int]]:
+    """What a client reads."""
+    value = decoders.decode_response(frame[4:], key, version).body
+    elements = value.get(row.array, []) if row.array else [value]
+    return {element[row.node_id]: (element["host"], element["port"]) for element in elements}
+
+
+def some(row: Row, places: dict[int, tuple[str, int]]) -> dict[int, tuple[str, int]]:
+    return places if row.array else {1: places[1]}
+
+
+@every_row
+@pytest.mark.parametrize("tags", [False, True], ids=["", "with unknown tags"])
+def test_places_are_replaced_and_nothing_else(key: int, version: int, row: Row, tags: bool) -> None:
+    tags = tags and version in api(key).flexible
+    before = frame_of(key, version, body(row, some(row, NODES), tags=tags))
+    after = rewrite(key, version, before, LOCAL)
+    assert after.frame == frame_of(key, version, body(row, some(row, LOCAL), tags=tags))
+    assert not after.stripped
+    assert places_of(key, version, after.frame, row) == some(row, LOCAL)
+
+
+@every_row
+def test_places_are_found(key: int, version: int, row: Row) -> None:
+    frame = frame_of(key, version, body(row, some(row, NODES)))
+    found = endpoints(key, version, frame)
+    assert {each.node_id: (each.host, each.port) for each in found} == some(row, NODES)
+    assert all(frame[each.at : each.end].endswith(each.port.to_bytes(4, "big")) for each in found)
+
+
+@every_row
+@pytest.mark.parametrize("place", [("", 9092), ("kafka", 0), ("kafka", -1), ("", -1)], ids=repr)
+def test_placeholders_of_errors_stay(key: int, version: int, row: Row, place: tuple[str, int]) -> None:
+    frame = frame_of(key, version, body(row, {1: place}))
+    assert endpoints(key, version, frame) == []
+    assert rewrite(key, version, frame, LOCAL).frame is frame
+
+
+@every_row
+def test_a_node_without_an_id_stays(key: int, version: int, row: Row) -> None:
+    assert endpoints(key, version, frame_of(key, version, body(row, {-1: ("kafka", 9092)}))) == []
+
+
+@every_row
+def test_a_node_without_a_listener_is_left_out_or_fails(key: int, version: int, row: Row) -> None:
+    tags = version in api(key).flexible
+    frame = frame_of(key, version, body(row, some(row, NODES), tags=tags))
+    if not row.optional:
+        with pytest.raises(RewriteFailed, match="has no listener"):
+            rewrite(key, version, frame, {2: LOCAL[2]})
+        return
+    after = rewrite(key, version, frame, {1: LOCAL[1]})
+    assert after.stripped
+    assert after.frame == frame_of(key, version, body(row, {}, tags=tags))
+
+
+@every_row
+def test_a_frame_that_is_cut_or_too_long_fails(key: int, version: int, row: Row) -> None:
+    frame = frame_of(key, version, body(row, some(row, NODES)))
+    for broken in [frame[:cut] for cut in range(8, len(frame))] + [frame + b"\0"]:
+        with pytest.raises(RewriteFailed):
+            endpoints(key, version, broken)
+
+
+PLACES = st.tuples(st.text(min_size=1, max_size=60), st.integers(1, 65535))
+
+
+@settings(max_examples=150)
+@given(
+    st.sampled_from(CASES),
+    st.dictionaries(
+        st.integers(0, 2**31 - 1), st.tuples(st.text(min_size=1, max_size=60), st.integers(1, 65535)), max_size=6
+    ),
+    st.data(),
+)
+def test_any_places_are_replaced_as_encoding_would(
+    case: tuple[int, int, Row], places: dict[int, tuple[str, int]], data: st.DataObject
+) -> None:
+    key, version, row = case
+    if not row.array and len(places) != 1:
+        places = {3: ("kafka", 9092)}
+    new = {node: data.draw(st.tuples(st.text(max_size=300), st.integers(0, 65535))) for node in places}
+    frame = frame_of(key, version, body(row, places))
+    assert rewrite(key, version, frame, new).frame == frame_of(key, version, body(row, new))
+
+
+def test_records_and_unknown_tags_of_a_fetch_stay() -> None:
+    records = bytes(range(256)) * 40
+    partition = {"partition_index": 3, "error_code": 6, "records": records, "_tagged_fields": {55: b"\1\2\3"}}
+    value = {"responses": [{"partitions": [partition], "_tagged_fields": {9: b"x"}}], "_tagged_fields": {7: b"seven"}}
+    for version in (16, 17, 18):
+        before = frame_of(1, version, {**value, "node_endpoints": [{"node_id": 1, "host": "kafka-1", "port": 9092}]})
+        after = frame_of(1, version, {**value, "node_endpoints": [{"node_id": 1, "host": "127.0.0.1", "port": 19094}]})
+        assert rewrite(1, version, before, LOCAL).frame == after
+        assert rewrite(1, version, before, {}).frame == frame_of(1, version, value)
+        assert rewrite(1, version, frame_of(1, version, value), {}).frame == frame_of(1, version, value)
+
+
+def test_controllers_stay() -> None:
+    value = {"endpoint_type": 2, "brokers": [{"broker_id": 1, "host": "controller", "port": 9093}]}
+    for version in (1, 2):
+        assert endpoints(60, version, frame_of(60, version, value)) == []
+
+
+def test_a_coordinator_error_beside_a_coordinator_stays() -> None:
+    good = {"key": "a", "node_id": 1, "host": "kafka-1", "port": 9092}
+    bad = {"key": "b", "node_id": -1, "host": "", "port": -1, "error_code": 15}
+    for version in (4, 5, 6):
+        frame = frame_of(10, version, {"coordinators": [bad, good]})
+        after = frame_of(10, version, {"coordinators": [bad, {**good, "host": "127.0.0.1", "port": 19094}]})
+        assert rewrite(10, version, frame, LOCAL).frame == after
+
+
+# Versions
+
+
+def offered(rows: dict[int, tuple[int, int]], version: int, **more: Any) -> bytes:
+    keys = [{"api_key": key, "min_version": low, "max_version": high} for key, (low, high) in rows.items()]
+    return frame_of(18, version, {"api_keys": keys, **more})
+
+
+@pytest.mark.parametrize("version", range(6))
+def test_versions_that_cannot_be_rewritten_are_not_offered(version: int) -> None:
+    more = {"_tagged_fields": {88: b"kept"}} if version >= 3 else {}
+    rows = {0: (3, 14), 1: (4, 18), 3: (0, 99), 11: (0, 99), 18: (0, 9), 60: (7, 9), 900: (0, 3)}
+    frame, caps = cap_api_versions(offered(rows, version, **more), version)
+    kept = {0: (3, 13), 1: (4, 18), 3: (0, 13), 11: (0, 99), 18: (0, 5), 900: (0, 3)}
+    assert frame == offered(kept, version, **more)
+    assert caps == [
+        Cap("Produce", 14, 13),
+        Cap("Metadata", 99, 13),
+        Cap("ApiVersions", 9, 5),
+        Cap("DescribeCluster", 9, None),
+    ]
+
+
+def test_what_all_know_passes_untouched() -> None:
+    frame = offered({key: (api(key).versions.low, api(key).versions.high) for key in KEYS}, 4)
+    assert cap_api_versions(frame, 4) == (frame, [])
+
+
+@pytest.mark.parametrize("version", [3, 4, 5, 6, 1000])
+def test_an_answer_in_the_layout_of_version_0_is_read(version: int) -> None:
+    frame = frame_of(18, 0, {"error_code": 35, "api_keys": [{"api_key": 18, "min_version": 0, "max_version": 4}]})
+    assert cap_api_versions(frame, version) == (frame, [])
+
+
+def test_an_answer_that_cannot_be_read_fails() -> None:
+    with pytest.raises(RewriteFailed, match="ApiVersions 4"):
+        cap_api_versions(framed(b"\0\0\0\7\0\0garbage"), 4)
+
+
+# The table against the declarations
+
+
+def _places(fields: tuple[Field, ...], path: str = "") -> list[str]:
+    """The structs that hold a host and a port, and the fields that hold an endpoint."""
+    names = {field.name for field in fields}
+    found = [path] if any("host" in name for name in names) and any("port" in name for name in names) else []
+    for field in fields:
+        inner = f"{path}.{field.name}".lstrip(".")
+        if field.fields:
+            found += [inner] if "endpoint" in field.name and {"host", "port"} <= {f.name for f in field.fields} else []
+            found += _places(field.fields, inner)
+    return list(dict.fromkeys(found))
+
+
+def test_every_place_that_a_message_names_is_judged() -> None:
+    """A new API with a host and a port in it has to be looked at before it passes the proxy."""
+    for key in KEYS:
+        for side, message in (("request", api(key).request), ("response", api(key).response)):
+            for path in _places(message.fields):
+                assert (key, side, path) in JUDGED, f"{api(key).name} {side} {path!r}"
+
+
+def test_the_judgements_are_of_fields_that_exist() -> None:
+    for key, side, path in JUDGED:
+        fields = api(key).request.fields if side == "request" else api(key).response.fields
+        for name in filter(None, path.split(".")):
+            (field,) = (field for field in fields if field.name == name)
+            fields = field.fields
+    assert {4, 6, 53, 62} <= BYSTANDERS
+
+
+def test_every_row_covers_every_version_with_places() -> None:
+    rewritten = {key for (key, _, _), word in JUDGED.items() if word == "rewritten"}
+    assert rewritten == set(ROWS)
+    for key in ROWS:
+        for version in range(api(key).versions.low, api(key).versions.high + 1):
+            holds = _has_places(key, version)
+            assert (row_of(key, version) is not None) == holds, (key, version)
+            assert held(key, version) == holds
+        assert highest(key) == api(key).versions.high
+    assert held(18, 3)
+    assert not held(11, 5)
+
+
+def _has_places(key: int, version: int) -> bool:
+    names = {field.name for field in api(key).response.fields if version in field.versions}
+    return bool(names & {"brokers", "node_endpoints", "coordinators", "host"})
