@@ -53,6 +53,9 @@ def client_config(
     chosen = choose(sources)
     where, origin, is_controller = _where(chosen, servers, controllers)
     protocol = assemble.protocol(chosen, where)
+    idle = assemble.idle_settings(chosen, protocol)
+    # Who states the protocol means it.
+    forgotten = [] if chosen.text("protocol") else idle
     dialled = {**_dialled(env), **dict(dial_map)}
     return ClientConfig(
         servers=assemble.servers(where),
@@ -66,12 +69,8 @@ def client_config(
         timeout_s=timeout_s or chosen.seconds("timeout", _seconds(env, "KW_TIMEOUT", 10.0)),
         controllers=is_controller,
         dial_map=dialled,
-        warnings=tuple(
-            dict.fromkeys(
-                [*notes, *_misspelt(env.variables), *chosen.warnings, *assemble.idle_settings(chosen, protocol)]
-            )
-        ),
-        remarks=tuple(dict.fromkeys([*_origins(chosen), *chosen.remarks])),
+        warnings=tuple(dict.fromkeys([*notes, *_misspelt(env.variables), *chosen.warnings, *forgotten])),
+        remarks=tuple(dict.fromkeys([*_origins(chosen), *chosen.remarks, *idle])),
     )
 
 

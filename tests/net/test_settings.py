@@ -221,10 +221,29 @@ def test_it_can_be_told_who_says_how_to_speak() -> None:
 
 
 def test_settings_without_their_protocol_are_told() -> None:
-    assert of(("sasl.username", "u")).warnings == (
-        "sasl.username (-X) is not used: security.protocol is PLAINTEXT; set it by -X "
-        "security.protocol=SASL_PLAINTEXT or SASL_SSL",
+    line = (
+        "sasl.username (-X) is not used: security.protocol is PLAINTEXT; set it by -X security.protocol=SASL_SSL, or "
     )
+    forgotten = of(("sasl.username", "u"))
+    assert forgotten.warnings == (f"{line}SASL_PLAINTEXT",)
+    meant = of(("sasl.username", "u"), ("security.protocol", "plaintext"))
+    assert meant.warnings == ()
+    assert meant.remarks == ("security.protocol plaintext (from -X)", f"{line}SASL_PLAINTEXT")
+
+
+@pytest.mark.parametrize(
+    ("servers", "stated", "protocol"),
+    [
+        ("SSL://a:1,SSL://b:1", None, "SSL"),
+        ("SSL://a:1", "PLAINTEXT", "SSL"),
+        ("EXTERNAL://a:1", None, "PLAINTEXT"),
+        ("SSL://a:1,PLAINTEXT://b:1", None, "PLAINTEXT"),
+    ],
+)
+def test_a_protocol_before_a_server(servers: str, stated: str | None, protocol: str) -> None:
+    stating = [("security.protocol", stated)] if stated else []
+    assert of(*stating, servers=servers).protocol == protocol
+    assert of(*stating, ("bootstrap.servers", servers)).protocol == (stated or protocol)
 
 
 def test_no_secret_is_in_a_repr() -> None:

@@ -30,35 +30,41 @@ def servers(value: Value) -> tuple[Address, ...]:
         raise Failure(f"{value.said}: {error}", Exit.USAGE) from None
 
 
-def protocol(chosen: Chosen, where: Value | None) -> Protocol:
-    """The security protocol; `SSL://` before a server says it too."""
+def protocol(chosen: Chosen, where: Value) -> Protocol:
+    """The security protocol. `SSL://` before a server says it too: in an option it wins, else the property does."""
     value = chosen.values.get("protocol")
-    spoken = {name.upper() for name in _LISTENER.findall(where.text)} & set(PROTOCOLS) if where else set()
+    spoken = {name.upper() for name in _LISTENER.findall(where.text)} & set(PROTOCOLS)
+    if len(spoken) == 1 and (value is None or not value.text or where.origin == where.name):
+        return cast(Protocol, spoken.pop())
     if value is None or not value.text:
-        return cast(Protocol, spoken.pop()) if len(spoken) == 1 else "PLAINTEXT"
+        return "PLAINTEXT"
     name = value.text.upper()
     if name not in PROTOCOLS:
         raise Failure(f"{value.said} is {value.text!r}: write one of {', '.join(PROTOCOLS)}", Exit.USAGE)
     return cast(Protocol, name)
 
 
+# What tells of TLS and of SASL, and the protocol that has both that and what was chosen.
+_TELLING: Final = {
+    "SSL": ("authorities", "certificate", "key"),
+    "SASL": ("mechanism", "username", "password", "oauth token", "oauth endpoint"),
+}
+_WITH: Final = {
+    ("PLAINTEXT", "SSL"): "SSL",
+    ("PLAINTEXT", "SASL"): "SASL_SSL, or SASL_PLAINTEXT",
+    ("SSL", "SASL"): "SASL_SSL",
+    ("SASL_PLAINTEXT", "SSL"): "SASL_SSL",
+}
+
+
 def idle_settings(chosen: Chosen, name: Protocol) -> list[str]:
-    """Warnings about settings that the protocol makes no use of, which is how a forgotten protocol shows."""
-    wanted = {"tls": "SSL" in name, "sasl": "SASL" in name}
-    telling = {
-        "tls": ("authorities", "certificate", "key"),
-        "sasl": ("mechanism", "username", "password", "oauth token", "oauth endpoint"),
-    }
+    """What is said of settings that the protocol makes no use of, which is how a forgotten protocol shows."""
     lines = []
-    for kind, meanings in telling.items():
+    for word, meanings in _TELLING.items():
         given = [chosen.values[meaning] for meaning in meanings if chosen.text(meaning)]
-        if given and not wanted[kind]:
-            other = {"PLAINTEXT": {"tls": "SSL", "sasl": "SASL_PLAINTEXT or SASL_SSL"}}.get(name, {}).get(
-                kind, "SASL_SSL"
-            )
-            lines.append(
-                f"{given[0].said} is not used: security.protocol is {name}; set it by -X security.protocol={other}"
-            )
+        if given and word not in name:
+            remedy = f"-X security.protocol={_WITH[name, word]}"
+            lines.append(f"{given[0].said} is not used: security.protocol is {name}; set it by {remedy}")
     return lines
 
 
