@@ -83,7 +83,11 @@ def dial(shown: str, places: list[Place], deadline: Deadline) -> socket.socket:
     """A socket connected to the first of these that takes it, the time left shared among them. Raises Failure."""
     failures: list[OSError] = []
     for left_over, (family, place) in zip(range(len(places), 0, -1), places, strict=True):
-        connection = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            connection = socket.socket(family, socket.SOCK_STREAM)
+        except OSError as error:  # IPv6 where there is none
+            failures.append(error)
+            continue
         try:
             connection.settimeout(max(deadline.left() / left_over, 0.001))
             connection.connect(place)

@@ -156,9 +156,13 @@ def test_a_name_server_that_says_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_all_addresses_of_a_name_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     with Responder(each_request(answers)) as broker:
-        rows = [(family, socket.SOCK_STREAM, 6, "", place) for family, place in (
-            (socket.AF_INET6, ("::1", 1, 0, 0)), (socket.AF_INET, ("127.0.0.1", 1)), (socket.AF_INET, broker.address)
-        )]  # fmt: skip
+        places: list[tuple[int, tuple[Any, ...]]] = [
+            (socket.AF_APPLETALK, ("nobody speaks it", 1)),
+            (socket.AF_INET6, ("::1", 1, 0, 0)),
+            (socket.AF_INET, ("127.0.0.1", 1)),
+            (socket.AF_INET, broker.address),
+        ]
+        rows = [(family, socket.SOCK_STREAM, 6, "", place) for family, place in places]
         monkeypatch.setattr("kwcli.net.dialling.socket.getaddrinfo", lambda *_, **__: rows)
         with open_connection(("many.example", 9092)) as connection:
             assert connection.address == ("many.example", 9092)
