@@ -12,6 +12,7 @@ from kwcli.render.units import cells, cut, cut_left
 GAP: Final = "  "
 
 
+TOGETHER: Final = "\u00a0"  # a blank at which no line is broken
 NARROWEST: Final = 8  # a column that wraps gets so narrow when nothing else helps
 
 
@@ -93,7 +94,7 @@ def _row(
     yield _line(columns, shown, widths, [*row[:last], first, *row[last + 1 :]], margin, palette)
     blank = margin + " " * sum(widths[at] + len(GAP) for at in shown[:-1])
     for line in more:
-        yield blank + painted(line, columns[last].paint, palette)
+        yield blank + painted(line.replace(TOGETHER, " "), columns[last].paint, palette)
 
 
 def _line(
@@ -106,7 +107,7 @@ def _line(
 ) -> str:
     parts = []
     for at in shown:
-        text = (cut_left if columns[at].left else cut)(row[at], widths[at])
+        text = (cut_left if columns[at].left else cut)(row[at], widths[at]).replace(TOGETHER, " ")
         padding = " " * (widths[at] - cells(text))
         if palette is not None:
             text = painted(text, columns[at].paint, palette)

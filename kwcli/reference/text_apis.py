@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from decoders.apis.releases import RELEASES
-from kwcli.reference.columns import Column, painted, table
+from kwcli.reference.columns import TOGETHER, Column, painted, table
 from kwcli.reference.wire import encodings, legend
 from kwcli.render.palette import Palette
 
@@ -86,10 +86,11 @@ def tree_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
             continue
         yield painted(side, "api", palette)
         yield from table(_TREE, [*_tree_rows(row[side], 0)], width, palette, INDENT)
-        meanings = [*_meanings(row[side], "")]
-        if meanings:
-            yield painted(f"{INDENT}values", "dim", palette)
-            yield from table(_MEANINGS, meanings, width, palette, INDENT, heading=False)
+        for title, said in (("values", _meanings(row[side], "")), ("older names", _older(row[side], ""))):
+            lines = [*said]
+            if lines:
+                yield painted(f"{INDENT}{title}", "dim", palette)
+                yield from table(_MEANINGS, lines, width, palette, INDENT, heading=False)
     names = [*row["errors"]["definition"], *(f"{name}*" for name in row["errors"]["behaviour"])]
     if names:
         yield ""
@@ -116,7 +117,7 @@ _TREE: Final = (
     Column("tag", drop=1),
     Column("default", drop=3, cut=True),
     Column("since", drop=4, paint="dim"),
-    Column("notes", drop=5, wrap=True, paint="dim"),
+    Column("is", drop=5, paint="dim"),
 )
 
 
@@ -128,8 +129,17 @@ def _meanings(rows: Sequence[Row], above: str) -> Iterator[list[str]]:
     for row in rows:
         path = above + row["name"]
         if row["values"]:
-            yield [path, ", ".join(f"{number} {word}" for number, word in row["values"].items())]
+            yield [path, ", ".join(f"{number}{TOGETHER}{word}" for number, word in row["values"].items())]
         yield from _meanings(row["fields"], f"{path}{'[]' * row['type'].startswith('[]')}.")
+
+
+def _older(rows: Sequence[Row], above: str) -> Iterator[list[str]]:
+    """Each field that older releases call otherwise, and how."""
+    for row in rows:
+        path = above + row["name"]
+        if row["was"]:
+            yield [path, ", ".join(row["was"])]
+        yield from _older(row["fields"], f"{path}{'[]' * row['type'].startswith('[]')}.")
 
 
 def _tree_rows(rows: Sequence[Row], depth: int) -> Iterator[list[str]]:
@@ -137,24 +147,20 @@ def _tree_rows(rows: Sequence[Row], depth: int) -> Iterator[list[str]]:
         tag = "" if row["tag"] is None else str(row["tag"])
         if tag and row["tagged"] != row["versions"]:
             tag += f" ({row['tagged']})"
+        since = f"{row['since']}–{row['until']}" if row["until"] else row["since"]
+        kind = row["type"] + " secret" * row["secret"]
         name = INDENT * depth + row["name"]
-        line = [name, row["versions"], row["type"], row["nullable"] or "", tag, default_text(row), row["since"] or ""]
-        yield [*line, ", ".join(notes(row))]
+        yield [
+            name,
+            row["versions"],
+            kind,
+            row["nullable"] or "",
+            tag,
+            default_text(row),
+            since or "",
+            row["entity"] or "",
+        ]
         yield from _tree_rows(row["fields"], depth + 1)
-
-
-def notes(row: Row) -> list[str]:
-    """What else there is to say of a field."""
-    found = []
-    if row.get("until"):
-        found.append(f"until {row['until']}")
-    if row.get("was"):
-        found.append(f"was {', '.join(row['was'])}")
-    if row["secret"]:
-        found.append("secret")
-    if row["entity"]:
-        found.append(row["entity"])
-    return found
 
 
 def default_text(row: Row) -> str:
