@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -209,3 +211,17 @@ def test_ctrl_c_shows_what_was_sent(monkeypatch: pytest.MonkeyPatch) -> None:
         outcome = kw("call", "Metadata", "-b", node.server)
     assert (outcome.code, outcome.err) == (130, "")
     assert json.loads(outcome.out)["status"] == "unanswered"
+
+
+def test_a_plain_call_in_a_pipe_loads_nothing_that_it_does_not_need() -> None:
+    code = (
+        "import sys; from kwcli.env import Environment; from kwcli.main import run;"
+        "run(sys.argv[1:], Environment.of_process()); sys.stderr.write(' '.join(sys.modules))"
+    )
+    with Node({METADATA: (0, 12)}, {}) as node:
+        words = [sys.executable, "-c", code, "call", "ApiVersions", "-b", node.server]
+        done = subprocess.run(words, capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL)
+    assert json.loads(done.stdout)["api"] == "ApiVersions"
+    loaded = {name.split(".")[0] for name in done.stderr.split()}
+    assert "kwcli" in loaded
+    assert not loaded & {"asyncio", "rich", "yaml", "ssl", "scapy", "numpy", "cryptography"}
