@@ -13,6 +13,7 @@ import pytest
 
 from kwcli.exits import Exit
 from kwcli.net.core import authentication
+from kwcli.net.core.sasl.plain import Plain
 from kwcli.playground.certificates import make_certificates
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
@@ -269,6 +270,28 @@ def test_a_broker_under_another_name(scene: Scene, host: str) -> None:
     assert done.code == Exit.UNREACHABLE
     ok(scene.call("SSL", "SSL", {**CA, "ssl.endpoint.identification.algorithm": ""}, host=host))
     ok(scene.call("SSL", "SSL", {"enable.ssl.certificate.verification": "false"}, host=host))
+
+
+class Stranger(Plain):
+    """A mechanism that no broker takes, under a name that kw does."""
+
+    name = "GSSAPI"
+
+
+@pytest.mark.parametrize("handshake", [0, 1])
+def test_a_mechanism_that_the_broker_does_not_take(
+    scene: Scene, handshake: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kwcli.net.core.sasl.kerberos.Gssapi", lambda _sasl, _host: Stranger("u", "p"))
+    if handshake == 0:
+        monkeypatch.setattr(authentication, "_framed", lambda _versions: None)
+    done = scene.call("SASL_PLAINTEXT", "SASL_PLAINTEXT", {"sasl.mechanism": "GSSAPI"})
+    assert done.code == Exit.REFUSED
+    head, told, remedy = done.err.strip().replace("; ", ": ").split(": ")[1:]
+    assert head.endswith("does not take SASL mechanism GSSAPI")
+    offered = told.removeprefix("it takes ").split(", ")
+    assert sorted(offered) == ["OAUTHBEARER", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
+    assert remedy == f"try -X sasl.mechanism={offered[0]}"
 
 
 @pytest.mark.parametrize("login", ["plain", "scram-256", "oauth"])

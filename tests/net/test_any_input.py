@@ -1,0 +1,75 @@
+"""Whatever a server sends or a file holds, the errors are those that are told in one line; what is written is read."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from kwcli.net.core import jaas, jks, pem, pkcs12, property_files, tokens
+from kwcli.net.core.addresses import AddressError, address, addresses, shown
+from kwcli.net.core.sasl import SaslRefused
+from kwcli.net.core.sasl.oauthbearer import OAuthBearer
+from kwcli.net.core.sasl.scram import Scram
+
+FIELDS = st.lists(st.tuples(st.sampled_from("rsivem"), st.text(max_size=30)), max_size=6)
+JKS_HEAD = b"\xfe\xed\xfe\xed\0\0\0\x02\0\0\0\x01\0\0\0\x01"
+
+
+@given(st.lists(st.one_of(st.binary(max_size=80), FIELDS), max_size=3))
+@settings(max_examples=200)
+def test_scram(challenges: list[bytes | list[tuple[str, str]]]) -> None:
+    scram = Scram("SCRAM-SHA-256", "u", "p", nonce="n")
+    scram.first()
+    for challenge in challenges:
+        data = challenge if isinstance(challenge, bytes) else ",".join(f"{a}={b}" for a, b in challenge).encode()
+        with suppress(SaslRefused):
+            scram.answer(data)
+        assert not scram.done
+
+
+@given(st.binary(max_size=80), st.text(st.sampled_from("abc._-~+/"), min_size=1, max_size=40))
+@example(b'{"status":{"a":[1]},"scope":5}', "e30.eyJleHAiOjFlOTk5fQ.")
+@example(b"{}", "a.eyJleHAiOiJ4In0.")
+def test_oauthbearer(challenge: bytes, token: str) -> None:
+    bearer = OAuthBearer(token)
+    bearer.first()
+    assert bearer.answer(challenge) == (b"\x01" if challenge else None)
+    assert bearer.done == (not challenge)
+
+
+@given(st.integers(0, 999), st.binary(max_size=60))
+@example(200, b'{"access_token":"x","expires_in":"soon"}')
+@example(200, b'{"access_token":"x","expires_in":1e999}')
+def test_answers_of_token_endpoints(status: int, content: bytes) -> None:
+    with suppress(tokens.TokenRefused):
+        tokens.read(status, content)
+
+
+@given(st.binary(max_size=200), st.one_of(st.none(), st.text(max_size=5)))
+@settings(max_examples=200)
+def test_stores(content: bytes, password: str | None) -> None:
+    for start in (JKS_HEAD, JKS_HEAD[:8], b""):
+        with suppress(jks.StoreError):
+            jks.read(start + content, password, password)
+    with suppress(jks.StoreError):
+        pkcs12.read(b"\x30" + content, password)
+
+
+@given(st.text(max_size=200))
+def test_texts(text: str) -> None:
+    with suppress(jaas.JaasError):
+        jaas.parse(text)
+    property_files.parse(text)
+    list(pem.blocks(text))
+    list(pem.blocks(f"-----BEGIN X-----{text}-----END X-----"))
+    with suppress(AddressError):
+        assert addresses(",".join(shown(each) for each in addresses(text))) == addresses(text)
+    with suppress(AddressError):
+        address(text, None)
+
+
+@given(st.lists(st.tuples(st.text(min_size=1, max_size=10), st.text(max_size=20)), max_size=5))
+def test_properties_that_are_written_are_read(pairs: list[tuple[str, str]]) -> None:
+    assert property_files.java_pairs(property_files.write(pairs)) == pairs
