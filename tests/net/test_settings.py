@@ -175,6 +175,14 @@ def test_logins_in_both_spellings(pairs: list[tuple[str, str]], sasl: Sasl) -> N
             [("security.protocol", "SSL"), ("enable.ssl.certificate.verification", "maybe")],
             "enable.ssl.certificate.verification (-X) is 'maybe': write true or false",
         ),
+        (
+            [
+                ("security.protocol", "SASL_SSL"),
+                ("sasl.oauthbearer.token", "t"),
+                ("sasl.oauthbearer.method", "azure"),
+            ],
+            "sasl.oauthbearer.method (-X) is 'azure': kw knows default and oidc",
+        ),
         ([("default.api.timeout.ms", "soon")], "default.api.timeout.ms (-X) is 'soon': write a number of milliseconds"),
     ],
 )
@@ -184,6 +192,20 @@ def test_settings_that_make_no_sense_are_usage_errors(pairs: list[tuple[str, str
     assert caught.value.code == Exit.USAGE
     assert caught.value.text.startswith(line)
     assert "hunter2" not in caught.value.text
+
+
+def test_what_tls_cannot_follow_is_told() -> None:
+    got = of(
+        ("security.protocol", "SSL"),
+        ("ssl.enabled.protocols", "TLSv1.3,TLSv1.1"),
+        ("ssl.cipher.suites", "TLS_AES_128_GCM_SHA256, TLS_RSA_WITH_AES_128_GCM_SHA256"),
+    )
+    assert got.tls is not None
+    assert (got.tls.minimum, got.tls.maximum) == ("TLSv1.3", "TLSv1.3")
+    assert got.remarks[1:] == (
+        "ssl.enabled.protocols (-X): kw speaks TLSv1.3 of these",
+        "ssl.cipher.suites (-X): cipher suites of TLS 1.3 are not chosen, all are on",
+    )
 
 
 def test_host_name_check_and_verification() -> None:

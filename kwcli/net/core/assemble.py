@@ -15,6 +15,7 @@ from kwcli.net.core.config import Address, OAuth, Protocol, Sasl, Store, Tls
 
 PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI")
+_CIPHERS_1_3: Final = ("TLS_AES_", "TLS_CHACHA20_")
 # What a login module's class says about the mechanism; SCRAM's says too little.
 _BY_MODULE: Final = {"PlainLoginModule": "PLAIN", "OAuthBearerLoginModule": "OAUTHBEARER", "Krb5LoginModule": "GSSAPI"}
 _LISTENER: Final = re.compile(r"(?:^|,)\s*([A-Za-z_]+)://")
@@ -80,6 +81,8 @@ def tls(chosen: Chosen, key_log: str | None) -> Tls:
     if key is not None and certificate is None:
         raise Failure(f"{chosen.values['key'].said} needs a certificate: -X ssl.certificate.location=FILE", Exit.USAGE)
     ciphers = chosen.text("ciphers")
+    if ciphers and any(name.strip().startswith(_CIPHERS_1_3) for name in re.split("[,:]", ciphers)):
+        chosen.remarks.append(f"{chosen.values['ciphers'].said}: cipher suites of TLS 1.3 are not chosen, all are on")
     return Tls(
         authorities=_store(chosen, "authorities", "authorities password", None),
         certificate=certificate,
@@ -101,6 +104,8 @@ def _versions(chosen: Chosen) -> tuple[TlsVersion | None, TlsVersion | None]:
     usable = sorted(names & {"TLSv1.2", "TLSv1.3"})
     if not usable:
         raise Failure(f"{value.said} is {value.text!r}: kw speaks TLSv1.2 and TLSv1.3", Exit.USAGE)
+    if len(usable) < len(names):
+        chosen.remarks.append(f"{value.said}: kw speaks {' and '.join(usable)} of these")
     return cast(TlsVersion, usable[0]), cast(TlsVersion, usable[-1])
 
 
@@ -165,9 +170,10 @@ def _oauth(chosen: Chosen) -> OAuth:
         raise Failure(
             "a token endpoint needs sasl.oauthbearer.client.id and sasl.oauthbearer.client.secret", Exit.USAGE
         )
-    grant = chosen.values.get("oauth grant")
-    if grant is not None and grant.text not in ("", "client_credentials"):
-        raise Failure(f"{grant.said} is {grant.text!r}: kw knows client_credentials only", Exit.USAGE)
+    for meaning, known in (("oauth grant", ("client_credentials",)), ("oauth method", ("default", "oidc"))):
+        value = chosen.values.get(meaning)
+        if value is not None and value.text not in ("", *known):
+            raise Failure(f"{value.said} is {value.text!r}: kw knows {' and '.join(known)}", Exit.USAGE)
     return OAuth(
         token=token,
         claims=claims,
