@@ -90,20 +90,24 @@ class Connection:
         deadline: Deadline,
         *,
         timing: Timing,
+        login: Login | None = None,
         node_id: int | None = None,
         record: Record | None = None,
     ) -> None:
-        """Takes a connected socket; `open` is the way to get one."""
+        """Takes a connected socket; `open` is the way to get one. Raises Stop."""
         self.address = way.address
         self.node_id = node_id
         self.deadline = deadline
         self.timing = timing
         self.remarks: list[str] = []
-        self.local = text_of(link.getsockname()[:2])
-        self.peer = text_of(link.getpeername()[:2])
+        try:
+            self.local = text_of(link.getsockname()[:2])
+            self.peer = text_of(link.getpeername()[:2])
+        except OSError:  # it has been reset already
+            raise closed("closed the connection at once") from None
         self._answered = 0
         self._link = link
-        self._login: Login | None = None
+        self._login = login
         self._record = record
         self._session = session
         self._way = way
@@ -141,8 +145,7 @@ class Connection:
             timing = Timing()
             link = way.connect(deadline, timing)
             try:
-                made = cls(way, link, session, deadline, timing=timing, node_id=node_id, record=record)
-                made._login = login
+                made = cls(way, link, session, deadline, timing=timing, login=login, node_id=node_id, record=record)
                 made._open()
             except BaseException:
                 link.close()
@@ -222,8 +225,7 @@ class Connection:
         self.timing.negotiate_ns = time.perf_counter_ns() - begun - self.timing.auth_ns
 
     def _renew(self) -> None:
-        renew_ns = self._session.renew_ns
-        if renew_ns is not None and now_ns() >= renew_ns and self._login is not None:
+        if self._session.renewable(now_ns()) and self._login is not None:
             self._login.deadline = self.deadline
             self._converse(self._session.authenticate_again())
 

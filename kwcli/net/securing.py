@@ -33,18 +33,18 @@ def secure(link: socket.socket, host: str, tls: Tls, deadline: Deadline) -> ssl.
     name = tls.server_name or host
     # As bytes where that will do: for text Python loads a codec that takes 5 ms.
     wanted: str | bytes = name.encode("ascii") if name.isascii() else name
-    secured = _context(tls).wrap_socket(link, server_hostname=wanted, do_handshake_on_connect=False)
+    context = _context(tls)
+    secured: ssl.SSLSocket | None = None
     try:
-        secured.settimeout(max(deadline.left(), 0.001))
+        link.settimeout(max(deadline.left(), 0.001))
+        link.getpeername()  # an OSError where it has been reset, of which wrap_socket makes a mess
+        secured = context.wrap_socket(link, server_hostname=wanted, do_handshake_on_connect=False)
         secured.do_handshake()
-    except TimeoutError:
-        secured.close()
-        raise
-    except OSError as error:
-        secured.close()
-        raise explained(error, tls, name) from None
-    except BaseException:
-        secured.close()
+    except BaseException as error:
+        if secured is not None:
+            secured.close()
+        if isinstance(error, OSError) and not isinstance(error, TimeoutError):
+            raise explained(error, tls, name) from None
         raise
     return secured
 

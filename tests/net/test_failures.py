@@ -17,9 +17,10 @@ import decoders
 from decoders.limits import FRAME_MAX
 from kwcli.exits import Exit, Failure
 from kwcli.net.blocking import Connection, Reply
-from kwcli.net.core.config import Address, ClientConfig
+from kwcli.net.core.config import Address, ClientConfig, Protocol, Tls
 from kwcli.net.core.session import OPENING_FRAME_MAX
 from kwcli.net.deadline import Deadline
+from kwcli.net.way import Way
 from tests.net.playbook import MODERN, offers
 from tests.net.responder import Responder, Script, each_request, framed, read_frame, sends
 
@@ -297,6 +298,25 @@ def test_zookeeper_is_asked_in_its_own_words() -> None:
         found = failure(lambda: open_connection(server.address), 5.0)
     assert "speaks ZooKeeper (" in found.text
     assert found.text.endswith("), not Kafka; check host and port")
+
+
+@pytest.mark.parametrize("protocol", ["PLAINTEXT", "SSL"])
+def test_a_connection_that_is_reset_before_anything_is_said(
+    protocol: Protocol, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dialled = Way.dial
+
+    def slowly(self: Way, deadline: Deadline) -> socket.socket:
+        link = dialled(self, deadline)
+        time.sleep(0.05)  # until the reset has come
+        return link
+
+    monkeypatch.setattr(Way, "dial", slowly)
+    with Responder(resets) as server:
+        config = ClientConfig(servers=(), protocol=protocol, tls=Tls(verify=False))
+        found = failure(lambda: open_connection(server.address, config=config), 5.0)
+    assert found.code is Exit.UNREACHABLE
+    assert re.search(r" closed the connection at once| ended the TLS handshake ", found.text)
 
 
 # Old brokers

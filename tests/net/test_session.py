@@ -371,7 +371,9 @@ def test_a_login_is_renewed_on_the_same_connection() -> None:
     play = at_authentication().answer(1, {"mechanisms": ["PLAIN"]})
     play.answer(2, {"auth_bytes": b"", "session_lifetime_ms": 10_000})
     assert play.session.renew_ns == play.now_ns + 8_500_000_000
+    assert not play.session.renewable(play.session.renew_ns - 1)
     play.now_ns += 8_500_000_000
+    assert play.session.renewable(play.now_ns)
     play.again().answer(1, {"mechanisms": ["PLAIN"]}).answer(2, {"auth_bytes": b"", "session_lifetime_ms": 0})
     assert play.said[3:] == ["SaslHandshake 1", "SaslAuthenticate 2"]
     assert play.opened == 2
@@ -379,8 +381,10 @@ def test_a_login_is_renewed_on_the_same_connection() -> None:
 
 
 def test_a_login_is_not_renewed_while_an_answer_is_due() -> None:
-    play = at_authentication().answer(1, {"mechanisms": ["PLAIN"]}).answer(2, {"auth_bytes": b""})
+    play = at_authentication().answer(1, {"mechanisms": ["PLAIN"]})
+    play.answer(2, {"auth_bytes": b"", "session_lifetime_ms": 1})
     play.session.request(3, 0, bytes(4))
+    assert not play.session.renewable(10**18)
     with pytest.raises(ValueError, match="between requests"):
         play.session.authenticate_again()
 

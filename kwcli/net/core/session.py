@@ -167,6 +167,11 @@ class Session:
         self.phase = Phase.OPENING
         return self._begin(self._opening())
 
+    def renewable(self, now_ns: int) -> bool:
+        """Whether the login is to be renewed, and can be, before the next request."""
+        ready = self.phase is Phase.READY and not self._in_flight
+        return ready and self.renew_ns is not None and now_ns >= self.renew_ns
+
     def authenticate_again(self) -> list[Event]:
         """Renew the login on the same connection (KIP-368); for a session that is ready and has nothing in flight."""
         if self.phase is not Phase.READY or self._in_flight:
