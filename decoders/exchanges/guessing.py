@@ -40,6 +40,8 @@ _RARE: Final = -1.0
 # A request says itself what it is: that it decodes to its last byte is no accident.
 _REQUEST: Final = 12.0
 _EARLY: Final = -8.0
+# Messages with more values than are looked at: so many candidates are read to their end.
+LONG_MAX: Final = 8
 
 
 class Kind(NamedTuple):
@@ -120,8 +122,11 @@ def guess_request(frame: bytes) -> list[Candidate]:
         except DecodeError:
             continue
         if after == len(frame) or tolerates("request", layout, after, len(frame)):
-            reading = Reading(_spans(layout.plan, frame, head.body), walker.root)
-            score = plausibility(layout.plan, reading) + _prior(head.api_key) + (_EARLY if layout.release else 0)
+            spans = _First()
+            with suppress(_Enough):
+                Walker(frame, spans).read(layout.plan, head.body, len(frame))
+            score = plausibility(layout.plan, Reading(spans, walker.root))
+            score += _prior(head.api_key) + (_EARLY if layout.release else 0)
             score += _REQUEST * (after - 8) / (len(frame) - 8)
             return [Candidate("request", kinds, layout.plan, layout.release, score)]
     return []
@@ -135,31 +140,59 @@ def guess_response(frame: bytes, keys: Iterable[int] | None = None) -> list[Cand
     return sorted(found, key=lambda candidate: -candidate.score)
 
 
+class _Fit(NamedTuple):
+    """A layout that reads a frame; `read` is what it reads, `long` that it was not read to its end yet."""
+
+    candidate: Candidate
+    read: list[tuple[object, ...]]
+    at: int
+    long: bool
+
+
 def _fitting(frame: bytes, groups: tuple[Group, ...], keys: Iterable[int] | None) -> list[Candidate]:
     starts = [_body(frame, header_version) for header_version in (0, 1)]
+    wanted = set(KEYS if keys is None else keys)
+    fits = [
+        fit
+        for header_version, variants in groups
+        if starts[header_version] >= 0 and (fit := _fit(frame, starts[header_version], variants, wanted))
+    ]
+    long = sorted((fit for fit in fits if fit.long), key=lambda fit: -fit.candidate.score)
+    proven = [fit for fit in long[:LONG_MAX] if _goes_up(fit.candidate.plan, frame, fit.at)]
     found: list[Candidate] = []
     places: dict[object, int] = {}  # what was read → the candidate that reads so
-    wanted = set(KEYS if keys is None else keys)
-    for header_version, variants in groups:
-        at = starts[header_version]
-        if at < 0:
-            continue
-        place = -1
-        for plan, kinds, prior, release in variants:
-            kinds = tuple(kind for kind in kinds if kind.key in wanted)
-            reading = _read(plan, frame, at) if kinds else None
-            if reading is None:
-                continue
-            one = Candidate("response", kinds, plan, release, plausibility(plan, reading) + prior)
-            read = header_version, *reading.spans
-            place = places.get(read, place)
-            if place < 0:
-                place = len(found)
-                found.append(one)
-            else:
-                found[place] = _joined(found[place], one)
-            places[read] = place
+    for fit in (*(fit for fit in fits if not fit.long), *proven):
+        place = next((places[read] for read in fit.read if read in places), len(found))
+        if place < len(found):
+            found[place] = _joined(found[place], fit.candidate)
+        else:
+            found.append(fit.candidate)
+        places.update(dict.fromkeys(fit.read, place))
     return found
+
+
+def _fit(frame: bytes, at: int, variants: tuple[Variant, ...], wanted: set[int]) -> _Fit | None:
+    """One layout on the wire, under all names that it has; None where it does not fit."""
+    of_group: Candidate | None = None
+    reads: list[tuple[object, ...]] = []
+    long = False
+    for plan, kinds, prior, release in variants:
+        kinds = tuple(kind for kind in kinds if kind.key in wanted)
+        reading = _read(plan, frame, at) if kinds else None
+        if reading is None:
+            continue
+        one = Candidate("response", kinds, plan, release, plausibility(plan, reading) + prior)
+        of_group = one if of_group is None else _joined(of_group, one)
+        reads.append((at, *reading.spans))
+        long = long or reading.root is None
+    return None if of_group is None else _Fit(of_group, reads, at, long)
+
+
+def _goes_up(plan: Plan, frame: bytes, at: int) -> bool:
+    try:
+        return Walker(frame).read(plan, at, len(frame)) == len(frame)
+    except DecodeError:
+        return False
 
 
 def _joined(one: Candidate, other: Candidate) -> Candidate:
@@ -210,22 +243,20 @@ class _First(list[Span]):
 
 
 def _read(plan: Plan, frame: bytes, at: int) -> Reading | None:
-    """The frame as a layout reads it, None unless it does so to the last byte; most fail after a few bytes."""
+    """The frame as a layout reads it, None unless it does so to the last byte; most fail after a few bytes.
+
+    Of a long message only the first values are read, and there is no root.
+    """
     end = len(frame)
-    walker = Walker(frame)
+    walker = Walker(frame, spans := _First())
     try:
         if walker.read(plan, at, end) != end:
             return None
     except DecodeError:
         return None
-    return Reading(_spans(plan, frame, at), walker.root)
-
-
-def _spans(plan: Plan, frame: bytes, at: int) -> list[Span]:
-    spans = _First()
-    with suppress(_Enough):
-        Walker(frame, spans).read(plan, at, len(frame))
-    return spans
+    except _Enough:
+        return Reading(spans, None)
+    return Reading(spans, walker.root)
 
 
 @cache

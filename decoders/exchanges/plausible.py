@@ -35,10 +35,10 @@ _NOW_MS: Final = range(1_200_000_000_000, 2_600_000_000_000)
 
 
 class Reading(NamedTuple):
-    """What a layout has read: the spans of the first values, and all values."""
+    """What a layout has read: the spans of the first values, and all values; None where only those were read."""
 
     spans: list[Span]
-    root: dict[str, Any]
+    root: dict[str, Any] | None
 
 
 def plausibility(plan: Plan, reading: Reading) -> float:
@@ -54,7 +54,7 @@ def plausibility(plan: Plan, reading: Reading) -> float:
                 score -= 8
         else:
             score += _of_span(span, field)
-    return score + _of_whole(plan, reading.root)
+    return score if reading.root is None else score + _of_whole(plan, reading.root)
 
 
 @cache

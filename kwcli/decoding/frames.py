@@ -29,6 +29,7 @@ _SIZE: Final = 4
 # The least that a frame holds: a correlation id.
 _LEAST: Final = 4
 _REQUEST_HEAD: Final = 14
+CHANCE_MAX: Final = 4096
 SIDES: Final[tuple[Side, Side]] = ("request", "response")
 
 
@@ -134,7 +135,8 @@ def _message(name: str, frame: bytes, shift: int, missing: str | None, said: Sai
     if missing is None:
         if said.side != "response":
             found += [each for each in guess_request(frame) if said.key in (None, each.key)]
-        if said.side != "request":
+        # A long request that reads to its last byte is one; of a short one that may be chance.
+        if said.side != "request" and not (found and len(frame) > CHANCE_MAX):
             found += guess_response(frame, None if said.key is None else [said.key])
         found.sort(key=lambda candidate: -candidate.score)
     if found and (found[0].score > 0 or said.key is not None or request_verdict(frame, 0) == NO):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -41,8 +42,7 @@ class Screen:
                 record["candidates"] = _candidates(message)
             self.record(record)
         else:
-            lines = self._hex(message, told) if form == "hex" else self._text(message, told)
-            self._put("\n".join([*lines, "", ""]))
+            self._lines(chain(self._hex(message, told) if form == "hex" else self._text(message, told), ("",)))
         return told
 
     def record(self, record: dict[str, Any]) -> None:
@@ -55,7 +55,7 @@ class Screen:
 
     def text(self, lines: list[str]) -> None:
         """Write lines as they are."""
-        self._put("\n".join([*lines, ""]))
+        self._lines(lines)
 
     def close(self) -> None:
         """End the array."""
@@ -63,8 +63,11 @@ class Screen:
             self._write(b"[]\n" if self._lead == b"[\n" else b"\n]\n")
         self._env.stdout.flush()
 
-    def _put(self, text: str) -> None:
-        self._write(text.encode("utf-8", "backslashreplace"))
+    def _lines(self, lines: Iterable[str]) -> None:
+        from kwcli.render.hexdump import in_pieces
+
+        for piece in in_pieces(lines):
+            self._write(piece)
 
     def _write(self, data: bytes) -> None:
         self._env.stdout.write(data)

@@ -8,8 +8,8 @@ columns say.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
-from itertools import cycle
+from collections.abc import Iterable, Iterator
+from itertools import chain, cycle, islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from decoders.exchanges.anatomy import Anatomy, anatomy
@@ -28,12 +28,15 @@ GAP: Final = "  "
 # Lines of one value, and of bytes that belong to no field, before the rest is only counted.
 LINES: Final = 4
 REST_LINES: Final = 8
+LINES_AT_ONCE: Final = 4096
 ARROWS: Final[dict[Side, str]] = {"request": "→", "response": "←"}
 HIDDEN: Final = "--reveal-secrets shows them"
 # From this width on: bytes a line, whether they stand as text too, whether the type does.
 _STEPS: Final = ((0, 4, False, False), (64, 8, False, False), (104, 8, True, True), (136, 16, True, True))
 _KIND_WIDTH: Final = 24
 _NAME_SHARE: Final = 0.58
+# A line without bytes.
+_NOTHING: Final[tuple[None, list[str], list[bool]]] = (None, [], [])
 
 
 class Columns(NamedTuple):
@@ -85,6 +88,13 @@ def hex_lines(
     data = frame if sized else len(frame).to_bytes(4, "big") + frame
     found = anatomy(data, side, api_key, version, reveal=reveal, missing=missing)
     yield from _View(data, found, width, colors, made_up if sized else 4, whole or width is None).lines()
+
+
+def in_pieces(lines: Iterable[str]) -> Iterator[bytes]:
+    """Lines as bytes to write, some at a time: those of a frame of 100 MiB are not held together."""
+    rest = iter(lines)
+    while batch := list(islice(rest, LINES_AT_ONCE)):
+        yield "\n".join([*batch, ""]).encode("utf-8", "backslashreplace")
 
 
 class _View:
@@ -149,17 +159,16 @@ class _View:
     def _row(self, row: Row, widths: Columns, paint: str) -> Iterator[str]:
         """The lines of one row."""
         count, colors = widths.each, self._colors
-        pieces = list(self._pieces(row, count))
-        left = 0
+        total = sum(run.end - run.at for run in row.runs)
         most = REST_LINES if row.ascii else LINES
-        if not self._whole and len(pieces) > most:
-            left = sum(len(cell) for _, cells_, _ in pieces[most - 1 :] for cell in cells_) // 2
-            pieces = pieces[: most - 1]
-        texts = self._texts(row, widths, max(len(pieces), 1), cut_off=left > 0)
+        shortened = not self._whole and total > most * count
+        lines = most - 1 if shortened else -(-total // count)
+        texts = self._texts(row, widths, max(lines, 1), cut_off=shortened)
         tone = {"dim": colors.dim, "bad": colors.bad}.get(row.paint, "")
         name = row.name if self._width is None else cut(row.name, widths.name)
-        for number in range(max(len(pieces), len(texts), 1)):
-            at, bytes_, dims = pieces[number] if number < len(pieces) else (None, [], [])
+        pieces = self._pieces(row, count)
+        for number in range(max(lines, len(texts), 1)):
+            at, bytes_, dims = next(pieces, _NOTHING) if number < lines else _NOTHING
             offset = "" if at is None else f"{at - self._shift:0{widths.offset}x}"
             line = f"{self._cell(offset, colors.dim, widths.offset)}{GAP}"
             line += f"{self._hex(bytes_, dims, paint)}{'   ' * (count - len(bytes_))} "
@@ -171,7 +180,8 @@ class _View:
                 line += f"{self._cell(kind, colors.dim, widths.kind)}{GAP}"
             text = texts[number] if number < len(texts) else ""
             yield (line + self._cell(text, tone, 0)).rstrip()
-        if left:
+        if shortened:
+            left = total - lines * count
             yield f"{' ' * widths.offset}{GAP}{colors.dim}… {left:,} more bytes{colors.off}"
 
     def _cell(self, text: str, paint: str, width: int) -> str:
@@ -219,7 +229,7 @@ class _View:
     def _texts(self, row: Row, widths: Columns, lines: int, *, cut_off: bool) -> list[str]:
         """What stands in the value column: the text over as many lines as the bytes take."""
         if row.ascii and not widths.ascii:
-            return [self._text(at, digits) for at, digits, _ in list(self._pieces(row, widths.each))[:lines]]
+            return [self._text(at, digits) for at, digits, _ in islice(self._pieces(row, widths.each), lines)]
         if widths.value is None:
             return [row.text] if row.text else []
         room = widths.value
@@ -274,12 +284,13 @@ class Hex:
             self._put([self._lines.header()])
         for row in rows:
             if row.kind == "exchange":
-                self._put([self._lines.line(row), *self._under(row), ""])
+                self._put(chain((self._lines.line(row),), self._under(row), ("",)))
             else:
                 self._put([self._lines.skipped(row)])
 
-    def _put(self, lines: list[str]) -> None:
-        self._write("\n".join([*lines, ""]).encode("utf-8", "backslashreplace"))
+    def _put(self, lines: Iterable[str]) -> None:
+        for piece in in_pieces(lines):
+            self._write(piece)
 
     def _under(self, exchange: Exchange) -> Iterator[str]:
         settings, colors = self._settings, self._colors

@@ -98,16 +98,24 @@ def test_what_is_nothing_is_nothing(frame: bytes) -> None:
     assert [each for each in guess(frame) if each.score > 0] == []
 
 
-def test_a_large_response_is_guessed_in_time() -> None:
+@pytest.mark.parametrize(("version", "name"), [(8, "Metadata 8"), (12, "Metadata 11-12")])
+def test_a_large_response_is_guessed_in_time(version: int, name: str) -> None:
     partitions = [
         {"partition_index": number, "leader_id": 1, "replica_nodes": [1, 2, 3], "isr_nodes": [1, 2, 3]}
         for number in range(500)
     ]
     topics = [{"name": f"topic-{number}", "partitions": partitions} for number in range(10)]
-    frame = response(3, 8, 7, {**METADATA, "topics": topics})
+    frame = response(3, version, 7, {**METADATA, "topics": topics})
     begun = time.process_time()
-    assert guess(frame)[0].name == "Metadata 8"
+    assert guess(frame)[0].name == name
     assert time.process_time() - begun < SLOWEST_S
+
+
+def test_frames_made_to_be_read_by_many_layouts_take_no_time() -> None:
+    begun = time.process_time()
+    for frame in (framed(bytes(4) + b"\2" * 200_000), framed(bytes(8) + b"\0\0\0\1" * 100_000), framed(bytes(10**6))):
+        guess(frame)
+    assert time.process_time() - begun < 3 * SLOWEST_S
 
 
 @settings(max_examples=100)
