@@ -39,7 +39,7 @@ def _summary(profiles: Profiles, name: str) -> Row:
 def list_lines(rows: list[Row], width: int | None) -> list[str]:
     """Columns; the active profile has a star."""
     if not rows:
-        return ["no profiles yet: kw profile import NAME FILE makes one of a client's configuration"]
+        return ["no profiles yet; kw profile import NAME FILE makes one"]
     cells = [
         [f"{'*' if row['active'] else ' '} {row['profile']}", *(row[t] or "-" for t in _TITLES[1:])] for row in rows
     ]

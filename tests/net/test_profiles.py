@@ -99,7 +99,7 @@ def test_what_cannot_be_done_is_a_usage_error(home: Path, words: list[str], stdi
 
 
 def test_list(home: Path) -> None:
-    assert run(home, "list").out.startswith("no profiles yet: ")
+    assert run(home, "list").out.startswith("no profiles yet; ")
     profiles = Profiles(home / "kw")
     profiles.write("prod", {"bootstrap.servers": "p:1", "security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN"})
     profiles.write("dev", [("bootstrap.servers", "d:1")])
