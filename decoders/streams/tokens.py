@@ -17,6 +17,7 @@ _BEARER: Final = re.compile(rb"[nyp](?:=[\w.-]+)?,(?:a=[^,]*)?,\x01(?:[a-z]+=[^\
 _PLAIN: Final = re.compile(rb"([^\0]{0,255})\0([^\0]{1,255})\0[^\0]{1,1024}", re.DOTALL)
 _APPLICATION: Final = 0x60
 _NEGOTIATION: Final = 0xA1
+_WRAP: Final = b"\5\4"  # then flags and a filler (RFC 4121, 4.2.6.2)
 # DER of the object identifiers of GSSAPI mechanisms.
 _MECHANISMS: Final = {
     bytes.fromhex("2a864886f712010202"): "Kerberos",
@@ -69,6 +70,8 @@ def _plain(data: bytes) -> Token | None:
 def _gssapi(data: bytes) -> Token | None:
     if data[0] == _NEGOTIATION and data[1:2] and b"\x30" in data[2:6]:
         return Token("GSSAPI", "SPNEGO answer")
+    if data[:2] == _WRAP and data[3:4] == b"\xff":
+        return Token("GSSAPI", "Kerberos, wrapped message")
     if data[0] != _APPLICATION:
         return None
     at = 2 + (data[1] & 0x7F if data[1:2] and data[1] & 0x80 else 0)

@@ -18,6 +18,8 @@ from decoders.streams.explain import explain, explain_line, explain_number
 from decoders.streams.foreign import MARKS
 from decoders.streams.numbers import STARTS
 from decoders.streams.reassembly import Reassembly
+from tests.broker.options import PASSWORDS
+from tests.captures.reading import exchanges
 from tests.captures.shipped import NEGATIVE, capture_bytes
 from tests.exchanges.talks import request
 
@@ -119,6 +121,25 @@ def test_what_bytes_are(data: bytes, said: str) -> None:
 def test_a_segment_of_a_log_is_known() -> None:
     batch = encode_batch([Record(12, 0, None, b"value")])
     assert explain(batch)[0].text == "Kafka records: a batch of magic 2 with 1 records, base offset 12"
+
+
+TOKENS = {
+    "sasl-raw.pcap": {"PLAIN", "SCRAM"},
+    "sasl-gssapi.pcap.gz": {"GSSAPI"},
+}
+
+
+@pytest.mark.parametrize("name", TOKENS)
+def test_real_tokens_of_sasl(name: str) -> None:
+    found = set()
+    for exchange in exchanges(capture_bytes(name)):
+        for data in (exchange.request_raw, exchange.response_raw):
+            if exchange.outcome == "token" and data is not None and len(data) > 4:
+                finding = explain(data)[0]
+                assert finding.what == "SASL token"
+                assert not any(password in finding.text for password in PASSWORDS.values())
+                found.add(finding.detail.partition(":")[0])
+    assert found == TOKENS[name]
 
 
 @pytest.mark.parametrize(
