@@ -81,6 +81,7 @@ def _postgresql_error(data: bytes) -> bool:
 
 def _zookeeper(data: bytes) -> bool:
     connect = data[:4] in (b"\0\0\0\x2c", b"\0\0\0\x2d") and data[4:8] == bytes(4)
+    connect = connect and (len(data) < 32 or data[28:32] == b"\0\0\0\x10")  # the size of a password
     answer = data[:4] in (b"\0\0\0\x24", b"\0\0\0\x25") and data[4:8] == bytes(4) and data[20:24] == b"\0\0\0\x10"
     return connect or answer or data.startswith(_FOUR_LETTERS)
 

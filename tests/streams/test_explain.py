@@ -250,6 +250,17 @@ def test_the_first_bytes_of_real_conversations(name: str) -> None:
         assert explain(opened[1])[0].text == answered
 
 
+def test_no_message_of_kafka_is_taken_for_something_else() -> None:
+    count = 0
+    for name in ("tour.pcapng", "old-clients.pcap.gz", "first-steps.pcapng"):
+        for exchange in exchanges(capture_bytes(name)):
+            if exchange.outcome == "complete" and exchange.request_raw is not None:
+                assert explain(exchange.request_raw)[0].what == "Kafka request"
+                assert exchange.response_raw is None or explain(exchange.response_raw) == []
+                count += 1
+    assert count > 500
+
+
 @given(st.binary(max_size=200), st.sampled_from([row[0] for row in BYTES]), st.integers(0, 40))
 @example(b"", HELLO, 0)
 def test_whatever_comes_it_says_or_it_is_silent(noise: bytes, start: bytes, cut: int) -> None:
