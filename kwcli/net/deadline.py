@@ -21,4 +21,4 @@ class Deadline:
 
     def sooner(self, seconds: float) -> Deadline:
         """The deadline `seconds` from now, or this one where it comes first."""
-        return Deadline(min(seconds, self.left()), self._clock)
+        return self if seconds >= self.left() else Deadline(seconds, self._clock)

@@ -18,7 +18,7 @@ from tests.broker.options import Options
 
 pytestmark = [needs_brokers, pytest.mark.broker]
 
-LIFETIME_S = 1.5
+LIFETIME_S = 2.5
 PLAIN = Sasl("PLAIN", "alice", "alice-secret")
 METADATA = decoders.encode_message(3, 12, "request", {"topics": []})
 

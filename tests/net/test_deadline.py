@@ -1,0 +1,25 @@
+"""How much time is left, by a clock that the test turns."""
+
+from __future__ import annotations
+
+from kwcli.net.deadline import Deadline
+
+
+def test_time_runs_out_and_not_below() -> None:
+    now = [100.0]
+    deadline = Deadline(10.0, lambda: now[0])
+    assert deadline.left() == 10.0
+    now[0] += 4.0
+    assert deadline.left() == 6.0
+    now[0] += 7.0
+    assert deadline.left() == 0.0
+
+
+def test_a_sooner_one_is_never_later() -> None:
+    now = [100.0]
+    deadline = Deadline(10.0, lambda: now[0])
+    sooner = deadline.sooner(5.0)
+    assert (sooner.seconds, sooner.left()) == (5.0, 5.0)
+    now[0] += 7.0
+    assert deadline.sooner(5.0) is deadline
+    assert sooner.left() == 0.0
