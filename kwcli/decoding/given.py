@@ -6,7 +6,7 @@ import binascii
 import os
 import re
 from base64 import b64decode
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from decoders.limits import FRAME_MAX
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 FORMS: Final = ("auto", "hex", "base64", "raw")
 # The largest input: some frames of the largest size, as hex.
 INPUT_MAX: Final = 4 * FRAME_MAX
+STANDARD_INPUT: Final = "standard input"
 _PIECE: Final = 1 << 20
+_SIZE: Final = 4
 _HEX_NOISE: Final = re.compile(r"""\\x|0x|[\s,:;"'\[\](){}<>]|\bb(?=["'])""", re.IGNORECASE)
 _HALF_BYTE: Final = re.compile(r"\b0x([0-9a-f])\b", re.IGNORECASE)
 _DECIMALS: Final = re.compile(r"\[?\s*-?\d{1,3}(?:\s*,\s*-?\d{1,3})+\s*\]?")
@@ -31,34 +33,76 @@ _HEX: Final = re.compile(r"[0-9a-f]*", re.IGNORECASE)
 
 
 class Given(NamedTuple):
-    """Bytes, and what to call them in a diagnosis; `text` is what they were written as, where it was text."""
+    """Bytes, and what to call them in a diagnosis; `text` is what they were written as, where it was text.
+
+    `problem` is why the text of one line among others stands for no bytes.
+    """
 
     name: str
     data: bytes
     text: str = ""
+    problem: str = ""
 
 
-def gather(words: Sequence[str], env: Environment, form: str) -> list[Given]:
-    """The bytes of all words: `-`, `@FILE` and names of files are read, all others are bytes as text."""
-    given: list[Given] = []
+def gather(words: Sequence[str], env: Environment, form: str) -> Iterator[Given]:
+    """The bytes of all words: `-`, `@FILE` and names of files are read, all others are bytes as text.
+
+    Raises Failure where one cannot be read.
+    """
     texts: list[str] = []
     for word in words or ("-",):
         if word == "-":
-            given += of_bytes(_read_all(env), "standard input", form)
+            yield from _standard_input(env, form)
         elif word.startswith("@") or os.path.isfile(word):
             name = word.removeprefix("@")
-            given += of_bytes(_file(name), name, form)
+            yield from of_bytes(_file(name), name, form)
         else:
             texts.append(word)
     if texts:
-        given += of_text(" ".join(texts), "", "hex" if form == "raw" else form)
-    return given
+        yield from of_text(" ".join(texts), "", "hex" if form == "raw" else form)
+
+
+def _standard_input(env: Environment, form: str) -> Iterator[Given]:
+    """What is piped in; where its first line is a whole message, each line as it comes."""
+    if env.stdin_terminal:
+        raise Failure("no bytes: give them as hex or base64, a file, or on standard input (-)", Exit.USAGE)
+    pieces = _pieces(env)
+    head = b""
+    while b"\n" not in head and (piece := next(pieces, b"")):
+        head += piece
+    if form == "raw" or not _is_message(head.partition(b"\n")[0], form):
+        yield from of_bytes(b"".join([head, *pieces]), STANDARD_INPUT, form)
+        return
+    number = 0
+    while head:
+        *lines, head = head.split(b"\n")
+        piece = next(pieces, b"")
+        if not piece and head:
+            lines.append(head)
+        for line in lines:
+            number += 1
+            text = line.decode("utf-8", "replace").strip()
+            if text:
+                yield _of_line(text, f"{STANDARD_INPUT}, line {number}", form)
+        head = head + piece if piece else b""
+
+
+def _is_message(line: bytes, form: str) -> bool:
+    """Whether a line is bytes that are exactly one frame with its size field."""
+    text = _as_text(line)
+    data = None if text is None or dumped(text) is not None else _bytes_of(text, form)
+    return data is not None and len(data) > _SIZE and int.from_bytes(data[:_SIZE], "big") == len(data) - _SIZE
+
+
+def _of_line(text: str, name: str, form: str) -> Given:
+    data = _bytes_of(text, form)
+    return Given(name, b"", text, _why_not(text, form)) if data is None else Given(name, data, text)
 
 
 def of_bytes(data: bytes, name: str, form: str) -> list[Given]:
     """What a file or standard input holds: text that stands for bytes, or the bytes themselves."""
     if data[:4] in CAPTURE_MAGICS and form in ("auto", "raw"):
-        where = "-" if name == "standard input" else name
+        where = "-" if name == STANDARD_INPUT else name
         raise Failure(f"{name}: a capture, not a message: give it to kw sniff: kw sniff {where}")
     if not data.strip():
         raise Failure(f"{name}: empty: there is no message in it")
@@ -85,14 +129,13 @@ def of_text(text: str, name: str, form: str) -> list[Given]:
     parts = [_bytes_of(line, form) for line in lines]
     if len(lines) > 1 and whole is not None and _wrapped(whole, parts):
         return [Given(name, whole, text)]
-    given = []
-    for number, (line, data) in enumerate(zip(lines, parts, strict=True)):
-        if data is None:
-            raise Failure(
-                f"{_lead(name, number, len(lines))}{_why_not(line, form)}", Exit.FAILURE if name else Exit.USAGE
-            )
-        given.append(Given(_numbered(name, number, len(lines)), data, line))
-    return given
+    if len(lines) == 1 and parts[0] is None:
+        lead = f"{name}: " if name else ""
+        raise Failure(lead + _why_not(lines[0], form), Exit.FAILURE if name else Exit.USAGE)
+    if len(lines) == 1:
+        return [Given(name, parts[0] or b"", lines[0])]
+    lead = f"{name}, " if name else ""
+    return [_of_line(line, f"{lead}line {number}", form) for number, line in enumerate(lines, 1)]
 
 
 def _wrapped(whole: bytes, parts: list[bytes | None]) -> bool:
@@ -153,12 +196,6 @@ def _numbered(name: str, number: int, count: int) -> str:
     return f"{name}, message {number + 1}" if name else f"message {number + 1}"
 
 
-def _lead(name: str, number: int, count: int) -> str:
-    place = f"line {number + 1}" if count > 1 else ""
-    parts = [part for part in (name, place) if part]
-    return f"{', '.join(parts)}: " if parts else ""
-
-
 def _as_text(data: bytes) -> str | None:
     """Text, where the bytes are text; frames begin with zeros."""
     if b"\0" in data[:1024]:
@@ -170,17 +207,14 @@ def _as_text(data: bytes) -> str | None:
     return text if all(each.isprintable() or each in "\t\r\n\x1b" for each in text[:4096]) else None
 
 
-def _read_all(env: Environment) -> bytes:
-    if env.stdin_terminal:
-        raise Failure("no bytes: give them as hex or base64, a file, or on standard input (-)", Exit.USAGE)
-    parts: list[bytes] = []
+def _pieces(env: Environment) -> Iterator[bytes]:
+    """Standard input as it comes."""
     size = 0
     while piece := env.stdin.read1(_PIECE):
         size += len(piece)
         if size > INPUT_MAX:
-            raise Failure(f"standard input: more than {INPUT_MAX >> 20} MiB")
-        parts.append(piece)
-    return b"".join(parts)
+            raise Failure(f"{STANDARD_INPUT}: more than {INPUT_MAX >> 20} MiB")
+        yield piece
 
 
 def _file(name: str) -> bytes:

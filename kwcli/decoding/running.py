@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from decoders.apis import NAMES, api
@@ -25,20 +25,29 @@ def run(words: Sequence[str], env: Environment, settings: Settings, said: Said, 
     """Decode and show all messages; what fails is told on standard error, and what follows it is still shown."""
     screen = Screen(env, settings)
     code = Exit.DONE
-    given = gather(words, env, form)
     try:
-        for run_of_bytes in given:
-            try:
-                for message in messages(run_of_bytes, said):
-                    told = screen.show(message)
-                    if told.failure is not None:
-                        code = Exit.FAILURE
-                        env.say(f"kw: {_named(message)}: {failure_text(message, told)}")
-            except Failure as failure:
-                code = failure.code
-                env.say(f"kw: {failure.text}")
+        for given in gather(words, env, form):
+            code = _shown(given, screen, env, said) or code
+            screen.flush()
     finally:
         screen.close()
+    return code
+
+
+def _shown(given: Given, screen: Screen, env: Environment, said: Said) -> Exit:
+    """Show the messages of one run of bytes."""
+    code = Exit.DONE
+    try:
+        if given.problem:
+            raise Failure(f"{given.name}: {given.problem}")
+        for message in messages(given, said):
+            told = screen.show(message)
+            if told.failure is not None:
+                code = Exit.FAILURE
+                env.say(f"kw: {_named(message)}: {failure_text(message, told)}")
+    except Failure as failure:
+        code = failure.code
+        env.say(f"kw: {failure.text}")
     return code
 
 
@@ -53,11 +62,13 @@ def explained(words: Sequence[str], env: Environment, settings: Settings, form: 
     """Say of bytes, of numbers and of lines of a log what they are; 1 when of one of them nothing is known."""
     screen = Screen(env, settings if settings.format in ("json", "ndjson") else settings._replace(format="text"))
     code = Exit.DONE
+    known = 0
     try:
-        for name, found in _findings(words, env, form):
-            if not found:
+        for given, found in _findings(words, env, form):
+            known += len(found)
+            if not found and not given.problem:  # of a log, most lines say nothing
                 code = Exit.FAILURE
-                env.say(f"kw: {name}: nothing that is known begins so")
+                env.say(f"kw: {given.name or 'these bytes'}: nothing that is known begins so")
             for finding in found:
                 if settings.format in ("json", "ndjson"):
                     screen.record({"kind": "explanation", **finding._asdict()})
@@ -65,7 +76,9 @@ def explained(words: Sequence[str], env: Environment, settings: Settings, form: 
                     screen.text(_lines(finding, settings))
     finally:
         screen.close()
-    return code
+    if not known and not code:
+        env.say("kw: nothing in it is known")
+    return code if known else Exit.FAILURE
 
 
 def _lines(finding: Finding, settings: Settings) -> list[str]:
@@ -76,32 +89,31 @@ def _lines(finding: Finding, settings: Settings) -> list[str]:
     return [f"{colors.api}{finding.what}{colors.off}{detail}", *([f"  {finding.remedy}"] if finding.remedy else [])]
 
 
-def _findings(words: Sequence[str], env: Environment, form: str) -> list[tuple[str, list[Finding]]]:
-    """What each of the words is; words that make up a sentence are one line."""
+def _findings(words: Sequence[str], env: Environment, form: str) -> Iterator[tuple[Given, list[Finding]]]:
+    """What each run of bytes is; words that make up a sentence are one line of a log, and so is what is no bytes."""
     text = " ".join(words)
     if form == "auto" and words and words != ("-",):
         number = number_of(text)
-        if number is not None and (found := explain_number(number)):
-            return [(text, found)]
-        if re.search(r"[g-z]", text, re.IGNORECASE) and re.search(r"\s", text) and (found := explain_line(text)):
-            return [("the line", found)]
-    out = []
+        found = explain_number(number) if number is not None else []
+        if not found and re.search(r"[g-z]", text, re.IGNORECASE) and re.search(r"\s", text):
+            found = explain_line(text)
+        if found:
+            yield Given(text, b"", text), found
+            return
     for given in _gathered(words, env, form):
-        found = explain_line(given.text) if given.text and not given.data else []
-        found = found or _of_bytes(given.data)
-        out.append((given.name or "these bytes", found))
-    return out
+        found = explain_line(given.text) if given.problem else _of_bytes(given.data)
+        yield given, found
 
 
-def _gathered(words: Sequence[str], env: Environment, form: str) -> list[Given]:
-    """The bytes; text that stands for none is a line of a log, or stands for itself."""
+def _gathered(words: Sequence[str], env: Environment, form: str) -> Iterator[Given]:
+    """The bytes; text that stands for none stands for itself."""
     try:
-        return gather(words, env, form)
+        yield from gather(words, env, form)
     except Failure:
         text = " ".join(word for word in words if word != "-")
         if form != "auto" or not text or text.startswith("@"):
             raise
-        return [Given(text[:40], text.encode("utf-8", "surrogateescape"), text)]
+        yield Given("", text.encode("utf-8", "surrogateescape"), text)
 
 
 def _of_bytes(data: bytes) -> list[Finding]:

@@ -57,6 +57,10 @@ class Screen:
         """Write lines as they are."""
         self._lines(lines)
 
+    def flush(self) -> None:
+        """Let out what was written: who pipes lines in may wait for the answer to each."""
+        self._env.stdout.flush()
+
     def close(self) -> None:
         """End the array."""
         if self._settings.format == "json":

@@ -128,7 +128,7 @@ def test_one_bad_message_does_not_hide_the_others() -> None:
     assert bad["undecoded"]["path"] == "topics[0].name"
     assert last["api"] == "SaslAuthenticate"
     assert done.err == (
-        "kw: standard input, message 2: Metadata 12 request: truncated at byte 36 in topics[0].name: "
+        "kw: standard input, line 2: Metadata 12 request: truncated at byte 36 in topics[0].name: "
         "string of 6 bytes, 1 are left; the size field says 42 bytes, 33 are there\n"
     )
 
@@ -198,6 +198,23 @@ def test_strange_bytes_and_numbers_are_explained(words: list[str], what: str, de
     first = records(done)[0]
     assert (done.code, first["kind"], first["what"], first["detail"]) == (0, "explanation", what, detail)
     assert decode("--explain", "-o", "text", *words).out.startswith(f"{what}: {detail}\n")
+
+
+def test_of_a_log_the_lines_that_say_something_are_explained() -> None:
+    log = b"[1] INFO started\n[2] WARN Invalid receive (size = 1195725856 larger than 104857600)\n[3] INFO 3 brokers\n"
+    done = decode("--explain", stdin=log)
+    assert (done.code, done.err) == (0, "")
+    assert [record["detail"] for record in records(done)] == ["a GET request"]
+    done = decode("--explain", stdin=b"[1] INFO started\n[2] INFO all is well\n")
+    assert (done.code, done.out, done.err) == (1, "", "kw: nothing in it is known\n")
+
+
+def test_a_line_that_is_no_message_does_not_hide_the_others() -> None:
+    for first in (METADATA.hex(), METADATA[4:].hex()):
+        done = decode(stdin="\n".join([first, "what is this?", METADATA.hex()]).encode())
+        assert done.code == 1
+        assert [record["api"] for record in records(done)] == ["Metadata", "Metadata"]
+        assert done.err == "kw: standard input, line 2: 'what is this?' is neither hex nor base64, and no file\n"
 
 
 def test_what_nobody_knows_is_said_to_be_unknown() -> None:

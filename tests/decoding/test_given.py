@@ -118,6 +118,31 @@ def test_messages_a_line() -> None:
     assert bytes_of(f"{b64encode(FRAME).decode()}\r\n{FRAME.hex()}\r\n") == [FRAME, FRAME]
 
 
+class Trickle:
+    """Standard input that comes a little at a time, and knows how much was taken."""
+
+    def __init__(self, data: bytes, size: int) -> None:
+        self.data = data
+        self.size = size
+        self.taken = 0
+
+    def read1(self, size: int = -1, /) -> bytes:
+        piece = self.data[self.taken : self.taken + min(self.size, size)]
+        self.taken += len(piece)
+        return piece
+
+
+@pytest.mark.parametrize("size", [1, 7, 100, 10_000])
+def test_lines_are_taken_as_they_come(size: int) -> None:
+    env = world()
+    lines = [FRAME.hex(), "", "no message", b64encode(FRAME).decode(), FRAME.hex()]
+    env.stdin = trickle = Trickle("\n".join(lines).encode(), size)
+    found = gather(["-"], env, "auto")
+    assert next(found) == ("standard input, line 1", FRAME, FRAME.hex(), "")
+    assert trickle.taken <= len(FRAME) * 2 + 1 + 2 * size
+    assert [(each.name[-1], each.data) for each in found] == [("3", b""), ("4", FRAME), ("5", FRAME)]
+
+
 def tcpdump_lines(data: bytes) -> str:
     """A packet as tcpdump -X prints it."""
     lines = ["12:00:00.000000 IP 127.0.0.1.40000 > 127.0.0.1.9092: Flags [P.], seq 1:2, length 1"]
@@ -144,7 +169,7 @@ def test_a_capture_is_for_sniff(tmp_path: Path) -> None:
         file = tmp_path / "x.pcap"
         file.write_bytes(head + bytes(40))
         with pytest.raises(Failure, match=r"kw sniff .*x\.pcap"):
-            gather([str(file)], world(), "auto")
+            list(gather([str(file)], world(), "auto"))
     assert len(segments("tour.pcapng")) > 100
 
 
@@ -166,12 +191,12 @@ def test_files_and_standard_input(tmp_path: Path) -> None:
     raw, text = tmp_path / "raw.bin", tmp_path / "text.hex"
     raw.write_bytes(FRAME)
     text.write_text(FRAME.hex())
-    found = gather([str(raw), f"@{text}", "-", "00 01", "02"], world(FRAME), "auto")
+    found = list(gather([str(raw), f"@{text}", "-", "00 01", "02"], world(FRAME), "auto"))
     assert [each.data for each in found] == [FRAME, FRAME, FRAME, b"\0\1\2"]
     with pytest.raises(Failure, match="no such file"):
-        gather(["@/nowhere/at/all"], world(), "auto")
+        list(gather(["@/nowhere/at/all"], world(), "auto"))
     with pytest.raises(Failure, match="empty"):
-        gather([], world(b" \n"), "auto")
+        list(gather([], world(b" \n"), "auto"))
 
 
 @given(st.binary(min_size=1, max_size=200), st.sampled_from(["auto", "hex", "base64", "raw"]))
