@@ -30,17 +30,22 @@ def client_context(tls: Tls) -> ssl.SSLContext:
     if tls.verify:
         _trust(context, tls)
     if tls.certificate is not None:
-        _present(context, identity(tls.certificate, tls.key))
+        present(context, identity(tls.certificate, tls.key))
     if tls.ciphers:
         _choose_ciphers(context, tls.ciphers)
     if tls.key_log:
-        try:
-            # Python would make it readable by all.
-            os.close(os.open(tls.key_log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
-            context.keylog_filename = tls.key_log
-        except OSError as error:
-            raise Failure(f"SSLKEYLOGFILE {tls.key_log} cannot be written: {error.strerror}", Exit.USAGE) from None
+        log_keys(context, tls.key_log)
     return context
+
+
+def log_keys(context: ssl.SSLContext, path: str) -> None:
+    """Have OpenSSL write the keys of all connections to a file, as SSLKEYLOGFILE asks for. Failure (usage)."""
+    try:
+        # Python would make it readable by all.
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
+        context.keylog_filename = path
+    except OSError as error:
+        raise Failure(f"SSLKEYLOGFILE {path} cannot be written: {error.strerror}", Exit.USAGE) from None
 
 
 def _trust(context: ssl.SSLContext, tls: Tls) -> None:
@@ -67,21 +72,22 @@ def _choose_ciphers(context: ssl.SSLContext, ciphers: str) -> None:
         raise Failure(f"ssl.cipher.suites names no cipher suite that OpenSSL knows: {ciphers}", Exit.USAGE) from None
 
 
-def _present(context: ssl.SSLContext, own: Identity) -> None:
+def present(context: ssl.SSLContext, own: Identity, whose: str = "the client's") -> None:
+    """Show this certificate to peers. Failure (usage) where its key is another's or cannot be opened."""
     with _file(own) as (path, password):
         try:
             # Without a password OpenSSL would ask the terminal for one.
             context.load_cert_chain(path, password=password or "")
         except ssl.SSLError as error:
             wrong = "KEY_VALUES_MISMATCH" in str(error) or "key values mismatch" in str(error)
-            text = "the client's key does not belong to its certificate" if wrong else _unusable(own, error)
+            text = f"{whose} key does not belong to its certificate" if wrong else _unusable(own, error, whose)
             raise Failure(text, Exit.USAGE) from None
 
 
-def _unusable(own: Identity, error: ssl.SSLError) -> str:
+def _unusable(own: Identity, error: ssl.SSLError, whose: str) -> str:
     if own.password is not None:
-        return "the client's key cannot be opened: is ssl.key.password right?"
-    return f"the client's certificate or key cannot be used ({_reason(error)})"
+        return f"{whose} key cannot be opened: is ssl.key.password right?"
+    return f"{whose} certificate or key cannot be used ({_reason(error)})"
 
 
 @contextmanager

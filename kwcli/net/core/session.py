@@ -157,6 +157,10 @@ class Session:
         """API key → the versions that the broker takes; empty before they are known."""
         return self.offer.versions if self.offer else {}
 
+    def number_from(self, correlation_id: int) -> None:
+        """Count the next requests from here: for who shares the connection with somebody else's requests."""
+        self._correlation_id = correlation_id % _CORRELATION_IDS
+
     @property
     def due(self) -> Outgoing | None:
         """What the peer has to answer next."""

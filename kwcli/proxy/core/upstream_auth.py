@@ -1,0 +1,329 @@
+"""Bytes between the core and a broker in, the same with a login of the proxy's own among them out.
+
+The proxy says who it is before anything of the client is sent: ApiVersions and SASL, by the session that `kw call` uses
+as well. When the login is about to end it is renewed between two requests of the client: what comes after waits, while
+the answers to what came before flow. Its answers are known by correlation ids that are far from the client's.
+
+A client that begins SASL itself would log in as somebody else, or out. It is answered ILLEGAL_SASL_STATE, in its turn:
+in place of its request the broker is sent one that changes nothing, and in place of the answer the client is sent ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from decoders.apis import api_name
+from decoders.errors import DecodeError, EncodeError
+from decoders.messages import encode_request, encode_response
+from kwcli.net.core.session import OPENING_FRAME_MAX, Event, Opened, Phase, Session
+from kwcli.net.core.stops import Stop
+from kwcli.proxy.core.commands import CLOSE, END, NOTE, SEND_CLIENT, SEND_SERVER, SERVER, Command
+
+if TYPE_CHECKING:
+    from kwcli.net.core.sasl.mechanism import Mechanism
+
+# Asks the shell for a mechanism for one login, made where it may take its time: answer by `given` or `failed`.
+CREDENTIALS: Final = 20
+# Nothing more should be read from the client until READY: the login is done, for the first time or again.
+HOLD: Final = 21
+READY: Final = 22
+
+_HANDSHAKE: Final = 17
+_AUTHENTICATE: Final = 36
+_API_VERSIONS: Final = 18
+_ILLEGAL_SASL_STATE: Final = 34
+_HEAD: Final = 12  # size, API key, version, correlation id
+_ANSWER_HEAD: Final = 8  # size, correlation id
+# Correlation ids of our own are this far from those of the client: for new logins, and in place of refused requests.
+_HALF: Final = 1 << 30
+_QUARTER: Final = 1 << 29
+_IDS: Final = 1 << 31
+_SASL_NOTE: Final = (
+    "begins SASL itself, and was answered ILLEGAL_SASL_STATE: the proxy logs in for its clients; set the client's "
+    "security.protocol to PLAINTEXT or SSL, or the proxy's to pass logins through"
+)
+_SAID: Final = "kw proxy has logged in for its clients"
+
+
+class UpstreamLogin:
+    """One connection to a broker. Every method returns commands to be done in order, in the words of the core.
+
+    SEND_SERVER goes to the broker as it is, SEND_CLIENT to the core's `server_bytes`.
+    """
+
+    __slots__ = (
+        "_answers",
+        "_answers_left",
+        "_collected",
+        "_ending",
+        "_hand",
+        "_held",
+        "_last_id",
+        "_mine",
+        "_out",
+        "_passing",
+        "_refused",
+        "_request",
+        "_request_left",
+        "_session",
+        "_told",
+    )
+
+    def __init__(self, *, client_id: str | None, software: tuple[str, str], tls: bool) -> None:
+        self._hand: Mechanism | None = None
+        self._session = Session(client_id=client_id, mechanism=self._mechanism, software=software, tls=tls)
+        self._passing = False  # the client's requests go through
+        self._held: list[bytes] = []
+        self._ending = False  # the client will send nothing more
+        self._request = b""  # the start of a request whose head is not whole
+        self._request_left = 0  # bytes of the request that is going through
+        self._refused: bytearray | None = None  # a request that will not be sent, while it comes
+        self._answers = b""
+        self._answers_left = 0
+        self._collected: bytearray | None = None  # an answer that is ours, while it comes
+        self._mine: dict[int, bytes] = {}  # correlation id of a request in place of a refused one → what to answer
+        self._last_id = 0  # of the client
+        self._told = False
+        self._out: list[Command] = []
+
+    def begin(self) -> list[Command]:
+        """The connection to the broker is up."""
+        self._out.append((CREDENTIALS,))
+        return self._done()
+
+    def given(self, mechanism: Mechanism, now_ns: int) -> list[Command]:
+        """What CREDENTIALS asked for."""
+        self._hand = mechanism
+        session = self._session
+        if session.phase is Phase.NEW:
+            self._converse(session.open, now_ns)
+        else:
+            session.number_from((self._last_id + _HALF) % _IDS)
+            self._converse(session.authenticate_again, now_ns)
+        return self._done()
+
+    def failed(self, text: str) -> list[Command]:
+        """There are no credentials to be had."""
+        self._out.append((CLOSE, text, True))
+        return self._done()
+
+    def to_server(self, data: bytes, now_ns: int) -> list[Command]:
+        """What the core has for the broker."""
+        if self._passing:
+            self._requests(data, now_ns)
+        else:
+            self._hold(data)
+        return self._done()
+
+    def end(self) -> list[Command]:
+        """The core has nothing more for the broker."""
+        self._ending = True
+        if self._passing:
+            self._out.append((END, SERVER))
+        return self._done()
+
+    def from_server(self, data: bytes, now_ns: int) -> list[Command]:
+        """What the broker sent."""
+        if self._session.authenticated:
+            self._responses(data, now_ns)
+        else:
+            self._converse(lambda: self._session.receive(data, now_ns), now_ns)
+        return self._done()
+
+    def server_eof(self) -> list[Command]:
+        """The broker has closed; the reason, where that ended a login. What comes after is for the core."""
+        if not self._passing and self._session.due is not None:
+            self._converse(self._ended, 0)
+        return self._done()
+
+    # The session
+
+    def _mechanism(self) -> Mechanism:
+        hand, self._hand = self._hand, None
+        assert hand is not None, "the session has begun without one"
+        return hand
+
+    def _ended(self) -> list[Event]:
+        self._session.end()
+        return []
+
+    def _converse(self, step: Callable[[], list[Event]], now_ns: int) -> None:
+        try:
+            events = step()
+        except Stop as stop:
+            self._out.append((CLOSE, f"{stop.text}; {stop.remedy}" if stop.remedy else stop.text, True))
+            return
+        while (out := self._session.outgoing()) is not None:
+            self._out.append((SEND_SERVER, out.frame))
+        if any(isinstance(event, Opened) for event in events):
+            self._go_on(now_ns)
+
+    def _go_on(self, now_ns: int) -> None:
+        self._passing = True
+        self._out.append((READY,))
+        held, self._held = self._held, []
+        for data in held:
+            if self._passing:
+                self._requests(data, now_ns)
+            else:
+                self._held.append(data)
+        if self._ending and self._passing:
+            self._out.append((END, SERVER))
+
+    def _hold(self, data: bytes) -> None:
+        if not self._held:
+            self._out.append((HOLD,))
+        self._held.append(data)
+
+    def _done(self) -> list[Command]:
+        out, self._out = self._out, []
+        return out
+
+    # The client's requests: stepped over, unless one begins SASL or has to wait for a new login.
+
+    def _requests(self, data: bytes, now_ns: int) -> None:
+        if self._request_left >= len(data):
+            self._request_left -= len(data)
+            self._out.append((SEND_SERVER, data))
+            return
+        if self._request:
+            data, self._request = self._request + data, b""
+        at = start = 0  # what is behind `start` has not been sent yet
+        end = len(data)
+        while at < end:
+            if self._refused is not None:
+                start = at = self._refuse(data, at)
+                continue
+            if self._request_left:
+                step = min(self._request_left, end - at)
+                self._request_left -= step
+                at += step
+                continue
+            if end - at < _HEAD:
+                break
+            if self._is_over(now_ns):
+                self._send(data[start:at])
+                self._renew(data[at:])
+                return
+            size = int.from_bytes(data[at : at + 4], "big", signed=True)
+            key = int.from_bytes(data[at + 4 : at + 6], "big")
+            if key in (_HANDSHAKE, _AUTHENTICATE) and 8 <= size <= OPENING_FRAME_MAX:
+                self._send(data[start:at])
+                self._refused = bytearray()
+                start = at
+                continue
+            self._last_id = int.from_bytes(data[at + 8 : at + 12], "big", signed=True)
+            self._request_left = max(size, 8) + 4
+        self._send(data[start:at])
+        self._request = data[at:]
+
+    def _send(self, data: bytes) -> None:
+        if data:
+            self._out.append((SEND_SERVER, data))
+
+    def _is_over(self, now_ns: int) -> bool:
+        renew_ns = self._session.renew_ns
+        return renew_ns is not None and now_ns >= renew_ns
+
+    def _renew(self, rest: bytes) -> None:
+        self._passing = False
+        self._out.append((CREDENTIALS,))
+        self._hold(rest)
+
+    def _refuse(self, data: bytes, at: int) -> int:
+        """Take more of a request that is not sent; where in `data` the next one begins."""
+        assert self._refused is not None
+        at, whole = _take(self._refused, data, at)
+        if whole is not None:
+            self._refused = None
+            self._answer_for(whole)
+        return at
+
+    def _answer_for(self, frame: bytes) -> None:
+        key, version = int.from_bytes(frame[4:6], "big"), int.from_bytes(frame[6:8], "big", signed=True)
+        theirs = int.from_bytes(frame[8:12], "big", signed=True)
+        value: dict[str, Any] = {"error_code": _ILLEGAL_SASL_STATE}
+        if key == _AUTHENTICATE:
+            value["error_message"] = _SAID
+        try:
+            answer = encode_response(key, version, value, correlation_id=theirs)
+        except (DecodeError, EncodeError):
+            reason = f"asked for {api_name(key)} {version}, which nobody knows, where the proxy logs in for its clients"
+            self._out.append((CLOSE, reason, True))
+            return
+        mine = (theirs + _QUARTER) % _IDS
+        while mine in self._mine:
+            mine = (mine + 1) % _IDS
+        self._mine[mine] = len(answer).to_bytes(4, "big") + answer
+        self._last_id = theirs
+        request = encode_request(_API_VERSIONS, 0, {}, correlation_id=mine)
+        self._out.append((SEND_SERVER, len(request).to_bytes(4, "big") + request))
+        if not self._told:
+            self._told = True
+            self._out.append((NOTE, _SASL_NOTE))
+
+    # The broker's answers: stepped over, unless they are to requests of our own.
+
+    def _responses(self, data: bytes, now_ns: int) -> None:
+        if self._answers_left >= len(data):
+            self._answers_left -= len(data)
+            self._out.append((SEND_CLIENT, data))
+            return
+        if self._answers:
+            data, self._answers = self._answers + data, b""
+        at = start = 0
+        end = len(data)
+        while at < end:
+            if self._collected is not None:
+                at = start = self._collect(data, at, now_ns)
+                continue
+            if self._answers_left:
+                step = min(self._answers_left, end - at)
+                self._answers_left -= step
+                at += step
+                continue
+            if end - at < _ANSWER_HEAD:
+                break
+            size = int.from_bytes(data[at : at + 4], "big", signed=True)
+            number = int.from_bytes(data[at + 4 : at + 8], "big", signed=True)
+            due = self._session.due
+            if number in self._mine or (due is not None and due.correlation_id == number):
+                self._give(data[start:at])
+                if not 4 <= size <= OPENING_FRAME_MAX:
+                    self._out.append((CLOSE, f"sent a frame of {size:,} bytes for an answer to the proxy", True))
+                    return
+                self._collected = bytearray()
+                start = at
+                continue
+            self._answers_left = max(size, 4) + 4
+        self._give(data[start:at])
+        self._answers = data[at:]
+
+    def _give(self, data: bytes) -> None:
+        if data:
+            self._out.append((SEND_CLIENT, data))
+
+    def _collect(self, data: bytes, at: int, now_ns: int) -> int:
+        assert self._collected is not None
+        at, whole = _take(self._collected, data, at)
+        if whole is None:
+            return at
+        self._collected = None
+        answer = self._mine.pop(int.from_bytes(whole[4:8], "big"), None)
+        if answer is not None:
+            self._out.append((SEND_CLIENT, answer))
+        else:
+            self._converse(lambda: self._session.receive(whole, now_ns), now_ns)
+        return at
+
+
+def _take(frame: bytearray, data: bytes, at: int) -> tuple[int, bytes | None]:
+    """Move what belongs to a frame, its size field in one piece, out of `data`: where the rest is, the whole."""
+    if not frame:
+        frame += data[at : at + 4]
+        at += 4
+    want = 4 + int.from_bytes(frame[:4], "big") - len(frame)
+    part = data[at : at + want]
+    frame += part
+    return at + len(part), bytes(frame) if len(part) == want else None

@@ -1,0 +1,101 @@
+"""The user's state folder in, the proxy's own authority out: made once, so that clients have to be told of it once.
+
+`authority.pem` holds key and certificate and is its owner's alone; `ca.pem`, for clients, holds the certificate.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+from kwcli.exits import Exit, Failure
+from kwcli.net import issuing
+from kwcli.net.issuing import Issued
+
+_PRIVATE: Final = "authority.pem"
+_PUBLIC: Final = "ca.pem"
+_SOON: Final = timedelta(days=30)
+
+
+class Authority(NamedTuple):
+    """Who signs, and the file that clients are given to trust it."""
+
+    issued: Issued
+    path: Path
+
+
+def state_folder(variables: Mapping[str, str]) -> Path:
+    """`$XDG_STATE_HOME/kw/proxy`, or `~/.local/state/kw/proxy`."""
+    stated = variables.get("XDG_STATE_HOME")
+    home = Path(variables.get("HOME") or os.path.expanduser("~"))
+    return (Path(stated) if stated else home / ".local" / "state") / "kw" / "proxy"
+
+
+def own_authority(folder: Path) -> Authority:
+    """The authority that lives in `folder`; made where there is none. Failure where it cannot be used.
+
+    Two proxies that start at the same time get the same one.
+    """
+    private, public = folder / _PRIVATE, folder / _PUBLIC
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not private.exists():
+            made = issuing.authority(f"kw proxy {socket.gethostname()}")
+            _once(private, made.key_pem + made.certificate_pem)
+        issued = _read(private)
+        if not public.exists() or public.read_bytes() != issued.certificate_pem:
+            _put(public, issued.certificate_pem, 0o644)
+    except OSError as error:
+        raise Failure(f"{error.filename or folder} cannot be used: {error.strerror}", Exit.USAGE) from None
+    return Authority(issued, public)
+
+
+def _read(path: Path) -> Issued:
+    if stat.S_IMODE(path.stat().st_mode) & 0o077:
+        text = (
+            f"others may read {path}, the key that clients of kw proxy trust; make it anew (remove it) or chmod 600 it"
+        )
+        raise Failure(text, Exit.USAGE)
+    data = path.read_bytes()
+    try:
+        key = load_pem_private_key(data, None)
+        certificate = x509.load_pem_x509_certificate(data)
+    except (ValueError, TypeError):
+        raise Failure(f"{path} holds no key and certificate; remove it, and kw makes a new one", Exit.USAGE) from None
+    if not isinstance(key, ec.EllipticCurvePrivateKey) or key.public_key() != certificate.public_key():
+        raise Failure(f"the key in {path} is not its certificate's; remove it, and kw makes a new one", Exit.USAGE)
+    if certificate.not_valid_after_utc - datetime.now(UTC) < _SOON:
+        text = f"the authority in {path} ends on {certificate.not_valid_after_utc:%Y-%m-%d}"
+        raise Failure(f"{text}; remove it, and kw makes a new one for clients to trust", Exit.USAGE)
+    return Issued(key, certificate)
+
+
+def _once(path: Path, data: bytes) -> None:
+    """Make a file that only its owner may read, whole or not at all; who comes second leaves the first one's."""
+    handle, name = tempfile.mkstemp(prefix=path.name, dir=path.parent)  # of mode 0600
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        with suppress(FileExistsError):
+            os.link(name, path)
+    finally:
+        os.unlink(name)
+
+
+def _put(path: Path, data: bytes, mode: int) -> None:
+    handle, name = tempfile.mkstemp(prefix=path.name, dir=path.parent)
+    with os.fdopen(handle, "wb") as file:
+        file.write(data)
+    os.chmod(name, mode)
+    os.replace(name, path)

@@ -1,0 +1,128 @@
+"""What clients may call the proxy in, the context that its listeners speak TLS with out; and what to tell clients.
+
+Without a certificate of the user's own, one is minted for the advertised places by the proxy's authority, and one more
+for each other name that a client asks for by SNI: who reaches the proxy by it means the proxy. Minted ones live in
+memory only, a month, and are made anew for connections that come when a third of that is left.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from kwcli.exits import Exit, Failure
+from kwcli.net import issuing
+from kwcli.net.core.config import Store
+from kwcli.net.stores import Identity, identity, trusted
+from kwcli.net.tls import log_keys, present
+from kwcli.proxy.tls.authority import Authority, own_authority, state_folder
+
+_LIFETIME: Final = timedelta(days=30)
+_RENEWED: Final = timedelta(days=10)
+# More names than one proxy is known by; a client that makes up names fills no memory.
+_NAMES_MAX: Final = 64
+# Who is on this machine may call the proxy by these, whatever is advertised.
+_LOCAL: Final = ("localhost", "127.0.0.1", "::1")
+
+
+class TlsIn(NamedTuple):
+    """What the options say about TLS towards clients: files. Without `certificate` the proxy mints its own."""
+
+    certificate: str | None = None  # --tls-cert
+    key: str | None = None  # --tls-key
+    clients: str | None = None  # --tls-client-ca: clients must show a certificate of theirs
+
+
+class Inbound:
+    """The contexts of listeners; `context` is to be asked for each connection."""
+
+    def __init__(self, asked: TlsIn, places: Sequence[str], variables: Mapping[str, str]) -> None:
+        """`places` are the hosts that clients are told. Failure (usage) where a file is wrong."""
+        self._asked = asked
+        self._key_log = variables.get("SSLKEYLOGFILE") or None
+        self._places = tuple(dict.fromkeys([*places, *_LOCAL]))
+        self._clients = trusted(Store(asked.clients)) if asked.clients else None
+        self._given: Identity | None = None
+        self._authority: Authority | None = None
+        self._minted: dict[str, tuple[ssl.SSLContext, datetime]] = {}
+        if asked.certificate is not None:
+            self._given = identity(Store(asked.certificate), Store(asked.key) if asked.key else None)
+            self._fixed = self._context(self._given)
+        elif asked.key is not None:
+            raise Failure("--tls-key without --tls-cert", Exit.USAGE)
+        else:
+            self._authority = own_authority(state_folder(variables))
+
+    @property
+    def mutual(self) -> bool:
+        """Whether clients have to show a certificate."""
+        return self._clients is not None
+
+    @property
+    def trust(self) -> Path | None:
+        """The file by which clients trust the minted certificates; None where the user gave one of their own."""
+        return self._authority.path if self._authority else None
+
+    @property
+    def context(self) -> ssl.SSLContext:
+        """What to begin the next connection with."""
+        return self._fixed if self._given else self._for("")
+
+    def lines(self) -> list[str]:
+        """What clients need to be set to, ready to paste: for librdkafka, for Java."""
+        lines = []
+        if self.trust is not None:
+            lines += [
+                f"librdkafka   security.protocol=SSL ssl.ca.location={self.trust}",
+                f"Java         security.protocol=SSL ssl.truststore.type=PEM ssl.truststore.location={self.trust}",
+            ]
+        if self.mutual:
+            lines.append(f"clients show a certificate that {self._asked.clients} signed")
+        return lines
+
+    def _for(self, name: str) -> ssl.SSLContext:
+        """The context with a certificate for the advertised places, or for `name` besides."""
+        found = self._minted.get(name)
+        now = datetime.now(UTC)
+        if found is None or found[1] - now < _RENEWED:
+            while len(self._minted) >= _NAMES_MAX:
+                del self._minted[next(iter(self._minted))]
+            found = self._minted[name] = self._mint(name), now + _LIFETIME
+        return found[0]
+
+    def _mint(self, name: str) -> ssl.SSLContext:
+        assert self._authority is not None
+        issuer = self._authority.issued
+        places = (name, *self._places) if name else self._places
+        made = issuing.leaf(issuer, places[0], places, _LIFETIME)
+        chain = made.certificate_pem + issuer.certificate_pem
+        context = self._context(Identity(chain.decode(), made.key_pem.decode()))
+        if not name:
+            context.sni_callback = self._named
+        return context
+
+    def _named(self, link: ssl.SSLObject, name: str | None, _context: ssl.SSLContext) -> int | None:
+        if name and name not in self._places:
+            try:
+                link.context = self._for(name)
+            except (ValueError, UnicodeError):
+                return ssl.ALERT_DESCRIPTION_UNRECOGNIZED_NAME
+        return None
+
+    def _context(self, own: Identity) -> ssl.SSLContext:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        present(context, own, "the proxy's")
+        if self._clients is not None:
+            context.verify_mode = ssl.CERT_REQUIRED
+            try:
+                context.load_verify_locations(cadata=self._clients)
+            except ssl.SSLError as error:
+                reason = (error.reason or str(error)).replace("_", " ").lower()
+                raise Failure(f"--tls-client-ca {self._asked.clients} cannot be used ({reason})", Exit.USAGE) from None
+        if self._key_log:
+            log_keys(context, self._key_log)
+        return context
