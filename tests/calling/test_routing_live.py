@@ -126,9 +126,12 @@ def test_a_request_about_a_transaction_goes_to_its_coordinator(calls: Calls) -> 
 def test_a_request_about_a_share_goes_to_its_coordinator(calls: Calls) -> None:
     (record,) = calls.done("Metadata", "topics[].name=orders")
     topic = record["response"]["topics"][0]["topic_id"]
+    part = "topics[].partitions[]"
+    words = ["ReadShareGroupStateSummary", "group_id=carts", f"topics[].topic_id={topic}"]
+    words += [f"{part}.partition=0", f"{part}.leader_epoch=0"]
+    calls.settled(*words)
     expected = coordinator(calls, f"carts:{topic}:0", 2)
-    words = ["group_id=carts", f"topics[].topic_id={topic}", "topics[].partitions[].partition=0"]
-    calls("ReadShareGroupStateSummary", *words, "topics[].partitions[].leader_epoch=0")
+    calls(*words)
     assert calls.nodes(READ_SHARE_SUMMARY) == [expected]
 
 
@@ -178,8 +181,9 @@ def test_a_leader_that_moved_is_found(calls: Calls) -> None:
     before = leaders(calls, "orders")[1]
     other = {2: 3, 3: 2}[before]
     move(calls, 1, [other, before])
-    calls.done("ListOffsets", *offsets(1))
-    assert calls.nodes(LIST_OFFSETS) == [other]
+    calls("ListOffsets", *offsets(1))
+    assert calls.outcome.code == 0
+    assert set(calls.nodes(LIST_OFFSETS)) == {other}
 
 
 def test_a_leader_that_moves_meanwhile_is_looked_up_again_and_the_request_sent_once_more(calls: Calls) -> None:
@@ -197,8 +201,7 @@ def test_a_leader_that_moves_meanwhile_is_looked_up_again_and_the_request_sent_o
 
 
 def test_the_active_controller_is_found_on_controller_listeners_and_after_it_has_gone(calls: Calls) -> None:
-    (record,) = calls.done("DescribeCluster", "endpoint_type=2", listener="CONTROLLER")
-    before = record["response"]["controller_id"]
+    before = active_controller(calls)
     calls.done("DescribeQuorum", listener="CONTROLLER")
     assert calls.nodes(DESCRIBE_QUORUM) == [before]
     words = ["resources[].resource_type=4", "resources[].resource_name=1", "validate_only:=true"]
@@ -218,8 +221,9 @@ def test_the_active_controller_is_found_on_controller_listeners_and_after_it_has
         assert after[-1] != before
         led = leaders(calls, "orders")
         assert before not in led.values()
-        calls.done("ListOffsets", *offsets(1))
-        assert calls.nodes(LIST_OFFSETS) == [led[1]]
+        calls("ListOffsets", *offsets(1))
+        assert calls.outcome.code == 0
+        assert set(calls.nodes(LIST_OFFSETS)) == {led[1]}
     finally:
         calls.cluster.start_node(before)
 
@@ -248,12 +252,24 @@ def test_a_controllers_address_for_a_brokers_is_explained(calls: Calls) -> None:
     assert "does not offer Metadata, which this needs; is it a controller? --bootstrap-controller" in outcome.err
 
 
+def active_controller(calls: Calls) -> int:
+    """Its id, once every controller that runs says the same."""
+    until = time.monotonic() + 20
+    while True:
+        records = calls("DescribeCluster", "endpoint_type=2", "--node", "all", listener="CONTROLLER")
+        said = {record["response"]["controller_id"] for record in records}
+        if (len(said) == 1 and min(said) > 0) or time.monotonic() > until:
+            (found,) = said
+            return int(found)
+        time.sleep(0.1)
+
+
 def move(calls: Calls, partition: int, replicas: list[int]) -> None:
     """Give a partition another order of replicas and elect the first of them."""
     mine = Calls(calls.cluster)
     words = ["topics[].name=orders", f"topics[].partitions[].partition_index={partition}"]
     mine.done("AlterPartitionReassignments", *words, f"topics[0].partitions[0].replicas:={replicas}")
-    deadline = time.monotonic() + 15
+    deadline = time.monotonic() + 30
     while not agreed(mine, partition, replicas[0]):
         assert time.monotonic() < deadline
         mine("ElectLeaders", "topic_partitions[].topic=orders", f"topic_partitions[].partitions[]={partition}")
