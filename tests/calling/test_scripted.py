@@ -224,4 +224,16 @@ def test_a_plain_call_in_a_pipe_loads_nothing_that_it_does_not_need() -> None:
     assert json.loads(done.stdout)["api"] == "ApiVersions"
     loaded = {name.split(".")[0] for name in done.stderr.split()}
     assert "kwcli" in loaded
-    assert not loaded & {"asyncio", "rich", "yaml", "ssl", "scapy", "numpy", "cryptography"}
+    assert not loaded & {
+        "asyncio",
+        "rich",
+        "yaml",
+        "ssl",
+        "scapy",
+        "numpy",
+        "cryptography",
+        "pathlib",
+        "logging",
+        "lz4",
+    }
+    assert "decoders.schema.generate" not in done.stderr.split(), "no code is worth generating for one message"
