@@ -1,0 +1,55 @@
+"""One client's connection and the one to its broker: bytes of both sides in, commands (see commands.py) out.
+
+No socket, no clock: times come in with the bytes, in ns. Frames whose answers name brokers are held until they can be
+rewritten; everything else goes on as it came, in the chunks in which it came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kwcli.proxy.core.commands import END, SERVER, Command
+from kwcli.proxy.core.requests import Requests
+from kwcli.proxy.core.responses import Responses
+from kwcli.proxy.core.rewrite import Address
+from kwcli.proxy.core.state import State
+
+
+class Connection:
+    """Feed it with `client_bytes(data, now_ns)` and `server_bytes(data, now_ns)`; `timed` asks for ANSWERED.
+
+    After RESERVE and RESOLVE nothing should be read from the broker until they are answered; what comes all the same is
+    kept. After CLOSE it gives nothing any more.
+    """
+
+    __slots__ = ("_requests", "_responses", "_state", "client_bytes", "reserved", "server_bytes")
+
+    def __init__(self, *, timed: bool = False) -> None:
+        self._state = State()
+        self._requests = Requests(self._state)
+        self._responses = Responses(self._state, self._requests.resume, timed=timed)
+        self.client_bytes = self._requests.feed
+        self.server_bytes = self._responses.feed
+        self.reserved = self._responses.reserved
+
+    @property
+    def in_flight(self) -> int:
+        """Requests that wait for an answer."""
+        return len(self._state.in_flight)
+
+    @property
+    def idle(self) -> bool:
+        """Whether ending now takes an answer from nobody."""
+        return not self._state.in_flight and not self._responses.busy
+
+    def resolved(self, ticket: int, where: Mapping[int, Address], now_ns: int) -> list[Command]:
+        """Where listeners for the nodes of RESOLVE are; a node without one is left out of `where`."""
+        return self._responses.resolved(ticket, where, now_ns)
+
+    def client_eof(self) -> list[Command]:
+        """The client ended its side."""
+        return [] if self._state.closed else [*self._requests.finish(), (END, SERVER)]
+
+    def server_eof(self) -> list[Command]:
+        """The broker ended its side."""
+        return [] if self._state.closed else self._responses.finish()

@@ -1,0 +1,246 @@
+"""A client's bytes in as they come, the same bytes for the broker out; what was asked is noted in flight.
+
+Nothing is held back but the first bytes of a connection, until it is clear that they may be Kafka. Bytes of a frame
+whose header is not whole have gone on already; a copy of them waits for the rest.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import Final
+
+from decoders.apis import NAMES, api
+from decoders.errors import DecodeError, Truncated
+from decoders.exchanges.phases import GSSAPI, Phase
+from decoders.streams.resync import NO
+from decoders.streams.verdict import request_verdict
+from kwcli.proxy.core import routes
+from kwcli.proxy.core.commands import CLIENT, NOTE, PAUSE, RESUME, SEND_SERVER, Command
+from kwcli.proxy.core.routes import ACKS, MECHANISM, REFUSE, TELL, Route
+from kwcli.proxy.core.rows import highest
+from kwcli.proxy.core.state import MANY, REQUEST_MAX, State, told
+
+# Size, API key and version, correlation id: the shortest request.
+_HEAD: Final = Struct(">iIi")
+_SHORTEST: Final = 12
+_TOKEN: Final = 0x60  # of GSSAPI: no API has a number so high
+# A client id and a transactional id are strings of 32 KiB at most; tags before them are not believed to be longer.
+_DEEP_MAX: Final = 256 * 1024
+# So much of a frame decides whether it is a request or one more token.
+_JUDGED_MAX: Final = 64 * 1024
+
+
+class Requests:
+    """One direction of one connection."""
+
+    __slots__ = ("_begun", "_part", "_skip", "_state", "_strange", "_waiting")
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._strange = True  # nothing is known of this connection yet
+        self._part = b""  # the beginning of a frame that is not understood yet
+        self._skip = 0  # bytes of the current frame that are still to come
+        self._begun: tuple[int, Route] | None = None  # the request whose bytes these are, if it will be answered
+        self._waiting: list[bytes] = []  # until SaslHandshake 0 is answered
+
+    def feed(self, data: bytes, now_ns: int) -> list[Command]:
+        """The client's next bytes."""
+        state = self._state
+        if state.closed:
+            return []
+        skip = self._skip
+        out: list[Command] = []
+        if skip:
+            size = len(data)
+            if size < skip:
+                self._skip = skip - size
+                return [(SEND_SERVER, data)]
+            self._skip = 0
+            if self._begun is not None:
+                state.in_flight.append((*self._begun, now_ns))
+                self._begun = None
+            self._read(data, skip, 0, now_ns, out)
+        elif state.phase is Phase.HANDSHAKE:
+            self._waiting.append(data)
+        elif self._strange:
+            self._open(data, now_ns, out)
+        elif self._part:
+            sent = len(self._part)
+            data = self._part + data
+            self._part = b""
+            self._read(data, 0, sent, now_ns, out)
+        else:
+            self._read(data, 0, 0, now_ns, out)
+        return out
+
+    def resume(self, now_ns: int) -> list[Command]:
+        """SaslHandshake 0 has been answered."""
+        waiting, self._waiting = b"".join(self._waiting), []
+        out = self.feed(waiting, now_ns) if waiting else []
+        return out if self._state.crowded else [*out, (RESUME, CLIENT)]
+
+    def finish(self) -> list[Command]:
+        """The client ended its side: what was held back, and what is to be said about it."""
+        rest = b"".join([self._part if self._strange else b"", *self._waiting])
+        self._waiting.clear()
+        out: list[Command] = [(SEND_SERVER, rest)] if rest else []
+        if self._skip or self._part:
+            out.append((NOTE, "the client left inside a request"))
+        return out
+
+    def _open(self, data: bytes, now_ns: int, out: list[Command]) -> None:
+        """The first bytes of the connection."""
+        data = self._part + data
+        if len(data) >= 4 and not 8 <= int.from_bytes(data[:4], "big", signed=True) <= REQUEST_MAX:
+            self._refuse(data, 0, 0, out)
+        elif len(data) < _SHORTEST:
+            self._part = data
+        else:
+            self._part = b""
+            self._strange = False
+            if data[4] == _TOKEN:
+                self._state.begin_tokens(GSSAPI)
+            self._read(data, 0, 0, now_ns, out)
+
+    def _read(self, data: bytes, at: int, sent: int, now_ns: int, out: list[Command]) -> None:
+        """Frames from `at` on; the first `sent` bytes have been given on before."""
+        state = self._state
+        while True:
+            phase = state.phase
+            if phase is Phase.KAFKA:
+                at = self._requests(data, at, sent, now_ns, out)
+            else:
+                at = self._tokens(data, at, sent, now_ns, out)
+            if state.closed:
+                return
+            if state.phase is phase:
+                break
+            if state.phase is Phase.HANDSHAKE:
+                out.append((SEND_SERVER, data[sent:at]))
+                if at < len(data):
+                    self._waiting.append(data[at:])
+                out.append((PAUSE, CLIENT))
+                return
+        if at < len(data):
+            self._part = data[at:]
+        out.append((SEND_SERVER, data[sent:] if sent else data))
+        if len(state.in_flight) >= MANY and not state.crowded:
+            state.crowded = True
+            out.append((PAUSE, CLIENT))
+
+    def _requests(self, data: bytes, at: int, sent: int, now_ns: int, out: list[Command]) -> int:
+        """Note the requests from `at` on; where the first is that is not understood yet."""
+        state = self._state
+        in_flight = state.in_flight
+        end = len(data)
+        while end - at >= _SHORTEST:
+            size, number, correlation_id = _HEAD.unpack_from(data, at)
+            if not 8 <= size <= REQUEST_MAX:
+                self._refuse(data, at, sent, out)
+                return at
+            route = routes.route(number)
+            stop = at + 4 + size
+            answered = True
+            if route.reads:
+                known = self._deep(route, data, at, stop, sent, out)
+                if known is None:
+                    return at
+                answered = known
+            state.silent = not answered
+            if stop <= end:
+                if answered:
+                    in_flight.append((correlation_id, route, now_ns))
+            else:
+                self._begun = (correlation_id, route) if answered else None
+                self._skip = stop - end
+                return end
+            at = stop
+            if route.reads == MECHANISM:
+                return at
+        if end - at >= 4 and not 8 <= int.from_bytes(data[at : at + 4], "big", signed=True) <= REQUEST_MAX:
+            self._refuse(data, at, sent, out)
+        return at
+
+    def _deep(self, route: Route, data: bytes, at: int, stop: int, sent: int, out: list[Command]) -> bool | None:
+        """Whether a request of which more than the header matters is answered; None: not known yet, or refused."""
+        if route.reads == ACKS:
+            return self._acks(route, data, at, stop, sent, out)
+        if route.reads == REFUSE:
+            most = highest(route.api_key)
+            reason = (
+                f"{route} would be answered with addresses in a layout that kw does not know (it knows up to {most})"
+            )
+            self._stop(data, at, sent, reason, out)
+            return None
+        if route.reads == TELL:
+            name = api(route.api_key).name
+            text = f"{name} carries addresses of controllers or brokers, which go through as they are"
+            out.append((NOTE, text))
+            return True
+        assert route.reads == MECHANISM
+        if stop > len(data):
+            if stop - at > _JUDGED_MAX:
+                self._stop(data, at, sent, f"a {route} of {stop - at} bytes", out)
+            return None
+        self._state.mechanism = routes.mechanism(data, at, stop)
+        self._state.phase = Phase.HANDSHAKE
+        return True
+
+    def _acks(self, route: Route, data: bytes, at: int, stop: int, sent: int, out: list[Command]) -> bool | None:
+        end = min(stop, len(data))
+        try:
+            return routes.acks(route.version, data, at, end) != 0
+        except (Truncated, IndexError):
+            if end == stop:
+                return True  # it is broken: the broker will say so, or close
+            if end - at > _DEEP_MAX:
+                self._stop(data, at, sent, f"a {route} with a header of more than {_DEEP_MAX} bytes", out)
+            return None
+        except DecodeError:
+            return True
+
+    def _tokens(self, data: bytes, at: int, sent: int, now_ns: int, out: list[Command]) -> int:
+        """Note the bare tokens from `at` on; where the first bytes are that are no token, or not known yet."""
+        state = self._state
+        end = len(data)
+        while state.phase is Phase.TOKENS and end - at >= 4:
+            size = int.from_bytes(data[at : at + 4], "big", signed=True)
+            if not 0 <= size <= REQUEST_MAX:
+                self._refuse(data, at, sent, out)
+                return at
+            stop = at + 4 + size
+            if state.left is None:
+                shown = min(stop, at + _JUDGED_MAX)
+                if end < shown and (end - at < 6 or int.from_bytes(data[at + 4 : at + 6], "big") in NAMES):
+                    return at
+                if request_verdict(data[at:shown], 0) != NO:
+                    self._logged_in()
+                    return at
+            else:
+                state.left -= 1
+                if not state.left:
+                    state.phase = Phase.KAFKA
+            if stop > end:
+                self._begun = (0, routes.TOKENS)
+                self._skip = stop - end
+                return end
+            state.in_flight.append((0, routes.TOKENS, now_ns))
+            at = stop
+        return at
+
+    def _logged_in(self) -> None:
+        """A request came where a token might have: the last token of GSSAPI has no answer."""
+        state = self._state
+        state.phase = Phase.KAFKA
+        while state.in_flight and state.in_flight[-1][1] is routes.TOKENS:
+            state.in_flight.pop()
+
+    def _refuse(self, data: bytes, at: int, sent: int, out: list[Command]) -> None:
+        """The size field at `at` cannot be one."""
+        size = int.from_bytes(data[at : at + 4], "big", signed=True)
+        self._stop(data, at, sent, f"the client sent what is no Kafka request, a size of {size}{told(data[at:])}", out)
+
+    def _stop(self, data: bytes, at: int, sent: int, reason: str, out: list[Command]) -> None:
+        if at > sent:
+            out.append((SEND_SERVER, data[sent:at]))
+        out.append(self._state.close(reason))

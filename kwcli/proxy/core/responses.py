@@ -1,0 +1,308 @@
+"""A broker's bytes in as they come, bytes for the client out: rewritten where a frame names brokers, else unchanged.
+
+Answers come in the order of the requests, and their correlation ids are held against it: one slip, and nothing could be
+rewritten any more. Of a frame that is held, room for all of it is asked for before its body is read; one that came
+whole needs none. No more than the seven bytes before a correlation id is known are kept back of any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from struct import Struct
+from typing import Final
+
+from decoders.exchanges.phases import Phase
+from decoders.limits import FRAME_MAX, MIB
+from kwcli.proxy.core.capping import cap_api_versions
+from kwcli.proxy.core.commands import (
+    ANSWERED,
+    CLIENT,
+    NOTE,
+    RELEASE,
+    RESERVE,
+    RESOLVE,
+    RESUME,
+    SEND_CLIENT,
+    Command,
+)
+from kwcli.proxy.core.rewrite import Address, Endpoint, RewriteFailed, endpoints, rewrite
+from kwcli.proxy.core.routes import CAP, LOGIN, REWRITE, STREAM, TOKEN, Route
+from kwcli.proxy.core.state import FEWER, State, told
+
+_HEAD: Final = Struct(">ii")
+# Consumers may ask for more than a frame's usual limit; what is beyond this is no size.
+STREAMED_MAX: Final = 1024 * MIB
+# By what is done about an answer: a bare token may be empty.
+_LEAST: Final = {STREAM: 4, REWRITE: 4, CAP: 4, LOGIN: 10, TOKEN: 0}
+_MOST: Final = {STREAM: STREAMED_MAX, REWRITE: FRAME_MAX, CAP: FRAME_MAX, LOGIN: FRAME_MAX, TOKEN: FRAME_MAX}
+
+
+class Responses:
+    """One direction of one connection; `after_login` is called when SaslHandshake 0 has been answered."""
+
+    __slots__ = (
+        "_after_login",
+        "_blocked",
+        "_ended",
+        "_held",
+        "_last",
+        "_need",
+        "_part",
+        "_parts",
+        "_reserved",
+        "_skip",
+        "_state",
+        "_ticket",
+        "_timed",
+        "_waiting",
+    )
+
+    def __init__(self, state: State, after_login: Callable[[int], list[Command]], *, timed: bool) -> None:
+        self._state = state
+        self._after_login = after_login
+        self._timed = timed
+        self._part = b""  # of a head
+        self._skip = 0  # bytes of the current frame that are still to come and go on at once
+        self._parts: list[bytes] = []  # of the frame that is held
+        self._need = 0  # bytes of it that are still to come
+        self._reserved = 0
+        self._held: tuple[Route, bytes, list[Endpoint]] | None = None  # waits for listeners
+        self._ticket = 0
+        self._blocked = False  # until there is room, or listeners
+        self._waiting: list[bytes] = []
+        self._ended = False
+        self._last: int | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether there are bytes of an answer in here."""
+        return bool(self._blocked or self._need or self._skip or self._part)
+
+    def feed(self, data: bytes, now_ns: int) -> list[Command]:
+        """The broker's next bytes."""
+        if self._state.closed:
+            return []
+        if self._blocked:
+            self._waiting.append(data)
+            return []
+        out: list[Command] = []
+        skip = self._skip
+        size = len(data)
+        if skip:
+            if size <= skip:
+                self._skip = skip - size
+                return [(SEND_CLIENT, data)]
+            self._skip = 0
+            self._read(data, skip, 0, now_ns, out)
+        elif self._need:
+            self._collect(data, now_ns, out)
+        elif self._part:
+            data = self._part + data
+            self._part = b""
+            self._read(data, 0, 0, now_ns, out)
+        else:
+            self._read(data, 0, 0, now_ns, out)
+        return self._relieved(out) if self._state.crowded else out
+
+    def reserved(self, now_ns: int) -> list[Command]:
+        """There is room for the frame that begins with the bytes that wait."""
+        self._blocked = False
+        return self._resume(now_ns)
+
+    def resolved(self, ticket: int, where: Mapping[int, Address], now_ns: int) -> list[Command]:
+        """Listeners for the nodes that the frame with this ticket names; what is not in `where` has none."""
+        if self._held is None or ticket != self._ticket or self._state.closed:
+            return []
+        route, frame, found = self._held
+        self._held = None
+        self._blocked = False
+        try:
+            rewritten = rewrite(route.api_key, route.version, frame, where, found)
+        except RewriteFailed as failure:
+            return [*self._freed(), self._state.close(f"{route} cannot be passed on: {failure.text}")]
+        out: list[Command] = [(SEND_CLIENT, rewritten.frame), *self._freed()]
+        if rewritten.stripped:
+            out.append((NOTE, f"places of new leaders were left out of a {route}: a node has no listener"))
+        return out + self._resume(now_ns)
+
+    def finish(self) -> list[Command]:
+        """The broker ended its side."""
+        if self._blocked:
+            self._ended = True
+            return []
+        waiting = self._state.in_flight
+        out: list[Command] = [(SEND_CLIENT, self._part)] if self._part else []
+        out += self._freed()
+        text = "the broker closed the connection"
+        if self.busy:
+            text += " inside an answer"
+        if waiting:
+            text += f" with {len(waiting)} unanswered, {waiting[0][1]} first"
+        elif self._state.silent and not self.busy:
+            text += " after a Produce with acks=0: if that failed, this is how it says so"
+        loud = bool(waiting) or self.busy or self._state.silent
+        return [*out, self._state.close(text, loud=loud)]
+
+    def _resume(self, now_ns: int) -> list[Command]:
+        waiting, self._waiting = self._waiting, []
+        out = self.feed(b"".join(waiting), now_ns) if waiting else []
+        if self._ended and not self._blocked and not self._state.closed:
+            out += self.finish()
+        return out
+
+    def _read(self, data: bytes, at: int, start: int, now_ns: int, out: list[Command]) -> None:
+        """Frames from `at` on; bytes from `start` on have not been given on yet."""
+        state = self._state
+        in_flight = state.in_flight
+        end = len(data)
+        while at < end:
+            if not in_flight:
+                self._unasked(data, at, start, out)
+                return
+            correlation_id, route, sent_ns = in_flight[0]
+            answer = route.answer
+            if end - at < (4 if answer == TOKEN else 8):
+                break
+            size, got = _HEAD.unpack_from(data, at) if answer != TOKEN else (_size(data, at), correlation_id)
+            if got != correlation_id or not _LEAST[answer] <= size <= _MOST[answer]:
+                self._out_of_step(data, at, start, out)
+                return
+            in_flight.popleft()
+            self._last = correlation_id
+            if self._timed and answer != TOKEN:
+                out.append((ANSWERED, correlation_id, sent_ns, now_ns))
+            stop = at + 4 + size
+            if answer in (STREAM, TOKEN):
+                at = stop
+                continue
+            if at > start:
+                out.append((SEND_CLIENT, data[start:at]))
+            if stop <= end:
+                self._whole(route, data[at:stop] if at or stop < end else data, now_ns, out)
+                start = at = stop
+                if self._blocked or state.closed:
+                    if at < end:
+                        self._waiting.append(data[at:])
+                    return
+            else:
+                self._begin(route, data[at:], size + 4, out)
+                return
+        if at > end:
+            self._skip = at - end
+            at = end
+        elif at < end:
+            self._part = data[at:]
+        if at > start:
+            out.append((SEND_CLIENT, data[start:at] if start or at < end else data))
+
+    def _relieved(self, out: list[Command]) -> list[Command]:
+        """The client is read again when few enough requests are in flight."""
+        state = self._state
+        if len(state.in_flight) < FEWER:
+            state.crowded = False
+            if state.phase is not Phase.HANDSHAKE:
+                out.append((RESUME, CLIENT))
+        return out
+
+    # Frames that are held
+
+    def _begin(self, route: Route, data: bytes, size: int, out: list[Command]) -> None:
+        """A frame of which `data` is the beginning has to be held: ask for room."""
+        self._held = (route, b"", [])
+        self._need = self._reserved = size
+        self._blocked = True
+        self._waiting.append(data)
+        out.append((RESERVE, size))
+
+    def _collect(self, data: bytes, now_ns: int, out: list[Command]) -> None:
+        need = self._need
+        if len(data) < need:
+            self._parts.append(data)
+            self._need = need - len(data)
+            return
+        self._parts.append(data if len(data) == need else data[:need])
+        frame = b"".join(self._parts)
+        self._parts = []
+        self._need = 0
+        assert self._held is not None
+        route = self._held[0]
+        self._held = None
+        self._whole(route, frame, now_ns, out)
+        if len(data) > need and not self._state.closed:
+            if self._blocked:
+                self._waiting.append(data[need:])
+            else:
+                self._read(data, need, need, now_ns, out)
+
+    def _whole(self, route: Route, frame: bytes, now_ns: int, out: list[Command]) -> None:
+        """A held frame is here."""
+        if route.answer == REWRITE:
+            try:
+                found = endpoints(route.api_key, route.version, frame)
+            except RewriteFailed as failure:
+                out += self._freed()
+                out.append(self._state.close(f"{route} cannot be passed on: {failure.text}"))
+                return
+            if found:
+                self._held = (route, frame, found)
+                self._ticket += 1
+                self._blocked = True
+                out.append((RESOLVE, self._ticket, found))
+                return
+        elif route.answer == CAP:
+            frame = self._capped(route, frame, out)
+        out.append((SEND_CLIENT, frame))
+        out += self._freed()
+        if route.answer == LOGIN:
+            self._state.logged_in(int.from_bytes(frame[8:10], "big"))
+            out += self._after_login(now_ns)
+
+    def _capped(self, route: Route, frame: bytes, out: list[Command]) -> bytes:
+        try:
+            capped, caps = cap_api_versions(frame, route.version)
+        except RewriteFailed as failure:
+            out.append((NOTE, f"{failure.text}; it goes through as it is"))
+            return frame
+        for cap in caps:
+            left = f"only up to {cap.left}" if cap.left is not None else "not at all"
+            out.append(
+                (NOTE, f"clients are offered {cap.api} {left}: kw cannot rewrite {cap.offered}, which brokers offer")
+            )
+        return capped
+
+    def _freed(self) -> list[Command]:
+        size, self._reserved = self._reserved, 0
+        return [(RELEASE, size)] if size else []
+
+    # Answers that are none
+
+    def _unasked(self, data: bytes, at: int, start: int, out: list[Command]) -> None:
+        got = int.from_bytes(data[at + 4 : at + 8], "big", signed=True) if len(data) - at >= 8 else None
+        if got is not None and got == self._last:
+            reason = f"the broker answered twice, with correlation id {got}"
+        else:
+            reason = f"the broker sent {len(data) - at} bytes that nobody asked for{told(data[at:])}"
+        self._stop(data, at, start, reason, out)
+
+    def _out_of_step(self, data: bytes, at: int, start: int, out: list[Command]) -> None:
+        size, got = _HEAD.unpack_from(data.ljust(at + 8, b"\0"), at)
+        in_flight = self._state.in_flight
+        due, route, _ = in_flight[0]
+        if route.answer == TOKEN or not 4 <= size <= FRAME_MAX:
+            reason = f"the broker sent what is no Kafka response, a size of {size}{told(data[at:])}"
+        elif any(got == each for each, _, _ in in_flight):
+            reason = f"the broker answered out of order: correlation id {got} came before {due} ({route})"
+        elif got == self._last:
+            reason = f"the broker answered twice, with correlation id {got}"
+        else:
+            reason = f"the broker answered with correlation id {got} where {due} ({route}) was due{told(data[at:])}"
+        self._stop(data, at, start, f"{reason}; nothing can be rewritten after that", out)
+
+    def _stop(self, data: bytes, at: int, start: int, reason: str, out: list[Command]) -> None:
+        if at > start:
+            out.append((SEND_CLIENT, data[start:at]))
+        out.append(self._state.close(reason))
+
+
+def _size(data: bytes, at: int) -> int:
+    return int.from_bytes(data[at : at + 4], "big", signed=True)

@@ -1,0 +1,109 @@
+"""An API and its version in, what the connection has to do about such a request and its response out."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from decoders.apis import NAMES, api
+from decoders.errors import DecodeError
+from decoders.streams.heads import flexible, request_head
+from decoders.wire.varints import read_uvarint
+from kwcli.proxy.core.rows import API_VERSIONS, BYSTANDERS, held, highest
+
+PRODUCE: Final = 0
+SASL_HANDSHAKE: Final = 17
+
+# What has to be read of a request besides its header.
+NOTHING: Final = 0
+ACKS: Final = 1
+MECHANISM: Final = 2
+REFUSE: Final = 3  # its answer would name brokers in a layout that nobody can rewrite
+TELL: Final = 4  # people should know that this goes through
+
+# What is done about a response.
+STREAM: Final = 0
+REWRITE: Final = 1
+CAP: Final = 2
+LOGIN: Final = 3  # says whether bare tokens follow
+TOKEN: Final = 4  # answers a bare token
+
+
+class Route:
+    """What to read of a request (`reads`), what to do about its response (`answer`)."""
+
+    __slots__ = ("answer", "api_key", "reads", "version")
+
+    def __init__(self, api_key: int, version: int, reads: int, answer: int) -> None:
+        self.api_key = api_key
+        self.version = version
+        self.reads = reads
+        self.answer = answer
+
+    def __str__(self) -> str:
+        if self is TOKENS:
+            return "a SASL token"
+        return f"{api(self.api_key).name} {self.version}" if self.api_key in NAMES else f"API {self.api_key}"
+
+
+TOKENS: Final = Route(-1, 0, NOTHING, TOKEN)
+_known: dict[int, Route] = {}
+
+
+def route(number: int) -> Route:
+    """The route of API key and version, both in one number as on the wire."""
+    found = _known.get(number)
+    if found is None:
+        key, version = _signed(number >> 16), _signed(number & 0xFFFF)
+        found = Route(key, version, _reads(key, version), _answer(key, version))
+        if key in NAMES:  # a client that makes up numbers fills no memory
+            _known[number] = found
+    return found
+
+
+def _reads(key: int, version: int) -> int:
+    most = highest(key)
+    if most is not None and version > most:
+        return REFUSE
+    if key == PRODUCE:
+        return ACKS
+    if key == SASL_HANDSHAKE and version == 0:
+        return MECHANISM
+    return TELL if key in BYSTANDERS else NOTHING
+
+
+def _answer(key: int, version: int) -> int:
+    if key == API_VERSIONS:
+        return CAP
+    if key == SASL_HANDSHAKE and version == 0:
+        return LOGIN
+    return REWRITE if held(key, version) else STREAM
+
+
+def _signed(number: int) -> int:
+    return number - 0x10000 if number & 0x8000 else number
+
+
+def acks(version: int, data: bytes, at: int, end: int) -> int:
+    """The acks of the Produce request whose size field is at `at`. Raises DecodeError or IndexError where it ends."""
+    at = request_head(data, at, end).body
+    if version >= 3:  # a transactional id, nullable
+        if flexible(PRODUCE, version):
+            size, at = read_uvarint(data, at, end)
+            at += max(size - 1, 0)
+        else:
+            if end - at < 2:
+                raise IndexError
+            at += 2 + max(_signed(data[at] << 8 | data[at + 1]), 0)
+    if end - at < 2:
+        raise IndexError
+    return _signed(data[at] << 8 | data[at + 1])
+
+
+def mechanism(data: bytes, at: int, end: int) -> str:
+    """The mechanism that a SaslHandshake 0 asks for; "" where it cannot be read."""
+    try:
+        at = request_head(data, at, end).body
+    except DecodeError:
+        return ""
+    size = int.from_bytes(data[at : at + 2], "big")
+    return data[at + 2 : min(at + 2 + size, end)].decode("utf-8", "replace")

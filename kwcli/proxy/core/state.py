@@ -1,0 +1,66 @@
+"""What both directions of one client's connection share: the requests in flight and where it stands in SASL."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final
+
+from decoders.exchanges.phases import GSSAPI, PAIRS, Phase
+from decoders.limits import IN_FLIGHT_MAX, MIB
+from decoders.streams.explain import explain
+from decoders.streams.foreign import FIRST_MAX
+from kwcli.proxy.core.commands import CLOSE, Command
+from kwcli.proxy.core.routes import Route
+
+# A broker's own default (socket.request.max.bytes).
+REQUEST_MAX: Final = 100 * MIB
+# Requests in flight at which a client is read no more, and at which it is again.
+MANY: Final = IN_FLIGHT_MAX
+FEWER: Final = MANY // 2
+
+# Correlation id, what to do about the answer, when the request's last byte left (ns).
+Entry = tuple[int, Route, int]
+
+
+class State:
+    """`phase` HANDSHAKE: SaslHandshake 0 was sent, and the client's next bytes wait for its answer.
+
+    `left` are the tokens that the client will still send, None where the mechanism does not say.
+    """
+
+    __slots__ = ("closed", "crowded", "in_flight", "left", "mechanism", "phase", "silent")
+
+    def __init__(self) -> None:
+        self.in_flight: deque[Entry] = deque()
+        self.phase = Phase.KAFKA
+        self.mechanism = ""
+        self.left: int | None = None
+        self.closed = False
+        self.crowded = False  # the client is not read, because of too many requests in flight
+        self.silent = False  # the last request was a Produce with acks=0
+
+    def logged_in(self, error_code: int) -> None:
+        """SaslHandshake 0 was answered: bare tokens follow, if it did not fail."""
+        if error_code:
+            self.phase = Phase.KAFKA
+        else:
+            self.begin_tokens(self.mechanism)
+
+    def begin_tokens(self, mechanism: str = GSSAPI) -> None:
+        """Bare tokens follow, or the connection opened with one."""
+        self.phase = Phase.TOKENS
+        self.left = PAIRS.get(mechanism)
+
+    def close(self, reason: str, *, loud: bool = True) -> Command:
+        """The last command of this connection."""
+        self.closed = True
+        return (CLOSE, reason, loud)
+
+
+def told(data: bytes) -> str:
+    """What strange bytes are, as the end of a sentence: `: HTTP: GET /; …`; or their first bytes."""
+    found = explain(data[:FIRST_MAX])
+    if not found or found[0].what.startswith("Kafka"):
+        return f" ({data[:8].hex(' ')} …)"
+    first = found[0]
+    return f": {first.text}" + (f"; {first.remedy}" if first.remedy else "")

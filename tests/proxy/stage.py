@@ -1,0 +1,173 @@
+"""A connection of the proxy played without a socket: bytes given in any pieces, what goes to whom collected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import decoders
+from kwcli.proxy.core.budget import Budget
+from kwcli.proxy.core.commands import (
+    ANSWERED,
+    CLIENT,
+    CLOSE,
+    END,
+    NOTE,
+    PAUSE,
+    RELEASE,
+    RESERVE,
+    RESOLVE,
+    RESUME,
+    SEND_CLIENT,
+    SEND_SERVER,
+    Command,
+)
+from kwcli.proxy.core.connection import Connection
+from kwcli.proxy.core.rewrite import Endpoint
+
+API_VERSIONS, METADATA, PRODUCE, FETCH, SASL_HANDSHAKE, HEARTBEAT = 18, 3, 0, 1, 17, 12
+NAMES = {
+    SEND_SERVER: "SEND_SERVER",
+    SEND_CLIENT: "SEND_CLIENT",
+    RESOLVE: "RESOLVE",
+    RESERVE: "RESERVE",
+    RELEASE: "RELEASE",
+    PAUSE: "PAUSE",
+    RESUME: "RESUME",
+    END: "END",
+    CLOSE: "CLOSE",
+    NOTE: "NOTE",
+    ANSWERED: "ANSWERED",
+}
+
+
+def framed(data: bytes) -> bytes:
+    """A frame with its size field."""
+    return len(data).to_bytes(4, "big") + data
+
+
+def request(
+    key: int, version: int, value: Mapping[str, Any] | None = None, *, id: int = 1, client_id: str | None = "c"
+) -> bytes:
+    """A request with its size field."""
+    return framed(decoders.encode_request(key, version, value or {}, correlation_id=id, client_id=client_id))
+
+
+def response(key: int, version: int, value: Mapping[str, Any] | None = None, *, id: int = 1) -> bytes:
+    """A response with its size field."""
+    return framed(decoders.encode_response(key, version, value or {}, correlation_id=id))
+
+
+def metadata(*nodes: tuple[int, str, int], version: int = 12, id: int = 1) -> bytes:
+    """A Metadata response that names these nodes."""
+    brokers = [{"node_id": number, "host": host, "port": port} for number, host, port in nodes]
+    return response(METADATA, version, {"brokers": brokers}, id=id)
+
+
+class Stage:
+    """`where` are the listeners; without `at_once` RESOLVE and RESERVE wait for `answer`."""
+
+    def __init__(
+        self, where: Mapping[int, tuple[str, int]] | None = None, *, at_once: bool = True, timed: bool = False
+    ) -> None:
+        self.connection = Connection(timed=timed)
+        self.where = where or {}
+        self.at_once = at_once
+        self.to_server: list[bytes] = []
+        self.to_client: list[bytes] = []
+        self.notes: list[str] = []
+        self.closed: str | None = None
+        self.loud = False
+        self.done: list[str] = []  # the names of all commands, in order
+        self.resolved: list[tuple[int, str, int]] = []
+        self.answered: list[tuple[int, int, int]] = []
+        self.paused = [False, False]
+        self.budget = Budget()
+        self.now_ns = 0
+        self._waiting: list[Command] = []
+
+    def client(self, *chunks: bytes) -> Stage:
+        """The client sends."""
+        for chunk in chunks:
+            self.now_ns += 1
+            self._do(self.connection.client_bytes(chunk, self.now_ns))
+        return self
+
+    def server(self, *chunks: bytes) -> Stage:
+        """The broker sends."""
+        for chunk in chunks:
+            self.now_ns += 1
+            self._do(self.connection.server_bytes(chunk, self.now_ns))
+        return self
+
+    def client_eof(self) -> Stage:
+        self._do(self.connection.client_eof())
+        return self
+
+    def server_eof(self) -> Stage:
+        self._do(self.connection.server_eof())
+        return self
+
+    def answer(self) -> Stage:
+        """Answer the oldest RESOLVE or RESERVE."""
+        self._do(self._reply(self._waiting.pop(0)))
+        return self
+
+    @property
+    def at_server(self) -> bytes:
+        return b"".join(self.to_server)
+
+    @property
+    def at_client(self) -> bytes:
+        return b"".join(self.to_client)
+
+    def _do(self, commands: Sequence[Command]) -> None:
+        assert self.closed is None or not commands
+        todo = list(commands)
+        for number, command in enumerate(todo):
+            what = command[0]
+            self.done.append(NAMES[what])
+            if what in (RESOLVE, RESERVE):
+                assert number == len(todo) - 1, "nothing can follow a question"
+                if not self.at_once:
+                    self._waiting.append(command)
+                else:
+                    todo += self._reply(command)
+            else:
+                self._did(what, command)
+
+    def _did(self, what: int, command: Command) -> None:
+        if what == SEND_SERVER:
+            assert command[1]
+            self.to_server.append(command[1])
+        elif what == SEND_CLIENT:
+            assert command[1]
+            self.to_client.append(command[1])
+        elif what == NOTE:
+            self.notes.append(command[1])
+        elif what == CLOSE:
+            self.closed, self.loud = command[1], command[2]
+        elif what in (PAUSE, RESUME):
+            self.paused[command[1]] = what == PAUSE
+        elif what == RELEASE:
+            self.budget.release(command[1])
+        elif what == ANSWERED:
+            self.answered.append(command[1:])  # type: ignore[arg-type]  # three numbers
+        else:
+            assert what == END
+
+    def _reply(self, command: Command) -> list[Command]:
+        if command[0] == RESERVE:
+            assert self.budget.take(command[1])
+            return self.connection.reserved(self.now_ns)
+        found: list[Endpoint] = command[2]
+        self.resolved += [(each.node_id, each.host, each.port) for each in found]
+        return self.connection.resolved(command[1], self.where, self.now_ns)
+
+
+def pieces(data: bytes, size: int) -> list[bytes]:
+    """`data` in chunks of so many bytes."""
+    return [data[at : at + size] for at in range(0, len(data), size)]
+
+
+__all__ = ["CLIENT", "Stage", "framed", "metadata", "pieces", "request", "response"]
