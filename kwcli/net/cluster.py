@@ -60,7 +60,7 @@ class Cluster:
         self._first: Connection | None = None
         self._nodes: dict[int, Node] = {}
         self._controller = -1
-        self._cluster_id: str | None = None
+        self.cluster_id: str | None = None
         self._topics: dict[str, Topic] = {}
         self._coordinators: dict[tuple[Kind, str], Node] = {}
 
@@ -323,10 +323,10 @@ class Cluster:
     def _identity(self) -> str | None:
         """The cluster's id, once it is known, for brokers that want to hear whom we take them for (KIP-1242)."""
         told = self._first is not None and SAYS_WHOM in self._first.versions.get(API_VERSIONS, NONE)
-        return self._cluster_id if told else None
+        return self.cluster_id if told else None
 
     def _take_nodes(self, answer: Mapping[str, Any]) -> None:
-        self._cluster_id = answer.get("cluster_id") or self._cluster_id
+        self.cluster_id = answer.get("cluster_id") or self.cluster_id
         self._controller = answer.get("controller_id", -1)
         self._nodes = lookups.nodes(answer)
         self.recognise(answer)

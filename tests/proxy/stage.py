@@ -152,7 +152,7 @@ class Stage:
         elif what == RELEASE:
             self.budget.release(command[1])
         elif what == ANSWERED:
-            self.answered.append(command[1:])  # type: ignore[arg-type]  # three numbers
+            self.answered.append(command[1:])
         else:
             assert what == END
 

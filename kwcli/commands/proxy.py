@@ -1,0 +1,47 @@
+"""`kw proxy`: a man in the middle for a whole cluster."""
+
+from __future__ import annotations
+
+import click
+
+from kwcli.env import Environment
+from kwcli.net.options import ConnectionOptions, connection_options
+
+EXAMPLES = """\b
+Examples:
+  kw proxy -b kafka1:9092
+  kw proxy -b kafka1:9092 --port-base 29092 --bind 0.0.0.0 --advertise laptop.lan
+  kw proxy -b localhost:19092 --dial-map kafka-1:9092=localhost:19092"""
+
+
+@click.command("proxy", epilog=EXAMPLES)
+@connection_options
+@click.option(
+    "--port-base",
+    type=click.IntRange(1, 65535),
+    default=19092,
+    metavar="N",
+    help="Bootstrap listener here, node k on N+1+k; 19092 without it.",
+)
+@click.option("--bind", metavar="ADDRESS", default="127.0.0.1", help="Listen here; only this machine without it.")
+@click.option("--advertise", metavar="HOST", help="The host that clients are told, instead of that of --bind.")
+@click.option("-v", "--verbose", count=True, help="Tell of every connection.")
+@click.option("--debug", is_flag=True, help="Show the traceback of a defect.")
+@click.pass_obj
+def command(
+    env: Environment,
+    connection: ConnectionOptions,
+    port_base: int,
+    bind: str,
+    advertise: str | None,
+    verbose: int,
+    debug: bool,
+) -> int:
+    """Stand between clients and a cluster: every broker gets a listener here, and clients never hear of another.
+
+    Give clients the line with bootstrap.servers. Ctrl-C waits for answers and ends; once more: at once.
+    """
+    from kwcli.proxy.starting import start
+
+    env.debug = env.debug or debug
+    return start(env, connection.config(env, verbose=verbose), port_base, bind, advertise, verbose)

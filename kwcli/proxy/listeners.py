@@ -1,0 +1,138 @@
+"""Nodes that answers name in, local places that lead to them out: bound before a client hears of them, and kept.
+
+A socket listens as soon as it is bound here; the loop takes it up a moment later, and who connects meanwhile waits.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+from kwcli.exits import Failure
+from kwcli.net.core.addresses import shown
+from kwcli.net.core.config import Address
+from kwcli.proxy.core.rewrite import Endpoint
+from kwcli.proxy.ports import Ports
+
+BACKLOG: Final = 4096
+Opened = Callable[["Listener", socket.socket], None]
+
+
+class Listener:
+    """`node_id` None: the bootstrap listener, which leads to the first of `targets` that takes the connection."""
+
+    __slots__ = ("address", "node_id", "rack", "targets")
+
+    def __init__(self, node_id: int | None, address: Address, targets: tuple[Address, ...], rack: str | None) -> None:
+        self.node_id = node_id
+        self.address = address  # as clients are told
+        self.targets = targets
+        self.rack = rack
+
+    @property
+    def name(self) -> str:
+        """For people: `boot` or the node's id."""
+        return "boot" if self.node_id is None else str(self.node_id)
+
+
+class Listeners:
+    """`opened` gets every new listener with its socket, `say` lines for people."""
+
+    def __init__(self, ports: Ports, bind: str, advertise: str, opened: Opened, say: Callable[[str], None]) -> None:
+        self._ports = ports
+        self._bind = bind
+        self._advertise = advertise
+        self._opened = opened
+        self._say = say
+        self._nodes: dict[int, Listener] = {}
+        self._failed: set[int] = set()
+        self.boot: Listener | None = None
+
+    def open_boot(self, targets: tuple[Address, ...]) -> Listener:
+        """The listener that clients are given. Raises Failure."""
+        self.boot = self._open(None, self._ports.bootstrap, targets, None)
+        return self.boot
+
+    def open_node(self, node_id: int, target: Address, rack: str | None = None) -> Listener:
+        """The listener of a node that is known at the start. Raises Failure."""
+        port = self._ports.port(node_id)
+        if port is None:
+            raise Failure(f"no port is left for node {node_id}: give a lower --port-base")
+        self._nodes[node_id] = self._open(node_id, port, (target,), rack)
+        return self._nodes[node_id]
+
+    @property
+    def all(self) -> list[Listener]:
+        """Every listener, that for any broker first."""
+        boot = [self.boot] if self.boot is not None else []
+        return [*boot, *(self._nodes[number] for number in sorted(self._nodes))]
+
+    def where(self, found: Iterable[Endpoint]) -> Mapping[int, Address]:
+        """Where clients find the nodes that an answer names; nodes without a listener are not in it."""
+        places = {}
+        for each in found:
+            listener = self._nodes.get(each.node_id)
+            target = (each.host, each.port)
+            if listener is None:
+                listener = self._late(each.node_id, target)
+                if listener is None:
+                    continue
+            elif listener.targets[0] != target:
+                was = shown(listener.targets[0])
+                self._say(f"node {each.node_id} is now at {shown(target)}, no longer at {was}; its listener stays")
+                listener.targets = (target,)
+            places[each.node_id] = listener.address
+        return places
+
+    def _late(self, node_id: int, target: Address) -> Listener | None:
+        try:
+            listener = self.open_node(node_id, target)
+        except Failure as failure:
+            if node_id not in self._failed:
+                self._failed.add(node_id)
+                self._say(failure.text)
+            return None
+        self._failed.discard(node_id)
+        self._say(f"node {node_id}: {shown(target)} at {shown(listener.address)}")
+        return listener
+
+    def _open(self, node_id: int | None, port: int, targets: tuple[Address, ...], rack: str | None) -> Listener:
+        sock = listening(self._bind, port)
+        listener = Listener(node_id, (self._advertise, sock.getsockname()[1]), targets, rack)
+        self._opened(listener, sock)
+        return listener
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket that listens there. Raises Failure."""
+    try:
+        family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+    except (OSError, UnicodeError):
+        raise Failure(f"--bind {host}: this machine knows no such address") from None
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind(place)
+        sock.listen(BACKLOG)
+        sock.setblocking(False)
+    except OSError as error:
+        sock.close()
+        raise _failure(host, port, error) from None
+    except BaseException:
+        sock.close()
+        raise
+    return sock
+
+
+def _failure(host: str, port: int, error: OSError) -> Failure:
+    where = shown((host, port))
+    if error.errno == errno.EADDRINUSE:
+        return Failure(f"{where} is taken by another program: give another --port-base")
+    if error.errno == errno.EACCES:
+        return Failure(f"{where}: ports below 1024 are for root: give another --port-base")
+    if error.errno == errno.EADDRNOTAVAIL:
+        return Failure(f"--bind {host}: it is no address of this machine")
+    return Failure(f"{where}: cannot listen there: {os.strerror(error.errno or 0)}")

@@ -1,0 +1,205 @@
+"""The proxy as a running program: listeners, sessions, signals, and what people are told on standard error."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import resource
+import signal
+import socket
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
+
+from kwcli.env import Environment
+from kwcli.exits import Exit
+from kwcli.net.core.addresses import shown
+from kwcli.proxy.core.budget import Budget
+from kwcli.proxy.dialling import Dialler
+from kwcli.proxy.discovery import Found
+from kwcli.proxy.feed import Feed
+from kwcli.proxy.listeners import BACKLOG, Listener, Listeners
+from kwcli.proxy.ports import Ports, ports_file
+from kwcli.proxy.session import Session, Side
+from kwcli.proxy.settings import Settings
+from kwcli.proxy.table import table
+
+_LOOK_S: Final = 0.05
+# What was said once is not said again; so many different lines are remembered.
+_NOTES_MAX: Final = 1000
+
+
+class Proxy:
+    """Give it what was found out about the cluster; `run` returns the exit code when it was told to end."""
+
+    def __init__(self, env: Environment, settings: Settings, found: Found, feed: Feed | None = None) -> None:
+        self.env = env
+        self.settings = settings
+        self.feed = feed
+        self.budget = Budget(settings.budget)
+        self.dialler = Dialler(settings.config)
+        self.sessions: dict[int, Session] = {}
+        ports = Ports(settings.port_base, found.cluster_id, ports_file(env.variables))
+        self.listeners = Listeners(ports, settings.bind, settings.advertise, self._opened, self._say)
+        self._found = found
+        self._sockets: list[tuple[Listener, socket.socket]] = []
+        self._servers: list[asyncio.Server] = []
+        self._starting: set[asyncio.Task[None]] = set()
+        self._count = 0
+        self._notes: set[str] = set()
+        self._signals = 0
+        self._ended = asyncio.Event()
+
+    # What sessions say
+
+    def told(self, session: Session, text: str, *, loud: bool) -> None:
+        """What happened to a connection; `loud` without being asked for."""
+        if loud or self.settings.verbose:
+            name = f"node {session.listener.name}" if session.listener.node_id is not None else "bootstrap"
+            self._say(f"connection {session.number} from {session.peer} ({name}): {text}")
+
+    def note(self, text: str, session: Session) -> None:
+        """What people should know of; the same once."""
+        if text in self._notes or len(self._notes) >= _NOTES_MAX:
+            return
+        self._notes.add(text)
+        self.told(session, text, loud=True)
+
+    def _say(self, text: str) -> None:
+        self.env.say(f"kw: {text}")
+
+    # Life
+
+    def bind(self) -> None:
+        """Listen for all nodes that are known. Raises Failure."""
+        try:
+            self.listeners.open_boot(self.settings.config.servers)
+            for node in self._found.nodes.values():
+                self.listeners.open_node(node.id, node.address, node.rack)
+        except BaseException:
+            for _, sock in self._sockets:
+                sock.close()
+            raise
+
+    async def run(self) -> int:
+        """Serve until a signal; after `bind`."""
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(self._defect)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self._signalled)
+        sockets, self._sockets = self._sockets, []
+        for listener, sock in sockets:
+            await self._serve(listener, sock)
+        self._start_told()
+        await self._ended.wait()
+        await self._drain()
+        return Exit.INTERRUPTED if self._signals > 1 else Exit.DONE
+
+    def stop(self) -> None:
+        """As the first signal does."""
+        self._signalled()
+
+    def _start_told(self) -> None:
+        assert self.listeners.boot is not None
+        boot = shown(self.listeners.boot.address)
+        for line in table(self.listeners.all):
+            self.env.say(line)
+        if self._found.remark:
+            self._say(self._found.remark)
+        self.env.say(f"bootstrap.servers={boot}      (Ctrl-C drains and ends; again: at once)")
+        self.env.say(f"ready {boot}")
+
+    def _opened(self, listener: Listener, sock: socket.socket) -> None:
+        """A socket listens already; the loop takes it up as soon as it can."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            self._sockets.append((listener, sock))
+            return
+        task = loop.create_task(self._serve(listener, sock))
+        self._starting.add(task)
+        task.add_done_callback(self._starting.discard)
+
+    async def _serve(self, listener: Listener, sock: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        factory = partial(self._accepted, listener)
+        self._servers.append(await loop.create_server(factory, sock=sock, backlog=BACKLOG))
+
+    def _accepted(self, listener: Listener) -> Side:
+        self._count += 1
+        return Session(self, listener, self._count).client
+
+    def _signalled(self) -> None:
+        self._signals += 1
+        self._ended.set()
+        if self._signals > 1:
+            self._cut()
+
+    async def _drain(self) -> None:
+        """No new connections, no new requests; end when all answers are out, or time is."""
+        await asyncio.gather(*self._starting)
+        for server in self._servers:
+            server.close()
+        if not self._idle():
+            self._say(f"waiting for answers to {self._in_flight()} requests (Ctrl-C: at once)")
+        end = time.monotonic() + self.settings.drain_s
+        while not self._idle() and self._signals < 2:
+            if time.monotonic() > end:
+                self._say(f"gave up {self._in_flight()} requests that were not answered")
+                break
+            await asyncio.sleep(_LOOK_S)
+        # What was sent is still on its way out of buffers.
+        while self.sessions and time.monotonic() < end and self._signals < 2:
+            await asyncio.sleep(_LOOK_S)
+        self._cut()
+        await asyncio.sleep(0)
+
+    def _idle(self) -> bool:
+        over = [session.drain() for session in self.sessions.values()]
+        return all(over)
+
+    def _in_flight(self) -> int:
+        return sum(session.core.in_flight for session in self.sessions.values())
+
+    def _cut(self) -> None:
+        for session in list(self.sessions.values()):
+            session.abort()
+
+    def _defect(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        text = f"{context.get('message', 'defect')}: {error!r}" if error else str(context.get("message"))
+        if isinstance(error, OSError) and "accept" in str(context.get("message")):
+            text = f"cannot take more connections: {error.strerror} (ulimit -n)"
+        self._say(text)
+        if self.env.debug and error is not None:
+            import traceback
+
+            for line in "".join(traceback.format_exception(error)).splitlines():
+                self.env.say(line)
+
+
+def more_files() -> None:
+    """As many open files as the system lets us have: two for each connection."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """uvloop's loop where it is installed."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
+    return factory
+
+
+def serve(proxy: Proxy) -> int:
+    """Bind, run to the end; the exit code. Raises Failure."""
+    more_files()
+    proxy.bind()
+    with asyncio.Runner(loop_factory=loop_factory()) as runner:
+        return runner.run(proxy.run())
