@@ -110,3 +110,56 @@ def output_options_with(command: Command, *, verbose: str, quiet: str) -> Comman
     ):
         command = option(command)
     return command
+
+
+def selection_options(command: Command) -> Command:
+    """The filters of every command that shows exchanges as they pass: the arguments of `kwcli.selection.select`."""
+    for option in reversed(
+        [
+            click.option(
+                "--api",
+                "apis",
+                multiple=True,
+                type=Words(),
+                metavar="API,...",
+                help="Only these APIs, by name or number.",
+            ),
+            click.option(
+                "--client-id", "client_ids", multiple=True, metavar="GLOB", help="Only clients whose id matches."
+            ),
+            click.option(
+                "--topic", "topics", multiple=True, metavar="GLOB", help="Only exchanges about a topic that matches."
+            ),
+            click.option(
+                "-f",
+                "--filter",
+                "expression",
+                metavar="EXPR",
+                help="Only exchanges for which this holds, for example 'api == Fetch and latency > 100ms'.",
+            ),
+            click.option(
+                "--errors", is_flag=True, help="Only what went wrong: error codes, undecodable, cut off unanswered."
+            ),
+            click.option(
+                "--slower-than", type=Duration(), metavar="TIME", help="Only latencies above, for example 100ms."
+            ),
+        ]
+    ):
+        command = option(command)
+    return command
+
+
+def content_options(command: Command) -> Command:
+    """How much of what passes is shown: records, secrets."""
+    for option in reversed(
+        [
+            click.option("--records", is_flag=True, help="Show every record, with key, value and headers."),
+            click.option(
+                "--reveal-secrets",
+                is_flag=True,
+                help="Show tokens, salts and config values instead of {redacted}.",
+            ),
+        ]
+    ):
+        command = option(command)
+    return command

@@ -28,6 +28,9 @@ RECORDS: Final = "records"
 # Records of FetchSnapshot: a piece of a file, which may begin and end anywhere.
 PIECE: Final = "piece"
 
+# Sides that are not whole are named in what few exchanges have.
+SIDES: Final = frozenset(("request", "response"))
+
 Hooks = Mapping[str, Callable[[Any], Any]]
 
 
@@ -136,7 +139,7 @@ def both_quick(exchange: Exchange, options: Options) -> tuple[Any, Any, Readers]
     """The bodies of an exchange in the common case (specs.Spec.look has the same); None when it takes a closer look."""
     spec = exchange.spec
     request, response = exchange.request_raw, exchange.response_raw
-    if not spec.quick or exchange.extra is not None or request is None:
+    if not spec.quick or request is None or (exchange.extra is not None and not SIDES.isdisjoint(exchange.extra)):
         return None
     readers: Readers = spec.json[options.reveal_secrets]
     if readers is None:

@@ -143,7 +143,11 @@ class Spec:
     def look(self, exchange: Exchange) -> None:
         """Project both sides of an exchange; in the common case both have the stable layout."""
         request, response = exchange.request_raw, exchange.response_raw
-        if not self.quick or exchange.extra is not None or request is None:
+        if (
+            not self.quick
+            or request is None
+            or (exchange.extra is not None and ("request" in exchange.extra or "response" in exchange.extra))
+        ):
             self._look_closely(exchange)
             return
         quick = self._quick or self._find_quick()

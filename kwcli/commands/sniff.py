@@ -6,7 +6,7 @@ import click
 
 from kwcli.config import settings
 from kwcli.env import Environment
-from kwcli.options import Duration, Ports, Words, flat, output_options
+from kwcli.options import Ports, content_options, flat, output_options, selection_options
 
 EXAMPLES = """\b
 Examples:
@@ -32,23 +32,9 @@ Examples:
     metavar="PORT,...",
     help="Broker ports; without it Kafka is recognised on any port.",
 )
-@click.option(
-    "--api", "apis", multiple=True, type=Words(), metavar="API,...", help="Only these APIs, by name or number."
-)
-@click.option("--client-id", "client_ids", multiple=True, metavar="GLOB", help="Only clients whose id matches.")
-@click.option("--topic", "topics", multiple=True, metavar="GLOB", help="Only exchanges about a topic that matches.")
-@click.option(
-    "-f",
-    "--filter",
-    "expression",
-    metavar="EXPR",
-    help="Only exchanges for which this holds, for example 'api == Fetch and latency > 100ms'.",
-)
-@click.option("--errors", is_flag=True, help="Only what went wrong: error codes, undecodable, cut off unanswered.")
-@click.option("--slower-than", type=Duration(), metavar="TIME", help="Only latencies above, for example 100ms.")
+@selection_options
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop reading after N rows that are shown.")
-@click.option("--records", is_flag=True, help="Show every record, with key, value and headers.")
-@click.option("--reveal-secrets", is_flag=True, help="Show tokens, salts and config values instead of {redacted}.")
+@content_options
 @click.option("--sort", type=click.Choice(["time"]), help="Sort by time; keeps everything in memory until the end.")
 @click.option("--strict", is_flag=True, help="Exit code 3 when traffic was lost or could not be decoded.")
 @output_options

@@ -1,0 +1,69 @@
+"""The log's process: messages from the data path in, rows on standard output and a capture file out, to the last byte.
+
+It ends when the data path closes the pair, and ignores the signals that are meant for the proxy.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+import traceback
+from contextlib import suppress
+from typing import Final
+
+from kwcli.env import Environment
+from kwcli.exits import Failure
+from kwcli.proxy.log.keeping import Keeping
+from kwcli.proxy.log.plan import Plan
+from kwcli.proxy.log.wire import Kind, Parser
+
+__all__ = ["main"]
+
+READ: Final = 1 << 20
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def main(descriptor: int) -> None:
+    """Run until the pair is closed; the process ends here."""
+    for number in _SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+    env = Environment.of_process()
+    code = 0
+    try:
+        with socket.socket(fileno=descriptor) as sock:
+            code = _run(env, sock)
+    except Failure as failure:
+        env.say(f"kw: {failure.text}")
+        code = int(failure.code)
+    except Exception as defect:  # nothing is above
+        if env.debug:
+            traceback.print_exc()
+        env.say(f"kw: the log ended: {type(defect).__name__}: {defect} (--debug shows where)")
+        code = 1
+    with suppress(OSError):
+        sys.stdout.flush()
+    os._exit(code)  # a closed standard output would be complained about
+
+
+def _run(env: Environment, sock: socket.socket) -> int:
+    parser = Parser()
+    keeping: Keeping | None = None
+    while data := sock.recv(READ):
+        messages = parser.feed(data)
+        if keeping is None and messages:
+            kind, _, _, content = messages.pop(0)
+            if kind != Kind.PLAN:
+                return 2
+            plan = Plan.of_json(content)
+            env.debug = plan.debug
+            keeping = Keeping(env, plan)
+        if keeping is not None:
+            keeping.take(messages)
+            if keeping.over:
+                return 0
+    if keeping is not None:
+        keeping.finish()
+    return 0

@@ -1,0 +1,119 @@
+"""Chunks of the proxy's connections in, rows on standard output out: the engine, filters and formats of `kw sniff`.
+
+A client connection enters as one whose first byte was seen and whose other end, the listener, is known for a broker.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from itertools import repeat
+from typing import TYPE_CHECKING, Any
+
+from decoders.exchanges.exchange import Exchange, Skipped
+from decoders.exchanges.stage import Pairer
+from kwcli.progress import Progress
+from kwcli.render import Wanted, needs, open_renderer
+from kwcli.selection import select
+from kwcli.sniffing import Output
+from kwcli.summary import closing_lines
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Settled
+    from decoders.streams.chunks import Chunk, Connection
+    from kwcli.env import Environment
+    from kwcli.proxy.log.plan import Plan
+
+__all__ = ["Rows"]
+
+# Answers that were not asked for twice: how many times of them are kept for one connection.
+TIMES_MOST = 10_000
+
+
+class Rows:
+    """Decodes, filters and prints; `listening` turns False when nobody reads the rows any more."""
+
+    def __init__(self, env: Environment, plan: Plan) -> None:
+        self._env = env
+        self._settings = plan.settings
+        self._selection = select(**plan.filters)
+        self.pairer = Pairer(needs=Wanted(needs(plan.settings), self._selection.needs))
+        self._output = Output(env, Progress(env, None, wanted=False), prompt=True)
+        self._renderer = open_renderer(plan.settings, self._output.write)
+        self._upstream: dict[int, dict[int, deque[float]]] = {}
+        self._shown = 0
+        self._begun = env.monotonic()
+        self.listening = plan.rows
+
+    def opened(self, connection: Connection) -> None:
+        """A connection of which chunks will come."""
+        self.pairer.context.brokers.add(connection.first.target)
+        self._upstream[connection.number] = {}
+
+    def closed(self, number: int) -> None:
+        """No chunk of it comes any more, and what it held is settled."""
+        self._upstream.pop(number, None)
+
+    def upstream(self, number: int, correlation_id: int, latency_ms: float) -> None:
+        """How long the broker took, of an answer whose chunks come after this."""
+        times = self._upstream[number]
+        if len(times) >= TIMES_MOST:
+            del times[next(iter(times))]
+        times.setdefault(correlation_id, deque()).append(latency_ms)
+
+    def take(self, chunks: list[Chunk]) -> None:
+        """Show what settles with these chunks."""
+        self._show(self.pairer.feed(chunks))
+
+    def finish(self, more: list[str]) -> None:
+        """Settle what is open, and say how it went; `more` goes behind the counts."""
+        self._show(self.pairer.finish())
+        if self.listening:
+            self._guard(self._renderer.close)
+            self._guard(self._output.flush)
+        if not self._settings.quiet:
+            lines = closing_lines(
+                self.pairer.summary,
+                shown=self._shown,
+                errors=self._renderer.errors,
+                undecoded=self._renderer.undecoded,
+                packets=0,
+                seconds=self._env.monotonic() - self._begun,
+                passed_over=more,
+            )
+            self._env.say(lines[1] if len(lines) > 1 else lines[0])
+
+    def _show(self, rows: list[Settled]) -> None:
+        for row in rows:
+            if isinstance(row, Exchange):
+                self._mark(row)
+        if not rows or not self.listening:
+            return
+        selection = self._selection
+        if not selection.everything:
+            self._renderer.notice(rows)
+            rows = [row for row in rows if row.kind == "exchange" and selection.matches(row)]
+        self._shown += len(rows) - sum(map(isinstance, rows, repeat(Skipped)))
+        self._guard(self._renderer.write, rows)
+        self._guard(self._output.settle)
+
+    def _mark(self, exchange: Exchange) -> None:
+        """What the proxy knows beside the bytes."""
+        extra: dict[str, Any] = {"via": "proxy"}
+        times = self._upstream.get(exchange.ends.number)
+        correlation_id = exchange.correlation_id
+        if times and correlation_id is not None and exchange.response_ns is not None:
+            waiting = times.get(correlation_id)
+            if waiting:
+                extra["upstream_latency_ms"] = waiting.popleft()
+                if not waiting:
+                    del times[correlation_id]
+        exchange.extra = extra if exchange.extra is None else {**exchange.extra, **extra}
+
+    def _guard(self, write: Any, *arguments: Any) -> None:
+        """Write, unless nobody reads any more: that ends the rows quietly, and nothing else."""
+        if not self.listening:
+            return
+        try:
+            write(*arguments)
+        except BrokenPipeError:
+            self.listening = False

@@ -1,0 +1,98 @@
+"""Traffic played into the feed: the log's rows are those of `kw sniff` for a capture of the same traffic."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+
+import pytest
+
+from decoders.streams.chunks import Chunk
+from kwcli.config import Settings
+from kwcli.proxy.log.plan import Plan
+from kwcli.proxy.log.spawn import start
+from tests.cli.worlds import kw, world
+from tests.proxy.log.played import FOLDER, NDJSON, chunks_of, logged, play, records, sniffed
+
+WHOLE = ["first-steps.pcapng", "sasl-framed.pcapng", "sasl-raw.pcap", "share-groups.pcapng", "tour.pcapng"]
+
+
+def _from_the_start(name: str) -> list[Chunk]:
+    """Those of connections whose beginning the capture has: a proxy sees no others."""
+    return [chunk for chunk in chunks_of(name) if chunk[0].connection.opened]
+
+
+@pytest.mark.parametrize("name", WHOLE)
+@pytest.mark.parametrize("seed", [None, 7])
+def test_the_rows_are_those_of_a_capture(name: str, seed: int | None, tmp_path: Path) -> None:
+    chunks = _from_the_start(name)
+    assert len(chunks) == len(chunks_of(name))
+    out, err = logged(tmp_path, Plan(NDJSON._replace(records=True)), chunks, seed=seed)
+    assert err == ""
+    assert records(out) == sniffed(FOLDER / name, "--records")
+    assert all(json.loads(line)["via"] == "proxy" for line in out.splitlines() if b'"exchange"' in line[:30])
+
+
+def test_text_rows_are_those_of_a_capture(tmp_path: Path) -> None:
+    out, err = logged(tmp_path, Plan(Settings(width=100)), chunks_of("first-steps.pcapng"))
+    shown = kw("sniff", str(FOLDER / "first-steps.pcapng"), "-o", "text", env=world(columns=100))
+    assert sorted(out.decode().splitlines()) == sorted(shown.out.splitlines())
+    assert err.startswith("263 exchanges, 6 clients, 2 brokers, 34 errors, 1 unanswered · 2026-11-21 16:48:26")
+
+
+def test_filters_hold(tmp_path: Path) -> None:
+    plan = Plan(NDJSON, {"expression": "api_version > 3", "apis": ["Metadata", "18"], "errors": False})
+    out, _ = logged(tmp_path, plan, chunks_of("tour.pcapng"))
+    expected = sniffed(FOLDER / "tour.pcapng", "-f", "api_version > 3", "--api", "Metadata,18")
+    assert records(out) == expected != []
+
+
+def test_what_the_broker_took_is_told(tmp_path: Path) -> None:
+    chunks = [chunk for chunk in chunks_of("tour.pcapng") if chunk[0].connection.number == 1]
+    with (tmp_path / "out").open("w+b") as out:
+        log = start(Plan(NDJSON), stdout=out)
+        (_, begun_ns, _, request), *_ = chunks
+        assert isinstance(request, bytes)
+        play(log.feed, chunks[:1])
+        correlation_id = int.from_bytes(request[8:12], "big")
+        log.feed.upstream(1, correlation_id, begun_ns + 1_000, begun_ns + 251_000)
+        for half, time_ns, _, data in chunks[1:]:
+            if isinstance(data, bytes):
+                log.feed.chunk(1, int(half is not half.connection.first), time_ns, data)
+        assert log.finish()
+        out.seek(0)
+        rows = [json.loads(line) for line in out]
+    assert [row.get("upstream_latency_ms") for row in rows] == [0.25, *[None] * (len(rows) - 1)]
+
+
+def test_a_ctrl_c_does_not_end_it(tmp_path: Path) -> None:
+    chunks = chunks_of("tour.pcapng")
+    with (tmp_path / "out").open("w+b") as out:
+        log = start(Plan(NDJSON), stdout=out)
+        play(log.feed, chunks[:50])
+        log.process.send_signal(signal.SIGINT)
+        log.process.send_signal(signal.SIGTERM)
+        seen = {chunk[0].connection.number for chunk in chunks[:50]}
+        for half, time_ns, _, data in chunks[50:]:
+            number = half.connection.number
+            if isinstance(data, bytes) and number in seen:
+                log.feed.chunk(number, int(half is not half.connection.first), time_ns, data)
+        assert log.finish()
+        out.seek(0)
+        assert len(out.readlines()) > 20
+
+
+def test_nobody_reads_the_rows(tmp_path: Path) -> None:
+    import os
+
+    reader, writer = os.pipe()
+    os.close(reader)
+    with (tmp_path / "err").open("w+b") as err:
+        log = start(Plan(NDJSON), stdout=writer, stderr=err)
+        os.close(writer)
+        play(log.feed, chunks_of("tour.pcapng"))
+        log.finish()
+        assert log.process.returncode == 0
+        err.seek(0)
+        assert err.read() == b""
