@@ -196,7 +196,7 @@ _VALUES: Final[dict[str, Callable[[Any, str], float]]] = {
 
 
 def _of_whole(plan: Plan, root: dict[str, Any]) -> float:
-    """What values say together."""
+    """What values say together; early layouts may lack any of them."""
     look = _WHOLES.get(plan.name)
     score = look(root) if look else 0.0
     name = plan.name.removesuffix("Response")
@@ -246,27 +246,29 @@ _FAMILIES: Final[tuple[tuple[int, int, tuple[str, ...]], ...]] = (
 
 
 def _api_versions(root: dict[str, Any]) -> float:
-    keys = [each["api_key"] for each in root["api_keys"]]
-    if root["error_code"] not in (0, *_REFUSALS):
+    keys = [each["api_key"] for each in root.get("api_keys", ())]
+    if root.get("error_code") not in (0, *_REFUSALS):
         return NEVER
     if not keys:
-        return 0.0 if root["error_code"] else NEVER
-    ordered = keys == sorted(set(keys)) and all(each["min_version"] <= each["max_version"] for each in root["api_keys"])
+        return 0.0 if root.get("error_code") else NEVER
+    ordered = keys == sorted(set(keys)) and all(
+        each["min_version"] <= each["max_version"] for each in root.get("api_keys", ())
+    )
     return 20.0 if ordered and NAMES.keys() & set(keys) else NEVER
 
 
 def _metadata(root: dict[str, Any]) -> float:
-    return 2.0 if root["brokers"] else -8.0
+    return 2.0 if root.get("brokers") else -8.0
 
 
 def _join_group(root: dict[str, Any]) -> float:
-    return 0.0 if root["error_code"] or root["member_id"] else NEVER
+    return 0.0 if root.get("error_code") or root.get("member_id", True) else NEVER
 
 
 def _sasl_authenticate(root: dict[str, Any]) -> float:
-    token = root["auth_bytes"]
-    if root["error_code"]:
-        return 6.0 if root["error_message"] else -6.0
+    token = root.get("auth_bytes", b"")
+    if root.get("error_code"):
+        return 6.0 if root.get("error_message") else -6.0
     if token:
         return 8.0 if token.startswith((b"r=", b"v=", b"e=", b"{", b"\x60", b"\5\4")) else -3.0
     lifetime = root.get("session_lifetime_ms", 0)
@@ -274,24 +276,24 @@ def _sasl_authenticate(root: dict[str, Any]) -> float:
 
 
 def _init_producer_id(root: dict[str, Any]) -> float:
-    return 0.0 if root["producer_id"] else -2.5  # that of the first producer of a new cluster
+    return 0.0 if root.get("producer_id", True) else -2.5  # that of the first producer of a new cluster
 
 
 def _sync_group(root: dict[str, Any]) -> float:
-    return 0.0 if root["error_code"] or root["assignment"] else -4.0
+    return 0.0 if root.get("error_code") or root.get("assignment", True) else -4.0
 
 
 def _leave_group(root: dict[str, Any]) -> float:
-    return 0.0 if root["error_code"] or root.get("members", True) else -4.0
+    return 0.0 if root.get("error_code") or root.get("members", True) else -4.0
 
 
 def _produce(root: dict[str, Any]) -> float:
-    return 0.0 if root["responses"] else -10.0
+    return 0.0 if root.get("responses", True) else -10.0
 
 
 def _fetch(root: dict[str, Any]) -> float:
     # Only the answers of fetch sessions may be empty (KIP-227).
-    return 0.0 if root["responses"] else 2.0 if "session_id" in root else -10.0
+    return 0.0 if root.get("responses", True) else 2.0 if "session_id" in root else -10.0
 
 
 _WHOLES: Final[dict[str, Callable[[dict[str, Any]], float]]] = {

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from struct import Struct
 from typing import Final
 
 from decoders.apis import NAMES, api
 from decoders.limits import FRAME_MAX
 from decoders.streams.foreign import CERTAIN, LIKELY, TLS, Finding, Mark
 from decoders.streams.greetings import text_of
-from decoders.streams.heads import REQUEST
 from decoders.streams.numbers import explain_line, explain_number
 from decoders.streams.resync import FITS, HEAD, YES
 from decoders.streams.tls import remedy_of_tls
@@ -27,6 +27,8 @@ __all__ = ["Finding", "explain", "explain_line", "explain_number"]
 SEARCH_MAX: Final = 1 << 16
 # What a head must look like to be worth a verdict: a size below 128 MiB, an API key and a version below 256.
 _HEAD: Final = re.compile(rb"(?=[\0-\x07].{3}\0[\0-\x7f]\0[\0-\x1f])", re.DOTALL)
+# What every request begins with behind its size, also the one without a client id.
+_START: Final = Struct(">hhi")
 _SASL_REMEDY: Final = "a SASL token is sent only inside SaslAuthenticate, or bare after SaslHandshake 0"
 
 # First bytes of files and compressions; none of them opens a connection.
@@ -76,7 +78,7 @@ def _marked(mark: Mark, data: bytes) -> Finding:
 
 
 def _named(data: bytes, at: int) -> str:
-    _, key, version, correlation_id, _ = REQUEST.unpack_from(data, at)
+    key, version, correlation_id = _START.unpack_from(data, at + 4)
     return f"{api(key).name} {version}, correlation id {correlation_id}"
 
 
@@ -94,7 +96,7 @@ def _kafka(data: bytes, verdict: int) -> Iterator[Finding]:
 
 def _begins(data: bytes) -> bool:
     """Whether the version in a head is a known one: of others nothing but the head can be judged."""
-    _, key, version, _, _ = REQUEST.unpack_from(data)
+    key, version, _ = _START.unpack_from(data, 4)
     return version in api(key).versions and data[:2] == b"\0\0"
 
 

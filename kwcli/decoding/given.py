@@ -7,6 +7,7 @@ import os
 import re
 from base64 import b64decode
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from decoders.limits import FRAME_MAX
@@ -74,17 +75,13 @@ def _standard_input(env: Environment, form: str) -> Iterator[Given]:
         yield from of_bytes(b"".join([head, *pieces]), STANDARD_INPUT, form)
         return
     number = 0
-    while head:
-        *lines, head = head.split(b"\n")
-        piece = next(pieces, b"")
-        if not piece and head:
-            lines.append(head)
+    for more in chain((b"",), pieces, (b"\n",)):  # the last line may lack its end
+        *lines, head = (head + more).split(b"\n")
         for line in lines:
             number += 1
             text = line.decode("utf-8", "replace").strip()
             if text:
                 yield _of_line(text, f"{STANDARD_INPUT}, line {number}", form)
-        head = head + piece if piece else b""
 
 
 def _is_message(line: bytes, form: str) -> bool:

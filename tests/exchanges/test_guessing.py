@@ -93,6 +93,13 @@ def test_early_layouts_are_tried_where_no_other_fits() -> None:
     assert found[0].name == "ConsumerGroupHeartbeat 0 (layout of 3.5)"
 
 
+def test_early_layouts_lack_what_later_ones_have() -> None:
+    frame = bytes.fromhex("00000024cb6e73e20000000a000000000000000100066f726465727300000002000000000000000000010000")[
+        :40
+    ]
+    assert [each.name for each in guess(frame)] == ["JoinGroup 0 (layout of 0.8.2)"]
+
+
 @pytest.mark.parametrize("frame", [b"", b"\0\0\0\4", framed(b"\0\0\0\1"), framed(b"\xff" * 40), framed(b"text " * 9)])
 def test_what_is_nothing_is_nothing(frame: bytes) -> None:
     assert [each for each in guess(frame) if each.score > 0] == []

@@ -96,6 +96,11 @@ BYTES = [
     (METADATA, "Kafka request: Metadata 12, correlation id 7"),
     (METADATA[4:], "Kafka request: Metadata 12, correlation id 7, without its size field"),
     (METADATA[:-1], "Kafka request: Metadata 12, correlation id 7, not whole"),
+    (request(7, 0, 3, None, {"broker_id": 1}), "Kafka request: ControlledShutdown 0, correlation id 3"),
+    (
+        request(7, 0, 3, None, {"broker_id": 1})[:12],
+        "Kafka request: ControlledShutdown 0, correlation id 3, not whole",
+    ),
     (b"\xee" * 17 + METADATA, "Kafka request further on: Metadata 12, correlation id 7 begins at byte 17"),
     (METADATA[3::-1] + METADATA[4:], "wrong byte order: the size 18 is written little-endian"),
     (
