@@ -236,7 +236,7 @@ def test_ipv6() -> None:
 
 ROWS = {
     "closes at once": (closes, 5, "closed the connection after ApiVersions without a word; is it a Kafka broker?"),
-    "resets": (resets, 5, "closed the connection after ApiVersions without a word; is it a Kafka broker?"),
+    "resets": (resets, 5, "closed the connection (at once|after ApiVersions) without a word; is it a Kafka broker?"),
     "TLS alert": (sends([bytes.fromhex("15030300020246")]), 5, "speaks TLS; try -X security.protocol=SSL"),
     "HTTP": (sends([b"HTTP/1.1 400 Bad Request\r\n\r\n"]), 5, r"speaks HTTP/1 \(answer 400 Bad Request\), not Kafka"),
     "SSH": (greets(b"SSH-2.0-OpenSSH_9.6\r\n"), 5, r"speaks SSH \(2.0-OpenSSH_9.6\), not Kafka; check host and port"),
