@@ -20,6 +20,7 @@ Place = tuple[int, tuple[Any, ...]]
 _REASONS: Final = {
     errno.ECONNREFUSED: ("refused the connection", "is the broker running, and is it the right port?"),
     errno.EHOSTUNREACH: ("is unreachable", "no route to the host: VPN, firewall or wrong address?"),
+    errno.EMFILE: ("cannot be reached: too many files are open", "raise the limit: ulimit -n"),
     errno.ENETUNREACH: ("is unreachable", "no route to its network: VPN, firewall or wrong address?"),
     errno.EACCES: ("is unreachable", "a firewall of this machine forbids it"),
     errno.EPERM: ("is unreachable", "a firewall of this machine forbids it"),
@@ -100,10 +101,10 @@ def dial(shown: str, places: list[Place], deadline: Deadline) -> socket.socket:
             raise
         else:
             return connection
-    raise _failure(shown, failures, deadline)
+    raise unreachable(shown, failures, deadline)
 
 
-def _failure(shown: str, failures: list[OSError], deadline: Deadline) -> Failure:
+def unreachable(shown: str, failures: list[OSError], deadline: Deadline) -> Failure:
     """The line for what went wrong: a refusal says more than a silence."""
     known = next((error for error in failures if not isinstance(error, TimeoutError)), None)
     if known is None:
