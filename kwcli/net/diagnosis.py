@@ -13,7 +13,7 @@ from decoders.errors import DecodeError
 from decoders.messages import decode_response, encode_request
 from kwcli.exits import Exit, Failure
 from kwcli.net.core.foreign import named, plain_remedy, tls_remedy
-from kwcli.net.core.stops import Cause, Stop
+from kwcli.net.core.stops import NO_BROKER, Cause, Stop
 from kwcli.net.deadline import Deadline
 
 Connect = Callable[[Deadline], socket.socket]
@@ -56,10 +56,7 @@ def at_once(connect: Connect, deadline: Deadline, stop: Stop, *, sasl: bool) -> 
 def no_broker(connect: Connect, deadline: Deadline, stop: Stop) -> Stop:
     """Who closes without a word, and is neither a TLS listener nor an old broker."""
     head = _asked(connect, b"srvr", 64, deadline)
-    remedy = (
-        "is it a Kafka broker? One that has too many connections, or a proxy without a broker behind it, does so too"
-    )
-    return named(head) or Stop(stop.cause, f"{stop.text} without a word", remedy=remedy)
+    return named(head) or Stop(stop.cause, f"{stop.text} without a word", remedy=NO_BROKER)
 
 
 def wants_sasl(connect: Connect, deadline: Deadline, stop: Stop, *, tls: bool) -> Stop:

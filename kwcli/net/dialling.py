@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from kwcli.exits import Exit, Failure
 from kwcli.net.core.config import Address
+from kwcli.net.core.stops import NO_BROKER
 from kwcli.net.deadline import Deadline
 
 # What getaddrinfo gives of an address: its family, and what connect() takes.
@@ -19,6 +20,7 @@ Place = tuple[int, tuple[Any, ...]]
 
 _REASONS: Final = {
     errno.ECONNREFUSED: ("refused the connection", "is the broker running, and is it the right port?"),
+    errno.ECONNRESET: ("closed the connection at once without a word", NO_BROKER),
     errno.EHOSTUNREACH: ("is unreachable", "no route to the host: VPN, firewall or wrong address?"),
     errno.EMFILE: ("cannot be reached: too many files are open", "raise the limit: ulimit -n"),
     errno.ENETUNREACH: ("is unreachable", "no route to its network: VPN, firewall or wrong address?"),

@@ -6,8 +6,14 @@ A driver puts the address in front, and may find out more first (`Cause` says wh
 from __future__ import annotations
 
 from enum import Enum, auto
+from typing import Final
 
 from kwcli.exits import Exit
+
+# Of whom closes without having said anything.
+NO_BROKER: Final = (
+    "is it a Kafka broker? One that has too many connections, or a proxy without a broker behind it, does so too"
+)
 
 
 class Cause(Enum):
