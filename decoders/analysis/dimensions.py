@@ -1,0 +1,115 @@
+"""Names of dimensions in, what finds their values in an exchange out: by what statistics may be grouped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from uuid import UUID
+
+from decoders.apis.error_codes import error_name
+from decoders.exchanges.specs import SIDES
+from decoders.exchanges.topics import at_path
+from decoders.filters.topics import all_names, entity_paths
+from decoders.schema.model import Side
+from decoders.wire.primitives import uuid_text
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Exchange
+
+Key = tuple[Any, ...]
+Keys = Callable[["Exchange"], Sequence[Key]]
+
+
+class Dimension(NamedTuple):
+    """`get` gives one value, or where `several` a list of them, each of which the exchange counts for.
+
+    `entity`: what the declarations call the names it reads of bodies.
+    """
+
+    get: Callable[[Exchange], Any]
+    text: str
+    several: bool = False
+    entity: str = ""
+
+
+def _host(address: str) -> str:
+    return address.rpartition(":")[0]
+
+
+def _client(exchange: Exchange) -> str:
+    return exchange.client_id or _host(exchange.ends.client)
+
+
+def _software(exchange: Exchange) -> str | None:
+    software = exchange.client_software
+    return f"{software['name']} {software['version']}".strip() if software else None
+
+
+def _connection(exchange: Exchange) -> str:
+    return f"{exchange.ends.client} → {exchange.ends.broker}"
+
+
+def _errors(exchange: Exchange) -> list[str]:
+    exchange.view("response")
+    return [error_name(code) for _, code in exchange.error_codes or ()]
+
+
+def _names(entity: str) -> Callable[[Exchange], list[str]]:
+    return lambda exchange: [name for name in all_names(exchange, entity) if name]
+
+
+def _topics(exchange: Exchange) -> list[str]:
+    """Topics by name; by id where the capture had not shown the name before."""
+    found = [name for name in all_names(exchange, "topicName") if name]
+    for side in SIDES:
+        for path in exchange.spec.nameless(side):
+            for identity in at_path(exchange.view(side), path):
+                if isinstance(identity, UUID) and identity.int and exchange.topic_name(identity) is None:
+                    found.append(uuid_text(identity.bytes))
+    return found
+
+
+DIMENSIONS: Final[dict[str, Dimension]] = {
+    "api": Dimension(lambda x: x.spec.name, "name of the API"),
+    "version": Dimension(lambda x: x.api_version, "version of the request"),
+    "client": Dimension(_client, "client id, or where there is none the client's address"),
+    "client_id": Dimension(lambda x: x.client_id, "client id"),
+    "address": Dimension(lambda x: _host(x.ends.client), "the client's address, without the port"),
+    "software": Dimension(_software, "name and version of the client's library"),
+    "broker": Dimension(lambda x: x.ends.broker, "address of the broker"),
+    "connection": Dimension(_connection, "the two addresses with their ports"),
+    "topic": Dimension(_topics, "each topic in request or response", True, "topicName"),
+    "group": Dimension(_names("groupId"), "consumer group", True, "groupId"),
+    "error": Dimension(_errors, "each error code in the response", True),
+    "time": Dimension(lambda x: x.time_ns, "time bucket of the request's first byte"),
+}
+
+
+def keys_of(names: Sequence[str], bucket_ns: int) -> Keys:
+    """What gives the keys of the groups that an exchange counts for."""
+    rows = [DIMENSIONS[name] for name in names]
+    gets = [
+        (lambda x: x.time_ns // bucket_ns * bucket_ns) if name == "time" else row.get
+        for name, row in zip(names, rows, strict=True)
+    ]
+    if any(row.several for row in rows):
+
+        def several(exchange: Exchange) -> Sequence[Key]:
+            values = [
+                tuple(dict.fromkeys(get(exchange))) or (None,) if row.several else (get(exchange),)
+                for get, row in zip(gets, rows, strict=True)
+            ]
+            return list(product(*values))
+
+        return several
+    if len(gets) == 1:
+        get = gets[0]
+        return lambda exchange: ((get(exchange),),)
+    return lambda exchange: (tuple([get(exchange) for get in gets]),)
+
+
+def needs_of(names: Sequence[str], key: int, side: Side) -> frozenset[str]:
+    """The paths that these dimensions read of a side of an API."""
+    entities = [DIMENSIONS[name].entity for name in names if DIMENSIONS[name].entity]
+    return frozenset(path for entity in entities for path in entity_paths(key, side, entity))

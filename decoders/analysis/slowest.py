@@ -1,0 +1,119 @@
+"""Exchanges in, the few that took longest out, with the packets where they are in the capture."""
+
+from __future__ import annotations
+
+from heapq import heappush, heappushpop
+from typing import TYPE_CHECKING, Any, Final
+
+from decoders.analysis.contents import FETCH, SHARE_FETCH, WAITS, waited_ns
+from decoders.analysis.fold import Row
+from decoders.errors import Malformed
+from decoders.exchanges.times import rfc3339
+from decoders.wire.state import fields, pack, unpack
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Exchange
+    from decoders.schema.model import Side
+
+WAITING: Final = frozenset({FETCH, SHARE_FETCH})
+NAMES: Final = (
+    *("time", "latency_ms", "client", "broker", "api_key", "api", "api_version", "correlation_id", "client_id"),
+    *("request_size", "response_size", "packets"),
+)
+# Which of equally slow exchanges comes first: the connection (4-tuple, first packet), the place in it, then all else.
+_Place = tuple[str, str, int, int, int, bytes]
+
+
+class _Reversed:
+    """A place that is greater the earlier it is, so that of equal latencies the earlier one is kept."""
+
+    __slots__ = ("place",)
+
+    def __init__(self, place: _Place) -> None:
+        self.place = place
+
+    def __lt__(self, other: _Reversed) -> bool:
+        return self.place > other.place
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Reversed) and self.place == other.place
+
+    __hash__ = None  # type: ignore[assignment]  # it is compared only
+
+
+class Slowest:
+    """The `most` exchanges with the greatest latency; the empty answers of fetches that waited are left out."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._heap: list[tuple[int, _Reversed, tuple[Any, ...]]] = []
+
+    def needs(self, key: int, side: Side) -> frozenset[str]:
+        """The paths read of a side of an API."""
+        return WAITS.of(key, side)
+
+    def add(self, exchange: Exchange) -> None:
+        """Look at an exchange."""
+        answered, sent = exchange.response_ns, exchange.request_end_ns
+        if answered is None or sent is None:
+            return
+        took = answered - sent
+        heap = self._heap
+        if len(heap) >= self.most and took < heap[0][0]:
+            return
+        if exchange.api_key in WAITING and waited_ns(exchange) is not None:
+            return
+        ends, kept = exchange.ends, _kept(exchange, took)
+        place = (ends.client, ends.broker, ends.began_ns, exchange.place, exchange.time_ns, pack(kept))
+        self._take(took, place, kept)
+
+    def _take(self, took: int, place: _Place, kept: tuple[Any, ...]) -> None:
+        item = (took, _Reversed(place), kept)
+        if len(self._heap) < self.most:
+            heappush(self._heap, item)
+        elif self._heap and self._heap[0][:2] < item[:2]:
+            heappushpop(self._heap, item)
+
+    def merge(self, other: Slowest) -> None:
+        """Take in what another has kept."""
+        if self.most != other.most:
+            raise ValueError("lists of different lengths do not merge")
+        for took, place, kept in other._heap:
+            self._take(took, place.place, kept)
+
+    def export(self) -> bytes:
+        """The state, for `resume`."""
+        return pack([self.most, [[took, place.place, kept] for took, place, kept in self._heap]])
+
+    def resume(self, state: bytes) -> None:
+        """Go on where `export` was called. Raises DecodeError."""
+        most, items = fields(unpack(state), int, list)
+        if most != self.most:
+            raise Malformed("the state of a list of another length")
+        for item in items:
+            took, place, kept = fields(item, int, tuple, tuple)
+            fields(place, str, str, int, int, int, bytes)
+            fields(kept, *(object for _ in NAMES))
+            self._take(took, place, kept)
+
+    def rows(self) -> list[Row]:
+        """The exchanges, the slowest first: keys of the exchange record."""
+        ordered = sorted(self._heap, key=lambda item: (-item[0], item[1].place))
+        return [_row(kept) for _, _, kept in ordered]
+
+
+def _kept(exchange: Exchange, took: int) -> tuple[Any, ...]:
+    packets = exchange.packets
+    return (
+        *(exchange.time_ns, took, exchange.ends.client, exchange.ends.broker, exchange.api_key, exchange.api),
+        *(exchange.api_version, exchange.correlation_id, exchange.client_id),
+        *(exchange.request_size, exchange.response_size, [packets["request"], packets["response"]]),
+    )
+
+
+def _row(kept: tuple[Any, ...]) -> Row:
+    row = dict(zip(NAMES, kept, strict=True))
+    row["time"] = rfc3339(row["time"])
+    row["latency_ms"] /= 10**6
+    row["packets"] = dict(zip(("request", "response"), row["packets"], strict=True))
+    return row

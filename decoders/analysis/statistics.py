@@ -1,0 +1,215 @@
+"""Exchanges in, one row for each group of them out: how many, how they went, and how one metric is distributed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from decoders.analysis.contents import FETCH, SHARE_FETCH, WAITS, codes, held, waited_ns
+from decoders.analysis.dimensions import Key, keys_of, needs_of
+from decoders.analysis.fold import Row
+from decoders.analysis.group import Group
+from decoders.analysis.metrics import METRICS
+from decoders.analysis.sketch import percentile
+from decoders.analysis.slices import SHIFT_MIN, shift_for
+from decoders.apis.error_codes import error_name
+from decoders.errors import LimitExceeded, Malformed
+from decoders.exchanges.times import rfc3339
+from decoders.limits import GROUPS_MAX
+from decoders.wire.state import fields, pack, unpack
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Exchange
+    from decoders.schema.model import Side
+
+NS: Final = 10**9
+PERCENTS: Final = (50, 90, 99)
+WAITING: Final = frozenset({FETCH, SHARE_FETCH})
+
+
+class Statistics:
+    """Groups by any dimensions (dimensions.py), one metric (metrics.py).
+
+    `bucket_ns` is the width of the dimension `time`. An exchange that is about several topics counts for each of them;
+    its records and error codes count for their own topic. `over_time` keeps how each group went in time slices.
+    The time that a fetch waited for records that did not come is not a latency, and counted apart.
+    """
+
+    def __init__(self, by: Sequence[str], metric: str, *, bucket_ns: int = 10 * NS, over_time: bool = False) -> None:
+        self.by = tuple(by)
+        self.metric = metric
+        self.bucket_ns = bucket_ns
+        self.over_time = over_time
+        self.first_ns = self.last_ns = 0  # of all exchanges; 0 before there are any
+        self._row = METRICS[metric]
+        self._shift = SHIFT_MIN
+        self._groups: dict[Key, Group] = {}
+        self._keys = keys_of(self.by, bucket_ns)
+        self._topic = self.by.index("topic") if "topic" in self.by else None
+        self._error = self.by.index("error") if "error" in self.by else None
+
+    def needs(self, key: int, side: Side) -> frozenset[str]:
+        """The paths read of a side of an API."""
+        waits = WAITS.of(key, side) if self.metric == "latency" else frozenset()
+        return needs_of(self.by, key, side) | self._row.needs(key, side) | waits
+
+    @property
+    def groups(self) -> int:
+        """How many there are."""
+        return len(self._groups)
+
+    def slices(self) -> tuple[int, int, int]:
+        """The first and the last time slice, and the width of one in ns."""
+        return self.first_ns >> self._shift, self.last_ns >> self._shift, 1 << self._shift
+
+    def add(self, exchange: Exchange) -> None:
+        """Count an exchange. Raises LimitExceeded when there are too many groups."""
+        time_ns = exchange.time_ns
+        if time_ns > self.last_ns or time_ns < self.first_ns or not self.first_ns:
+            self._widen(time_ns, time_ns)
+        exchange.view("request")  # looks at both sides
+        waited = waited_ns(exchange) if exchange.api_key in WAITING and self.metric == "latency" else None
+        for key in self._keys(exchange):
+            group = self._groups.get(key) or self._new(key)
+            group.count += 1
+            if exchange.outcome == "unanswered":
+                group.unanswered += 1
+            elif exchange.failed and exchange.outcome == "complete":
+                group.undecoded += 1
+            group.request_bytes += exchange.request_size or 0
+            group.response_bytes += exchange.response_size or 0
+            topic = key[self._topic] if self._topic is not None else None
+            found = self._count_errors(group, exchange, key, topic) if exchange.error_codes else 0
+            if waited is not None:
+                group.waited += 1
+                group.waited_ns += waited
+                continue
+            value = found or None if self.metric == "errors" else self._row.measure(exchange, topic)
+            if value is not None:
+                group.measure(value)
+                if self.metric == "records":
+                    self._count_contents(group, exchange, topic)
+                if self.over_time:
+                    group.place(time_ns >> self._shift, value, self._row.join)
+
+    def _count_errors(self, group: Group, exchange: Exchange, key: Key, topic: str | None) -> int:
+        found = codes(exchange, topic)
+        if self._error is not None:
+            found = [code for code in found if error_name(code) == key[self._error]]
+        if found:
+            group.failed += 1
+            group.codes.update(found)
+        return len(found)
+
+    @staticmethod
+    def _count_contents(group: Group, exchange: Exchange, topic: str | None) -> None:
+        contents = held(exchange, topic)
+        if contents is not None:
+            group.batches += contents.batches
+            group.record_bytes += contents.size
+
+    def _new(self, key: Key) -> Group:
+        if len(self._groups) >= GROUPS_MAX:
+            raise LimitExceeded(f"more than {GROUPS_MAX:,} groups by {', '.join(self.by)}")
+        group = self._groups[key] = Group()
+        return group
+
+    def _widen(self, first_ns: int, last_ns: int) -> None:
+        """Take a time into the time seen; the slices of all groups become wider where they must."""
+        self.first_ns = min(first_ns, self.first_ns) if self.first_ns else first_ns
+        self.last_ns = max(last_ns, self.last_ns)
+        if self.over_time:
+            self._coarsen(shift_for(self.first_ns, self.last_ns, self._shift))
+
+    def _coarsen(self, shift: int) -> None:
+        by, self._shift = shift - self._shift, shift
+        if by:
+            for group in self._groups.values():
+                group.coarsen(by, self._row.join)
+
+    def merge(self, other: Statistics) -> None:
+        """Take in what another has counted, which stays as it is. Raises LimitExceeded and ValueError."""
+        if self._parameters() != other._parameters():
+            raise ValueError("statistics of different dimensions or metrics do not merge")
+        if not other.first_ns:
+            return
+        self._widen(other.first_ns, other.last_ns)
+        if other._shift > self._shift:
+            self._coarsen(other._shift)
+        by = self._shift - other._shift
+        for key, group in other._groups.items():
+            (self._groups.get(key) or self._new(key)).merge(group, by, self._row.join)
+
+    def _parameters(self) -> list[object]:
+        return [list(self.by), self.metric, self.bucket_ns, self.over_time]
+
+    def export(self) -> bytes:
+        """The state, for `resume`."""
+        groups = [[list(key), group.state()] for key, group in self._groups.items()]
+        return pack([self._parameters(), self.first_ns, self.last_ns, self._shift, groups])
+
+    def resume(self, state: bytes) -> None:
+        """Go on where `export` was called. Raises DecodeError."""
+        parameters, first_ns, last_ns, shift, groups = fields(unpack(state), list, int, int, int, list)
+        if parameters != self._parameters():
+            raise Malformed("the state of statistics of other dimensions or another metric")
+        self.first_ns, self.last_ns, self._shift = first_ns, last_ns, shift
+        for item in groups:
+            key, group = fields(item, list, list)
+            self._groups[tuple(key)] = Group.of(group)
+
+    def rows(self) -> list[Row]:
+        """A row for each group, in the order of their keys: the dimensions, then the same numbers for every group."""
+        return [self._made(key, group) for key, group in self.found()]
+
+    def found(self) -> list[tuple[Key, Group]]:
+        """The groups, in the order of their keys."""
+        return sorted(self._groups.items(), key=lambda item: [(value is not None, value) for value in item[0]])
+
+    def _made(self, key: Key, group: Group) -> Row:
+        row: Row = dict(zip(self.by, key, strict=True))
+        timed = "time" in row
+        if timed:
+            row["time"] = rfc3339(row["time"])
+        span = self.bucket_ns if timed else self.last_ns - self.first_ns
+        row |= {
+            "count": group.count,
+            "rate": group.count * NS / span if span else None,
+            "errors": group.failed,
+            "error_codes": named(group.codes),
+            "unanswered": group.unanswered,
+            "undecoded": group.undecoded,
+            "request_bytes": group.request_bytes,
+            "response_bytes": group.response_bytes,
+            "metric": self.metric,
+            "unit": self._row.unit,
+        }
+        row |= self._distribution(group)
+        if self.metric == "latency":
+            row |= {"waited": group.waited, "waited_ms": group.waited_ns / 10**6}
+        if self.metric == "records":
+            row |= {"batches": group.batches, "record_bytes": group.record_bytes}
+        return row
+
+    def _distribution(self, group: Group) -> dict[str, Any]:
+        per = self._row.per_unit
+
+        def scaled(value: int) -> int | float:
+            return value if per == 1 else value / per
+
+        bins = group.bins()
+        out: dict[str, Any] = {"values": group.values, "sum": scaled(group.total)}
+        if not group.values:
+            return out | dict.fromkeys(("min", *(f"p{percent}" for percent in PERCENTS), "max"))
+        out["min"] = scaled(group.low)
+        for percent in PERCENTS:
+            out[f"p{percent}"] = scaled(percentile(bins, percent, group.low, group.high))
+        out["max"] = scaled(group.high)
+        return out
+
+
+def named(found: Counter[int]) -> dict[str, int]:
+    """Error codes by name, the most frequent first."""
+    ordered = sorted(found.items(), key=lambda item: (-item[1], item[0]))
+    return {error_name(code): count for code, count in ordered}

@@ -1,0 +1,277 @@
+"""Folds over the captures that ship: split anywhere, merged in any order, handed over at any point: the same rows."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from decoders.analysis.fold import Fold
+from decoders.analysis.metrics import METRICS
+from decoders.analysis.sketch import ACCURACY, bins_of, percentile
+from decoders.analysis.slowest import Slowest
+from decoders.analysis.statistics import Statistics
+from decoders.analysis.versions import ClientVersions
+from decoders.apis import KEYS
+from decoders.capture.reader import CaptureReader
+from decoders.errors import DecodeError
+from decoders.exchanges.bodies import Options
+from decoders.exchanges.engine import Engine
+from decoders.exchanges.exchange import Exchange
+from decoders.exchanges.needs import Needs
+from decoders.exchanges.record import to_json_dict
+from decoders.exchanges.recorded import from_json_dict
+from tests.captures.shipped import CLEAN, capture_bytes
+
+Make = Callable[[], Fold]
+
+BYS = (
+    ("api",),
+    ("api", "version", "client", "topic", "broker", "time"),
+    ("topic", "error"),
+    ("software", "address", "group"),
+    ("client_id", "connection"),
+    (),
+)
+FOLDS: dict[str, Make] = {
+    **{
+        f"{metric} by {','.join(by)}": lambda by=by, metric=metric: Statistics(  # type: ignore[misc]
+            by, metric, bucket_ns=10**9, over_time=True
+        )
+        for metric in METRICS
+        for by in BYS
+    },
+    "slowest": lambda: Slowest(7),
+    "versions": ClientVersions,
+}
+
+
+class Wanted(Needs):
+    """What these folds need, and nothing else."""
+
+    def __init__(self, *folds: Fold) -> None:
+        super().__init__({(key, side): _needed(folds, key, side) for key in KEYS for side in ("request", "response")})
+
+
+def _needed(folds: tuple[Fold, ...], key: int, side: Any) -> frozenset[str]:
+    return frozenset().union(*(fold.needs(key, side) for fold in folds))
+
+
+@cache
+def exchanges(name: str) -> list[Exchange]:
+    """The exchanges of a capture, with what all folds need."""
+    reader, engine = CaptureReader(), Engine(needs=Wanted(*(make() for make in FOLDS.values())))
+    found = engine.feed([*reader.feed(capture_bytes(name)), *reader.finish()]) + engine.finish()
+    return [each for each in found if isinstance(each, Exchange)]
+
+
+def folded(make: Make, some: list[Exchange]) -> Any:
+    fold = make()
+    for each in some:
+        fold.add(each)
+    return fold
+
+
+@cache
+def rows_of(kind: str, name: str) -> list[dict[str, Any]]:
+    """What one fold makes of a whole capture."""
+    return list(folded(FOLDS[kind], exchanges(name)).rows())
+
+
+def handed_over(make: Make, fold: Any) -> Any:
+    other = make()
+    other.resume(fold.export())
+    return other
+
+
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+@pytest.mark.parametrize("name", CLEAN)
+def test_any_split_merged_in_any_order_gives_the_same_rows(name: str, data: st.DataObject) -> None:
+    kind = data.draw(st.sampled_from(sorted(FOLDS)))
+    make = FOLDS[kind]
+    parts: list[list[Exchange]] = [[] for _ in range(data.draw(st.integers(1, 5)))]
+    draw = data.draw(st.randoms(use_true_random=False))
+    for each in exchanges(name):
+        draw.choice(parts).append(each)
+    for part in parts:
+        draw.shuffle(part)
+    folds = [folded(make, part) for part in parts]
+    while len(folds) > 1:
+        one, other = (folds.pop(draw.randrange(len(folds))) for _ in range(2))
+        if draw.random() < 0.5:
+            one = handed_over(make, one)
+        one.merge(other)
+        folds.append(one)
+    assert handed_over(make, folds[0]).rows() == folds[0].rows() == rows_of(kind, name)
+    if isinstance(folds[0], Statistics):
+        whole = folded(make, exchanges(name))
+        assert folds[0].slices() == whole.slices()
+        assert [group.slices for _, group in folds[0].found()] == [group.slices for _, group in whole.found()]
+
+
+@pytest.mark.parametrize("kind", sorted(FOLDS))
+def test_a_fold_that_is_handed_over_after_each_exchange_goes_on_as_before(kind: str) -> None:
+    fold: Any = FOLDS[kind]()
+    for each in exchanges("tour.pcapng"):
+        fold = handed_over(FOLDS[kind], fold)
+        fold.add(each)
+    assert fold.rows() == rows_of(kind, "tour.pcapng")
+
+
+@pytest.mark.parametrize("kind", sorted(FOLDS))
+def test_needs_name_all_that_is_read(kind: str) -> None:
+    reader, engine = CaptureReader(), Engine(needs=Wanted(FOLDS[kind]()))
+    found = engine.feed([*reader.feed(capture_bytes("tour.pcapng")), *reader.finish()]) + engine.finish()
+    some = [each for each in found if isinstance(each, Exchange)]
+    assert folded(FOLDS[kind], some).rows() == rows_of(kind, "tour.pcapng")
+
+
+@pytest.mark.parametrize("kind", sorted(FOLDS))
+def test_a_damaged_state_is_an_error_of_ours(kind: str) -> None:
+    state = folded(FOLDS[kind], exchanges("first-steps.pcapng")[:20]).export()
+    for at in range(len(state)):
+        with pytest.raises(DecodeError):
+            FOLDS[kind]().resume(state[:at])
+    with pytest.raises(DecodeError):
+        Statistics(("api",), "latency").resume(Statistics(("api",), "bytes").export())
+    with pytest.raises(DecodeError):
+        Slowest(3).resume(Slowest(4).export())
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_counts_are_those_of_the_exchange_records(name: str) -> None:
+    records = [to_json_dict(each, Options()) for each in exchanges(name)]
+    rows = {row["api"]: row for row in rows_of("bytes by api", name)}
+    assert {api: row["count"] for api, row in rows.items()} == Counter(record["api"] for record in records)
+    says: dict[str, Callable[[dict[str, Any]], int]] = {
+        "errors": lambda record: bool(record["errors"]),
+        "unanswered": lambda record: record["status"] == "unanswered",
+        "undecoded": lambda record: record["status"] == "undecoded",
+        "request_bytes": lambda record: record["request_size"] or 0,
+        "response_bytes": lambda record: record["response_size"] or 0,
+    }
+    for name_of, value in says.items():
+        expected: defaultdict[str | None, int] = defaultdict(int)
+        for record in records:
+            expected[record["api"]] += value(record)
+        assert {api: row[name_of] for api, row in rows.items()} == expected, name_of
+    codes = Counter(error["name"] for record in records for error in record["errors"])
+    assert sum((Counter(row["error_codes"]) for row in rows.values()), Counter()) == codes
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_records_are_those_of_the_exchange_records_and_add_up_by_topic(name: str) -> None:
+    found: Counter[str] = Counter()
+    for each in exchanges(name):
+        record = to_json_dict(each, Options())
+        for side, topics, parts in (
+            ("request", "topic_data", "partition_data"),
+            ("response", "responses", "partitions"),
+        ):
+            for topic in (record[side] or {}).get(topics) or () if each.api_key in (0, 1, 78) else ():
+                for part in topic.get(parts) or ():
+                    for batch in part.get("records") or ():
+                        found["records"] += 0 if batch["truncated"] else batch["record_count"] or 0
+                        found["size"] += batch["size"]
+                        found["batches"] += not batch["truncated"]
+    rows = rows_of("records by api", name)
+    assert sum(row["sum"] for row in rows) == found["records"]
+    assert sum(row["record_bytes"] for row in rows) == found["size"]
+    by_topic = folded(lambda: Statistics(("topic",), "records"), exchanges(name)).rows()
+    assert sum(row["sum"] for row in by_topic if row["topic"] is not None) == found["records"]
+    assert sum(row["batches"] for row in by_topic) == sum(row["batches"] for row in rows) == found["batches"]
+
+
+@pytest.mark.parametrize("metric", ["records", "errors", "bytes", "throttle"])
+def test_exchanges_read_back_from_their_records_give_the_same_rows(metric: str) -> None:
+    read = [from_json_dict(to_json_dict(each, Options())) for each in exchanges("tour.pcapng")]
+    some = [each for each in read if isinstance(each, Exchange)]
+    assert (
+        folded(lambda: Statistics(("api", "client"), metric), some).rows()
+        == folded(lambda: Statistics(("api", "client"), metric), exchanges("tour.pcapng")).rows()
+    )
+
+
+def test_a_fetch_that_waited_is_counted_apart() -> None:
+    waits: list[float] = []
+    latencies: list[float] = []
+    for each in exchanges("tour.pcapng"):
+        record = to_json_dict(each, Options())
+        if record["api"] != "Fetch" or record["latency_ms"] is None:
+            continue
+        empty = not any(part["records"] for topic in record["response"]["responses"] for part in topic["partitions"])
+        most = record["request"]["max_wait_ms"]
+        waited = empty and most > 1 and record["latency_ms"] >= 0.9 * most
+        (waits if waited else latencies).append(record["latency_ms"])
+    (row,) = [row for row in rows_of("latency by api", "tour.pcapng") if row["api"] == "Fetch"]
+    assert waits
+    assert latencies
+    assert (row["waited"], row["values"]) == (len(waits), len(latencies))
+    assert row["waited_ms"] == pytest.approx(sum(waits))
+    assert row["max"] == max(latencies)
+    assert all(
+        found["latency_ms"] <= max(latencies) or found["api"] != "Fetch" for found in rows_of("slowest", "tour.pcapng")
+    )
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_the_slowest_are_the_slowest(name: str) -> None:
+    took = {
+        (each.time, each.correlation_id, each.client): (each.latency_ms, each.packets)
+        for each in exchanges(name)
+        if each.latency_ms is not None
+    }
+    rows = rows_of("slowest", name)
+    shown = [(row["time"], row["correlation_id"], row["client"]) for row in rows]
+    assert [took[key] for key in shown] == [(row["latency_ms"], row["packets"]) for row in rows]
+    fetches = {(each.time, each.correlation_id, each.client) for each in exchanges(name) if each.api_key in (1, 78)}
+    others = sorted((ms for key, (ms, _) in took.items() if key not in fetches and ms is not None), reverse=True)
+    told = [took[key][0] for key in shown if key not in fetches]
+    assert told == others[: len(told)]
+    assert len(rows) == 7
+
+
+@given(values=st.lists(st.integers(-(10**6), 10**13), min_size=1), percent=st.sampled_from((1, 50, 90, 99, 100)))
+def test_percentiles_are_within_one_percent(values: list[int], percent: int) -> None:
+    exact = sorted(values)[(len(values) * percent + 99) // 100 - 1]
+    found = percentile(bins_of(values), percent, min(values), max(values))
+    assert abs(found - exact) <= abs(exact) * ACCURACY + 0.5
+
+
+@given(st.lists(st.lists(st.integers(0, 10**12)), min_size=2, max_size=4))
+def test_sketches_of_parts_add_up_to_that_of_the_whole(parts: list[list[int]]) -> None:
+    whole = bins_of(value for part in parts for value in part)
+    assert sum((bins_of(part) for part in parts), Counter()) == whole
+
+
+def test_different_statistics_do_not_merge() -> None:
+    with pytest.raises(ValueError, match="do not merge"):
+        Statistics(("api",), "latency").merge(Statistics(("api",), "bytes"))
+    with pytest.raises(ValueError, match="do not merge"):
+        Slowest(1).merge(Slowest(2))
+
+
+def test_too_many_groups_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("decoders.analysis.statistics.GROUPS_MAX", 3)
+    with pytest.raises(DecodeError, match="more than 3 groups by api"):
+        folded(lambda: Statistics(("api",), "bytes"), exchanges("tour.pcapng"))
+
+
+def test_versions_are_those_of_the_records() -> None:
+    found = Counter(
+        (each.client.rpartition(":")[0], each.client_id, each.api, each.api_version)
+        for each in exchanges("old-clients.pcap.gz")
+        if each.api_key is not None
+    )
+    rows = rows_of("versions", "old-clients.pcap.gz")
+    told: Counter[Any] = Counter()
+    for row in rows:
+        told[row["address"], row["client_id"], row["api"], row["api_version"]] += row["count"]
+    assert told == found
+    assert any(row["software"] for row in rows_of("versions", "tour.pcapng"))
