@@ -5,6 +5,7 @@ The caller writes the bytes to the file in the order in which it gets them; afte
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from struct import Struct
 from typing import Final
 
@@ -15,29 +16,41 @@ _PAD: Final = (b"", b"\0\0\0", b"\0\0", b"\0")
 
 
 class PcapngWriter:
-    """One section with one interface, times in ns, little-endian."""
+    """One section with one interface, or with `more` of the same link type; times in ns, little-endian."""
 
-    def __init__(self, link_type: int, *, snaplen: int = 0, interface: str = "", program: str = "kw") -> None:
+    def __init__(
+        self,
+        link_type: int,
+        *,
+        snaplen: int = 0,
+        interface: str = "",
+        more: Sequence[str] = (),
+        program: str = "kw",
+    ) -> None:
         self._link_type = link_type
         self._snaplen = snaplen
-        self._interface = interface
+        self._interfaces = (interface, *more)
         self._program = program
 
     def header(self) -> bytes:
         """What the file begins with."""
         section = Struct("<IHHq").pack(0x1A2B3C4D, 1, 0, -1) + _options((4, self._program.encode()))
-        described = [(9, b"\x09")]  # the clock: 10**-9 s
-        if self._interface:
-            described.insert(0, (2, self._interface.encode("utf-8", "replace")))
-        interface = Struct("<HxxI").pack(self._link_type, self._snaplen) + _options(*described)
-        return _block(0x0A0D0D0A, section) + _block(1, interface)
+        return _block(0x0A0D0D0A, section) + b"".join(map(self._described, self._interfaces))
 
-    def packet(self, time_ns: int, data: bytes, wire: int | None = None) -> bytes:
+    def _described(self, name: str) -> bytes:
+        described = [(9, b"\x09")]  # the clock: 10**-9 s
+        if name:
+            described.insert(0, (2, name.encode("utf-8", "replace")))
+        return _block(1, Struct("<HxxI").pack(self._link_type, self._snaplen) + _options(*described))
+
+    def packet(self, time_ns: int, data: bytes, wire: int | None = None, interface: int = 0) -> bytes:
         """One packet: its bytes as captured, and how many it had on the wire where that is more."""
         size = len(data)
         pad = _PAD[size & 3]
         length = 32 + size + len(pad)
-        head = _ENHANCED.pack(6, length, 0, time_ns >> 32, time_ns & 0xFFFFFFFF, size, size if wire is None else wire)
+        head = _ENHANCED.pack(
+            6, length, interface, time_ns >> 32, time_ns & 0xFFFFFFFF, size, size if wire is None else wire
+        )
         return b"".join((head, data, pad, length.to_bytes(4, "little")))
 
     def statistics(self, time_ns: int, *, received: int | None = None, dropped: int | None = None) -> bytes:

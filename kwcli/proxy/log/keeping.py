@@ -1,12 +1,16 @@
-"""Messages of the data path in, chunks for rows and file out: what is kept of each connection between the two."""
+"""Messages of the data path in, chunks for rows and packets for a file out: what is kept of each connection."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from decoders.streams.chunks import Chunk, Close, Connection, Gap, How
+from decoders.streams.framing import Lane
+from kwcli.proxy.log.files import CLIENTS, UPSTREAM, Files
 from kwcli.proxy.log.rows import Rows
+from kwcli.proxy.log.segments import Conversation
+from kwcli.proxy.log.veil import Piece, Seen, Veil
 from kwcli.proxy.log.wire import COUNTS, SERVER, SIZE, TIMES, Kind
 from kwcli.render.units import amount, counted
 
@@ -18,75 +22,224 @@ if TYPE_CHECKING:
 __all__ = ["Keeping"]
 
 
+class Track:
+    """One TCP connection on its way to a file; `veil` None where secrets are revealed."""
+
+    __slots__ = ("interface", "talk", "veil")
+
+    def __init__(self, talk: Conversation, interface: int, veil: Veil | None) -> None:
+        self.talk = talk
+        self.interface = interface
+        self.veil = veil
+
+
+class Kept:
+    """One client's connection. `client` and `upstream` are what the file gets of it."""
+
+    __slots__ = ("client", "connection", "halves", "upstream")
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.halves = (connection.first, connection.second)
+        self.client: Track | None = None
+        self.upstream: Track | None = None
+
+
 class Keeping:
     """All connections that are open, and where what they carry goes."""
 
     def __init__(self, env: Environment, plan: Plan) -> None:
         self._env = env
+        self._reveal = plan.settings.reveal_secrets
         self._rows = Rows(env, plan)
-        self._connections: dict[int, Connection] = {}
+        self._files: Files | None = None
+        self._seen = Seen()
+        self._kept: dict[int, Kept] = {}
         self._count = 0
         self._chunks: list[Chunk] = []
         self._ended: list[int] = []
-        self._notes: list[str] = []
+        self._lost: set[Kept] = set()  # something of theirs is out of step
         self._dropped = (0, 0, 0)
+        if plan.write is not None:
+            self._filed(lambda: setattr(self, "_files", Files(plan)))
 
     @property
     def over(self) -> bool:
         """Whether nobody wants anything any more."""
-        return not self._rows.listening
+        return not self._rows.listening and self._files is None
 
     def take(self, messages: list[Message]) -> None:
         """What came together."""
-        connections = self._connections
+        known = self._kept
         chunks = self._chunks
         for kind, number, time_ns, content in messages:
-            connection = connections.get(number)
-            if connection is None:
-                if kind == Kind.OPENED:
-                    self._open(number, time_ns, content)
-                elif kind == Kind.DROPPED:
-                    self._dropped = COUNTS.unpack(content)
-                elif kind == Kind.NOTE:
-                    self._env.say(f"kw: {content.decode('utf-8', 'replace')}")
+            kept = known.get(number)
+            if kept is None:
+                self._other(kind, number, time_ns, content)
             elif kind <= SERVER:
-                chunks.append((connection.second if kind else connection.first, time_ns, 0, content))
+                if kept.client is None:
+                    chunks.append((kept.halves[kind], time_ns, 0, content))
+                else:
+                    self._track(kept, kept.client, kind, time_ns, content)
             elif kind == Kind.UPSTREAM:
                 correlation_id, sent_ns, first_ns = TIMES.unpack(content)
-                self._rows.upstream(connection.number, correlation_id, (first_ns - sent_ns) / 1e6)
-            elif kind in (Kind.GAP, Kind.GAP_SERVER):
-                half = connection.second if kind == Kind.GAP_SERVER else connection.first
-                chunks.append((half, time_ns, 0, Gap(SIZE.unpack(content)[0], "lost")))
-            elif kind == Kind.CLOSED:
-                self._close(number, connection, time_ns, content)
+                self._rows.upstream(kept.connection.number, correlation_id, (first_ns - sent_ns) / 1e6)
+            else:
+                self._event(kept, kind, number, time_ns, content)
         self._settle()
 
     def finish(self) -> None:
         """The data path has ended."""
+        for number, kept in list(self._kept.items()):
+            self._drain(kept)
+            del self._kept[number]
+        self._settle()
         more = []
         if any(self._dropped):
             size, exchanges, connections = self._dropped
-            more.append(f"left out because the log was too slow: {amount(size)}, {counted(exchanges, 'answer')}")
+            more.append(f"too slow for {amount(size)}, {counted(exchanges, 'answer')}")
             if connections:
                 more.append(f"{counted(connections, 'connection')} left out")
         self._rows.finish(more)
+        if self._files is not None:
+            self._filed(self._files.close)
+
+    # -- messages that are no bytes ------------------------------------------------------------------------------------
+
+    def _other(self, kind: int, number: int, time_ns: int, content: bytes) -> None:
+        """Of no connection that is open."""
+        if kind == Kind.OPENED:
+            self._open(number, time_ns, content)
+        elif kind == Kind.DROPPED:
+            self._dropped = COUNTS.unpack(content)
+        elif kind == Kind.NOTE:
+            self._env.say(f"kw: {content.decode('utf-8', 'replace')}")
+
+    def _event(self, kept: Kept, kind: int, number: int, time_ns: int, content: bytes) -> None:
+        """Of one that is."""
+        if kind in (Kind.GAP, Kind.GAP_SERVER):
+            side, size = kind - Kind.GAP, SIZE.unpack(content)[0]
+            if kept.client is not None:
+                self._track(kept, kept.client, side, time_ns, b"", size)
+            else:
+                self._chunks.append((kept.halves[side], time_ns, 0, Gap(size, "lost")))
+        elif kind == Kind.CLOSED:
+            self._close(number, kept, time_ns, content)
+        elif kind == Kind.DIALLED and self._files is not None:
+            kept.upstream = self._begun(tuple(json.loads(content)), time_ns, UPSTREAM)
+        elif kind in (Kind.RAW, Kind.RAW_SERVER) and kept.upstream is not None:
+            self._track(kept, kept.upstream, kind - Kind.RAW, time_ns, content)
+        elif kind in (Kind.RAW_GAP, Kind.RAW_GAP_SERVER) and kept.upstream is not None:
+            self._track(kept, kept.upstream, kind - Kind.RAW_GAP, time_ns, b"", SIZE.unpack(content)[0])
+        elif kind == Kind.NOTE:
+            self._env.say(f"kw: connection {kept.connection.number}: {content.decode('utf-8', 'replace')}")
 
     def _open(self, number: int, time_ns: int, content: bytes) -> None:
         client, listener, _upstream = json.loads(content)
         self._count += 1
-        connection = self._connections[number] = Connection(self._count, client, listener, time_ns, opened=True)
+        connection = Connection(self._count, client, listener, time_ns, opened=True)
+        kept = self._kept[number] = Kept(connection)
         self._rows.opened(connection)
+        if self._files is not None:
+            kept.client = self._begun((client, listener), time_ns, CLIENTS)
 
-    def _close(self, number: int, connection: Connection, time_ns: int, content: bytes) -> None:
+    def _close(self, number: int, kept: Kept, time_ns: int, content: bytes) -> None:
         how: How = "rst" if content == b"rst" else "fin"
-        self._chunks.append((connection.first, time_ns, 0, Close(how)))
-        del self._connections[number]
-        self._ended.append(connection.number)
+        self._drain(kept)
+        for track in (kept.client, kept.upstream):
+            if track is not None:
+                self._write(track, time_ns, track.talk.closing(reset=how == "rst"))
+        self._chunks.append((kept.connection.first, time_ns, 0, Close(how)))
+        del self._kept[number]
+        self._lost.discard(kept)
+        self._ended.append(kept.connection.number)
+
+    # -- the file ------------------------------------------------------------------------------------------------------
+
+    def _begun(self, ends: tuple[str, str], time_ns: int, interface: int) -> Track:
+        """A connection enters the file."""
+        track = Track(Conversation(ends[0], ends[1], time_ns), interface, None if self._reveal else Veil(self._seen))
+        self._write(track, time_ns, track.talk.opening())
+        return track
+
+    def _track(self, kept: Kept, track: Track, side: int, time_ns: int, data: bytes, gap: int = 0) -> None:
+        """Bytes, or the lack of them, through the veil into the file, and then to the rows."""
+        if track.veil is None:
+            pieces = [Piece(side, time_ns, data, gap)]
+        else:
+            pieces = track.veil.gap(side, time_ns, gap) if gap else track.veil.push(side, time_ns, data)
+            if track is kept.client and track.veil.lost:
+                self._lost.add(kept)
+        for piece in pieces:
+            self._put(kept, track, piece)
+
+    def _drain(self, kept: Kept) -> None:
+        """What the veil holds comes out."""
+        for track in (kept.client, kept.upstream):
+            if track is not None and track.veil is not None:
+                for piece in track.veil.end():
+                    self._put(kept, track, piece)
+
+    def _put(self, kept: Kept, track: Track, piece: Piece) -> None:
+        side, time_ns, data = piece.side, piece.time_ns, piece.data
+        rows = self._chunks if track is kept.client else []
+        half = kept.halves[side]
+        shown = piece.shown if piece.cut is None else piece.shown[: piece.cut]
+        at = 0
+        for packet, size in track.talk.data(side, bytes(shown)):
+            number = self._write(track, time_ns, [packet])
+            rows.append((half, time_ns, number, data[at : at + size] if size < len(data) else data))
+            at += size
+        left_out = piece.gap or len(data) - at
+        if left_out:
+            number = self._write(track, time_ns, track.talk.gap(side, left_out))
+            rows.append((half, time_ns, number, Gap(piece.gap, "lost") if piece.gap else data[at:]))
+
+    def _write(self, track: Track, time_ns: int, packets: list[bytes]) -> int:
+        """Into the file; the number of the last packet."""
+        files = self._files
+        if files is None:
+            return 0
+        number: int = self._filed(lambda: files.write(time_ns, packets, track.interface)) or 0
+        return number
+
+    def _filed(self, act: Any) -> Any:
+        """Do something with the file; when it cannot be written any more, the rows go on without it."""
+        try:
+            return act()
+        except OSError as error:
+            self._files = None
+            what = (error.strerror or str(error)).lower()
+            self._env.say(f"kw: {error.filename or 'the capture file'}: {what}; nothing more is written to it")
+            return None
+
+    # -- the end of a batch --------------------------------------------------------------------------------------------
 
     def _settle(self) -> None:
         if self._chunks:
-            self._rows.take(self._chunks)
-            self._chunks = []
+            chunks, self._chunks = self._chunks, []
+            self._rows.take(chunks)
         for number in self._ended:
             self._rows.closed(number)
         self._ended = []
+        if self._lost:
+            self._find_step()
+        if self._files is not None:
+            self._filed(self._files.flush)
+
+    def _find_step(self) -> None:
+        """Where the engine has found frames again, and is between two, so is the veil."""
+        for kept in list(self._lost):
+            veil = kept.client.veil if kept.client is not None else None
+            if veil is None:
+                continue
+            for side in veil.lost:
+                if _between_frames(kept.halves[side].state):
+                    veil.in_step(side)
+            if not veil.lost:
+                self._lost.discard(kept)
+
+
+def _between_frames(lane: object) -> bool:
+    """Whether the next byte of a lane begins a frame, as far as the engine can tell."""
+    return isinstance(lane, Lane) and not (lane.need or lane.parts or lane.run or lane.doubt)

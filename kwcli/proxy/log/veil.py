@@ -1,0 +1,373 @@
+"""The two streams of one connection in, the same with stars where secrets are out: what may be written to a file.
+
+Frames of APIs that have no secrets pass as they come. Those that may have one are held until they are whole, and with
+them what comes behind them on the connection, so that the order stays. What cannot be told from a secret is starred:
+tokens without a frame of Kafka's, answers to requests that were not seen, bodies that cannot be read. A direction that
+is out of step is left out (`cut`) until `in_step`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from enum import IntEnum
+from functools import cache
+from struct import Struct
+from typing import Final
+
+from decoders.errors import DecodeError
+from decoders.exchanges.anatomy import anatomy
+from decoders.exchanges.bodies import FETCH, METADATA_TOPIC, holds_secrets
+from decoders.exchanges.needs import Needs
+from decoders.exchanges.phases import Phase, Sasl
+from decoders.exchanges.specs import Spec
+from decoders.limits import FRAME_MAX, IN_FLIGHT_MAX
+from decoders.messages import decode_request, decode_response
+from decoders.schema.model import Side
+from kwcli.proxy.log.wire import CLIENT
+
+__all__ = ["Piece", "Seen", "Veil"]
+
+# A frame that may hold a secret and is larger is starred from its header on.
+HELD_MOST: Final = 16 << 20
+API_VERSIONS: Final = 18
+SASL_HANDSHAKE: Final = 17
+_NO_NEEDS: Final = Needs()
+_METADATA_NAME: Final = METADATA_TOPIC.encode()
+_METADATA_ID: Final = bytes(15) + b"\x01"
+_GSSAPI_TOKEN: Final = 0x60
+# Size, API key, version, correlation id, client id's length; size, correlation id.
+_REQUEST: Final = Struct(">ihhih")
+_RESPONSE: Final = Struct(">ii")
+_SIZE: Final = 4
+
+Code = tuple[int, int]
+
+
+class Seen:
+    """What all connections of the proxy share: whether somebody asked for the cluster's own state."""
+
+    __slots__ = ("metadata",)
+
+    def __init__(self) -> None:
+        self.metadata = False
+
+
+class Piece:
+    """Bytes that came together. Of `shown`, which has stars, those from `cut` on are not for the file."""
+
+    __slots__ = ("cut", "data", "gap", "shown", "side", "time_ns", "waits")
+
+    def __init__(self, side: int, time_ns: int, data: bytes, gap: int = 0) -> None:
+        self.side = side
+        self.time_ns = time_ns
+        self.data = data
+        self.shown: bytes | bytearray = data
+        self.cut: int | None = None
+        self.gap = gap  # bytes that are missing, where there are no data
+        self.waits = 0  # frames that are not whole yet
+
+    def star(self, at: int, end: int) -> None:
+        """Hide some bytes."""
+        if at < end:
+            if not isinstance(self.shown, bytearray):
+                self.shown = bytearray(self.data)
+            self.shown[at:end] = b"*" * (end - at)
+
+
+class _Stage(IntEnum):
+    SIZE = 0
+    HEAD = 1
+    WHOLE = 2
+
+
+class _Course:
+    """One direction: `left` bytes of a frame that pass, starred if `blind`; else `parts` of the frame under way."""
+
+    __slots__ = ("blind", "code", "first", "have", "left", "lost", "need", "parts", "side", "size", "stage")
+
+    def __init__(self, side: int) -> None:
+        self.side = side
+        self.first = True
+        self.lost = False
+        self.begin()
+
+    def begin(self) -> None:
+        """Between frames."""
+        self.left = 0
+        self.blind = False
+        self.stage = _Stage.SIZE
+        self.need = _SIZE
+        self.have = 0
+        self.size = 0
+        self.code: Code | None = None
+        self.parts: list[tuple[Piece, int, int]] = []
+
+    def bytes(self) -> bytes:
+        """The frame under way as far as it has come."""
+        return b"".join([piece.data[at:end] for piece, at, end in self.parts])
+
+    def star(self, start: int, stop: int) -> None:
+        """Hide bytes of it, by their place in the frame."""
+        place = 0
+        for piece, at, end in self.parts:
+            piece.star(max(at, at + start - place), min(end, at + stop - place))
+            place += end - at
+
+    def release(self) -> None:
+        """Nothing waits for this frame any more."""
+        for piece, _, _ in self.parts:
+            piece.waits -= 1
+        self.parts = []
+
+
+class Veil:
+    """One connection. What `push`, `gap` and `end` give is in the order in which it came."""
+
+    def __init__(self, seen: Seen) -> None:
+        self._seen = seen
+        self._courses = (_Course(0), _Course(1))
+        self._queue: deque[Piece] = deque()
+        self._asked: dict[int, Code | None] = {}
+        self._sasl = Sasl()
+        self._tokens = 0
+
+    @property
+    def lost(self) -> list[int]:
+        """The sides that are out of step, once all that came is given."""
+        return [] if self._queue else [course.side for course in self._courses if course.lost]
+
+    def in_step(self, side: int) -> None:
+        """The next byte of this side begins a frame."""
+        course = self._courses[side]
+        course.begin()
+        course.lost = False
+
+    def push(self, side: int, time_ns: int, data: bytes) -> list[Piece]:
+        """Bytes of a side; what may be written now."""
+        piece = Piece(side, time_ns, data)
+        self._queue.append(piece)
+        self._follow(self._courses[side], piece)
+        return self._ready()
+
+    def gap(self, side: int, time_ns: int, size: int) -> list[Piece]:
+        """As many bytes of a side are missing."""
+        self._queue.append(Piece(side, time_ns, b"", size))
+        course = self._courses[side]
+        rest = course.left or (course.size + _SIZE - course.have if course.stage != _Stage.SIZE else 0)
+        if not course.left and course.have:
+            self._blind(course)
+        if size <= rest and not course.lost:
+            course.blind = course.blind or not course.left
+            course.left = rest - size
+            if not course.left:
+                course.begin()
+        else:
+            course.begin()
+            course.lost = True
+        return self._ready()
+
+    def end(self) -> list[Piece]:
+        """The connection is over: what is held of unfinished frames is starred and given."""
+        for course in self._courses:
+            if course.have:
+                self._blind(course)
+        return self._ready()
+
+    def _ready(self) -> list[Piece]:
+        queue = self._queue
+        out = []
+        while queue and not queue[0].waits:
+            out.append(queue.popleft())
+        return out
+
+    def _blind(self, course: _Course) -> None:
+        """Hide all of an unfinished frame but its head."""
+        course.star(_SIZE if course.stage == _Stage.SIZE or self._tokens else _head(course.side), course.have)
+        course.release()
+        course.have = 0
+
+    def _follow(self, course: _Course, piece: Piece) -> None:
+        """Go through the frames that a piece holds bytes of."""
+        at, end = 0, len(piece.data)
+        while at < end:
+            if course.lost:
+                piece.cut = at
+                return
+            if course.left:
+                taken = min(course.left, end - at)
+                if course.blind:
+                    piece.star(at, at + taken)
+                course.left -= taken
+                at += taken
+                if not course.left:
+                    course.begin()
+                continue
+            taken = min(course.need - course.have, end - at)
+            course.parts.append((piece, at, at + taken))
+            piece.waits += 1
+            course.have += taken
+            at += taken
+            while course.have == course.need and not course.left and not course.lost:
+                if not self._decide(course):
+                    break
+            if course.lost:
+                piece.cut = at - taken
+                return
+
+    def _decide(self, course: _Course) -> bool:
+        """As many bytes have come as were asked for; whether a decision about the same bytes is due."""
+        data = course.bytes()
+        if course.stage == _Stage.SIZE:
+            size = int.from_bytes(data, "big", signed=True)
+            if size == 0 and course.side != CLIENT and self._tokens:
+                self._answer()
+                self._pass(course)
+                return False
+            if not 0 < size <= FRAME_MAX:
+                course.release()
+                course.begin()
+                course.lost = True
+                return False
+            course.size = size
+            course.stage = _Stage.HEAD
+            course.need = min(size + _SIZE, _head(course.side))
+            return False
+        if course.stage == _Stage.HEAD:
+            whole = self._asks(course, data) if course.side == CLIENT else self._answers(course, data)
+            if not whole:
+                self._pass(course)
+                return False
+            if course.size > HELD_MOST:
+                if course.code is None:
+                    course.star(_SIZE, course.have)
+                course.blind = True
+                self._pass(course)
+                return False
+            course.stage = _Stage.WHOLE
+            course.need = course.size + _SIZE
+            return course.have == course.need
+        for start, stop in self._request(course, data) if course.side == CLIENT else self._response(course, data):
+            course.star(start, stop)
+        self._pass(course)
+        return False
+
+    def _pass(self, course: _Course) -> None:
+        """The rest of the frame goes as it comes."""
+        course.release()
+        course.first = False
+        left, blind = course.size + _SIZE - course.have if course.size else 0, course.blind
+        course.begin()
+        course.left, course.blind = left, blind
+
+    # -- requests ------------------------------------------------------------------------------------------------------
+
+    def _asks(self, course: _Course, head: bytes) -> bool:
+        """Whether a request has to be looked at as a whole."""
+        if len(head) < _REQUEST.size or self._sasl.phase is not Phase.KAFKA:
+            return True
+        _, key, version, correlation_id, _ = _REQUEST.unpack(head)
+        if course.first and head[_SIZE] == _GSSAPI_TOKEN:
+            return True
+        course.code = (key, version)
+        self._register(correlation_id, course.code)
+        if key == FETCH:
+            return not self._seen.metadata
+        return (key == SASL_HANDSHAKE and version == 0) or secretive(key, version, "request")
+
+    def _register(self, correlation_id: int, code: Code) -> None:
+        asked = self._asked
+        if len(asked) >= IN_FLIGHT_MAX:
+            del asked[next(iter(asked))]
+        # Twice in flight: there is no telling which is answered first.
+        asked[correlation_id] = None if correlation_id in asked else code
+
+    def _request(self, course: _Course, frame: bytes) -> list[tuple[int, int]]:
+        """The bytes to hide of a request, or of a token."""
+        code = course.code
+        if code is None:
+            code = _request_code(frame)
+            if code is None:
+                if course.first:
+                    self._sasl.opened_with_token()
+                self._tokens += 1
+                return [(_SIZE, len(frame))]
+            self._sasl.phase = Phase.KAFKA
+            self._register(_REQUEST.unpack_from(frame)[3], code)
+        key, version = code
+        if key == SASL_HANDSHAKE and version == 0:
+            try:
+                self._sasl.asked(str(decode_request(frame[_SIZE:]).body["mechanism"]))
+            except DecodeError:
+                self._sasl.asked("")
+            return []
+        if key == FETCH:
+            self._seen.metadata |= _METADATA_NAME in frame or _METADATA_ID in frame
+            return []
+        return hidden(frame, "request", code)
+
+    # -- answers -------------------------------------------------------------------------------------------------------
+
+    def _answers(self, course: _Course, head: bytes) -> bool:
+        """Whether an answer has to be looked at as a whole."""
+        correlation_id = _RESPONSE.unpack(head)[1] if len(head) == _RESPONSE.size else None
+        handshake = self._sasl.phase is Phase.HANDSHAKE and self._asked.get(correlation_id or 0) == (SASL_HANDSHAKE, 0)
+        if self._tokens and not handshake:
+            self._answer()
+            course.star(_SIZE, course.have)
+            course.blind = True
+            return False
+        code = None if correlation_id is None else self._asked.pop(correlation_id, None)
+        if code is None:
+            course.blind = True
+            return False
+        course.code = code
+        if code[0] == FETCH:
+            return self._seen.metadata
+        return code == (SASL_HANDSHAKE, 0) or secretive(*code, "response")
+
+    def _answer(self) -> None:
+        """A token was answered."""
+        self._tokens -= 1
+        self._sasl.paired()
+
+    def _response(self, course: _Course, frame: bytes) -> list[tuple[int, int]]:
+        assert course.code is not None
+        if course.code == (SASL_HANDSHAKE, 0):
+            try:
+                error_code = decode_response(frame[_SIZE:], *course.code).body["error_code"]
+            except DecodeError:
+                error_code = 0
+            if self._sasl.phase is Phase.HANDSHAKE:
+                self._sasl.answered(error_code)
+            return []
+        return hidden(frame, "response", course.code)
+
+
+@cache
+def secretive(key: int, version: int, side: Side) -> bool:
+    """Whether a message of this kind may hold a secret; one that is not known may."""
+    if key == API_VERSIONS:
+        return False  # an unknown version of it is everyday traffic, and its answer is of version 0
+    return holds_secrets(key, tuple(Spec(key, version, _NO_NEEDS).layouts(side)))
+
+
+def hidden(frame: bytes, side: Side, code: Code) -> list[tuple[int, int]]:
+    """Where the secrets of a frame are."""
+    found = anatomy(frame, side, *code)
+    spans = [(part.at, part.end) for part in found.body if part.secret]
+    if found.rest_secret:
+        spans.append((found.rest_at, len(frame)))
+    return spans
+
+
+def _request_code(frame: bytes) -> Code | None:
+    """Key and version of a frame that reads as a request to its last byte."""
+    try:
+        request = decode_request(frame[_SIZE:])
+    except DecodeError:
+        return None
+    return request.api_key, request.api_version
+
+
+def _head(side: int) -> int:
+    return _REQUEST.size if side == CLIENT else _RESPONSE.size

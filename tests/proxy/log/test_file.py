@@ -1,0 +1,137 @@
+"""What -w writes: `kw sniff` of it gives the rows of the log, Wireshark likes it, and no secret is in it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from decoders.streams.chunks import Close
+from kwcli.proxy.log.plan import Plan
+from kwcli.proxy.log.spawn import start
+from kwcli.proxy.log.wire import CLIENT, SERVER
+from tests.captures.test_secrets import _all_secrets
+from tests.cli.worlds import kw
+from tests.proxy.log.played import FOLDER, NDJSON, chunks_of, logged, play, records, sniffed
+
+WHOLE = ["first-steps.pcapng", "sasl-framed.pcapng", "sasl-raw.pcap", "share-groups.pcapng", "tour.pcapng"]
+SECRET = ["first-steps.pcapng", "sasl-framed.pcapng", "sasl-raw.pcap"]
+
+
+def _lines(text: str | bytes) -> list[dict[str, Any]]:
+    """Every row but for what the proxy alone knows."""
+    rows = [json.loads(line) for line in text.splitlines()]
+    for row in rows:
+        row.pop("via", None)
+    return sorted(rows, key=lambda row: json.dumps(row, sort_keys=True))
+
+
+@pytest.mark.parametrize("name", WHOLE)
+@pytest.mark.parametrize("seed", [None, 3])
+def test_the_file_gives_the_rows_that_were_logged(name: str, seed: int | None, tmp_path: Path) -> None:
+    path = tmp_path / "x.pcapng"
+    out, err = logged(tmp_path, Plan(NDJSON, write=str(path)), chunks_of(name), seed=seed)
+    assert err == ""
+    # Numbers of connections and packets are those of the file, so all of a row is the same.
+    assert _lines(out) == _lines(kw("sniff", str(path), "-o", "ndjson").out)
+    assert records(out) == sniffed(FOLDER / name)
+
+
+@pytest.mark.parametrize("name", SECRET)
+@pytest.mark.parametrize("seed", [None, 5])
+def test_no_secret_is_in_the_file(name: str, seed: int | None, tmp_path: Path) -> None:
+    secrets = _all_secrets(name)
+    plain, starred = tmp_path / "plain.pcapng", tmp_path / "x.pcapng"
+    for path, plan in ((plain, Plan(NDJSON._replace(reveal_secrets=True))), (starred, Plan(NDJSON))):
+        logged(tmp_path, plan._replace(write=str(path)), chunks_of(name), seed=seed)
+    # What chunks are cut by would not be found in one piece.
+    if seed is None:
+        assert any(secret in plain.read_bytes() for secret in secrets)
+    assert [secret for secret in secrets if secret in starred.read_bytes()] == []
+    assert plain.stat().st_size == starred.stat().st_size
+    revealed = kw("sniff", str(plain), "-o", "ndjson", "--reveal-secrets").out
+    assert records(revealed) == sniffed(FOLDER / name, "--reveal-secrets")
+
+
+@pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+@pytest.mark.parametrize("name", ["first-steps.pcapng", "sasl-raw.pcap", "tour.pcapng"])
+def test_wireshark_finds_nothing_wrong_that_it_does_not_find_in_the_original(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.pcapng"
+    out, _ = logged(tmp_path, Plan(NDJSON, write=str(path)), chunks_of(name))
+    ports = {json.loads(line)["broker"].rpartition(":")[2] for line in out.splitlines()}
+    shown = [_told(source, ports, "_ws.malformed") for source in (path, FOLDER / name)]
+    assert shown[0] == shown[1]
+    assert _told(path, ports, "tcp.analysis.flags or ip.checksum.status == 0") == []
+
+
+def _told(path: Path, ports: set[str], display: str) -> list[str]:
+    """What tshark says of the frames for which this holds."""
+    ways = [word for port in ports for word in ("-d", f"tcp.port=={port},kafka")]
+    words = ["tshark", "-r", str(path), *ways, "-o", "ip.check_checksum:TRUE", "-Y", display]
+    run = subprocess.run(
+        [*words, "-T", "fields", "-e", "_ws.col.Info"], capture_output=True, text=True, timeout=60, check=True
+    )
+    # A token is taken for a request, with a number that is now made of stars.
+    return sorted(re.sub(r"Unknown -?\d+ v-?\d+", "Unknown", line) for line in run.stdout.splitlines())
+
+
+def test_both_sides(tmp_path: Path) -> None:
+    path = tmp_path / "x.pcapng"
+    log = start(Plan(NDJSON, write=str(path), record="both"), stdout=subprocess.DEVNULL)
+    chunks = [chunk for chunk in chunks_of("tour.pcapng") if chunk[0].connection.number == 2]
+    connection = chunks[0][0].connection
+    play(log.feed, chunks[:0])
+    log.feed.opened(9, "[::1]:5000", "[::1]:19093", "192.0.2.7:9092", 1)
+    log.feed.dialled(9, "192.0.2.1:777", "192.0.2.7:9092", 2)
+    for half, time_ns, _, data in chunks:
+        side = CLIENT if half is connection.first else SERVER
+        if isinstance(data, bytes):
+            log.feed.raw(9, side, time_ns, data)
+            log.feed.chunk(9, side, time_ns, data)
+        elif isinstance(data, Close):
+            log.feed.closed(9, data.how, time_ns)
+    assert log.finish()
+    rows = [json.loads(line) for line in kw("sniff", str(path), "-o", "ndjson").out.splitlines()]
+    by_broker = {
+        broker: records(
+            "\n".join(json.dumps({**row, "client": "", "broker": ""}) for row in rows if row["broker"] == broker)
+        )
+        for broker in ("[::1]:19093", "192.0.2.7:9092")
+    }
+    assert by_broker["[::1]:19093"] == by_broker["192.0.2.7:9092"] != []
+    data = path.read_bytes()
+    assert b"kw-proxy-clients" in data
+    assert b"kw-proxy-brokers" in data
+
+
+@pytest.mark.parametrize(
+    ("rotation", "least"), [({"rotate_size": 50_000}, 3), ({"rotate_interval": 2.0}, 3), ({"rotate_size": 10**9}, 1)]
+)
+def test_rotation(rotation: dict[str, Any], least: int, tmp_path: Path) -> None:
+    plan = Plan(NDJSON, write=str(tmp_path / "x.pcapng"), **rotation)
+    out, _ = logged(tmp_path, plan, chunks_of("first-steps.pcapng"))
+    files = sorted(str(path) for path in tmp_path.glob("x-*.pcapng"))
+    assert len(files) >= least
+    assert files[0].endswith("x-00001.pcapng")
+    if "rotate_size" in rotation:
+        assert all(Path(name).stat().st_size <= rotation["rotate_size"] for name in files)
+    # A connection goes on in the next file, so that all of them together are one capture.
+    assert records(kw("sniff", *files, "-o", "ndjson").out) == records(out)
+
+
+def test_a_file_that_cannot_be_made(tmp_path: Path) -> None:
+    from kwcli.exits import Failure
+
+    with pytest.raises(Failure, match="no such file or directory"):
+        start(Plan(NDJSON, write=str(tmp_path / "not there" / "x.pcapng")))
+
+
+def test_the_rows_go_on_when_the_file_is_full(tmp_path: Path) -> None:
+    out, err = logged(tmp_path, Plan(NDJSON, write="/dev/full"), chunks_of("tour.pcapng"))
+    assert err == "kw: the capture file: no space left on device; nothing more is written to it\n"
+    assert records(out) == sniffed(FOLDER / "tour.pcapng")
