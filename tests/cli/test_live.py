@@ -66,12 +66,19 @@ def broker() -> Iterator[socket.socket]:
         thread.join()
 
 
+def _hear_interrupts() -> None:
+    """Tests that are run in the background have inherited deafness to Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="packet sockets are Linux's own")
 def test_rows_come_as_they_settle(broker: socket.socket, tmp_path: Path) -> None:
     kept = tmp_path / "kept.pcapng"
     port = str(broker.getpeername()[1])
     words = [sys.executable, "-m", "kwcli.main", "sniff", "-i", "lo", "--port", port, "-w", str(kept)]
-    with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=_hear_interrupts
+    ) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         first = process.stderr.readline()
