@@ -75,7 +75,8 @@ def _hear_interrupts() -> None:
 def test_rows_come_as_they_settle(broker: socket.socket, tmp_path: Path) -> None:
     kept = tmp_path / "kept.pcapng"
     port = str(broker.getpeername()[1])
-    words = [sys.executable, "-m", "kwcli.main", "sniff", "-i", "lo", "--port", port, "-w", str(kept)]
+    words = [sys.executable, "-m", "kwcli.main", "sniff", "-i", "lo", "--port", port, "--bpf", f"port {port}", "-w"]
+    words.append(str(kept))
     with subprocess.Popen(
         words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=_hear_interrupts
     ) as process:
