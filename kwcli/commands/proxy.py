@@ -6,11 +6,13 @@ import click
 
 from kwcli.env import Environment
 from kwcli.net.options import ConnectionOptions, connection_options
+from kwcli.proxy.tls.options import Security, security_options
 
 EXAMPLES = """\b
 Examples:
   kw proxy -b kafka1:9092
   kw proxy -b kafka1:9092 --port-base 29092 --bind 0.0.0.0 --advertise laptop.lan
+  kw proxy -b kafka1:9093 -F client.properties --tls-in
   kw proxy -b localhost:19092 --dial-map kafka-1:9092=localhost:19092"""
 
 
@@ -25,12 +27,14 @@ Examples:
 )
 @click.option("--bind", metavar="ADDRESS", default="127.0.0.1", help="Listen here; only this machine without it.")
 @click.option("--advertise", metavar="HOST", help="The host that clients are told, instead of that of --bind.")
+@security_options
 @click.option("-v", "--verbose", count=True, help="Tell of every connection.")
 @click.option("--debug", is_flag=True, help="Show the traceback of a defect.")
 @click.pass_obj
 def command(
     env: Environment,
     connection: ConnectionOptions,
+    security: Security,
     port_base: int,
     bind: str,
     advertise: str | None,
@@ -44,4 +48,4 @@ def command(
     from kwcli.proxy.starting import start
 
     env.debug = env.debug or debug
-    return start(env, connection.config(env, verbose=verbose), port_base, bind, advertise, verbose)
+    return start(env, connection.config(env, verbose=verbose), port_base, bind, advertise, verbose, security)

@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, cast
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Final
 
 from kwcli.exits import Exit, Failure
 from kwcli.net.core.config import Address, ClientConfig, Tls
 from kwcli.net.deadline import Deadline
-from kwcli.net.dialling import Place, resolve, unreachable
+from kwcli.net.dialling import Place, resolve, text_of, unreachable
 from kwcli.net.way import Way
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 # These need nothing but what is known already.
 _AT_ONCE: Final = frozenset({"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"})
+
+_ACCEPT_AGAIN_S: Final = 0.5
 
 Factory = Callable[[], asyncio.Protocol]
 
@@ -145,62 +147,59 @@ class _Begun:
         return self._inner.answer(challenge)
 
 
-class Greeting(asyncio.Protocol):
-    """A connection that was accepted, until TLS is spoken on it.
+class TlsServer:
+    """Accepts connections on a socket that listens, and does the handshake before a protocol gets them.
 
-    Then `greeted` gets the transport, and what the client sent meanwhile; or `failed` the client's address and why.
+    asyncio's own servers tell nobody of handshakes that fail: `failed` gets the client's address and why.
     """
 
     def __init__(
         self,
-        context: ssl.SSLContext,
-        greeted: Callable[[asyncio.Transport, bytes], None],
+        sock: socket.socket,
+        context: Callable[[], ssl.SSLContext],
+        factory: Factory,
         failed: Callable[[str, BaseException], None],
         *,
         timeout_s: float,
     ) -> None:
+        """Begins at once, in the running loop; `context` is asked for each connection."""
+        self._sock = sock
         self._context = context
-        self._greeted = greeted
+        self._factory = factory
         self._failed = failed
         self._timeout_s = timeout_s
-        self._task: asyncio.Task[None] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._keep(self._accept())
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        plain = cast(asyncio.Transport, transport)
-        plain.pause_reading()
-        self._task = asyncio.get_running_loop().create_task(self._shake(plain))
+    def close(self) -> None:
+        """Accept no more, and give up handshakes that are not done."""
+        for task in self._tasks:
+            task.cancel()
+        self._sock.close()
 
-    async def _shake(self, plain: asyncio.Transport) -> None:
-        from kwcli.net.dialling import text_of
+    def _keep(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
-        peer = plain.get_extra_info("peername")
+    async def _accept(self) -> None:
         loop = asyncio.get_running_loop()
-        early = _Early()
+        while True:
+            try:
+                link, peer = await loop.sock_accept(self._sock)
+            except OSError as error:  # too many open files: later there may be fewer
+                loop.call_exception_handler({"message": "socket.accept() failed", "exception": error})
+                await asyncio.sleep(_ACCEPT_AGAIN_S)
+                continue
+            self._keep(self._greet(link, peer[:2]))
+
+    async def _greet(self, link: socket.socket, peer: Address) -> None:
         try:
-            secured = await loop.start_tls(
-                plain, early, self._context, server_side=True, ssl_handshake_timeout=self._timeout_s
+            await asyncio.get_running_loop().connect_accepted_socket(
+                self._factory, link, ssl=self._context(), ssl_handshake_timeout=self._timeout_s
             )
-        except OSError as error:
-            plain.abort()
-            self._failed(text_of(peer[:2]) if peer else "?", error)
-            return
-        if early.lost or secured is None:
-            return
-        self._greeted(secured, bytes(early.data))
-
-
-class _Early(asyncio.Protocol):
-    """What came with the end of the handshake, before the transport is in anybody's hands."""
-
-    def __init__(self) -> None:
-        self.data = bytearray()
-        self.lost = False
-
-    def data_received(self, data: bytes) -> None:
-        self.data += data
-
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002  # asyncio calls it so
-        self.lost = True
+        except (OSError, Failure) as error:
+            self._failed(text_of(peer), error)
 
 
 def _is_literal(host: str) -> bool:

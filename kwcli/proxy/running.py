@@ -14,18 +14,23 @@ from typing import Any, Final
 
 from kwcli.env import Environment
 from kwcli.exits import Exit
+from kwcli.net.aio import Dialler, Logins, TlsServer
 from kwcli.net.core.addresses import shown
+from kwcli.net.core.config import Address
 from kwcli.proxy.core.budget import Budget
-from kwcli.proxy.dialling import Dialler
 from kwcli.proxy.discovery import Found
 from kwcli.proxy.feed import Feed
 from kwcli.proxy.listeners import BACKLOG, Listener, Listeners
+from kwcli.proxy.login import Login
 from kwcli.proxy.ports import Ports, ports_file
-from kwcli.proxy.session import Session, Side
+from kwcli.proxy.session import Session
 from kwcli.proxy.settings import Settings
+from kwcli.proxy.side import Side
 from kwcli.proxy.table import table
 
 _LOOK_S: Final = 0.05
+# For a client's TLS handshake.
+_GREETING_S: Final = 10.0
 # What was said once is not said again; so many different lines are remembered.
 _NOTES_MAX: Final = 1000
 
@@ -39,12 +44,13 @@ class Proxy:
         self.feed = feed
         self.budget = Budget(settings.budget)
         self.dialler = Dialler(settings.config)
+        self._logins = Logins(settings.config) if "SASL" in settings.config.protocol else None
         self.sessions: dict[int, Session] = {}
         ports = Ports(settings.port_base, found.cluster_id, ports_file(env.variables))
         self.listeners = Listeners(ports, settings.bind, settings.advertise, self._opened, self._say)
         self._found = found
         self._sockets: list[tuple[Listener, socket.socket]] = []
-        self._servers: list[asyncio.Server] = []
+        self._servers: list[asyncio.Server | TlsServer] = []
         self._starting: set[asyncio.Task[None]] = set()
         self._count = 0
         self._notes: set[str] = set()
@@ -107,6 +113,8 @@ class Proxy:
             self.env.say(line)
         if self._found.remark:
             self._say(self._found.remark)
+        for line in self.settings.tls.lines() if self.settings.tls is not None else []:
+            self.env.say(line)
         self.env.say(f"bootstrap.servers={boot}      (Ctrl-C drains and ends; again: at once)")
         self.env.say(f"ready {boot}")
 
@@ -124,11 +132,27 @@ class Proxy:
     async def _serve(self, listener: Listener, sock: socket.socket) -> None:
         loop = asyncio.get_running_loop()
         factory = partial(self._accepted, listener)
-        self._servers.append(await loop.create_server(factory, sock=sock, backlog=BACKLOG))
+        tls = self.settings.tls
+        if tls is None:
+            self._servers.append(await loop.create_server(factory, sock=sock, backlog=BACKLOG))
+        else:
+            server = TlsServer(sock, lambda: tls.context, factory, self._ungreeted, timeout_s=_GREETING_S)
+            self._servers.append(server)
 
     def _accepted(self, listener: Listener) -> Side:
         self._count += 1
         return Session(self, listener, self._count).client
+
+    def _ungreeted(self, peer: str, error: BaseException) -> None:
+        from kwcli.proxy.tls.refusals import refusal
+
+        assert self.settings.tls is not None
+        trust = self.settings.tls.trust
+        self._say(f"connection from {peer} refused: the client {refusal(error, str(trust) if trust else None)}")
+
+    def login(self, session: Session, address: Address) -> Login | None:
+        """The proxy's own login for a connection to the broker at `address`, where it has one."""
+        return Login(session, address, self.settings.config, self._logins) if self._logins is not None else None
 
     def _signalled(self) -> None:
         self._signals += 1

@@ -8,10 +8,9 @@ has taken the bytes.
 from __future__ import annotations
 
 import asyncio
-import socket
-import struct
 import time
-from typing import TYPE_CHECKING, Final, cast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
 
 from kwcli.exits import Failure
 from kwcli.net.core.addresses import shown
@@ -33,94 +32,21 @@ from kwcli.proxy.core.commands import (
 )
 from kwcli.proxy.core.connection import Connection
 from kwcli.proxy.feed import How
+from kwcli.proxy.side import ASKED, DIALLING, DRAINING, FULL, LOGIN, QUESTION, Side
 
 if TYPE_CHECKING:
     from kwcli.proxy.listeners import Listener
+    from kwcli.proxy.login import Login
     from kwcli.proxy.running import Proxy
 
-# A socket's send buffer takes the rest; beyond it the other side is not read.
-BUFFER: Final = 512 * 1024
-# So long a side that is to be closed may take to read what was sent to it.
-LINGER_S: Final = 30.0
-# Reasons not to read.
-FULL: Final = 1
-ASKED: Final = 2
-QUESTION: Final = 4
-DIALLING: Final = 8
-DRAINING: Final = 16
 # Wall-clock nanoseconds that never go back within one process.
 _EPOCH_NS: Final = time.time_ns() - time.perf_counter_ns()
-_RESET: Final = struct.pack("ii", 1, 0)
+Take = Callable[[bytes], None]
 
 
 def now_ns() -> int:
     """Wall-clock time in ns; differences are those of a monotonic clock."""
     return _EPOCH_NS + time.perf_counter_ns()
-
-
-class Side(asyncio.Protocol):
-    """One of the two sockets."""
-
-    __slots__ = ("holds", "lost", "session", "side", "transport")
-
-    def __init__(self, session: Session, side: int) -> None:
-        self.session = session
-        self.side = side
-        self.transport: asyncio.Transport | None = None
-        self.holds = 0
-        self.lost = False
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = cast(asyncio.Transport, transport)
-        self.transport.set_write_buffer_limits(high=BUFFER)
-        self.session.made(self)
-
-    def data_received(self, data: bytes) -> None:
-        self.session.received[self.side](data)
-
-    def eof_received(self) -> bool:
-        return self.session.ended(self)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self.lost = True
-        self.session.gone(self, exc)
-
-    def pause_writing(self) -> None:
-        self.session.full(self)
-
-    def resume_writing(self) -> None:
-        self.session.drained(self)
-
-    def hold(self, reason: int) -> None:
-        """Read nothing from here, for this reason."""
-        if not self.holds and self.transport is not None and not self.transport.is_closing():
-            self.transport.pause_reading()
-        self.holds |= reason
-
-    def free(self, reason: int) -> None:
-        """This reason is gone."""
-        if not self.holds & reason:
-            return
-        self.holds &= ~reason
-        if not self.holds and self.transport is not None and not self.transport.is_closing():
-            self.transport.resume_reading()
-
-    def close(self) -> None:
-        """Send what is in the buffer, then close; a side that takes nothing is cut after a while."""
-        if self.transport is None or self.lost:
-            return
-        self.transport.close()
-        if self.transport.get_write_buffer_size():
-            asyncio.get_running_loop().call_later(LINGER_S, self.transport.abort)
-
-    def reset(self) -> None:
-        """End it as a crash would: with RST."""
-        if self.transport is None or self.lost:
-            return
-        link = self.transport.get_extra_info("socket")
-        if link is not None:
-            link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
-        self.transport.abort()
 
 
 class Session:
@@ -133,12 +59,18 @@ class Session:
         self.client = Side(self, CLIENT)
         self.server = Side(self, SERVER)
         self.peer = ""
-        self.upstream = shown(listener.targets[0])
-        self.received = (self._from_client, self._from_server)
+        self._target = listener.targets[0]
+        self.upstream = shown(self._target)
+        self.received: tuple[Take, Take] = (self._from_client, self.answered)
+        self.write_server: Take = self.write
         self._proxy = proxy
         self._feed = proxy.feed
         self._dialling: asyncio.Task[None] | None = None
+        self._early: list[bytes] = []  # came before there was a broker to give it to
+        self._early_end = False
         self._reserved = 0
+        self._login: Login | None = None
+        self._ending = False  # the client sends no more, and the broker cannot be told so
         self._owed = 0  # room to give back when the client's socket has taken what is in its buffer
         self._over = False
 
@@ -150,6 +82,8 @@ class Session:
             return
         assert side.transport is not None
         side.hold(DIALLING)
+        # uvloop begins to read after this callback, whatever was asked for in it.
+        asyncio.get_running_loop().call_soon(side.still)
         peer = side.transport.get_extra_info("peername")
         self.peer = shown(peer[:2]) if peer else "?"
         self._proxy.sessions[self.number] = self
@@ -164,6 +98,7 @@ class Session:
                 failures.append(failure.text)
                 continue
             self.upstream = shown(target)
+            self._target = target
             break
         self._dialling = None
         if self.server.transport is None:
@@ -174,26 +109,67 @@ class Session:
             if self._feed is not None:
                 self._feed.opened(self.number, self.peer, shown(self.listener.address), self.upstream, now_ns())
             self._proxy.told(self, f"to {self.upstream}", loud=False)
+            self._log_in()
             self.client.free(DIALLING)
+            early, self._early = self._early, []
+            if early:
+                self._from_client(b"".join(early))
+            if self._early_end:
+                self.ended(self.client)
+
+    def _log_in(self) -> None:
+        """Where the proxy has credentials of its own, it says who it is before the client says anything."""
+        self._login = self._proxy.login(self, self._target)
+        if self._login is not None:
+            self.received = (self._from_client, self._login.from_server)
+            self.write_server = self._login.to_server
+            self._login.begin()
+
+    def write(self, data: bytes) -> None:
+        """Send to the broker."""
+        if self.server.transport is not None:
+            self.server.transport.write(data)
+
+    def note(self, text: str) -> None:
+        """People should know this, once."""
+        self._proxy.note(text, self)
+
+    def wait_for_login(self, waiting: bool) -> None:
+        """Read nothing from the client while the proxy logs in; `waiting` False: go on."""
+        if waiting:
+            self.client.hold(LOGIN)
+        else:
+            self.client.free(LOGIN)
+
+    def now_ns(self) -> int:
+        """The time, as it goes with bytes."""
+        return now_ns()
 
     # Bytes
 
     def _from_client(self, data: bytes) -> None:
+        if self._dialling is not None:
+            self._early.append(data)
+            self.client.still()
+            return
         now = now_ns()
         if self._feed is not None:
             self._feed.chunk(self.number, CLIENT, now, data)
         commands = self.core.client_bytes(data, now)
         if len(commands) == 1 and commands[0][0] == SEND_SERVER:
-            self.server.transport.write(commands[0][1])  # type: ignore[union-attr]  # nothing is read before it is there
+            self.write_server(commands[0][1])
         else:
             self._run(commands)
 
-    def _from_server(self, data: bytes) -> None:
+    def answered(self, data: bytes) -> None:
+        """The broker's bytes, without those that are about the proxy itself."""
         commands = self.core.server_bytes(data, now_ns())
         if len(commands) == 1 and commands[0][0] == SEND_CLIENT and self._feed is None:
             self.client.transport.write(commands[0][1])  # type: ignore[union-attr]  # the client is there first
         else:
             self._run(commands)
+        if self._ending and self.core.idle:
+            self.end("the client closed the connection", how="fin")
 
     def _run(self, commands: list[Command]) -> None:
         """Do them in order; what answers to questions give is done behind them."""
@@ -202,8 +178,7 @@ class Session:
             if what == SEND_CLIENT:
                 self._to_client(command[1])
             elif what == SEND_SERVER:
-                if self.server.transport is not None:
-                    self.server.transport.write(command[1])
+                self.write_server(command[1])
             elif what == RESOLVE:
                 where = self._proxy.listeners.where(command[2])
                 commands += self.core.resolved(command[1], where, now_ns())
@@ -227,7 +202,7 @@ class Session:
         elif what == RESUME:
             self._side(command[1]).free(ASKED)
         elif what == END:
-            self._end_of(self._side(command[1]))
+            self._end_of(command[1])
         elif what == CLOSE:
             self.end(command[1], loud=command[2])
         elif what == NOTE:
@@ -280,21 +255,48 @@ class Session:
         if self._over:
             return False
         if side is self.server:
-            self._run(self.core.server_eof())
+            self._broker_left()
             return False
+        if self._dialling is not None:
+            self._early_end = True
+            return True
         self._run(self.core.client_eof())
         if self.core.idle and not self._over:
             self.end("the client closed the connection", how="fin")
         return not self._over
 
-    def _end_of(self, side: Side) -> None:
-        if side.transport is None or side.transport.is_closing():
+    def _end_of(self, side: int) -> None:
+        if side == SERVER and self._login is not None:
+            self._login.end()
+        elif side == SERVER:
+            self.end_server()
+        elif self.client.transport is not None and self.client.transport.can_write_eof():
+            self.client.transport.write_eof()
+
+    def end_server(self) -> None:
+        """Tell the broker that there will be no more."""
+        link = self.server.transport
+        if link is None or link.is_closing():
             return
-        if side.transport.can_write_eof():
-            side.transport.write_eof()
+        if link.can_write_eof():
+            link.write_eof()
+        else:
+            self._ending = True
+
+    def _broker_left(self) -> None:
+        if self._login is not None:
+            self._login.server_eof()
+        if not self._over:
+            self._run(self.core.server_eof())
 
     def gone(self, side: Side, error: Exception | None) -> None:
         """A socket is closed."""
+        if side is self.server and not self._over:
+            alert = self._proxy.dialler.alerted(self._target, error)
+            if alert is not None:
+                self.end(alert, loud=True)
+            elif self._login is not None:
+                self._login.server_eof()
         if not self._over:
             who = "client" if side is self.client else "broker"
             verb = "reset" if error is not None else "closed"
@@ -311,6 +313,8 @@ class Session:
         if self._over:
             return
         self._over = True
+        if self._login is not None:
+            self._login.stop()
         self._proxy.told(self, reason, loud=loud)
         if self._feed is not None:
             self._feed.closed(self.number, how, now_ns())

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kwcli.net.core.config import ClientConfig
 from kwcli.proxy.core.budget import BUDGET
+
+if TYPE_CHECKING:
+    from kwcli.proxy.tls.inbound import Inbound
 
 PORT_BASE: Final = 19092
 LOOPBACK: Final = "127.0.0.1"
@@ -23,3 +26,4 @@ class Settings(NamedTuple):
     budget: int = BUDGET
     drain_s: float = DRAIN_S
     verbose: int = 0
+    tls: Inbound | None = None  # what listeners speak TLS by

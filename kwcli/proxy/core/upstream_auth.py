@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.apis import api_name
 from decoders.errors import DecodeError, EncodeError
 from decoders.messages import encode_request, encode_response
+from kwcli.exits import Failure
 from kwcli.net.core.session import OPENING_FRAME_MAX, Event, Opened, Phase, Session
 from kwcli.net.core.stops import Stop
 from kwcli.proxy.core.commands import CLOSE, END, NOTE, SEND_CLIENT, SEND_SERVER, SERVER, Command
@@ -153,6 +154,9 @@ class UpstreamLogin:
             events = step()
         except Stop as stop:
             self._out.append((CLOSE, f"{stop.text}; {stop.remedy}" if stop.remedy else stop.text, True))
+            return
+        except Failure as failure:  # what a mechanism needs besides the broker
+            self._out.append((CLOSE, failure.text, True))
             return
         while (out := self._session.outgoing()) is not None:
             self._out.append((SEND_SERVER, out.frame))

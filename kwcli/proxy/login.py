@@ -1,0 +1,106 @@
+"""The proxy's own login on the way to one broker: what its core (core/upstream_auth.py) asks for is done here."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from kwcli import VERSION
+from kwcli.exits import Failure
+from kwcli.net.core.addresses import shown
+from kwcli.proxy.core.commands import CLOSE, NOTE, SEND_CLIENT, SEND_SERVER, Command
+from kwcli.proxy.core.upstream_auth import CREDENTIALS, HOLD, READY, UpstreamLogin
+
+if TYPE_CHECKING:
+    from kwcli.net.aio import Logins
+    from kwcli.net.core.config import Address, ClientConfig
+    from kwcli.proxy.session import Session
+
+
+class Login:
+    """Stands between a session and the socket to its broker, once that is connected."""
+
+    def __init__(self, session: Session, address: Address, config: ClientConfig, logins: Logins) -> None:
+        self._session = session
+        self._address = address
+        self._timeout_s = config.timeout_s
+        self._logins = logins
+        self._core = UpstreamLogin(client_id=config.client_id, software=("kw", VERSION), tls="SSL" in config.protocol)
+        self._asking: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def begin(self) -> None:
+        """The broker is connected."""
+        self._run(self._core.begin())
+
+    def to_server(self, data: bytes) -> None:
+        """What the client has for the broker."""
+        self._run(self._core.to_server(data, self._session.now_ns()))
+
+    def from_server(self, data: bytes) -> None:
+        """What the broker sent."""
+        self._run(self._core.from_server(data, self._session.now_ns()))
+
+    def end(self) -> None:
+        """The client will send nothing more."""
+        self._run(self._core.end())
+
+    def server_eof(self) -> None:
+        """The broker has closed."""
+        self._run(self._core.server_eof())
+
+    def stop(self) -> None:
+        """The session is over."""
+        if self._asking is not None:
+            self._asking.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _run(self, commands: list[Command]) -> None:
+        session = self._session
+        for command in commands:
+            what = command[0]
+            if what == SEND_SERVER:
+                session.write(command[1])
+            elif what == SEND_CLIENT:
+                session.answered(command[1])
+            elif what == CREDENTIALS:
+                self._ask()
+            elif what == HOLD:
+                session.wait_for_login(True)
+            elif what == READY:
+                self._ready()
+            elif what == NOTE:
+                session.note(command[1])
+            elif what == CLOSE:
+                self._close(command[1])
+            else:
+                session.end_server()
+
+    def _ask(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(self._timeout_s, self._late)
+        self._asking = loop.create_task(self._given())
+
+    async def _given(self) -> None:
+        try:
+            mechanism = await self._logins.mechanism(self._address)
+        except Failure as failure:
+            self._session.end(failure.text, loud=True)
+            return
+        finally:
+            self._asking = None
+        self._run(self._core.given(mechanism, self._session.now_ns()))
+
+    def _ready(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._session.wait_for_login(False)
+
+    def _late(self) -> None:
+        self._close(f"did not finish the login within {self._timeout_s:.3g} s")
+
+    def _close(self, text: str) -> None:
+        self._session.end(f"{shown(self._address)} {text}", loud=True)

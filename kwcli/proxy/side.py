@@ -1,0 +1,95 @@
+"""One of the two sockets of a client's connection: read unless there is a reason not to; it tells its session all."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from typing import TYPE_CHECKING, Final, cast
+
+if TYPE_CHECKING:
+    from kwcli.proxy.session import Session
+
+# A socket's send buffer takes the rest; beyond it the other side is not read.
+BUFFER: Final = 512 * 1024
+# So long a side that is to be closed may take to read what was sent to it.
+LINGER_S: Final = 30.0
+# Reasons not to read.
+FULL: Final = 1
+ASKED: Final = 2
+QUESTION: Final = 4
+DIALLING: Final = 8
+DRAINING: Final = 16
+LOGIN: Final = 32
+_RESET: Final = struct.pack("ii", 1, 0)
+
+
+class Side(asyncio.Protocol):
+    """One of the two sockets."""
+
+    __slots__ = ("holds", "lost", "session", "side", "transport")
+
+    def __init__(self, session: Session, side: int) -> None:
+        self.session = session
+        self.side = side
+        self.transport: asyncio.Transport | None = None
+        self.holds = 0
+        self.lost = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.Transport, transport)
+        self.transport.set_write_buffer_limits(high=BUFFER)
+        self.session.made(self)
+
+    def data_received(self, data: bytes) -> None:
+        self.session.received[self.side](data)
+
+    def eof_received(self) -> bool:
+        stays = self.session.ended(self)
+        return stays and self.transport is not None and self.transport.can_write_eof()  # TLS ends both ways at once
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.lost = True
+        self.session.gone(self, exc)
+
+    def pause_writing(self) -> None:
+        self.session.full(self)
+
+    def resume_writing(self) -> None:
+        self.session.drained(self)
+
+    def hold(self, reason: int) -> None:
+        """Read nothing from here, for this reason."""
+        if not self.holds and self.transport is not None and not self.transport.is_closing():
+            self.transport.pause_reading()
+        self.holds |= reason
+
+    def free(self, reason: int) -> None:
+        """This reason is gone."""
+        if not self.holds & reason:
+            return
+        self.holds &= ~reason
+        if not self.holds and self.transport is not None and not self.transport.is_closing():
+            self.transport.resume_reading()
+
+    def still(self) -> None:
+        """Read nothing as long as there is a reason."""
+        if self.holds and self.transport is not None and not self.transport.is_closing():
+            self.transport.pause_reading()
+
+    def close(self) -> None:
+        """Send what is in the buffer, then close; a side that takes nothing is cut after a while."""
+        if self.transport is None or self.lost:
+            return
+        self.transport.close()
+        if self.transport.get_write_buffer_size():
+            asyncio.get_running_loop().call_later(LINGER_S, self.transport.abort)
+
+    def reset(self) -> None:
+        """End it as a crash would: with RST."""
+        if self.transport is None or self.lost:
+            return
+        link = self.transport.get_extra_info("socket")
+        if link is not None:
+            link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+        self.transport.abort()

@@ -1,0 +1,86 @@
+"""The options about who may speak to the proxy and how: fields of one value."""
+
+from __future__ import annotations
+
+import functools
+import ipaddress
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+import click
+
+from kwcli.exits import Exit, Failure
+from kwcli.net.core.config import ClientConfig
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class Security(NamedTuple):
+    """`certificate`, `key` and `client_ca` are files; each of them means `tls_in`."""
+
+    tls_in: bool = False
+    certificate: str | None = None
+    key: str | None = None
+    client_ca: str | None = None
+    allow_anonymous: bool = False
+
+    @property
+    def tls(self) -> bool:
+        """Whether listeners speak TLS."""
+        return self.tls_in or any((self.certificate, self.key, self.client_ca))
+
+
+def check_exposure(security: Security, config: ClientConfig, bind: str) -> None:
+    """Failure (usage) where whoever reaches this machine could act on the cluster by the proxy's own credentials."""
+    if _is_loopback(bind) or security.client_ca or security.allow_anonymous:
+        return
+    if config.sasl is not None and "SASL" in config.protocol:
+        who = f"as {config.sasl.username}" if config.sasl.username else f"by the proxy's {config.sasl.mechanism} login"
+    elif "SSL" in config.protocol and config.tls is not None and config.tls.certificate is not None:
+        who = "by the proxy's certificate"
+    else:
+        return
+    text = f"--bind {bind} would let anyone who reaches it act on the cluster {who}"
+    raise Failure(f"{text}: give --tls-client-ca FILE, or --allow-anonymous if that is meant", Exit.USAGE)
+
+
+def _is_loopback(bind: str) -> bool:
+    try:
+        return ipaddress.ip_address(bind).is_loopback
+    except ValueError:
+        return bind == "localhost"
+
+
+_FILE = click.Path(dir_okay=False)
+_OPTIONS = (
+    click.option(
+        "--tls-in", is_flag=True, help="Speak TLS with clients, by certificates of an authority made for you."
+    ),
+    click.option(
+        "--tls-cert", "certificate", type=_FILE, metavar="FILE", help="Speak TLS by this certificate instead."
+    ),
+    click.option("--tls-key", "key", type=_FILE, metavar="FILE", help="Its key, where it is not in the same file."),
+    click.option(
+        "--tls-client-ca", "client_ca", type=_FILE, metavar="FILE", help="Clients show a certificate that these signed."
+    ),
+    click.option(
+        "--allow-anonymous",
+        is_flag=True,
+        help="With a --bind for others: let them use the login of the proxy without one of their own.",
+    ),
+)
+
+
+def security_options(command: Command) -> Command:
+    """The options above; the command is called with `security`."""
+
+    @functools.wraps(command)
+    def gathered(*args: Any, **values: Any) -> Any:
+        own = {name: values.pop(name) for name in Security._fields}
+        return command(*args, security=Security(**own), **values)
+
+    wrapped: Any = gathered
+    for option in reversed(_OPTIONS):
+        wrapped = option(wrapped)
+    result: Command = wrapped
+    return result
