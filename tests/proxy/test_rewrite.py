@@ -105,7 +105,7 @@ def test_a_node_without_a_listener_is_left_out_or_fails(key: int, version: int, 
 @every_row
 def test_a_frame_that_is_cut_or_too_long_fails(key: int, version: int, row: Row) -> None:
     frame = frame_of(key, version, body(row, some(row, NODES)))
-    for broken in [frame[:cut] for cut in range(8, len(frame))] + [frame + b"\0"]:
+    for broken in [frame[:cut] for cut in range(8, len(frame))] + [frame + b"\1", frame + bytes(2)]:
         with pytest.raises(RewriteFailed):
             endpoints(key, version, broken)
 

@@ -14,7 +14,7 @@ from decoders.schema.model import Plan
 from decoders.schema.resolve import resolve
 from decoders.schema.walk import Span, walk
 from decoders.wire.primitives import write_size
-from kwcli.proxy.core.rewrite import RewriteFailed, body_at, spliced
+from kwcli.proxy.core.rewrite import MOCKED, RewriteFailed, body_at, spliced
 from kwcli.proxy.core.rows import API_VERSIONS, highest
 
 _VERSION: Final = 2
@@ -35,6 +35,7 @@ def cap_api_versions(frame: bytes, version: int) -> tuple[bytes, list[Cap]]:
     """
     at = body_at(API_VERSIONS, version, frame)
     failure: DecodeError | None = None
+    read: tuple[Plan, list[dict[str, int]], list[Span]] | None = None
     for layout in dict.fromkeys((version, 0)):
         if layout not in api(API_VERSIONS).versions:
             continue
@@ -47,6 +48,10 @@ def cap_api_versions(frame: bytes, version: int) -> tuple[bytes, list[Cap]]:
             continue
         if after == len(frame):
             return _capped(frame, plan, value["api_keys"], spans)
+        if frame[after:] == MOCKED:
+            read = read or (plan, value["api_keys"], spans)
+    if read is not None:
+        return _capped(frame, *read)
     reason = f": {failure}" if failure else f" in a layout that is not known ({version})"
     raise RewriteFailed(f"ApiVersions {version} is answered{reason}")
 

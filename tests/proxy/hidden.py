@@ -1,0 +1,100 @@
+"""A cluster whose brokers advertise names that nobody can resolve, and a proxy before it that can: any leak fails."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from kwcli.playground.ports import free_ports
+from kwcli.playground.properties import NodePlan
+from tests.broker.cluster import Cluster
+
+ROOT = Path(__file__).resolve().parents[2]
+START_S = 15.0
+
+
+class HiddenCluster(Cluster):
+    """Needs the listeners INTERNAL (for brokers) and PLAINTEXT (for clients, by names of `.invalid`)."""
+
+    def _lines(self, node: NodePlan) -> dict[str, str]:
+        lines = super()._lines(node)
+        host, ports = self.options.host, node.ports
+        own = f"INTERNAL://{host}:{ports['INTERNAL']}"
+        lines["advertised.listeners"] = f"{own},PLAINTEXT://kafka-{node.id}.invalid:{ports['PLAINTEXT']}"
+        return lines
+
+    @property
+    def dial_map(self) -> list[str]:
+        """Options that tell where the names are."""
+        words = []
+        for node in self.nodes:
+            port = node.ports["PLAINTEXT"]
+            words += ["--dial-map", f"kafka-{node.id}.invalid:{port}={self.options.host}:{port}"]
+        return words
+
+
+def port_base(nodes: int) -> int:
+    """A port with enough free ones behind it."""
+    while True:
+        (base,) = free_ports(1, "127.0.0.1")
+        if base + nodes + 2 < 65536:
+            return base
+
+
+class ProxyProcess:
+    """`kw proxy` as a child; a context manager that ends it by SIGTERM and keeps what it said."""
+
+    def __init__(self, words: Sequence[str], base: int) -> None:
+        self.bootstrap = f"127.0.0.1:{base}"
+        self._words = [*words, "--port-base", str(base)]
+        self.code: int | None = None
+        self.said = ""
+        self._process: subprocess.Popen[bytes] | None = None
+        self._log = Path(f"/tmp/kw-proxy-{os.getpid()}-{base}.log")
+
+    def __enter__(self) -> Self:
+        with self._log.open("wb") as log:
+            command = [sys.executable, "-m", "kwcli.main", "proxy", *self._words]
+            self._process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=log)
+        deadline = time.monotonic() + START_S
+        while f"ready {self.bootstrap}" not in self._log.read_text():
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                self.stop()
+                raise RuntimeError(f"the proxy did not start: {self.said}")
+            time.sleep(0.02)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.stop()
+
+    def signal(self) -> None:
+        """Ask it to end."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGTERM)
+
+    @property
+    def log(self) -> str:
+        """What it has said so far."""
+        return self._log.read_text()
+
+    def stop(self) -> None:
+        """End it; `code` and `said` are known then."""
+        if self._process is None:
+            return
+        if self._process.poll() is None:
+            self.signal()
+        try:
+            self.code = self._process.wait(15)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self.code = self._process.wait()
+        self._process = None
+        self.said = self._log.read_text()
+        self._log.unlink()

@@ -1,0 +1,73 @@
+"""Real clients through the proxy, before brokers whose own addresses nobody can resolve."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import cast
+
+import pytest
+
+from tests.broker.clients.session import Step, run
+from tests.broker.cluster import Cluster
+from tests.broker.fixture import needs_brokers
+from tests.broker.jars import missing_tools
+from tests.broker.options import Options
+from tests.broker.plays import family
+from tests.proxy.hidden import HiddenCluster, ProxyProcess, port_base
+
+pytestmark = [pytest.mark.broker, needs_brokers]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[HiddenCluster]:
+    problem = missing_tools()
+    if problem:
+        pytest.skip(problem)
+    with HiddenCluster(Options(nodes=3, listeners=("INTERNAL", "PLAINTEXT"), class_archive=True)) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def proxy(cluster: HiddenCluster) -> Iterator[ProxyProcess]:
+    with ProxyProcess(["-b", cluster.bootstrap().partition(",")[0], *cluster.dial_map], port_base(3)) as started:
+        yield started
+    assert started.code == 0, started.said
+    assert "defect" not in started.said
+    assert "Error" not in started.said
+
+
+class Behind:
+    """What plays ask of a cluster: where to begin."""
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+
+    def bootstrap(self, _listener: str = "PLAINTEXT") -> str:
+        return self.place
+
+
+@pytest.mark.parametrize("client", ["java-4.4.0", "librdkafka", "aiokafka", "python"])
+def test_topics_records_groups_transactions_and_admin_work(proxy: ProxyProcess, client: str) -> None:
+    found = family(cast(Cluster, Behind(proxy.bootstrap)), client, prefix=f"{client}-")
+    assert len(found) == (80 if client == "python" else 100)
+
+
+def test_every_node_has_a_listener_of_its_own(cluster: HiddenCluster, proxy: ProxyProcess) -> None:
+    base = int(proxy.bootstrap.partition(":")[2])
+    rows = [line.split() for line in proxy.log.splitlines() if line[:1] in "123"]
+    expected = [
+        [str(node.id), f"kafka-{node.id}.invalid:{node.ports['PLAINTEXT']}", f"127.0.0.1:{base + 1 + node.id}"]
+        for node in cluster.nodes
+    ]
+    assert rows == expected
+
+
+def test_leaders_that_move_are_found_through_the_proxy(cluster: HiddenCluster, proxy: ProxyProcess) -> None:
+    """A node goes and comes back: places of new leaders (KIP-951) are told as well."""
+    made: list[Step] = [("create", {"topics": {"moving": 3}, "replicas": 3})]
+    run("librdkafka", proxy.bootstrap, [*made, ("produce", {"topic": "moving", "count": 20})])
+    cluster.stop_node(3)
+    run("java-4.4.0", proxy.bootstrap, [("produce", {"topic": "moving", "count": 20})])
+    cluster.start_node(3)
+    read = run("java-4.4.0", proxy.bootstrap, [("consume", {"topics": ["moving"], "group": "movers", "count": 40})])
+    assert len(read[0]["result"]) == 40
