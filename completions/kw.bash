@@ -258,9 +258,10 @@ _kw_values() {
 }
 _kw_verb() {
     case $verb in
-        "") verbs="sniff call apis errors decode encode profile playground completion" options="--version -h --help" ;;
+        "") verbs="sniff call proxy apis errors decode encode profile playground completion" options="--version -h --help" ;;
         "sniff") verbs="" options="-i --interface --bpf -w --write --port --api --client-id --topic -f --filter --errors --slower-than --limit --records --reveal-secrets --sort --strict -o --output --color -v --verbose -q --quiet --debug -h --help" ;;
         "call") verbs="" options="--api-version --as-kafka --force --node --split --example --skeleton --edit --dry-run --raw-body --only --select --records --reveal-secrets --compression --acks --magic --repeat --interval --against -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output --color -v --verbose -q --quiet --debug -h --help" ;;
+        "proxy") verbs="" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map --port-base --bind --advertise -v --verbose --debug -h --help" ;;
         "apis") verbs="" options="--release --diff --grep -o --output --color --debug -h --help" ;;
         "errors") verbs="" options="--grep -o --output --color --debug -h --help" ;;
         "decode") verbs="" options="--api --version --api-version --request --response --from --explain --records --reveal-secrets -o --output --color -v --verbose --debug -h --help" ;;
@@ -313,6 +314,18 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "call --dial-map") left=1 kind= ;;
         "call -o"|"call --output") left=1 kind=words list="text table ndjson json csv hex" ;;
         "call --color") left=1 kind=words list="auto always never" ;;
+        "proxy -b"|"proxy --bootstrap-server") left=1 kind= ;;
+        "proxy --bootstrap-controller") left=1 kind= ;;
+        "proxy -X"|"proxy --property") left=1 kind= ;;
+        "proxy -F"|"proxy --command-config") left=1 kind=files ;;
+        "proxy --profile") left=1 kind=profiles ;;
+        "proxy --client-id") left=1 kind= ;;
+        "proxy --timeout") left=1 kind= ;;
+        "proxy --connect-timeout") left=1 kind= ;;
+        "proxy --dial-map") left=1 kind= ;;
+        "proxy --port-base") left=1 kind= ;;
+        "proxy --bind") left=1 kind= ;;
+        "proxy --advertise") left=1 kind= ;;
         "apis --release") left=1 kind=releases ;;
         "apis --diff") left=2 kind=releases ;;
         "apis --grep") left=1 kind= ;;
