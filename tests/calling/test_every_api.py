@@ -45,7 +45,8 @@ def test_every_version_is_answered_to_its_example(stages: Stages, door: Door, ke
     for version in range(versions.low, versions.high + 1):
         outcome = stage.call(name, "--example", "--api-version", str(version), "-o", "ndjson", door=door[1])
         instead = strange(door, name, version)
-        exchange = json.loads(outcome.out or "null")
+        # A coordinator that has just been made may have sent the request elsewhere first: the last answer counts.
+        exchange = json.loads((outcome.out.splitlines() or ["null"])[-1])
         if exchange is None or exchange["status"] == "unanswered":
             assert instead is not None, f"{name} {version}: {outcome}"
             assert instead in outcome.err

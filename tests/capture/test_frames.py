@@ -155,8 +155,10 @@ def test_scapy_and_kw_agree() -> None:
         from scapy.packet import Packet
 
         random = Random(7)
+        # With an address, or scapy would ask the network for one.
+        ether = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
         links: dict[int, list[Packet]] = {
-            1: [Ether(), Ether() / Dot1Q(vlan=5), Ether() / Dot1AD(vlan=5) / Dot1Q(vlan=6)],
+            1: [ether, ether / Dot1Q(vlan=5), ether / Dot1AD(vlan=5) / Dot1Q(vlan=6)],
             113: [CookedLinux()],
             276: [CookedLinuxV2()],
             108: [Loopback()],

@@ -23,6 +23,11 @@ from tests.oracle.log_sniff import sniff
 _ROOT = Path(__file__).resolve().parents[2]
 
 
+def _hear_interrupts() -> None:
+    """Tests that are run in the background have inherited deafness to Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.broker
 @needs_brokers
 @pytest.mark.skipif(sys.platform != "linux", reason="the loopback interface has another name elsewhere")
@@ -44,7 +49,7 @@ def test_a_live_capture_agrees_with_the_log(tmp_path: Path) -> None:
     command += ["-o", "ndjson", "--records", "--reveal-secrets"]
     lines, said = tmp_path / "lines.ndjson", tmp_path / "said.txt"
     with lines.open("wb") as out, said.open("wb") as err:
-        live = subprocess.Popen(command, cwd=_ROOT, stdout=out, stderr=err)
+        live = subprocess.Popen(command, cwd=_ROOT, stdout=out, stderr=err, preexec_fn=_hear_interrupts)
     try:
         time.sleep(3)
         with cluster:
