@@ -24,12 +24,12 @@ class Found(NamedTuple):
 def discover(config: ClientConfig) -> Found:
     """Ask the cluster for its nodes. Raises Failure where nobody answers.
 
-    A cluster that wants to know who we are is no failure: clients may log in by themselves.
+    A cluster that wants to know who we are is no failure where clients log in by themselves.
     """
     try:
         with Cluster(config, Deadline(config.timeout_s, time.monotonic)) as cluster:
             return Found(cluster.nodes(), cluster.cluster_id)
     except Failure as failure:
-        if failure.code != Exit.REFUSED:
+        if failure.code != Exit.REFUSED or "SASL" in config.protocol:
             raise
         return Found({}, None, f"{failure.text}; nodes will be known when a client has asked for them")

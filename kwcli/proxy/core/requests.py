@@ -16,7 +16,8 @@ from decoders.streams.resync import NO
 from decoders.streams.verdict import request_verdict
 from kwcli.proxy.core import routes
 from kwcli.proxy.core.commands import CLIENT, NOTE, PAUSE, RESUME, SEND_SERVER, Command
-from kwcli.proxy.core.routes import ACKS, MECHANISM, REFUSE, TELL, Route
+from kwcli.proxy.core.hints import about_mechanism
+from kwcli.proxy.core.routes import ACKS, HINT, MECHANISM, REFUSE, TELL, Route
 from kwcli.proxy.core.rows import highest
 from kwcli.proxy.core.state import MANY, REQUEST_MAX, State, told
 
@@ -100,6 +101,7 @@ class Requests:
             self._strange = False
             if data[4] == _TOKEN:
                 self._state.begin_tokens(GSSAPI)
+                self._hint(GSSAPI, out)
             self._read(data, 0, 0, now_ns, out)
 
     def _read(self, data: bytes, at: int, sent: int, now_ns: int, out: list[Command]) -> None:
@@ -177,6 +179,9 @@ class Requests:
             text = f"{name} carries addresses of controllers or brokers, which go through as they are"
             out.append((NOTE, text))
             return True
+        if route.reads == HINT:
+            self._hint(routes.mechanism(data, at, min(stop, len(data))), out)
+            return True
         assert route.reads == MECHANISM
         if stop > len(data):
             if stop - at > _JUDGED_MAX:
@@ -184,7 +189,13 @@ class Requests:
             return None
         self._state.mechanism = routes.mechanism(data, at, stop)
         self._state.phase = Phase.HANDSHAKE
+        self._hint(self._state.mechanism, out)
         return True
+
+    def _hint(self, mechanism: str, out: list[Command]) -> None:
+        hint = about_mechanism(mechanism)
+        if hint is not None:
+            out.append((NOTE, hint))
 
     def _acks(self, route: Route, data: bytes, at: int, stop: int, sent: int, out: list[Command]) -> bool | None:
         end = min(stop, len(data))

@@ -19,6 +19,7 @@ ACKS: Final = 1
 MECHANISM: Final = 2
 REFUSE: Final = 3  # its answer would name brokers in a layout that nobody can rewrite
 TELL: Final = 4  # people should know that this goes through
+HINT: Final = 5  # a mechanism that may be at odds with a proxy
 
 # What is done about a response.
 STREAM: Final = 0
@@ -66,8 +67,8 @@ def _reads(key: int, version: int) -> int:
         return REFUSE
     if key == PRODUCE:
         return ACKS
-    if key == SASL_HANDSHAKE and version == 0:
-        return MECHANISM
+    if key == SASL_HANDSHAKE:
+        return HINT if version else MECHANISM
     return TELL if key in BYSTANDERS else NOTHING
 
 
@@ -100,10 +101,10 @@ def acks(version: int, data: bytes, at: int, end: int) -> int:
 
 
 def mechanism(data: bytes, at: int, end: int) -> str:
-    """The mechanism that a SaslHandshake 0 asks for; "" where it cannot be read."""
+    """The mechanism that a SaslHandshake asks for; "" where it cannot be read."""
     try:
         at = request_head(data, at, end).body
-    except DecodeError:
+    except (DecodeError, IndexError):
         return ""
     size = int.from_bytes(data[at : at + 2], "big")
     return data[at + 2 : min(at + 2 + size, end)].decode("utf-8", "replace")

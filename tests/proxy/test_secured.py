@@ -1,0 +1,190 @@
+"""The proxy before a broker's secured listeners: plain and TLS clients, logins of the proxy's own and their renewal."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import orjson
+import pytest
+
+from kwcli.playground.ports import free_ports
+from tests.broker.cluster import Cluster
+from tests.broker.fixture import needs_brokers
+from tests.broker.options import PASSWORDS, Options
+
+pytestmark = [needs_brokers, pytest.mark.broker]
+
+ROOT = Path(__file__).resolve().parents[2]
+# As long as a login lasts; the proxy renews it after 85 % of that.
+LIFETIME_S = 2.0
+LISTENERS = ("PLAINTEXT", "SSL", "MTLS", "SASL_PLAINTEXT", "SASL_SSL")
+LOGIN = ["-X", "sasl.username=alice", "-X", f"sasl.password={PASSWORDS['alice']}"]
+
+
+class World(NamedTuple):
+    """A cluster, the folder with its certificates, and what the proxy's environment is."""
+
+    cluster: Cluster
+    files: Path
+    variables: dict[str, str]
+
+    @property
+    def ca(self) -> Path:
+        """By which clients trust the proxy."""
+        return Path(self.variables["XDG_STATE_HOME"]) / "kw" / "proxy" / "ca.pem"
+
+    def words(self, listener: str, mechanism: str = "PLAIN") -> list[str]:
+        """The way in through a listener."""
+        protocol = {"MTLS": "SSL"}.get(listener, listener)
+        words = ["-b", self.cluster.bootstrap(listener), "-X", f"security.protocol={protocol}"]
+        if "SSL" in protocol:
+            words += ["-X", f"ssl.ca.location={self.files / 'ca.pem'}"]
+        if listener == "MTLS":
+            words += ["-X", f"ssl.keystore.location={self.files / 'client.pem'}"]
+        if "SASL" in protocol:
+            words += ["-X", f"sasl.mechanism={mechanism}", *LOGIN]
+        return words
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    lifetime = {"connections.max.reauth.ms": str(int(LIFETIME_S * 1000))}
+    options = Options(listeners=LISTENERS, class_archive=True, properties=lifetime)  # type: ignore[arg-type]  # they are
+    state = tmp_path_factory.mktemp("state")
+    with Cluster(options) as cluster:
+        files = next(cluster.folder.rglob("ca.pem")).parent
+        variables = {**os.environ, "XDG_STATE_HOME": str(state), "XDG_CONFIG_HOME": str(state), "PYTHONPATH": str(ROOT)}
+        yield World(cluster, files, variables)
+
+
+class Proxy(NamedTuple):
+    bootstrap: str
+    log: Path
+
+    @property
+    def said(self) -> str:
+        return self.log.read_text()
+
+
+@contextmanager
+def proxy(world: World, folder: Path, words: Sequence[str]) -> Iterator[Proxy]:
+    """`kw proxy`, ended by SIGTERM."""
+    (base,) = free_ports(1)
+    log = folder / f"proxy-{base}.log"
+    command = [sys.executable, "-c", _RUN, "proxy", "--port-base", str(base), *words]
+    with log.open("wb") as file:
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=file, env=world.variables)
+    try:
+        deadline = time.monotonic() + 15
+        while "ready " not in log.read_text():
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < deadline, log.read_text()
+            time.sleep(0.02)
+        yield Proxy(f"127.0.0.1:{base}", log)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(15) == 0
+
+
+# The command by itself, whatever `kw` offers.
+_RUN = (
+    "import sys; from kwcli.main import COMMANDS, main; COMMANDS.setdefault('proxy', ('proxy', '')); sys.exit(main())"
+)
+
+
+def call(world: World, where: Proxy, words: Sequence[str] = ()) -> tuple[int, str, str]:
+    """`kw call Metadata` through the proxy: exit code and both outputs."""
+    command = [sys.executable, "-c", _RUN, "call", "Metadata", "-b", where.bootstrap, "-o", "ndjson", *words]
+    done = subprocess.run(command, capture_output=True, timeout=30, env=world.variables, check=False)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def brokers(world: World, where: Proxy, words: Sequence[str] = ()) -> list[str]:
+    """The brokers' addresses as a client is told."""
+    code, out, err = call(world, where, words)
+    assert code == 0, err + where.said
+    return [f"{each['host']}:{each['port']}" for each in orjson.loads(out)["response"]["brokers"]]
+
+
+@pytest.mark.parametrize(
+    ("listener", "mechanism", "tls_in"),
+    [
+        ("PLAINTEXT", "", True),
+        ("SSL", "", False),
+        ("SSL", "", True),
+        ("MTLS", "", False),
+        ("SASL_PLAINTEXT", "PLAIN", False),
+        ("SASL_SSL", "SCRAM-SHA-512", True),
+    ],
+)
+def test_clients_reach_a_secured_cluster(
+    world: World, tmp_path: Path, listener: str, mechanism: str, tls_in: bool
+) -> None:
+    with proxy(world, tmp_path, [*world.words(listener, mechanism), *(["--tls-in"] if tls_in else [])]) as where:
+        host, port = where.bootstrap.split(":")
+        words = ["-X", "security.protocol=SSL", "-X", f"ssl.ca.location={world.ca}"] if tls_in else []
+        assert brokers(world, where, words) == [f"{host}:{int(port) + 2}"]
+        if tls_in:
+            assert f"ssl.ca.location={world.ca}" in where.said
+
+
+def test_a_login_is_renewed_and_nobody_notices(world: World, tmp_path: Path) -> None:
+    with proxy(world, tmp_path, [*world.words("SASL_PLAINTEXT"), "-v"]) as where:
+        code, out, err = call(world, where, ["--repeat", "10", "--interval", f"{LIFETIME_S / 4}s"])
+        assert code == 0, err
+        assert [orjson.loads(line)["status"] for line in out.splitlines()] == ["complete"] * 10
+        assert where.said.count(f"to {world.cluster.bootstrap('SASL_PLAINTEXT')}") == 1
+
+
+def test_clients_log_in_by_themselves_through_the_proxy(world: World, tmp_path: Path) -> None:
+    with proxy(world, tmp_path, ["-b", world.cluster.bootstrap("SASL_PLAINTEXT")]) as where:
+        words = ["-X", "security.protocol=SASL_PLAINTEXT", "-X", "sasl.mechanism=SCRAM-SHA-256", *LOGIN]
+        host, port = where.bootstrap.split(":")
+        assert brokers(world, where, words) == [f"{host}:{int(port) + 2}"]
+
+
+def test_a_client_that_logs_in_where_the_proxy_does(world: World, tmp_path: Path) -> None:
+    with proxy(world, tmp_path, world.words("SASL_PLAINTEXT")) as where:
+        words = ["-X", "security.protocol=SASL_PLAINTEXT", "-X", "sasl.mechanism=PLAIN", *LOGIN]
+        code, _, err = call(world, where, words)
+        assert code == 6
+        assert "does not authenticate on this listener; try -X security.protocol=PLAINTEXT" in err
+        assert where.said.count("begins SASL itself, and was answered ILLEGAL_SASL_STATE") == 1
+        assert brokers(world, where)
+
+
+def test_clients_without_tls_or_trust_are_explained(world: World, tmp_path: Path) -> None:
+    with proxy(world, tmp_path, [*world.words("SSL"), "--tls-in"]) as where:
+        assert call(world, where)[0] == 5
+        words = ["-X", "security.protocol=SSL", "-X", f"ssl.ca.location={world.files / 'ca.pem'}"]
+        assert call(world, where, words)[0] == 5
+        said = where.said
+        assert "refused: the client speaks no TLS, and listeners do here (--tls-in)" in said
+        assert f"refused: the client does not trust the proxy's certificate; give it ssl.ca.location={world.ca}" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "text"),
+    [
+        (["-X", "sasl.password=wrong"], 6, "refused the PLAIN credentials"),
+        (
+            ["--bind", "0.0.0.0", "--advertise", "localhost"],
+            2,
+            "would let anyone who reaches it act on the cluster as a",
+        ),
+    ],
+)
+def test_ways_in_that_do_not_work(world: World, words: list[str], code: int, text: str) -> None:
+    command = [sys.executable, "-c", _RUN, "proxy", "--port-base", str(free_ports(1)[0])]
+    command += [*world.words("SASL_PLAINTEXT"), *words]
+    done = subprocess.run(command, capture_output=True, timeout=30, env=world.variables, check=False)
+    assert (done.returncode, done.stderr.decode().count("\n")) == (code, 1), done.stderr
+    assert text in done.stderr.decode()
