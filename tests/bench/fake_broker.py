@@ -1,0 +1,139 @@
+"""A broker that answers without thinking: `python -m tests.bench.fake_broker` prints its port.
+
+The first request of a connection says which: ApiVersions and Metadata get a real answer, so that a proxy can start
+before it; on every other connection all requests are taken for copies of the first, and each is answered by the same
+bytes, sent as often as requests came in. So one turn costs two system calls, however many requests it answers.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+import sys
+from collections.abc import Callable
+from typing import Any, Final
+
+import decoders
+from tests.proxy.stage import framed, request, response
+
+API_VERSIONS: Final = 18
+METADATA: Final = 3
+CORRELATION_ID: Final = 7
+_READ: Final = 1 << 18
+
+
+def records(size: int) -> bytes:
+    """One batch of one record with a value of so many bytes; nobody opens it."""
+    head = bytes.fromhex("0000000000000000 %08x 00000000 02 00000000 0000 00000000" % (size + 49))
+    return head + bytes(61 - len(head)) + bytes(size)
+
+
+def _produce(version: int) -> tuple[bytes, bytes]:
+    partition = {"index": 0, "records": records(0)}
+    data = [{"name": "orders", "partition_data": [partition]}]
+    asked = request(
+        0, version, {"acks": -1, "timeout_ms": 30000, "topic_data": data}, id=CORRELATION_ID, client_id="checkout-7"
+    )
+    rows = [{"index": number, "base_offset": 5, "log_append_time_ms": -1} for number in range(5)]
+    answer = response(0, version, {"responses": [{"name": "orders", "partition_responses": rows}]}, id=CORRELATION_ID)
+    return asked, answer
+
+
+def _fetch(size: int) -> tuple[bytes, bytes]:
+    topic = {"topic_id": "AAAAAAAAAAAAAAAAAAAAAQ", "partitions": [{"partition": 0, "fetch_offset": 1}]}
+    asked = request(1, 16, {"max_wait_ms": 500, "min_bytes": 1, "topics": [_id(topic)]}, id=CORRELATION_ID)
+    rows = [{"partition_index": 0, "high_watermark": 9, "records": records(size)}]
+    answer = response(1, 16, {"responses": [_id({"topic_id": "", "partitions": rows})]}, id=CORRELATION_ID)
+    return asked, answer
+
+
+def _id(topic: dict[str, Any]) -> dict[str, Any]:
+    import uuid
+
+    return {**topic, "topic_id": uuid.UUID(int=1)}
+
+
+# Name → request and response: what streams through, what is held and comes whole, what is held and does not.
+LOADS: Final[dict[str, Callable[[], tuple[bytes, bytes]]]] = {
+    "small": lambda: _produce(9),
+    "held": lambda: _produce(10),
+    "big": lambda: _fetch(1 << 20),
+}
+
+
+class _Talk:
+    """One connection."""
+
+    def __init__(self, link: socket.socket, port: int) -> None:
+        self.link = link
+        self._port = port
+        self._rest = b""
+        self._left = 0
+        self._size = 0
+        self._answer = b""
+
+    def take(self, data: bytes) -> bytes:
+        """What to send for these bytes."""
+        if self._size:
+            count, self._left = divmod(self._left + len(data), self._size)
+            return self._answer * count
+        data = self._rest + data
+        if len(data) < 8 or len(data) < 4 + int.from_bytes(data[:4], "big"):
+            self._rest = data
+            return b""
+        size = 4 + int.from_bytes(data[:4], "big")
+        key = int.from_bytes(data[4:6], "big")
+        if key in (API_VERSIONS, METADATA):
+            self._rest = b""
+            out = self._known(data[4:size])
+            return out + (self.take(data[size:]) if data[size:] else b"")
+        for make in LOADS.values():
+            asked, answer = make()
+            if data[:size] == asked:
+                self._size, self._answer = size, answer
+                return self.take(data)
+        raise ValueError("a request of no load")
+
+    def _known(self, frame: bytes) -> bytes:
+        asked = decoders.decode_request(frame)
+        key, version, number = asked.api_key, asked.api_version, asked.correlation_id
+        if key == API_VERSIONS:
+            rows = [{"api_key": key, "min_version": 0, "max_version": most} for key, most in ((18, 4), (3, 12))]
+            return framed(decoders.encode_response(key, version, {"api_keys": rows}, correlation_id=number))
+        nodes = [{"node_id": 1, "host": "127.0.0.1", "port": self._port}]
+        return framed(decoders.encode_response(key, version, {"brokers": nodes}, correlation_id=number))
+
+
+def serve() -> None:
+    """Until killed."""
+    listener = socket.create_server(("127.0.0.1", 0), backlog=4096)
+    port = listener.getsockname()[1]
+    print(port, flush=True)
+    poll = select.epoll()
+    poll.register(listener, select.EPOLLIN)
+    talks: dict[int, _Talk] = {}
+    while True:
+        for number, _ in poll.poll():
+            if number == listener.fileno():
+                link, _ = listener.accept()
+                link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                talks[link.fileno()] = _Talk(link, port)
+                poll.register(link, select.EPOLLIN)
+                continue
+            talk = talks[number]
+            try:
+                data = talk.link.recv(_READ)
+                if data:
+                    talk.link.sendall(talk.take(data))
+                    continue
+            except OSError:
+                pass
+            poll.unregister(number)
+            talks.pop(number).link.close()
+
+
+if __name__ == "__main__":
+    try:
+        serve()
+    except KeyboardInterrupt:
+        sys.exit(0)

@@ -1,0 +1,183 @@
+"""What the proxy costs: the same load straight to a broker, through a plain TCP relay, and through `kw proxy`.
+
+`python -m tests.bench.proxy [-- OPTIONS OF kw proxy]`. Broker and generator (fake_broker.py, and `drive` here) hold
+ready-made frames and make two system calls a turn, each in a process of its own. That they are not the bottleneck is
+seen in the lines "direct": they have to be far above what the proxy does, else they would say nothing about it.
+With several requests in flight on one connection, those that arrive together are answered together.
+"""
+
+from __future__ import annotations
+
+import argparse
+import select
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from tests.bench.fake_broker import LOADS
+from tests.proxy.hidden import port_base
+
+SECONDS = 3.0
+
+
+class Figures(NamedTuple):
+    """Requests a second, bytes of answers a second, and times of round trips in µs (of all in flight together)."""
+
+    rate: float
+    bytes_rate: float
+    p50: float
+    p99: float
+
+
+def drive(port: int, load: str, in_flight: int, seconds: float = SECONDS) -> Figures:
+    """One connection that always has `in_flight` requests under way."""
+    asked, answer = LOADS[load]()
+    size = len(answer)
+    done = left = 0
+    times: list[int] = []
+    buffer = bytearray(1 << 20)
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as link:
+        link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        clock = time.perf_counter_ns
+        _round(link, asked, size)  # the way is open now
+        begun = sent = clock()
+        end = begun + int(seconds * 1e9)
+        link.sendall(asked * in_flight)
+        while sent < end:
+            got = link.recv_into(buffer)
+            if not got:
+                raise EOFError("closed")
+            count, left = divmod(left + got, size)
+            if count:
+                done += count
+                now = clock()
+                times.append(now - sent)
+                sent = now
+                link.sendall(asked * count)
+    times.sort()
+    took = (sent - begun) / 1e9
+    return Figures(done / took, done * size / took, times[len(times) // 2] / 1e3, times[len(times) * 99 // 100] / 1e3)
+
+
+def _round(link: socket.socket, asked: bytes, size: int) -> None:
+    link.sendall(asked)
+    while size:
+        size -= len(link.recv(size))
+
+
+def crowd(port: int, count: int, seconds: float = SECONDS) -> Figures:
+    """So many connections, each with one small request under way; times are from request to answer."""
+    asked, answer = LOADS["small"]()
+    links = {}
+    poll = select.epoll()
+    for _ in range(count):
+        link = socket.create_connection(("127.0.0.1", port), timeout=20)
+        links[link.fileno()] = link
+        poll.register(link, select.EPOLLIN)
+    try:
+        for link in links.values():
+            _round(link, asked, len(answer))
+        return _rounds(poll, links, asked, len(answer), seconds)
+    finally:
+        for link in links.values():
+            link.close()
+
+
+def _rounds(poll: select.epoll, links: dict[int, socket.socket], asked: bytes, size: int, seconds: float) -> Figures:
+    begun = time.perf_counter()
+    sent = dict.fromkeys(links, begun)
+    for link in links.values():
+        link.sendall(asked)
+    times = []
+    now = begun
+    while now < begun + seconds:
+        for number, _ in poll.poll(10):
+            link = links[number]
+            if len(link.recv(size)) != size:
+                raise EOFError("closed, or an answer in pieces")
+            now = time.perf_counter()
+            times.append(now - sent[number])
+            sent[number] = now
+            link.sendall(asked)
+    times.sort()
+    took = now - begun
+    p50, p99 = times[len(times) // 2], times[len(times) * 99 // 100]
+    return Figures(len(times) / took, len(times) * size / took, p50 * 1e6, p99 * 1e6)
+
+
+@contextmanager
+def child(words: Sequence[str], stdout: IO[bytes] | int = subprocess.PIPE) -> Iterator[subprocess.Popen[bytes]]:
+    """A Python module as a process that is ended at the end."""
+    process = subprocess.Popen([sys.executable, "-m", *words], stdout=stdout, stderr=subprocess.PIPE)
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.communicate(timeout=20)
+
+
+def _first_port(process: subprocess.Popen[bytes]) -> int:
+    assert process.stdout is not None
+    return int(process.stdout.readline())
+
+
+@contextmanager
+def proxied(broker: int, words: Sequence[str], out: Path) -> Iterator[tuple[int, int]]:
+    """`kw proxy` before the broker: its port and its process."""
+    base = port_base(1)
+    command = ["kwcli.main", "proxy", "-b", f"127.0.0.1:{broker}", "--port-base", str(base), *words]
+    with out.open("wb") as file, child(command, file) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if line.startswith(b"ready"):
+                break
+        yield base, process.pid
+
+
+def _memory(pid: int) -> int:
+    """MiB of a process."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * 4096 >> 20
+
+
+def measure(ways: dict[str, int], seconds: float) -> None:
+    """All loads on all ways, way by way within a load, so that they share the machine's moods."""
+    plans: list[tuple[str, str, int]] = [("one small", "small", 1), ("5 small", "small", 5), ("5 held", "held", 5)]
+    plans += [("2 of 1 MiB", "big", 2)]
+    print(f"{'in flight':14}{'way':10}{'requests/s':>12}{'MB/s':>9}{'p50 µs':>9}{'p99 µs':>9}{'of direct':>11}")
+    for title, load, in_flight in plans:
+        figures = {name: drive(port, load, in_flight, seconds) for name, port in ways.items()}
+        _show(title, figures)
+    _show("1000×1 small", {name: crowd(port, 1000, seconds) for name, port in ways.items()})
+
+
+def _show(title: str, figures: dict[str, Figures]) -> None:
+    direct = figures["direct"]
+    for name, each in figures.items():
+        times = f"{each.p50:9,.0f}{each.p99:9,.0f}{each.rate / direct.rate:11.0%}"
+        print(f"{title:14}{name:10}{each.rate:12,.0f}{each.bytes_rate / 1e6:9,.0f}{times}")
+        title = ""
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=SECONDS)
+    parser.add_argument("words", nargs="*", help="more options for kw proxy, after --")
+    given = parser.parse_args()
+    with child(["tests.bench.fake_broker"]) as broker, tempfile.TemporaryDirectory() as folder:
+        port = _first_port(broker)
+        out = Path(folder) / "out"
+        with child(["tests.bench.relay", str(port)]) as relay, proxied(port, given.words, out) as (base, pid):
+            measure({"direct": port, "relay": _first_port(relay), "proxy": base}, given.seconds)
+            print(f"proxy: {_memory(pid)} MiB resident, {out.stat().st_size:,} bytes of output")
+
+
+if __name__ == "__main__":
+    main()
