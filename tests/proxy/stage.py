@@ -84,7 +84,7 @@ class Stage:
         self.paused = [False, False]
         self.budget = Budget()
         self.now_ns = 0
-        self._waiting: list[Command] = []
+        self.waiting: list[Command] = []
 
     def client(self, *chunks: bytes) -> Stage:
         """The client sends."""
@@ -110,7 +110,7 @@ class Stage:
 
     def answer(self) -> Stage:
         """Answer the oldest RESOLVE or RESERVE."""
-        self._do(self._reply(self._waiting.pop(0)))
+        self._do(self._reply(self.waiting.pop(0)))
         return self
 
     @property
@@ -130,7 +130,7 @@ class Stage:
             if what in (RESOLVE, RESERVE):
                 assert number == len(todo) - 1, "nothing can follow a question"
                 if not self.at_once:
-                    self._waiting.append(command)
+                    self.waiting.append(command)
                 else:
                     todo += self._reply(command)
             else:

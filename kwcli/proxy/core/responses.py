@@ -131,7 +131,8 @@ class Responses:
             self._ended = True
             return []
         waiting = self._state.in_flight
-        out: list[Command] = [(SEND_CLIENT, self._part)] if self._part else []
+        streamed = bool(waiting) and waiting[0][1].answer in (STREAM, TOKEN)
+        out: list[Command] = [(SEND_CLIENT, self._part)] if self._part and streamed else []
         out += self._freed()
         text = "the broker closed the connection"
         if self.busy:
