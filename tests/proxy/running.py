@@ -1,0 +1,128 @@
+"""A proxy and a scripted broker in one loop, and clients as streams: what the shell does, without a cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from kwcli.env import Environment
+from kwcli.net.core.config import Address, ClientConfig
+from kwcli.playground.ports import free_ports
+from kwcli.proxy.discovery import Found
+from kwcli.proxy.running import Proxy
+from kwcli.proxy.settings import Settings
+from tests.proxy.hidden import port_base
+
+Client = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+Script = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+WAIT_S = 5.0
+
+
+async def frame(reader: asyncio.StreamReader) -> bytes:
+    """The next frame with its size field."""
+    head = await asyncio.wait_for(reader.readexactly(4), WAIT_S)
+    return head + await asyncio.wait_for(reader.readexactly(int.from_bytes(head, "big")), WAIT_S)
+
+
+async def rest(reader: asyncio.StreamReader) -> bytes:
+    """All until the other side closes; a reset is an end like any."""
+    data = b""
+    try:
+        while more := await asyncio.wait_for(reader.read(65536), WAIT_S):
+            data += more
+    except ConnectionError:
+        pass
+    return data
+
+
+class Running:
+    """A proxy at work; `said` are its lines."""
+
+    def __init__(self, proxy: Proxy, stderr: io.BytesIO, task: asyncio.Task[int]) -> None:
+        self.proxy = proxy
+        self.task = task
+        self._stderr = stderr
+        self._writers: list[asyncio.StreamWriter] = []
+
+    @property
+    def said(self) -> str:
+        return self._stderr.getvalue().decode()
+
+    @property
+    def base(self) -> int:
+        return self.proxy.settings.port_base
+
+    async def until(self, text: str) -> None:
+        """Until it has said so."""
+        async with asyncio.timeout(WAIT_S):
+            while text not in self.said:
+                await asyncio.sleep(0.01)
+
+    async def connect(self, port: int | None = None) -> Client:
+        """A client, by default of the bootstrap listener."""
+        client = await asyncio.open_connection("127.0.0.1", self.base if port is None else port)
+        self._writers.append(client[1])
+        return client
+
+    async def close(self) -> None:
+        for writer in self._writers:
+            writer.close()
+            try:
+                await writer.wait_closed()
+            except OSError:
+                continue
+
+
+@asynccontextmanager
+async def running(
+    script: Script | None, *, servers: Sequence[Address] = (), base: int | None = None, **settings: Any
+) -> AsyncIterator[Running]:
+    """A proxy before a broker that does as `script` says on every connection; without one nobody is there."""
+    server = None
+    tasks: set[asyncio.Task[None]] = set()
+    if script is not None:
+        server = await asyncio.start_server(_kept(script, tasks), "127.0.0.1", 0, limit=1 << 26)
+        servers = [server.sockets[0].getsockname()[:2]]
+    elif not servers:
+        servers = [("127.0.0.1", free_ports(1, "127.0.0.1")[0])]
+    stderr = io.BytesIO()
+    env = Environment(
+        stdin=io.BytesIO(), stdout=io.BytesIO(), stderr=stderr, variables={"XDG_STATE_HOME": "/nonexistent"}
+    )
+    config = ClientConfig(tuple(servers))
+    proxy = Proxy(env, Settings(config, base or port_base(12), **settings), Found({}, None))
+    proxy.bind()
+    made = Running(proxy, stderr, asyncio.create_task(proxy.run()))
+    try:
+        await made.until("ready")
+        yield made
+    finally:
+        await made.close()
+        if not made.task.done():
+            proxy.stop()
+        await asyncio.wait_for(made.task, 20)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if server is not None:
+            server.close()
+            await server.wait_closed()
+
+
+def _kept(script: Script, tasks: set[asyncio.Task[None]]) -> Script:
+    async def run(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        tasks.add(task)
+        try:
+            await script(reader, writer)
+        except (ConnectionError, asyncio.IncompleteReadError, TimeoutError, asyncio.CancelledError):
+            pass
+        finally:
+            tasks.discard(task)
+            writer.close()
+
+    return run

@@ -1,0 +1,413 @@
+"""The shell: listeners, dialling, buffers, ends; one clear line for whatever goes wrong, and nobody else disturbed."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from collections.abc import Callable, Coroutine
+from functools import wraps
+from typing import Any
+
+import pytest
+
+from kwcli.exits import Exit, Failure
+from kwcli.proxy.core.rewrite import Endpoint
+from kwcli.proxy.listeners import listening
+from kwcli.proxy.ports import Ports
+from kwcli.proxy.session import now_ns
+from tests.bench.fake_broker import records
+from tests.proxy.running import WAIT_S, Client, frame, rest, running
+from tests.proxy.stage import FETCH, HEARTBEAT, METADATA, metadata, request, response
+
+ASKED = [request(HEARTBEAT, 4, {"group_id": "g"}, id=number) for number in range(10)]
+ANSWERS = [response(HEARTBEAT, 4, id=number) for number in range(10)]
+
+
+def in_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    @wraps(test)
+    def run(*args: Any, **values: Any) -> None:
+        asyncio.run(asyncio.wait_for(test(*args, **values), 30))
+
+    return run
+
+
+async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Answers every Heartbeat."""
+    while True:
+        asked = await frame(reader)
+        writer.write(response(HEARTBEAT, 4, id=int.from_bytes(asked[8:12], "big")))
+
+
+async def beat(client: Client, number: int) -> None:
+    client[1].write(ASKED[number])
+    assert await frame(client[0]) == ANSWERS[number]
+
+
+STRANGE = [
+    (b"GET / HTTP/1.1\r\n\r\n", "HTTP"),
+    (bytes.fromhex("16030100c8010000c40303") + bytes(64), "TLS"),
+    (bytes.fromhex("7fffffff00030001000000010000"), "a size of 2147483647"),
+    (bytes.fromhex("fffffff000030001"), "a size of -16"),
+    (b"\x2a" * 64, "a size of 707406378"),
+]
+
+
+@pytest.mark.parametrize(("data", "reason"), STRANGE, ids=[reason for _, reason in STRANGE])
+@in_loop
+async def test_strangers_get_one_line_and_disturb_nobody(data: bytes, reason: str) -> None:
+    async with running(echo) as proxy:
+        good, bad = await proxy.connect(), await proxy.connect()
+        await beat(good, 1)
+        bad[1].write(data)
+        assert await rest(bad[0]) == b""
+        await proxy.until(reason)
+        assert len([line for line in proxy.said.splitlines() if line.startswith("kw: ")]) == 1
+        await beat(good, 2)
+
+
+WRONG = [([2, 1], "out of order"), ([1, 1, 1], "twice"), ([9], "where 1 (Heartbeat 4) was due")]
+
+
+@pytest.mark.parametrize(("order", "reason"), WRONG, ids=[reason for _, reason in WRONG])
+@in_loop
+async def test_a_broker_out_of_step_gets_one_line_and_disturbs_nobody(order: list[int], reason: str) -> None:
+    async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if await frame(reader) == ASKED[3]:
+            writer.write(ANSWERS[3])
+            return await echo(reader, writer)
+        await frame(reader)
+        for number in order:
+            writer.write(ANSWERS[number])
+            await writer.drain()
+            await asyncio.sleep(0.02)
+        return None
+
+    async with running(script) as proxy:
+        good, bad = await proxy.connect(), await proxy.connect()
+        await beat(good, 3)
+        bad[1].write(ASKED[1] + ASKED[2])
+        await rest(bad[0])
+        await proxy.until(reason)
+        assert proxy.said.count("kw: ") == 1
+        await beat(good, 4)
+
+
+@pytest.mark.parametrize("reset", [False, True])
+@in_loop
+async def test_a_client_that_vanishes_inside_a_request(reset: bool) -> None:
+    async with running(echo, verbose=1) as proxy:
+        good, bad = await proxy.connect(), await proxy.connect()
+        bad[1].write(ASKED[1][:-5])
+        await asyncio.sleep(0.05)
+        if reset:
+            link: socket.socket = bad[1].get_extra_info("socket")
+            link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        bad[1].transport.abort()
+        await proxy.until("reset the connection" if reset else "the client left inside a request")
+        await beat(good, 2)
+        async with asyncio.timeout(WAIT_S):
+            while len(proxy.proxy.sessions) > 1:
+                await asyncio.sleep(0.01)
+
+
+@in_loop
+async def test_a_broker_that_is_not_there() -> None:
+    async with running(None) as proxy:
+        client = await proxy.connect()
+        client[1].write(ASKED[1])
+        assert await rest(client[0]) == b""
+        await proxy.until("refused the connection")
+
+
+@in_loop
+async def test_the_next_server_is_tried() -> None:
+    async with running(echo) as other:
+        place = ("127.0.0.1", other.base)
+        async with running(None, servers=[("127.0.0.1", 1), place]) as proxy:
+            await beat(await proxy.connect(), 1)
+
+
+@in_loop
+async def test_an_answer_comes_after_the_client_ended_its_side() -> None:
+    async def slow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await frame(reader)
+        assert await reader.read() == b""  # the broker hears of it
+        writer.write(ANSWERS[1])
+
+    async with running(slow) as proxy:
+        client = await proxy.connect()
+        client[1].write(ASKED[1])
+        client[1].write_eof()
+        assert await rest(client[0]) == ANSWERS[1]
+
+
+@in_loop
+async def test_a_reset_of_the_broker_is_one_for_the_client() -> None:
+    async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await frame(reader)
+        link: socket.socket = writer.get_extra_info("socket")
+        link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        writer.transport.abort()
+
+    async with running(script) as proxy:
+        client = await proxy.connect()
+        client[1].write(ASKED[1])
+        with pytest.raises(ConnectionError):
+            await asyncio.wait_for(client[0].read(), WAIT_S)
+        await proxy.until("the broker reset the connection with 1 unanswered")
+
+
+# Listeners
+
+
+def test_a_port_that_is_taken_is_said() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        with pytest.raises(Failure, match="is taken by another program") as failure:
+            listening("127.0.0.1", other.getsockname()[1])
+        assert failure.value.code == Exit.FAILURE
+
+
+def test_an_address_that_is_not_here_is_said() -> None:
+    with pytest.raises(Failure, match="no address of this machine"):
+        listening("192.0.2.1", 0)
+
+
+@in_loop
+async def test_a_port_that_is_taken_later_ends_that_connection_only() -> None:
+    async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked = await frame(reader)
+        if asked[4:6] == METADATA.to_bytes(2, "big"):
+            writer.write(metadata((1, "kafka-1.invalid", 9092), (5, "kafka-5.invalid", 9092)))
+        else:
+            writer.write(ANSWERS[1])
+        await reader.read()
+
+    async with running(script) as proxy:
+        with socket.create_server(("127.0.0.1", proxy.base + 6)):
+            good, bad = await proxy.connect(), await proxy.connect()
+            bad[1].write(request(METADATA, 12))
+            assert await rest(bad[0]) == b""
+            await proxy.until("node 5 has no listener")
+            await beat(good, 1)
+        again = await proxy.connect()
+        again[1].write(request(METADATA, 12))
+        assert (await frame(again[0])).count(b"127.0.0.1") == 2
+
+
+@in_loop
+async def test_a_node_that_moves_keeps_its_listener() -> None:
+    places = [("old.invalid", 1), ("new.invalid", 2)]
+
+    async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for number, place in enumerate(places):
+            await frame(reader)
+            writer.write(metadata((3, *place), id=number))
+        await reader.read()
+
+    async with running(script) as proxy:
+        client = await proxy.connect()
+        seen = []
+        for number in range(2):
+            client[1].write(request(METADATA, 12, id=number))
+            seen.append((await frame(client[0]))[8:])
+        assert seen[0] == seen[1]
+        assert proxy.proxy.listeners.all[1].targets == (places[1],)
+        assert "node 3 is now at new.invalid:2, no longer at old.invalid:1" in proxy.said
+
+
+@in_loop
+async def test_who_connects_at_once_to_a_new_listener_is_let_in() -> None:
+    async with running(echo) as proxy:
+        target = proxy.proxy.settings.config.servers[0]
+        where = proxy.proxy.listeners.where([Endpoint(7, *target, 0, 0)])
+        with socket.create_connection(where[7], timeout=WAIT_S) as link:  # before the loop has had its turn
+            link.setblocking(False)
+            loop = asyncio.get_running_loop()
+            await loop.sock_sendall(link, ASKED[4])
+            assert await asyncio.wait_for(loop.sock_recv(link, 100), WAIT_S) == ANSWERS[4]
+
+
+def test_ports_follow_from_ids_and_large_ones_are_kept(tmp_path: Any) -> None:
+    file = str(tmp_path / "kw" / "ports.json")
+    first = Ports(20000, "one", file)
+    assert [first.port(number) for number in (0, 3, 999, 5000, 1000, 5000)] == [
+        20001,
+        20004,
+        21000,
+        21001,
+        21002,
+        21001,
+    ]
+    assert Ports(20000, "one", file).port(1000) == 21002
+    assert Ports(20000, "two", file).port(1000) == 21001
+    assert Ports(20000, None, file).port(1000) == 21001
+    assert Ports(65000, "one", file).port(700) is None
+    (tmp_path / "kw" / "ports.json").write_text("{broken")
+    assert Ports(20000, "one", file).port(1000) == 21001
+
+
+# Buffers
+
+
+@in_loop
+async def test_a_client_that_does_not_read_stops_the_broker() -> None:
+    sent = 0
+
+    async def flood(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal sent
+        answer = response(HEARTBEAT, 4, id=1)
+        big = (64 << 20).to_bytes(4, "big") + answer[4:8]
+        await frame(reader)
+        writer.write(big)
+        for _ in range(64):
+            writer.write(bytes(1 << 20))
+            await writer.drain()
+            sent += 1 << 20
+
+    async with running(flood) as proxy:
+        reader, writer = await proxy.connect()
+        reader._transport.pause_reading()  # type: ignore[attr-defined]  # there is no other way to read nothing
+        writer.write(ASKED[1])
+        last = -1
+        while sent != last:
+            last = sent
+            await asyncio.sleep(0.3)
+        assert 0 < sent < 48 << 20  # the rest is in the kernel's buffers
+        (session,) = proxy.proxy.sessions.values()
+        assert session.client.transport is not None
+        assert session.client.transport.get_write_buffer_size() < 2 << 20
+        writer.transport.abort()
+
+
+@in_loop
+async def test_a_broker_that_does_not_read_stops_the_client() -> None:
+    async def deaf(reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
+        reader._transport.pause_reading()  # type: ignore[attr-defined]
+        await asyncio.sleep(20)
+
+    async with running(deaf) as proxy:
+        _, writer = await proxy.connect()
+        big = request(HEARTBEAT, 4, {"group_id": "g"}, id=1)
+        writer.write((64 << 20).to_bytes(4, "big") + big[4:] + bytes((64 << 20) - len(big) + 4))
+        last = -1
+        while writer.transport.get_write_buffer_size() != last:
+            last = writer.transport.get_write_buffer_size()
+            await asyncio.sleep(0.3)
+        (session,) = proxy.proxy.sessions.values()
+        assert last > 16 << 20
+        assert session.server.transport is not None
+        assert session.server.transport.get_write_buffer_size() < 2 << 20
+        writer.transport.abort()
+
+
+@in_loop
+async def test_frames_that_are_held_share_one_budget_and_none_waits_for_ever() -> None:
+    """Three halves of frames that do not fit together; one is larger than all there is."""
+    sizes = {1: 700_000, 2: 700_000, 3: 3_000_000}
+    halves = asyncio.Event()
+
+    async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        number = int.from_bytes((await frame(reader))[8:12], "big")
+        rows = [{"partition_index": 0, "records": records(sizes[number])}]
+        answer = response(FETCH, 16, {"responses": [{"partitions": rows}]}, id=number)
+        writer.write(answer[:50_000])
+        await halves.wait()
+        writer.write(answer[50_000:])
+        await reader.read()
+
+    async with running(script, budget=1 << 20) as proxy:
+        clients = [await proxy.connect() for _ in sizes]
+        for number, client in zip(sizes, clients, strict=True):
+            client[1].write(request(FETCH, 16, id=number))
+        await asyncio.sleep(0.2)
+        assert 0 < proxy.proxy.budget.used < 1 << 20
+        halves.set()
+        got = await asyncio.gather(*(frame(client[0]) for client in clients))
+        assert [len(data) > size for data, size in zip(got, sizes.values(), strict=True)] == [True] * 3
+        async with asyncio.timeout(WAIT_S):
+            while proxy.proxy.budget.used:
+                await asyncio.sleep(0.01)
+
+
+@in_loop
+async def test_room_comes_back_from_clients_that_vanish() -> None:
+    async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await frame(reader)
+        writer.write((900_000).to_bytes(4, "big") + (1).to_bytes(4, "big") + bytes(1000))
+        await reader.read()
+
+    async with running(script, budget=1 << 20) as proxy:
+        clients = [await proxy.connect() for _ in range(3)]
+        for client in clients:
+            client[1].write(request(FETCH, 16, id=1))
+        await asyncio.sleep(0.1)
+        assert proxy.proxy.budget.used > 0
+        for client in clients:
+            client[1].transport.abort()
+        async with asyncio.timeout(WAIT_S):
+            while proxy.proxy.budget.used or proxy.proxy.sessions:
+                await asyncio.sleep(0.01)
+
+
+# The end
+
+
+@in_loop
+async def test_the_first_signal_waits_for_answers() -> None:
+    asked, go = asyncio.Event(), asyncio.Event()
+
+    async def slow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await frame(reader)
+        asked.set()
+        await go.wait()
+        writer.write(ANSWERS[1])
+        await reader.read()
+
+    async with running(slow) as proxy:
+        client, idle = await proxy.connect(), await proxy.connect()
+        client[1].write(ASKED[1])
+        await asked.wait()
+        proxy.proxy.stop()
+        assert await rest(idle[0]) == b""
+        await proxy.until("waiting for answers to 1 requests")
+        with pytest.raises(ConnectionRefusedError):
+            await proxy.connect()
+        go.set()
+        assert await rest(client[0]) == ANSWERS[1]
+        assert await asyncio.wait_for(proxy.task, WAIT_S) == Exit.DONE
+
+
+@in_loop
+async def test_the_second_signal_ends_at_once() -> None:
+    async def never(reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+
+    async with running(never) as proxy:
+        client = await proxy.connect()
+        client[1].write(ASKED[1])
+        await asyncio.sleep(0.1)
+        proxy.proxy.stop()
+        await proxy.until("waiting for answers")
+        proxy.proxy.stop()
+        assert await asyncio.wait_for(proxy.task, WAIT_S) == Exit.INTERRUPTED
+        assert await rest(client[0]) == b""
+
+
+@in_loop
+async def test_waiting_ends_after_a_while() -> None:
+    async def never(reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+
+    async with running(never, drain_s=0.2) as proxy:
+        client = await proxy.connect()
+        client[1].write(ASKED[1])
+        await asyncio.sleep(0.1)
+        proxy.proxy.stop()
+        assert await asyncio.wait_for(proxy.task, WAIT_S) == Exit.DONE
+        assert "gave up 1 requests that were not answered" in proxy.said
+
+
+def test_the_clock_never_goes_back() -> None:
+    times = [now_ns() for _ in range(1000)]
+    assert times == sorted(times)
