@@ -13,6 +13,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from cryptography import x509
+
 from kwcli.exits import Exit, Failure
 from kwcli.net import issuing
 from kwcli.net.core.config import Store
@@ -70,6 +72,17 @@ class Inbound:
     def context(self) -> ssl.SSLContext:
         """What to begin the next connection with."""
         return self._fixed if self._given else self._for("")
+
+    def shown(self) -> tuple[datetime, list[str]]:
+        """Until when the certificate that the user gave is good, and for whom."""
+        assert self._given is not None
+        certificate = x509.load_pem_x509_certificate(self._given.certificates.encode())
+        try:
+            names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        except x509.ExtensionNotFound:
+            return certificate.not_valid_after_utc, []
+        places = [str(each) for each in names.get_values_for_type(x509.IPAddress)]
+        return certificate.not_valid_after_utc, [*names.get_values_for_type(x509.DNSName), *places]
 
     def lines(self) -> list[str]:
         """What clients need to be set to, ready to paste: for librdkafka, for Java."""

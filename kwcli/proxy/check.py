@@ -1,0 +1,198 @@
+"""What the command line says in, a line for each thing that has to be right before clients come out, and an exit code.
+
+Nothing is left behind: connections are closed, ports are free again. Exit codes: 0 all is well, 1 a port, a certificate
+or a broker's versions are not, 5 a broker cannot be reached, 6 it refuses the login, 124 it is silent.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import time
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from decoders.apis import NAMES, api
+from kwcli.env import Environment
+from kwcli.exits import Exit, Failure
+from kwcli.net.cluster import Cluster
+from kwcli.net.core.addresses import shown
+from kwcli.net.core.config import Address, ClientConfig
+from kwcli.net.deadline import Deadline
+from kwcli.proxy.core.rows import ROWS, highest
+from kwcli.proxy.listeners import listening
+from kwcli.proxy.ports import Ports, ports_file
+from kwcli.render.units import counted
+
+if TYPE_CHECKING:
+    from decoders.schema.model import Versions
+    from kwcli.net.blocking import Connection
+    from kwcli.net.core.lookups import Node
+    from kwcli.proxy.tls.inbound import Inbound
+
+
+class Finding(NamedTuple):
+    """One line; `code` 0 says that it is well."""
+
+    what: str
+    text: str
+    code: int = Exit.DONE
+
+
+class Wish(NamedTuple):
+    """What would be started. `tls` makes what listeners speak TLS by, or raises Failure; None where they speak none."""
+
+    config: ClientConfig
+    port_base: int
+    bind: str
+    advertise: str
+    tls: Callable[[], Inbound] | None = None
+
+
+def check(env: Environment, wish: Wish) -> int:
+    """Print what is found, as it is found; the exit code is that of the worst."""
+    codes = set()
+    for finding in findings(env.variables, wish):
+        mark = "fail" if finding.code else "ok"
+        env.stdout.write(f"{mark:4}  {finding.what:12}  {finding.text}\n".encode())
+        env.stdout.flush()
+        codes.add(finding.code)
+    order = (Exit.REFUSED, Exit.UNREACHABLE, Exit.TIMEOUT, Exit.FAILURE)
+    return next((code for code in order if code in codes), Exit.DONE)
+
+
+def findings(variables: Mapping[str, str], wish: Wish) -> Iterator[Finding]:
+    """Everything that is looked at, in order."""
+    if wish.tls is not None:
+        yield _certificate(wish.tls, wish.advertise)
+    found: dict[int, Node] = {}
+    cluster_id = None
+    try:
+        with Cluster(wish.config, Deadline(wish.config.timeout_s, time.monotonic)) as cluster:
+            first = cluster.any()
+            yield Finding("upstream", f"{shown(first.address)} answers{_how(wish.config)}")
+            yield from _versions("versions", first)
+            nodes = _nodes(cluster)
+            if isinstance(nodes, Failure):
+                yield Finding("nodes", f"{nodes.text}; clients log in by themselves, and then nodes are known")
+            else:
+                found, cluster_id = dict(nodes), cluster.cluster_id
+                yield Finding("cluster", f"{counted(len(found), 'broker')}, cluster id {cluster_id or 'unknown'}")
+                for node in found.values():
+                    yield from _node(cluster, node, first.address)
+    except Failure as failure:
+        yield Finding("upstream", failure.text, failure.code)
+    yield from _ports(wish, found, cluster_id, variables)
+
+
+def _how(config: ClientConfig) -> str:
+    words = []
+    if "SSL" in config.protocol:
+        verified = config.tls is None or config.tls.verify
+        words.append("over TLS" if verified else "over TLS, its certificate not verified")
+    if "SASL" in config.protocol and config.sasl is not None:
+        words.append(f"takes the login by {config.sasl.mechanism}")
+    return f" {' and '.join(words)}" if words else " in plaintext"
+
+
+def _nodes(cluster: Cluster) -> Mapping[int, Node] | Failure:
+    """The brokers; or why they are not told, where clients may do better by themselves."""
+    try:
+        return cluster.nodes()
+    except Failure as failure:
+        if failure.code != Exit.REFUSED or "SASL" in cluster.config.protocol:
+            raise
+        return failure
+
+
+def _node(cluster: Cluster, node: Node, known: Address) -> Iterator[Finding]:
+    name = f"node {node.id}"
+    try:
+        connection = cluster.node(node.id)
+    except Failure as failure:
+        remedy = "; --dial-map tells where it is" if failure.code == Exit.UNREACHABLE else ""
+        text = failure.text if "--dial-map" in failure.text else failure.text + remedy
+        yield Finding(name, text, failure.code)
+        return
+    if node.address == known:
+        yield Finding(name, f"{shown(node.address)} is the one that was asked")
+    else:
+        yield from _versions(name, connection)
+
+
+def _versions(name: str, connection: Connection) -> Iterator[Finding]:
+    """Whether all that a broker speaks is judged by the table of what is rewritten."""
+    offered = connection.versions
+    strange = [*_above(offered), *_unknown(offered)]
+    where = shown(connection.address)
+    if not strange:
+        yield Finding(name, f"{where} speaks {counted(len(offered), 'API')}, all known to kw")
+    for text in strange:
+        yield Finding(name, f"{where}: {text}", Exit.FAILURE)
+
+
+def _above(offered: Mapping[int, Versions]) -> Iterator[str]:
+    for key in ROWS:
+        most = highest(key)
+        versions = offered.get(key)
+        if versions is None or most is None or versions.high <= most:
+            continue
+        left = "not at all" if versions.low > most else f"up to {most}"
+        yield f"{api(key).name} {versions.high} is newer than kw can rewrite: clients are offered it {left}"
+
+
+def _unknown(offered: Mapping[int, Versions]) -> Iterator[str]:
+    for key, versions in offered.items():
+        if key not in NAMES:
+            yield f"API {key} is not known to kw: if its answers name brokers, clients will go round the proxy"
+        elif key not in ROWS and versions.high > api(key).versions.high:
+            yield (
+                f"{api(key).name} {versions.high} is newer than kw knows ({api(key).versions.high}): if its answers "
+                "name brokers, clients will go round the proxy"
+            )
+
+
+def _ports(
+    wish: Wish, nodes: Mapping[int, Node], cluster_id: str | None, variables: Mapping[str, str]
+) -> Iterator[Finding]:
+    ports = Ports(wish.port_base, cluster_id, ports_file(variables))
+    wanted = {"bootstrap": ports.bootstrap, **{f"node {number}": ports.port(number) for number in nodes}}
+    free: list[str] = []
+    for name, port in wanted.items():
+        if port is None:
+            yield Finding("ports", f"no port is left for {name}: give a lower --port-base", Exit.FAILURE)
+            continue
+        try:
+            listening(wish.bind, port).close()
+        except Failure as failure:
+            yield Finding("ports", f"for {name}: {failure.text}", Exit.FAILURE)
+        else:
+            free.append(str(port))
+    if len(free) == len(wanted):
+        yield Finding("ports", f"free on {wish.bind}: {', '.join(free)}")
+
+
+def _certificate(make: Callable[[], Inbound], advertise: str) -> Finding:
+    try:
+        tls = make()
+    except Failure as failure:
+        return Finding("certificate", failure.text, Exit.FAILURE)
+    if tls.trust is not None:
+        return Finding("certificate", f"made for {advertise}; clients trust {tls.trust}")
+    ends, names = tls.shown()
+    if ends < datetime.now(UTC):
+        return Finding("certificate", f"it ended on {ends:%Y-%m-%d}: give another --tls-cert", Exit.FAILURE)
+    if not _covers(names, advertise):
+        known = ", ".join(names) or "nobody"
+        text = f"it is for {known}, not for {advertise}, which clients are told: see --advertise"
+        return Finding("certificate", text, Exit.FAILURE)
+    return Finding("certificate", f"given, good for {advertise} until {ends:%Y-%m-%d}")
+
+
+def _covers(names: list[str], host: str) -> bool:
+    try:
+        wanted = ipaddress.ip_address(host)
+    except ValueError:
+        parent = host.lower().partition(".")[2]
+        return any(name.lower() == host.lower() or (name[:2] == "*." and name[2:].lower() == parent) for name in names)
+    return str(wanted) in names

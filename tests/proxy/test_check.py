@@ -1,0 +1,123 @@
+"""What --check finds: brokers newer than the table of rewrites, ports that are taken, certificates that do not do."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import decoders
+from kwcli.exits import Exit
+from kwcli.net.core.config import ClientConfig
+from kwcli.playground.certificates import make_certificates
+from kwcli.playground.ports import free_ports
+from kwcli.proxy.check import Wish, check, findings
+from kwcli.proxy.tls.inbound import Inbound, TlsIn
+from tests.cli.worlds import world
+from tests.net.playbook import offers
+from tests.net.responder import Responder, each_request, framed
+
+KNOWN = {name.key: (name.versions.low, name.versions.high) for name in map(decoders.api, range(4))}
+OFFERED: Mapping[int, tuple[int, int]] = {**KNOWN, 18: (0, 4)}
+
+
+class Broker(Responder):
+    """Says that it is the whole cluster, by `127.0.0.1`."""
+
+    def __init__(self, ranges: Mapping[int, tuple[int, int]]) -> None:
+        self.ranges = ranges
+        super().__init__(each_request(self.answer))
+
+    def answer(self, request: bytes) -> bytes:
+        key, version = int.from_bytes(request[:2], "big"), int.from_bytes(request[2:4], "big")
+        host, port = self.address
+        value: dict[str, Any] = offers(self.ranges)
+        if key == 3:
+            value = {"cluster_id": "here", "brokers": [{"node_id": 2, "host": host, "port": port}], "controller_id": 2}
+        number = int.from_bytes(request[4:8], "big")
+        return framed(decoders.encode_response(key, version, value, correlation_id=number))
+
+
+def wish(address: tuple[str, int], port_base: int, **more: Any) -> Wish:
+    config = ClientConfig((address,), timeout_s=3.0, connect_timeout_s=2.0)
+    return Wish(config, port_base, "127.0.0.1", "127.0.0.1", **more)
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> dict[str, str]:
+    return {"XDG_STATE_HOME": str(tmp_path)}
+
+
+def test_all_is_well(state: dict[str, str]) -> None:
+    (base,) = free_ports(1)
+    with Broker(OFFERED) as broker:
+        env = world(variables=state)
+        code = check(env, wish(broker.address, base, tls=lambda: Inbound(TlsIn(), ["127.0.0.1"], state)))
+        where = f"127.0.0.1:{broker.address[1]}"
+    assert code == 0
+    assert env.stdout.getvalue().decode().splitlines() == [  # type: ignore[attr-defined]  # it is in memory
+        f"ok    certificate   made for 127.0.0.1; clients trust {state['XDG_STATE_HOME']}/kw/proxy/ca.pem",
+        f"ok    upstream      {where} answers in plaintext",
+        f"ok    versions      {where} speaks 5 APIs, all known to kw",
+        "ok    cluster       1 broker, cluster id here",
+        f"ok    node 2        {where} is the one that was asked",
+        f"ok    ports         free on 127.0.0.1: {base}, {base + 3}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("more", "text"),
+    [
+        ({3: (0, 99)}, "Metadata 99 is newer than kw can rewrite: clients are offered it up to 13"),
+        ({60: (50, 99)}, "DescribeCluster 99 is newer than kw can rewrite: clients are offered it not at all"),
+        ({999: (0, 0)}, "API 999 is not known to kw: if its answers name brokers, clients will go round the proxy"),
+        ({11: (0, 77)}, "JoinGroup 77 is newer than kw knows (9): if its answers name brokers"),
+    ],
+)
+def test_brokers_that_are_newer(state: dict[str, str], more: dict[int, tuple[int, int]], text: str) -> None:
+    with Broker({**OFFERED, **more}) as broker:
+        found = list(findings(state, wish(broker.address, free_ports(1)[0])))
+    bad = [finding for finding in found if finding.code]
+    assert [finding.code for finding in bad] == [Exit.FAILURE]
+    assert text in bad[0].text
+
+
+def test_a_port_that_is_taken(state: dict[str, str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken, Broker(OFFERED) as broker:
+        port = taken.getsockname()[1]
+        env = world(variables=state)
+        assert check(env, wish(broker.address, port)) == Exit.FAILURE
+    said = env.stdout.getvalue().decode()  # type: ignore[attr-defined]  # it is in memory
+    assert f"fail  ports         for bootstrap: 127.0.0.1:{port} is taken by another program" in said
+
+
+def test_nobody_is_there(state: dict[str, str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as gone:
+        port = gone.getsockname()[1]
+    env = world(variables=state)
+    assert check(env, wish(("127.0.0.1", port), free_ports(1)[0])) == Exit.UNREACHABLE
+    assert f"fail  upstream      127.0.0.1:{port} refused the connection" in env.stdout.getvalue().decode()  # type: ignore[attr-defined]  # it is in memory
+
+
+@pytest.mark.parametrize(
+    ("name", "advertise", "code", "text"),
+    [
+        ("broker.pem", "localhost", 0, "given, good for localhost until 20"),
+        ("broker.pem", "::1", 0, "given, good for ::1 until 20"),
+        ("broker.pem", "proxy.example", 1, "it is for localhost, 127.0.0.1, ::1, not for proxy.example"),
+        ("missing.pem", "localhost", 1, "missing.pem cannot be read: No such file"),
+    ],
+)
+def test_given_certificates(
+    state: dict[str, str], tmp_path: Path, name: str, advertise: str, code: int, text: str
+) -> None:
+    make_certificates(tmp_path)
+    asked = TlsIn(str(tmp_path / name))
+    with Broker(OFFERED) as broker:
+        settings = wish(broker.address, free_ports(1)[0], tls=lambda: Inbound(asked, [advertise], state))
+        first, *_ = list(findings(state, settings._replace(advertise=advertise)))
+    assert (first.what, first.code) == ("certificate", code)
+    assert text in first.text
