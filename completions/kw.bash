@@ -258,10 +258,11 @@ _kw_values() {
 }
 _kw_verb() {
     case $verb in
-        "") verbs="sniff call proxy apis errors decode encode profile playground completion" options="--version -h --help" ;;
+        "") verbs="sniff call proxy stats apis errors decode encode profile playground completion" options="--version -h --help" ;;
         "sniff") verbs="" options="-i --interface --bpf -w --write --port --api --client-id --topic -f --filter --errors --slower-than --limit --records --reveal-secrets --sort --strict -o --output --color -v --verbose -q --quiet --debug -h --help" ;;
         "call") verbs="" options="--api-version --as-kafka --force --node --split --example --skeleton --edit --dry-run --raw-body --only --select --records --reveal-secrets --compression --acks --magic --repeat --interval --against -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output --color -v --verbose -q --quiet --debug -h --help" ;;
         "proxy") verbs="" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map --port-base --bind --advertise --tls-in --tls-cert --tls-key --tls-client-ca --allow-anonymous -v --verbose --debug -h --help" ;;
+        "stats") verbs="" options="-i --interface --bpf -w --write --port --by --metric --bucket --sort --slowest --api --client-id --topic -f --filter --errors --slower-than --limit --strict -o --output --color -v --verbose -q --quiet --debug -h --help" ;;
         "apis") verbs="" options="--release --diff --grep -o --output --color --debug -h --help" ;;
         "errors") verbs="" options="--grep -o --output --color --debug -h --help" ;;
         "decode") verbs="" options="--api --version --api-version --request --response --from --explain --records --reveal-secrets -o --output --color -v --verbose --debug -h --help" ;;
@@ -329,6 +330,23 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "proxy --tls-cert") left=1 kind=files ;;
         "proxy --tls-key") left=1 kind=files ;;
         "proxy --tls-client-ca") left=1 kind=files ;;
+        "stats -i"|"stats --interface") left=1 kind=interfaces ;;
+        "stats --bpf") left=1 kind= ;;
+        "stats -w"|"stats --write") left=1 kind=files ;;
+        "stats --port") left=1 kind= ;;
+        "stats --by") left=1 kind= ;;
+        "stats --metric") left=1 kind=words list="latency bytes errors records throttle" ;;
+        "stats --bucket") left=1 kind= ;;
+        "stats --sort") left=1 kind=words list="count rate errors sum p50 p90 p99 max bytes waited name" ;;
+        "stats --slowest") left=1 kind= ;;
+        "stats --api") left=1 kind=apis ;;
+        "stats --client-id") left=1 kind= ;;
+        "stats --topic") left=1 kind= ;;
+        "stats -f"|"stats --filter") left=1 kind= ;;
+        "stats --slower-than") left=1 kind= ;;
+        "stats --limit") left=1 kind= ;;
+        "stats -o"|"stats --output") left=1 kind=words list="text table ndjson json csv" ;;
+        "stats --color") left=1 kind=words list="auto always never" ;;
         "apis --release") left=1 kind=releases ;;
         "apis --diff") left=2 kind=releases ;;
         "apis --grep") left=1 kind= ;;
@@ -364,6 +382,7 @@ _kw_place() {  # what the argument at a place may be
         "sniff "*) kind=files ;;
         "call 0") kind=apis ;;
         "call "*) kind=body ;;
+        "stats "*) kind=files ;;
         "apis 0") kind=apis ;;
         "apis 1") kind=versions ;;
         "errors 0") kind=errors ;;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
 import click
@@ -85,14 +85,14 @@ def output_options(command: Command) -> Command:
     )
 
 
-def output_options_with(command: Command, *, verbose: str, quiet: str) -> Command:
-    """The same where -v and -q mean something else."""
+def output_options_with(command: Command, *, verbose: str, quiet: str, formats: Sequence[str] = FORMATS) -> Command:
+    """The same where -v and -q mean something else, or where there are fewer formats."""
     for option in reversed(
         [
             click.option(
                 "-o",
                 "--output",
-                type=click.Choice(FORMATS),
+                type=click.Choice(formats),
                 help="Output format; text on a terminal, ndjson when piped.",
             ),
             click.option("--color", type=click.Choice(COLORS), default="auto", help="When to use colours."),
@@ -110,6 +110,45 @@ def output_options_with(command: Command, *, verbose: str, quiet: str) -> Comman
     ):
         command = option(command)
     return command
+
+
+def capture_options(command: Command) -> Command:
+    """What is read by every command that reads captures: files, standard input, an interface."""
+    for option in reversed(
+        [
+            click.argument("files", nargs=-1, metavar="[FILE...]", type=click.Path()),
+            click.option(
+                "-i", "--interface", metavar="IFACE", help="Capture live on this interface (`any`: on all of them)."
+            ),
+            click.option("--bpf", metavar="EXPR", help="Kernel filter of a live capture, as tcpdump writes it."),
+            click.option(
+                "-w",
+                "--write",
+                metavar="FILE.pcapng",
+                type=click.Path(),
+                help="Keep the packets of a live capture in this file.",
+            ),
+            click.option(
+                "--port",
+                "ports",
+                multiple=True,
+                type=Ports(),
+                metavar="PORT,...",
+                help="Broker ports; without it Kafka is recognised on any port.",
+            ),
+        ]
+    ):
+        command = option(command)
+    return command
+
+
+def check_capture(files: Sequence[str], interface: str | None, bpf: str | None, write: str | None) -> None:
+    """UsageError when these do not say what to read, once."""
+    if bool(files) == bool(interface):
+        raise click.UsageError("give capture files, or - for standard input, or -i IFACE", click.get_current_context())
+    for name, value in (("--bpf", bpf), ("-w", write)):
+        if value is not None and not interface:
+            raise click.UsageError(f"{name} is for a live capture: it needs -i IFACE", click.get_current_context())
 
 
 def selection_options(command: Command) -> Command:

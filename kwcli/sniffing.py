@@ -7,9 +7,10 @@ what was decoded before is written.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import repeat
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 
 from decoders.capture.merge import merged
 from decoders.capture.reader import CaptureReader
@@ -18,7 +19,7 @@ from decoders.exchanges.exchange import Skipped
 from kwcli.exits import Exit, Failure
 from kwcli.inputs import InputProblem, Source, open_source
 from kwcli.progress import Progress
-from kwcli.render import Wanted, needs, open_renderer
+from kwcli.render import Needs, Renderer, Wanted, Write, needs, open_renderer
 from kwcli.summary import closing_lines, is_lossy, left_over
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from kwcli.config import Settings
     from kwcli.env import Environment
 
-__all__ = ["Outcome", "Sniffing"]
+__all__ = ["Outcome", "Sniffing", "View"]
 
 WRITE_SIZE: Final = 1 << 20
 # What has the status of an exchange say that something of it is missing or could not be read.
@@ -89,6 +90,13 @@ class Outcome:
         return Exit.LOSSY if self.strict and self.lossy else Exit.DONE
 
 
+class View(NamedTuple):
+    """What becomes of the exchanges, where that is not what `-o` says: what it reads of bodies, and its renderer."""
+
+    needs: Needs
+    open: Callable[[Write], Renderer]
+
+
 class Sniffing:
     """One run."""
 
@@ -102,12 +110,14 @@ class Sniffing:
         limit: int | None,
         sort: bool,
         strict: bool,
+        view: View | None = None,
     ) -> None:
+        view = view or View(needs(settings), partial(open_renderer, settings))
         self._env = env
         self._settings = settings
         self._selection = selection
         self._ports = ports
-        self._engine = Engine(ports=ports, needs=Wanted(needs(settings), selection.needs))
+        self._engine = Engine(ports=ports, needs=Wanted(view.needs, selection.needs))
         self._left = limit
         self._sorted: list[Settled] | None = [] if sort else None
         self._shown = 0
@@ -115,7 +125,7 @@ class Sniffing:
         self._begun = env.monotonic()
         self._progress = Progress(env, None, wanted=not settings.quiet)
         self._output = Output(env, self._progress, prompt=settings.prompt)
-        self._renderer = open_renderer(settings, self._output.write)
+        self._renderer = view.open(self._output.write)
 
     # -- files, pipes --------------------------------------------------------------------------------------------------
 

@@ -29,7 +29,7 @@ LAYERS: list[tuple[str, ...]] = [
     ("kwcli.net",),
     ("kwcli.calling",),
     ("kwcli.playground",),
-    ("kwcli.selection", "kwcli.summary", "kwcli.progress", "kwcli.sniffing"),
+    ("kwcli.selection", "kwcli.summary", "kwcli.progress", "kwcli.sniffing", "kwcli.stats"),
     ("kwcli.proxy",),
     ("kwcli.tui", "kwcli.report", "kwcli.pipeline"),
     ("kwcli.completion",),

@@ -34,6 +34,8 @@ HOLDERS: Final[dict[int, Holder]] = {
     FETCH: Holder("response", "responses", "partitions"),
     SHARE_FETCH: Holder("response", "responses", "partitions"),
 }
+# Topics whose id is the same in every cluster (KIP-516).
+WELL_KNOWN: Final = {UUID(int=1): "__cluster_metadata"}
 TOPIC_FIELDS: Final = ("name", "topic", "topic_name", "topic_id")
 RECORDS: Final = Needs(
     {
@@ -132,10 +134,17 @@ def topic_of(exchange: Exchange, element: Any) -> str | None:
     for name in TOPIC_FIELDS:
         value = element.get(name)
         if isinstance(value, UUID):
-            return (exchange.topic_name(value) or uuid_text(value.bytes)) if value.int else None
+            return topic_by_id(exchange, value)
         if value:
             return str(value)
     return None
+
+
+def topic_by_id(exchange: Exchange, identity: UUID) -> str | None:
+    """The name of a topic, its id where the capture had not shown the name before; None for the id that is none."""
+    if not identity.int:
+        return None
+    return exchange.topic_name(identity) or WELL_KNOWN.get(identity) or uuid_text(identity.bytes)
 
 
 def _topic_at(exchange: Exchange, view: Any, path: str) -> str | None:

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import UUID
 
+from decoders.analysis.contents import TOPIC_FIELDS, topic_by_id, topic_of
 from decoders.apis.error_codes import error_name
 from decoders.exchanges.specs import SIDES
 from decoders.exchanges.topics import at_path
 from decoders.filters.topics import all_names, entity_paths
 from decoders.schema.model import Side
-from decoders.wire.primitives import uuid_text
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
 
 Key = tuple[Any, ...]
 Keys = Callable[["Exchange"], Sequence[Key]]
+
+_ELEMENT: Final = re.compile(r"(\w+)\[\]\.(\w+)")
 
 
 class Dimension(NamedTuple):
@@ -61,13 +65,37 @@ def _names(entity: str) -> Callable[[Exchange], list[str]]:
 
 def _topics(exchange: Exchange) -> list[str]:
     """Topics by name; by id where the capture had not shown the name before."""
-    found = [name for name in all_names(exchange, "topicName") if name]
+    key = exchange.api_key
+    found: list[str | None] = []
+    for side in SIDES:
+        arrays = _arrays(key, side) if key is not None else ()
+        if arrays is None:
+            return _topics_anywhere(exchange)
+        view = exchange.view(side) if arrays else None
+        if isinstance(view, dict):
+            for array in arrays:
+                found += [topic_of(exchange, element) for element in view.get(array) or ()]
+    return [name for name in found if name]
+
+
+def _topics_anywhere(exchange: Exchange) -> list[str]:
+    """The same wherever the names are."""
+    found: list[str] = all_names(exchange, "topicName")
     for side in SIDES:
         for path in exchange.spec.nameless(side):
             for identity in at_path(exchange.view(side), path):
-                if isinstance(identity, UUID) and identity.int and exchange.topic_name(identity) is None:
-                    found.append(uuid_text(identity.bytes))
-    return found
+                if isinstance(identity, UUID) and exchange.topic_name(identity) is None:
+                    found.append(topic_by_id(exchange, identity) or "")
+    return [name for name in found if name]
+
+
+@cache
+def _arrays(key: int, side: Side) -> tuple[str, ...] | None:
+    """The arrays whose elements are about a topic each, as in most messages; None where topics are elsewhere too."""
+    matches = [_ELEMENT.fullmatch(path) for path in entity_paths(key, side, "topicName")]
+    if not all(match and match[2] in TOPIC_FIELDS for match in matches):
+        return None
+    return tuple(dict.fromkeys(match[1] for match in matches if match))
 
 
 DIMENSIONS: Final[dict[str, Dimension]] = {

@@ -42,7 +42,10 @@ def bins_of(values: Iterable[int]) -> Counter[int]:
 
 def percentile(bins: Mapping[int, int], percent: int, low: int, high: int) -> int:
     """The smallest value that at least `percent` % of all are not above; `low` and `high` are least and greatest."""
-    rank = max((sum(bins.values()) * percent + 99) // 100, 1)
+    count = sum(bins.values())
+    rank = (count * percent + 99) // 100
+    if rank >= count:
+        return high
     seen = 0
     for number in sorted(bins):
         seen += bins[number]

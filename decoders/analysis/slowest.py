@@ -63,9 +63,12 @@ class Slowest:
             return
         if exchange.api_key in WAITING and waited_ns(exchange) is not None:
             return
-        ends, kept = exchange.ends, _kept(exchange, took)
-        place = (ends.client, ends.broker, ends.began_ns, exchange.place, exchange.time_ns, pack(kept))
-        self._take(took, place, kept)
+        ends = exchange.ends
+        where = (ends.client, ends.broker, ends.began_ns, exchange.place, exchange.time_ns)
+        if len(heap) >= self.most and took == heap[0][0] and where > heap[0][1].place[:5]:
+            return
+        kept = _kept(exchange, took)
+        self._take(took, (*where, pack(kept)), kept)
 
     def _take(self, took: int, place: _Place, kept: tuple[Any, ...]) -> None:
         item = (took, _Reversed(place), kept)

@@ -41,7 +41,7 @@ class Statistics:
         self.metric = metric
         self.bucket_ns = bucket_ns
         self.over_time = over_time
-        self.first_ns = self.last_ns = 0  # of all exchanges; 0 before there are any
+        self.first_ns = self.last_ns = 0  # of all time looked at; 0 before there is any
         self._row = METRICS[metric]
         self._shift = SHIFT_MIN
         self._groups: dict[Key, Group] = {}
@@ -92,6 +92,10 @@ class Statistics:
                     self._count_contents(group, exchange, topic)
                 if self.over_time:
                     group.place(time_ns >> self._shift, value, self._row.join)
+
+    def cover(self, first_ns: int, last_ns: int) -> None:
+        """Time that was looked at, whatever of it was added: rates are those of all time looked at."""
+        self._widen(first_ns, last_ns)
 
     def _count_errors(self, group: Group, exchange: Exchange, key: Key, topic: str | None) -> int:
         found = codes(exchange, topic)

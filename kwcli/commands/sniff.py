@@ -6,7 +6,7 @@ import click
 
 from kwcli.config import settings
 from kwcli.env import Environment
-from kwcli.options import Ports, content_options, flat, output_options, selection_options
+from kwcli.options import capture_options, check_capture, content_options, flat, output_options, selection_options
 
 EXAMPLES = """\b
 Examples:
@@ -18,20 +18,7 @@ Examples:
 
 
 @click.command("sniff", epilog=EXAMPLES)
-@click.argument("files", nargs=-1, metavar="[FILE...]", type=click.Path())
-@click.option("-i", "--interface", metavar="IFACE", help="Capture live on this interface (`any`: on all of them).")
-@click.option("--bpf", metavar="EXPR", help="Kernel filter of a live capture, as tcpdump writes it.")
-@click.option(
-    "-w", "--write", metavar="FILE.pcapng", type=click.Path(), help="Keep the packets of a live capture in this file."
-)
-@click.option(
-    "--port",
-    "ports",
-    multiple=True,
-    type=Ports(),
-    metavar="PORT,...",
-    help="Broker ports; without it Kafka is recognised on any port.",
-)
+@capture_options
 @selection_options
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop reading after N rows that are shown.")
 @content_options
@@ -70,11 +57,7 @@ def command(
     from kwcli.selection import select
     from kwcli.sniffing import Sniffing
 
-    if bool(files) == bool(interface):
-        raise click.UsageError("give capture files, or - for standard input, or -i IFACE", click.get_current_context())
-    for name, value in (("--bpf", bpf), ("-w", write)):
-        if value is not None and not interface:
-            raise click.UsageError(f"{name} is for a live capture: it needs -i IFACE", click.get_current_context())
+    check_capture(files, interface, bpf, write)
     sniffing = Sniffing(
         env,
         settings(

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from decoders.analysis import dimensions
 from decoders.analysis.fold import Fold
 from decoders.analysis.metrics import METRICS
 from decoders.analysis.sketch import ACCURACY, bins_of, percentile
@@ -275,3 +276,9 @@ def test_versions_are_those_of_the_records() -> None:
         told[row["address"], row["client_id"], row["api"], row["api_version"]] += row["count"]
     assert told == found
     assert any(row["software"] for row in rows_of("versions", "tour.pcapng"))
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_topics_are_found_in_short_as_anywhere(name: str) -> None:
+    for each in exchanges(name):
+        assert set(dimensions._topics(each)) == set(dimensions._topics_anywhere(each)), each.api

@@ -73,3 +73,23 @@ def test_what_decode_prints_is_what_is_shown() -> None:
         assert kw(*words, env=env).out.rstrip().splitlines() == block(f"$ kw {command}")[1:]
     record = json.loads("".join(block('{"kind":"message"')))
     assert record == json.loads(kw("decode", commands[0].split()[-1]).out)
+
+
+def test_what_stats_prints_is_what_is_shown() -> None:
+    commands = re.findall(r"^\$ kw (stats .*)$", README, re.MULTILINE)
+    assert len(commands) == 2
+    for command in commands:
+        words = [str(ROOT / word) if word.startswith("captures/") else word for word in shlex.split(command)]
+        env = world(columns=100, terminal=True, variables={"NO_COLOR": "1"})
+        assert kw(*words, env=env).out.rstrip().splitlines() == block(f"$ kw {command}")[1:]
+    record = json.loads("".join(block('{"kind":"statistics"')))
+    assert record == json.loads(kw("stats", TOUR, "--api", "fetch", "-o", "ndjson").out)
+
+
+def test_every_option_of_stats_that_is_told_exists(capsys: pytest.CaptureFixture[str]) -> None:
+    section = README[README.index("## `kw stats`") :].split("\n## ")[0]
+    told = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", section))
+    kw("stats", "--help")
+    known = set(re.findall(r"--[a-z][a-z-]+", capsys.readouterr().out))
+    assert len(told) > 10
+    assert told <= known

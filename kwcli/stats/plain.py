@@ -1,0 +1,92 @@
+"""Statistics in, text for programs out: NDJSON, JSON, CSV, and a table of all columns."""
+
+from __future__ import annotations
+
+import csv as rfc4180
+import io
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from decoders.exchanges.record import SCHEMA
+from decoders.wire.text import json_text
+from kwcli.render.palette import palette
+from kwcli.render.units import clean
+from kwcli.stats.grid import Column, lines
+
+if TYPE_CHECKING:
+    from decoders.analysis.fold import Row
+    from kwcli.config import Settings
+    from kwcli.stats.view import Counted
+
+# Columns of a CSV when nothing was counted.
+_NOTHING: Final = ("count", "rate", "errors")
+
+
+def records(counted: Counted) -> list[Row]:
+    """The objects of JSON: `statistics`, then `slowest`."""
+    found = [{"kind": "statistics", "schema": SCHEMA, **row} for row in counted.rows]
+    found += [{"kind": "slowest", "schema": SCHEMA, **row} for row in counted.slowest]
+    return [
+        {name: json_text(value) if isinstance(value, str) else value for name, value in row.items()} for row in found
+    ]
+
+
+def ndjson(counted: Counted, _settings: Settings) -> str:
+    """One object a line."""
+    return "".join(orjson.dumps(row).decode() + "\n" for row in records(counted))
+
+
+def json(counted: Counted, _settings: Settings) -> str:
+    """One array."""
+    rows = ",\n".join(orjson.dumps(row).decode() for row in records(counted))
+    return f"[\n{rows}\n]\n" if rows else "[]\n"
+
+
+def csv(counted: Counted, _settings: Settings) -> str:
+    """A line for each group, a header line first."""
+    text = io.StringIO()
+    out = rfc4180.writer(text, lineterminator="\n")
+    out.writerow(list(counted.rows[0]) if counted.rows else [*counted.asked.by, *_NOTHING])
+    out.writerows([_cell(value) for value in row.values()] for row in counted.rows)
+    return text.getvalue()
+
+
+def table(counted: Counted, settings: Settings) -> str:
+    """All columns, those at the end left out where the terminal has no room for them."""
+    shown = _table(counted.rows, set(counted.asked.by), settings)
+    flat = [{**row, "packets": _packets(row["packets"])} for row in counted.slowest]
+    if flat:
+        shown += ["", *_table(flat, {"time", "client", "broker", "api", "client_id"}, settings)]
+    return "".join(f"{line}\n" for line in shown)
+
+
+def _table(rows: list[Row], left: set[str], settings: Settings) -> list[str]:
+    columns = [
+        Column(name, [_shown(row[name]) for row in rows], keep=order, right=name not in left)
+        for order, name in enumerate(rows[0] if rows else ())
+    ]
+    return lines(columns, settings.width, palette(settings.color))
+
+
+def _packets(packets: dict[str, list[int] | None]) -> str:
+    request, response = (
+        "–" if span is None else f"{span[0]}-{span[1]}" for span in (packets["request"], packets["response"])
+    )
+    return f"{request} → {response}"
+
+
+def _cell(value: Any) -> Any:
+    return _codes(value, " ") if isinstance(value, dict) else value
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    return clean(_codes(value, " ") or "–" if isinstance(value, dict) else str(value))
+
+
+def _codes(codes: dict[str, int], between: str) -> str:
+    return between.join(f"{name}:{count}" for name, count in codes.items())

@@ -1,0 +1,302 @@
+"""Statistics in, what people read out: one line a group, how it went over time, then the slowest exchanges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from decoders.analysis.metrics import METRICS
+from decoders.analysis.slices import Join
+from kwcli.render.palette import Palette, palette
+from kwcli.render.units import amount, clean, took
+from kwcli.render.units import counted as number_of
+from kwcli.stats.grid import Column, lines
+
+if TYPE_CHECKING:
+    from decoders.analysis.fold import Row
+    from kwcli.config import Settings
+    from kwcli.stats.view import Counted
+
+MARKS: Final = "▁▂▃▄▅▆▇█"
+SPARK_LEAST: Final = 10
+SPARK_MOST: Final = 48
+# How far names are cut when there are so many dimensions.
+NAME_CUTS: Final = (20, 20, 14, 10, 8)
+# Metrics whose text leaves out the groups that have nothing of it, and how that is said.
+SILENT: Final = {"errors": "without errors", "records": "without records", "throttle": "without throttling"}
+# Dimensions that are numbers.
+NUMBERS: Final = frozenset({"version"})
+
+Cell = Callable[["Row"], str]
+
+
+class Shown(NamedTuple):
+    """One column of numbers: the smaller `keep`, the longer it stays on a narrow terminal."""
+
+    title: str
+    cell: Cell
+    keep: int
+    bad: bool = False
+
+
+def _count(name: str) -> Cell:
+    return lambda row: _number(row[name])
+
+
+def _number(value: Any) -> str:
+    return "–" if not value else f"{value:,}"
+
+
+def _of_metric(name: str) -> Cell:
+    def cell(row: Row) -> str:
+        value = row[name]
+        if value is None:
+            return "–"
+        unit = row["unit"]
+        return took(value) if unit == "ms" else amount(value) if unit == "bytes" else f"{value:,}"
+
+    return cell
+
+
+def _share(part: str, whole: str) -> Cell:
+    return lambda row: f"{row[part] / row[whole]:.1%}" if row[part] and row[whole] else "–"
+
+
+def _each(part: str, whole: str, show: Callable[[int], str]) -> Cell:
+    return lambda row: show(round(row[part] / row[whole])) if row[whole] else "–"
+
+
+def _rate(row: Row) -> str:
+    return _per_second(row["rate"])
+
+
+def _metric_rate(row: Row) -> str:
+    """The sum of the metric a second."""
+    if not row["rate"] or not row["sum"]:
+        return "–"
+    rate = row["sum"] * row["rate"] / row["count"]
+    return f"{amount(round(rate))}/s" if row["unit"] == "bytes" else _per_second(rate)
+
+
+def _per_second(rate: float | None) -> str:
+    if rate is None:
+        return "–"
+    return f"{rate:,.0f}/s" if rate >= 100 else f"{rate:.1f}/s" if rate >= 0.95 else f"{rate:.2g}/s"
+
+
+def _codes(row: Row) -> str:
+    return ", ".join(f"{name} ×{count:,}" for name, count in row["error_codes"].items()) or "–"
+
+
+def _bytes(*names: str) -> Cell:
+    return lambda row: amount(sum(row[name] for name in names))
+
+
+PERCENTILES: Final = (
+    Shown("p50", _of_metric("p50"), 2),
+    Shown("p90", _of_metric("p90"), 7),
+    Shown("p99", _of_metric("p99"), 2),
+    Shown("max", _of_metric("max"), 3),
+)
+BYTES: Final = Shown("bytes", _bytes("request_bytes", "response_bytes"), 9)
+SIDES: Final = (Shown("sent", _bytes("request_bytes"), 11), Shown("got", _bytes("response_bytes"), 11))
+COUNT: Final = Shown("count", _count("count"), 1)
+RATE: Final = Shown("rate", _rate, 8)
+ERRORS: Final = Shown("errors", _count("errors"), 4, bad=True)
+UNANSWERED: Final = Shown("unanswered", _count("unanswered"), 10)
+UNDECODED: Final = Shown("undecoded", _count("undecoded"), 12)
+COLUMNS: Final[dict[str, tuple[Shown, ...]]] = {
+    "latency": (
+        *(COUNT, RATE, ERRORS, Shown("waited", lambda row: _number(row["waited"]), 5), *PERCENTILES),
+        *(Shown("min", _of_metric("min"), 10), BYTES, *SIDES, UNANSWERED, UNDECODED),
+    ),
+    "bytes": (
+        *(COUNT, RATE, Shown("total", _of_metric("sum"), 1), Shown("per second", _metric_rate, 4), *PERCENTILES),
+        *(*SIDES, Shown("min", _of_metric("min"), 10)),
+    ),
+    "errors": (
+        *(COUNT, RATE, ERRORS, Shown("share", _share("errors", "count"), 3), Shown("codes", _count("sum"), 7)),
+        *(Shown("unanswered", _count("unanswered"), 5), UNDECODED),
+    ),
+    "records": (
+        *(COUNT, Shown("records", _of_metric("sum"), 1), Shown("per second", _metric_rate, 5)),
+        *(Shown("bytes", _bytes("record_bytes"), 2), Shown("batches", _count("batches"), 4)),
+        *(Shown("rec/batch", _each("sum", "batches", lambda each: f"{each:,}"), 5),),
+        *(Shown("B/rec", _each("record_bytes", "sum", amount), 6), *(shown._replace(keep=10) for shown in PERCENTILES)),
+    ),
+    "throttle": (
+        *(COUNT, RATE, Shown("throttled", _count("values"), 1), Shown("share", _share("values", "count"), 4)),
+        *(Shown("total", _of_metric("sum"), 2), *PERCENTILES, ERRORS),
+    ),
+}
+SPARK_KEEP: Final = 6
+SPARK_TITLES: Final = {
+    "latency": "max over time",
+    "throttle": "max over time",
+    "bytes": "bytes over time",
+    "errors": "errors over time",
+    "records": "records over time",
+}
+
+
+def text(counted: Counted, settings: Settings) -> str:
+    """Everything; nothing where nothing was counted."""
+    if not counted.rows:
+        return ""
+    counted, silent = _telling(counted, settings)
+    paint = palette(settings.color)
+    width = None if settings.verbose else settings.width
+    out = lines(_columns(counted, paint), width, paint) if counted.rows else []
+    notes = [*_notes(counted), *silent]
+    if counted.slowest:
+        out += [""] * bool(out) + lines(_slowest(counted.slowest, paint), width, paint)
+    if notes:
+        out += [
+            *[""] * bool(out),
+            *(f"{paint.dim}{line}{paint.off}" for note in notes for line in wrapped(note, settings.width)),
+        ]
+    return "".join(f"{line}\n" for line in out)
+
+
+def _telling(counted: Counted, settings: Settings) -> tuple[Counted, list[str]]:
+    """The same without the groups that have nothing of the metric, and what is said of those."""
+    how = SILENT.get(counted.asked.metric)
+    if how is None or settings.verbose:
+        return counted, []
+    kept = [at for at, row in enumerate(counted.rows) if row["values"]]
+    left_out = len(counted.rows) - len(kept)
+    if not left_out:
+        return counted, []
+    rows, slices = [counted.rows[at] for at in kept], [counted.slices[at] for at in kept]
+    return counted._replace(rows=rows, slices=slices), [
+        f"{number_of(left_out, 'group')} {how}: not shown (-v shows all)."
+    ]
+
+
+def _columns(counted: Counted, paint: Palette) -> list[Column]:
+    rows, asked = counted.rows, counted.asked
+    found = []
+    for name in asked.by:
+        shown = _times(rows) if name == "time" else [_name(row[name]) for row in rows]
+        paints = paint.api if name == "api" else paint.dim if name == "time" else paint.client
+        right = name in NUMBERS or name == "time"
+        least = 0 if right else NAME_CUTS[min(len(asked.by), len(NAME_CUTS) - 1)]
+        found.append(Column(name, shown, keep=0, right=right, paint=paints, cut=least))
+    for one in COLUMNS[asked.metric]:
+        shown = [one.cell(row) for row in rows]
+        if one.keep > 4 and set(shown) == {"–"}:
+            continue
+        found.append(Column(one.title, shown, keep=one.keep, paint=paint.bad if one.bad else ""))
+    first, last, _ = counted.span
+    if any(counted.slices) and last > first:
+        join = METRICS[asked.metric].join
+        found.append(
+            Column(
+                SPARK_TITLES[asked.metric],
+                ["–" for _ in rows],
+                keep=SPARK_KEEP,
+                right=False,
+                paint=paint.name,
+                grow=lambda width: [sparkline(each, first, last, width, join) for each in counted.slices],
+                least=SPARK_LEAST,
+                most=SPARK_MOST,
+            )
+        )
+    if asked.metric == "errors":
+        found.append(Column("which", [_codes(row) for row in rows], keep=2, right=False, paint=paint.bad, cut=24))
+    return found
+
+
+def _name(value: Any) -> str:
+    return "–" if value is None else clean(str(value))
+
+
+def _times(rows: list[Row]) -> list[str]:
+    """Times of day; with the day where there are several."""
+    times = [row["time"].removesuffix("Z") for row in rows]
+    while all(time.endswith("0") for time in times) and "." in times[0]:
+        times = [time[:-1] for time in times]
+    times = [time.removesuffix(".") for time in times]
+    if len({time[:10] for time in times}) == 1:
+        return [time[11:] for time in times]
+    return [time.replace("T", " ") for time in times]
+
+
+def sparkline(slices: dict[int, int], first: int, last: int, width: int, join: Join) -> str:
+    """Marks for the slices from `first` to `last`, the greatest one full; a blank where there was nothing."""
+    per = -(-(last - first + 1) // width)
+    marks: dict[int, int] = {}
+    for number, value in slices.items():
+        at = (number - first) // per
+        marks[at] = join(marks[at], value) if at in marks else value
+    top = max([1, *marks.values()])
+    return "".join(
+        MARKS[max(0, min(7, -(-marks[at] * 8 // top) - 1))] if at in marks else " "
+        for at in range((last - first) // per + 1)
+    )
+
+
+def _slowest(rows: list[Row], paint: Palette) -> list[Column]:
+    def column(title: str, cell: Cell, keep: int, *, right: bool = False, paint: str = "", cut: int = 0) -> Column:
+        return Column(title, [cell(row) for row in rows], keep, right, paint, cut=cut)
+
+    return [
+        column("slowest", lambda row: took(row["latency_ms"]), 0, right=True, paint=paint.bad),
+        column("request", _request, 0, paint=paint.api, cut=16),
+        column("packets", lambda row: _packets(row["packets"]), 1),
+        column("time", lambda row: _of_day(row["time"]), 2, paint=paint.dim),
+        column("client", _client, 3, paint=paint.client, cut=12),
+        column("broker", lambda row: row["broker"], 4),
+        column("sent", lambda row: amount(row["request_size"] or 0), 6, right=True),
+        column("got", lambda row: amount(row["response_size"] or 0), 6, right=True),
+        column("address", lambda row: row["client"], 5),
+        column("corr", lambda row: str(row["correlation_id"]), 7, right=True),
+    ]
+
+
+def _request(row: Row) -> str:
+    return "SASL token" if row["api"] is None else f"{row['api']} {row['api_version']}"
+
+
+def _client(row: Row) -> str:
+    return _name(row["client_id"] or row["client"].rpartition(":")[0])
+
+
+def _of_day(time: str) -> str:
+    """To the millisecond, as `kw sniff` has it."""
+    return time.partition("T")[2][:12]
+
+
+def _packets(packets: dict[str, list[int] | None]) -> str:
+    spans = (packets["request"], packets["response"])
+    return " → ".join(
+        "–" if span is None else str(span[0]) if span[0] == span[1] else f"{span[0]}-{span[1]}" for span in spans
+    )
+
+
+def _notes(counted: Counted) -> list[str]:
+    """What must be known to read the numbers."""
+    notes = []
+    waited = sum(row.get("waited", 0) for row in counted.rows)
+    if waited:
+        ms = sum(row["waited_ms"] for row in counted.rows)
+        notes.append(
+            f"waited: fetches that came back empty after 0.9 × max_wait_ms or more ({waited:,}, {took(ms / waited)} on "
+            "average); inferred to be long polls, and not among the latencies."
+        )
+    several = [name for name in ("topic", "error", "group") if name in counted.asked.by]
+    if several:
+        notes.append(f"An exchange about several {several[0]}s counts for each of them.")
+    return notes
+
+
+def wrapped(note: str, width: int | None) -> list[str]:
+    """A note in lines that fit."""
+    if width is None or len(note) <= width:
+        return [note]
+    out = [""]
+    for word in note.split():
+        if out[-1] and len(out[-1]) + 1 + len(word) > width:
+            out.append("")
+        out[-1] += f" {word}" if out[-1] else word
+    return out

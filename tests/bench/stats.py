@@ -1,0 +1,61 @@
+"""`python -m tests.bench.stats`: `kw stats` against `kw sniff -o text` on the same capture in the same run.
+
+One pass over the capture each; prints the ratio of CPU seconds beside the most that is allowed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.bench.process import best
+
+PROFILES = ("small", "mixed")
+KW = [sys.executable, "-m", "kwcli.main"]
+ASKED: tuple[list[str], ...] = (
+    [],
+    ["--by", "api,client,topic"],
+    ["--by", "api,client", "--bucket", "1s"],
+    ["--metric", "records"],
+    ["--metric", "bytes", "--by", "client,broker"],
+    ["--metric", "errors"],
+    ["--metric", "throttle"],
+    ["--slowest", "10"],
+)
+MOST = 1.3
+
+
+def measure(path: Path, runs: int) -> None:
+    """Print the cost of each way to ask."""
+    sniff = best([*KW, "sniff", "-o", "text", str(path)], runs=runs)
+    print(f"  {'kw sniff -o text':44} {sniff.cpu_s:7.2f} s CPU {sniff.peak_mb:5.0f} MB")
+    for words in ASKED:
+        cost = best([*KW, "stats", "-o", "text", *words, str(path)], runs=runs)
+        state = "" if cost.exit_code == 0 else f"   exit {cost.exit_code}"
+        ratio = cost.cpu_s / sniff.cpu_s
+        name = f"kw stats {' '.join(words)}"
+        print(f"  {name:44} {cost.cpu_s:7.2f} s CPU {cost.peak_mb:5.0f} MB  {ratio:.2f}x (most {MOST:g}x){state}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--size", type=int, default=80, metavar="MB")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--profile", action="append", choices=PROFILES)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="kw-bench-") as folder:
+        for profile in options.profile or PROFILES:
+            path = Path(folder) / f"{profile}.pcap"
+            made = [sys.executable, "-m", "tests.bench.traffic", profile, str(path), str(options.size << 20)]
+            count, size = map(int, subprocess.run(made, check=True, capture_output=True, text=True).stdout.split())
+            print(f"{profile}: {count:,} exchanges, {size / 1e6:,.0f} MB")
+            measure(path, options.runs)
+            path.unlink()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

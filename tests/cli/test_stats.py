@@ -1,0 +1,241 @@
+"""`kw stats` as a whole, on the captures that ship: formats, dimensions, order, notes, what it refuses."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections import Counter
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kwcli.config import Settings
+from kwcli.exits import Exit
+from kwcli.render.palette import PLAIN
+from kwcli.stats import METRICS
+from kwcli.stats.asked import asked
+from kwcli.stats.grid import Column, lines
+from kwcli.stats.plain import table
+from kwcli.stats.text import sparkline, text
+from kwcli.stats.view import Counted
+from tests.cli.worlds import Outcome, kw, world
+
+CAPTURES = Path(__file__).resolve().parents[2] / "captures"
+TOUR = str(CAPTURES / "tour.pcapng")
+THREE = str(CAPTURES / "three-nodes.pcapng.zst")
+FIRST = str(CAPTURES / "first-steps.pcapng")
+
+
+def rows(*words: str, kind: str = "statistics") -> list[dict[str, Any]]:
+    """What `kw stats WORDS… -o ndjson` prints of one kind."""
+    outcome = kw("stats", *words, "-o", "ndjson")
+    assert outcome.code == Exit.DONE, outcome.err
+    return [row for line in outcome.out.splitlines() if (row := json.loads(line))["kind"] == kind]
+
+
+def sniffed(*words: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in kw("sniff", *words, "-o", "ndjson").out.splitlines()]
+
+
+def shown(*words: str, columns: int) -> Outcome:
+    """What a terminal of that width shows, without colours."""
+    return kw("stats", *words, env=world(terminal=True, columns=columns, variables={"NO_COLOR": "1"}))
+
+
+def test_groups_are_those_of_the_records_of_sniff() -> None:
+    records = [record for record in sniffed(TOUR) if record["kind"] == "exchange"]
+    expected = Counter((record["api"], record["api_version"], record["broker"]) for record in records)
+    found = {
+        (row["api"], row["version"], row["broker"]): row["count"] for row in rows(TOUR, "--by", "api,version,broker")
+    }
+    assert found == expected
+
+
+def test_filters_are_those_of_sniff() -> None:
+    words = ("--api", "produce,fetch", "--topic", "orders*", "-f", "latency < 1s")
+    records = [record for record in sniffed(TOUR, *words) if record["kind"] == "exchange"]
+    assert records
+    assert sum(row["count"] for row in rows(TOUR, *words)) == len(records)
+    assert {row["api"] for row in rows(TOUR, *words)} == {record["api"] for record in records}
+
+
+def test_rates_are_those_of_the_whole_capture() -> None:
+    (alone,) = rows(TOUR, "--api", "fetch", "--client-id", "*")
+    (among,) = [row for row in rows(TOUR) if row["api"] == "Fetch"]
+    assert alone == among
+    times = sorted(record["time"] for record in sniffed(TOUR))
+    span = datetime.fromisoformat(times[-1]) - datetime.fromisoformat(times[0])
+    assert among["rate"] == pytest.approx(among["count"] / span.total_seconds(), rel=1e-6)
+
+
+def test_several_files_are_one() -> None:
+    one, other = (sum(row["count"] for row in rows(name)) for name in (FIRST, TOUR))
+    assert sum(row["count"] for row in rows(FIRST, TOUR)) == one + other
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("by", ["api", "client,topic", "time,broker", "error", "connection,group,software"])
+def test_all_formats_say_the_same(metric: str, by: str) -> None:
+    words = (TOUR, "--by", by, "--metric", metric, "-q")
+    expected = rows(*words)
+    assert json.loads(kw("stats", *words, "-o", "json").out) == expected
+    read = list(csv.DictReader(io.StringIO(kw("stats", *words, "-o", "csv").out)))
+    assert [row["count"] for row in read] == [str(row["count"]) for row in expected]
+    assert [row["max"] for row in read] == ["" if row["max"] is None else str(row["max"]) for row in expected]
+    lined = kw("stats", *words, "-o", "table").out.splitlines()
+    assert len(lined) == len(expected) + 1
+    drawn = kw("stats", *words, "-o", "text", "-v").out.split("\n\n")[0].splitlines()
+    assert len(drawn) == len(expected) + 1
+    assert drawn[0].split()[0] == by.split(",")[0]
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100, 132, 200])
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("by", ["api", "client,topic", "api,version,client,broker"])
+def test_a_line_fits_the_terminal(columns: int, metric: str, by: str) -> None:
+    outcome = shown(THREE, "--by", by, "--metric", metric, "--slowest", "3", columns=columns)
+    assert outcome.code == Exit.DONE
+    assert max(map(len, outcome.out.splitlines())) <= columns
+
+
+def test_eighty_columns_have_the_numbers_and_how_it_went() -> None:
+    header, *lined = shown(TOUR, columns=80).out.splitlines()
+    assert header.split() == ["api", "count", "errors", "waited", "p50", "p99", "max", "max", "over", "time"]
+    (produce,) = [line for line in lined if line.startswith("Produce")]
+    assert re.search(r"^Produce +14 +– +– +199ms +1\.12s +1\.12s +█", produce)
+    assert re.search(r"[▁▂▃▄▅▆▇█]$", produce)
+    wide = shown(TOUR, columns=200).out.splitlines()[0].split()
+    assert {"rate", "p90", "min", "sent", "got"} < set(wide)
+
+
+def test_waits_are_told_as_inferred() -> None:
+    (fetch,) = [row for row in rows(TOUR) if row["api"] == "Fetch"]
+    assert fetch["waited"] + fetch["values"] == fetch["count"]
+    told = shown(TOUR, columns=120).out
+    assert "waited" in told
+    assert "inferred" in told
+    quiet = shown(TOUR, "--api", "produce", columns=120).out
+    assert "waited" not in quiet.splitlines()[-1]
+    assert "inferred" not in quiet
+
+
+def test_the_slowest_have_their_packets() -> None:
+    slowest = rows(TOUR, "--slowest", "4", kind="slowest")
+    records = {(record["time"], record["correlation_id"]): record for record in sniffed(TOUR)}
+    for row in slowest:
+        record = records[row["time"], row["correlation_id"]]
+        assert {name: record[name] for name in row if name not in ("kind", "schema")} == {
+            name: value for name, value in row.items() if name not in ("kind", "schema")
+        }
+    assert len(slowest) == 4
+    first = slowest[0]["packets"]["request"][0]
+    assert f" {first} → " in shown(TOUR, "--slowest", "4", columns=80).out
+
+
+def test_order() -> None:
+    for sort in ("count", "rate", "errors", "p50", "p90", "p99", "max", "sum"):
+        values = [row[sort] for row in rows(TOUR, "--sort", sort)]
+        known = [value for value in values if value is not None]
+        assert known == sorted(known, reverse=True)
+        assert values[: len(known)] == known
+    assert [row["p99"] for row in rows(TOUR)] == [row["p99"] for row in rows(TOUR, "--sort", "p99")]
+    names = [row["api"] for row in rows(TOUR, "--sort", "name")]
+    assert names == sorted(names)
+    times = [row["time"] for row in rows(TOUR, "--bucket", "1s")]
+    assert times == sorted(times)
+
+
+def test_buckets_begin_at_their_multiples() -> None:
+    found = rows(TOUR, "--bucket", "10s")
+    assert len(found) > 3
+    assert all(row["time"].endswith("0.000000Z") for row in found)
+    assert [row["rate"] for row in found] == [row["count"] / 10 for row in found]
+    assert list(found[0])[2] == "time"
+    assert sum(row["count"] for row in rows(TOUR, "--by", "time")) == sum(row["count"] for row in found)
+
+
+def test_nothing_counted() -> None:
+    none = (TOUR, "--topic", "no-such-topic")
+    assert kw("stats", *none, "-o", "ndjson").out == ""
+    assert json.loads(kw("stats", *none, "-o", "json").out) == []
+    assert kw("stats", *none, "-o", "text").out == ""
+    assert kw("stats", *none, "-o", "table").out == ""
+    assert kw("stats", *none, "-o", "csv").out.startswith("api,count")
+    told = shown(TOUR, "--metric", "throttle", columns=80).out
+    assert told == "18 groups without throttling: not shown (-v shows all).\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--by", "topik"), '--by: there is no dimension topik (did you mean "topic"?); there are api, version, '),
+        (("--metric", "speed"), "'speed' is not one of 'latency', 'bytes', 'errors', 'records', 'throttle'"),
+        (("--bucket", "10"), "'10' is no duration"),
+        (("--bucket", "0s"), "--bucket: a bucket takes some time"),
+        (("--metric", "bytes", "--sort", "waited"), "--sort waited goes with --metric latency"),
+        (("--slowest", "3", "-o", "csv"), "--slowest is a second table, and csv has one"),
+        (("-f", "latencie > 1s"), '(did you mean "latency"?)'),
+        (("-i", "eth0"), "give capture files, or - for standard input, or -i IFACE"),
+    ],
+)
+def test_what_it_refuses(words: tuple[str, ...], said: str) -> None:
+    outcome = kw("stats", TOUR, *words)
+    assert outcome.code == Exit.USAGE
+    assert outcome.out == ""
+    assert said in outcome.err
+    assert outcome.err.count("\n") == 1
+
+
+def test_a_bad_file_among_good_ones(tmp_path: Path) -> None:
+    cut = tmp_path / "cut.pcapng"
+    cut.write_bytes((CAPTURES / "tour.pcapng").read_bytes()[:100_000])
+    outcome = kw("stats", str(cut), str(tmp_path / "none.pcap"), FIRST, "-o", "ndjson")
+    assert outcome.code == Exit.FAILURE
+    assert "cut off" in outcome.err
+    assert "none.pcap: no such file" in outcome.err.lower()
+    counted = sum(json.loads(line)["count"] for line in outcome.out.splitlines())
+    assert counted > sum(row["count"] for row in rows(FIRST))
+
+
+def test_too_many_groups_are_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("decoders.analysis.statistics.GROUPS_MAX", 2)
+    outcome = kw("stats", TOUR)
+    assert outcome.code == Exit.FAILURE
+    assert outcome.err == "kw: more than 2 groups by api: fewer dimensions or a longer --bucket make fewer\n"
+
+
+def test_names_from_the_wire_cannot_command_a_terminal() -> None:
+    row = {"client": "\x1b[31mred\n", "count": 1, "values": 1, "errors": 0, "error_codes": {}, "unanswered": 0}
+    row |= dict.fromkeys(("rate", "sum", "min", "p50", "p90", "p99", "max", "waited", "waited_ms", "undecoded"), 0)
+    row |= {"request_bytes": 1, "response_bytes": 1, "unit": "ms", "metric": "latency"}
+    counted = Counted(asked(["client"], "latency", None, None, 0), [row], [{}], (0, 0, 1), [])
+    for show in (text, table):
+        printed = show(counted, Settings(width=100))
+        assert "\\x1b[31mred\\n" in printed
+        assert "\x1b" not in printed
+
+
+def test_names_are_cut_where_there_is_no_room() -> None:
+    column = Column("client", ["a" * 40, "b"], 0, right=False, cut=8)
+    assert lines([column], 20, PLAIN) == ["client", "a" * 19 + "…", "b"]
+
+
+def test_a_sparkline_shows_every_slice_and_the_greatest_full() -> None:
+    assert sparkline({10: 1, 11: 8, 13: 4}, 10, 13, 10, max) == "▁█ ▄"
+    assert sparkline({0: 1, 1: 1, 2: 8, 3: 0}, 0, 3, 2, max) == "▁█"
+    assert sparkline({0: 4, 1: 4, 2: 4}, 0, 3, 2, lambda one, other: one + other) == "█▄"
+
+
+def test_columns_go_by_what_matters() -> None:
+    columns = [
+        Column("name", ["abcdefghij"], 0, right=False, cut=6),
+        Column("count", ["12"], 1),
+        Column("more", ["34567890"], 9),
+    ]
+    assert lines(columns, 30, PLAIN) == ["name       count     more", "abcdefghij    12 34567890"]
+    assert lines(columns, 21, PLAIN) == ["name   count     more", "abcde…    12 34567890"]
+    assert lines(columns, 20, PLAIN) == ["name       count", "abcdefghij    12"]
