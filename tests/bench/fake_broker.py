@@ -1,15 +1,19 @@
-"""A broker that answers without thinking: `python -m tests.bench.fake_broker` prints its port.
+"""A broker that answers without thinking: `python -m tests.bench.fake_broker [CERTIFICATE]`.
 
-The first request of a connection says which: ApiVersions and Metadata get a real answer, so that a proxy can start
-before it; on every other connection all requests are taken for copies of the first, and each is answered by the same
-bytes, sent as often as requests came in. So one turn costs two system calls, however many requests it answers.
+It prints its port. The first request of a connection says which: ApiVersions and Metadata get a real answer, so that a
+proxy can start before it; on every other connection all requests are taken for copies of the first, and each is
+answered by the same bytes, sent as often as requests came in. So one turn costs two system calls, however many it
+answers. Connections with large answers, whose readers may be slow, have a thread each.
 """
 
 from __future__ import annotations
 
+import contextlib
 import select
 import socket
+import ssl
 import sys
+import threading
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -20,6 +24,7 @@ API_VERSIONS: Final = 18
 METADATA: Final = 3
 CORRELATION_ID: Final = 7
 _READ: Final = 1 << 18
+_LARGE: Final = 1 << 16
 
 
 def records(size: int) -> bytes:
@@ -71,6 +76,31 @@ class _Talk:
         self._left = 0
         self._size = 0
         self._answer = b""
+        self._alone = False
+
+    def turn(self) -> bool:
+        """Read once and answer; whether there may be more later, in this thread."""
+        try:
+            data = self.link.recv(_READ)
+            while isinstance(self.link, ssl.SSLSocket) and self.link.pending():
+                data += self.link.recv(_READ)
+            out = self.take(data)
+            if len(self._answer) > _LARGE and not self._alone:
+                self._alone = True
+                threading.Thread(target=self._serve, args=(out,), daemon=True).start()
+                return False
+            self.link.sendall(out)
+        except OSError:
+            data = b""
+        if not data:
+            self.link.close()
+        return bool(data)
+
+    def _serve(self, out: bytes) -> None:
+        with contextlib.suppress(OSError):
+            self.link.sendall(out)
+            while self.turn():
+                pass
 
     def take(self, data: bytes) -> bytes:
         """What to send for these bytes."""
@@ -104,8 +134,11 @@ class _Talk:
         return framed(decoders.encode_response(key, version, {"brokers": nodes}, correlation_id=number))
 
 
-def serve() -> None:
-    """Until killed."""
+def serve(certificate: str | None) -> None:
+    """Until killed; by TLS where there is a certificate."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH) if certificate else None
+    if context is not None and certificate is not None:
+        context.load_cert_chain(certificate)
     listener = socket.create_server(("127.0.0.1", 0), backlog=4096)
     port = listener.getsockname()[1]
     print(port, flush=True)
@@ -117,23 +150,19 @@ def serve() -> None:
             if number == listener.fileno():
                 link, _ = listener.accept()
                 link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                if context is not None:
+                    link = context.wrap_socket(link, server_side=True)
                 talks[link.fileno()] = _Talk(link, port)
                 poll.register(link, select.EPOLLIN)
                 continue
-            talk = talks[number]
-            try:
-                data = talk.link.recv(_READ)
-                if data:
-                    talk.link.sendall(talk.take(data))
-                    continue
-            except OSError:
-                pass
-            poll.unregister(number)
-            talks.pop(number).link.close()
+            if not talks[number].turn():
+                del talks[number]
+                with contextlib.suppress(OSError):  # closed already
+                    poll.unregister(number)
 
 
 if __name__ == "__main__":
     try:
-        serve()
+        serve(sys.argv[1] if len(sys.argv) > 1 else None)
     except KeyboardInterrupt:
         sys.exit(0)

@@ -1,9 +1,9 @@
 """What the proxy costs: the same load straight to a broker, through a plain TCP relay, and through `kw proxy`.
 
-`python -m tests.bench.proxy [-- OPTIONS OF kw proxy]`. Broker and generator (fake_broker.py, and `drive` here) hold
-ready-made frames and make two system calls a turn, each in a process of its own. That they are not the bottleneck is
-seen in the lines "direct": they have to be far above what the proxy does, else they would say nothing about it.
-With several requests in flight on one connection, those that arrive together are answered together.
+`python -m tests.bench.proxy [--tls] [--soak 600] [-- OPTIONS OF kw proxy]`. Broker and generator (fake_broker.py, and
+`drive` here) hold ready-made frames and make two system calls a turn, each in a process of its own. That they are not
+the bottleneck is seen in the lines "direct": they have to be far above what the proxy does, else they would say nothing
+about it. With several requests in flight on one connection, those that arrive together are answered together.
 """
 
 from __future__ import annotations
@@ -11,15 +11,18 @@ from __future__ import annotations
 import argparse
 import select
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from kwcli.playground.certificates import make_certificates
 from tests.bench.fake_broker import LOADS
 from tests.proxy.hidden import port_base
 
@@ -35,15 +38,23 @@ class Figures(NamedTuple):
     p99: float
 
 
-def drive(port: int, load: str, in_flight: int, seconds: float = SECONDS) -> Figures:
+def connect(port: int, authority: Path | None) -> socket.socket:
+    """A connection, by TLS where there is an authority."""
+    link = socket.create_connection(("127.0.0.1", port), timeout=20)
+    link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    if authority is None:
+        return link
+    return ssl.create_default_context(cafile=str(authority)).wrap_socket(link, server_hostname="127.0.0.1")
+
+
+def drive(port: int, load: str, in_flight: int, seconds: float, authority: Path | None) -> Figures:
     """One connection that always has `in_flight` requests under way."""
     asked, answer = LOADS[load]()
     size = len(answer)
     done = left = 0
     times: list[int] = []
     buffer = bytearray(1 << 20)
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as link:
-        link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    with connect(port, authority) as link:
         clock = time.perf_counter_ns
         _round(link, asked, size)  # the way is open now
         begun = sent = clock()
@@ -71,13 +82,13 @@ def _round(link: socket.socket, asked: bytes, size: int) -> None:
         size -= len(link.recv(size))
 
 
-def crowd(port: int, count: int, seconds: float = SECONDS) -> Figures:
+def crowd(port: int, count: int, seconds: float) -> Figures:
     """So many connections, each with one small request under way; times are from request to answer."""
     asked, answer = LOADS["small"]()
     links = {}
     poll = select.epoll()
     for _ in range(count):
-        link = socket.create_connection(("127.0.0.1", port), timeout=20)
+        link = connect(port, None)
         links[link.fileno()] = link
         poll.register(link, select.EPOLLIN)
     try:
@@ -146,15 +157,41 @@ def _memory(pid: int) -> int:
     return pages * 4096 >> 20
 
 
-def measure(ways: dict[str, int], seconds: float) -> None:
+def measure(ways: dict[str, int], seconds: float, authority: Path | None) -> None:
     """All loads on all ways, way by way within a load, so that they share the machine's moods."""
     plans: list[tuple[str, str, int]] = [("one small", "small", 1), ("5 small", "small", 5), ("5 held", "held", 5)]
     plans += [("2 of 1 MiB", "big", 2)]
     print(f"{'in flight':14}{'way':10}{'requests/s':>12}{'MB/s':>9}{'p50 µs':>9}{'p99 µs':>9}{'of direct':>11}")
     for title, load, in_flight in plans:
-        figures = {name: drive(port, load, in_flight, seconds) for name, port in ways.items()}
-        _show(title, figures)
-    _show("1000×1 small", {name: crowd(port, 1000, seconds) for name, port in ways.items()})
+        _show(title, {name: drive(port, load, in_flight, seconds, authority) for name, port in ways.items()})
+    if authority is None:
+        _show("1000×1 small", {name: crowd(port, 1000, seconds) for name, port in ways.items()})
+
+
+def soak(port: int, pid: int, seconds: float) -> None:
+    """Small requests as fast as they go and a reader that takes 1 MiB a second; memory, minute by minute."""
+    reading = threading.Thread(target=_read_slowly, args=(port, seconds), daemon=True)
+    reading.start()
+    seen = []
+    begun = time.monotonic()
+    step = max(seconds / 10, 1)
+    while time.monotonic() < begun + seconds:
+        figures = drive(port, "small", 5, step, None)
+        seen.append(_memory(pid))
+        print(f"{time.monotonic() - begun:6.0f} s {figures.rate:10,.0f} requests/s {seen[-1]:6} MiB", flush=True)
+    warm = seen[1:] or seen
+    print(f"memory after the first step: from {min(warm)} to {max(warm)} MiB")
+    reading.join(5)
+
+
+def _read_slowly(port: int, seconds: float) -> None:
+    asked, _ = LOADS["big"]()
+    end = time.monotonic() + seconds
+    with connect(port, None) as link:
+        link.sendall(asked * 100)
+        while time.monotonic() < end:
+            link.recv(1 << 18)
+            time.sleep(0.25)
 
 
 def _show(title: str, figures: dict[str, Figures]) -> None:
@@ -169,14 +206,28 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=SECONDS)
+    parser.add_argument("--tls", action="store_true", help="TLS on both sides")
+    parser.add_argument("--soak", type=float, metavar="SECONDS", help="only memory, under load for so long")
     parser.add_argument("words", nargs="*", help="more options for kw proxy, after --")
     given = parser.parse_args()
-    with child(["tests.bench.fake_broker"]) as broker, tempfile.TemporaryDirectory() as folder:
-        port = _first_port(broker)
-        out = Path(folder) / "out"
-        with child(["tests.bench.relay", str(port)]) as relay, proxied(port, given.words, out) as (base, pid):
-            measure({"direct": port, "relay": _first_port(relay), "proxy": base}, given.seconds)
-            print(f"proxy: {_memory(pid)} MiB resident, {out.stat().st_size:,} bytes of output")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        words, broker_words, authority = list(given.words), ["tests.bench.fake_broker"], None
+        if given.tls:
+            make_certificates(folder)
+            authority = folder / "ca.pem"
+            broker_words.append(str(folder / "broker.pem"))
+            words += ["--tls-cert", str(folder / "broker.pem"), "-X", "security.protocol=SSL"]
+            words += ["-X", f"ssl.ca.location={authority}"]
+        with child(broker_words) as broker:
+            port = _first_port(broker)
+            with child(["tests.bench.relay", str(port)]) as relay, proxied(port, words, folder / "out") as (base, pid):
+                if given.soak:
+                    soak(base, pid, given.soak)
+                else:
+                    ways = {"direct": port, "relay": _first_port(relay), "proxy": base}
+                    measure(ways, given.seconds, authority)
+                print(f"proxy: {_memory(pid)} MiB resident, {(folder / 'out').stat().st_size:,} bytes of output")
 
 
 if __name__ == "__main__":
