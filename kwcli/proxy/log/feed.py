@@ -145,7 +145,9 @@ class Feed:
     def flush(self) -> None:
         """Send what the socket takes now."""
         self._due = None
-        while self.alive:
+        if not self.alive:
+            return
+        while True:
             if not self._unsent:
                 if not self._parts:
                     break

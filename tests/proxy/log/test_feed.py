@@ -1,0 +1,244 @@
+"""The data path's side: what is told arrives; too much is left out and counted, or waited for; no log, no harm."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kwcli.proxy.log.feed import CLIENT, SERVER, Feed, Overflow
+from kwcli.proxy.log.plan import Plan
+from kwcli.proxy.log.spawn import start
+from kwcli.proxy.log.wire import COUNTS, SIZE, TIMES, Kind, Message, Parser
+from tests.proxy.log.played import NDJSON, chunks_of, play
+
+
+class Stage:
+    """A feed and the other end of its socket; nothing is sent but by `flush`."""
+
+    def __init__(self, overflow: Overflow = "drop", most: int = 10_000) -> None:
+        ours, self.theirs = socket.socketpair()
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+        self.theirs.setblocking(False)
+        self.said: list[str] = []
+        self.paused: list[bool] = []
+        self.feed = Feed(ours, overflow=overflow, most=most, pause=self.paused.append, say=self.said.append)
+        self._parser = Parser()
+
+    def __enter__(self) -> Stage:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.feed.close()
+        self.theirs.close()
+
+    def read(self) -> list[Message]:
+        """All that is told, until nothing more comes."""
+        messages: list[Message] = []
+        while True:
+            self.feed.flush()
+            try:
+                data = self.theirs.recv(1 << 16)
+            except BlockingIOError:
+                return messages
+            messages += self._parser.feed(data)
+
+
+def test_what_is_told_arrives() -> None:
+    with Stage() as stage:
+        stage.feed.opened(7, "a:1", "b:2", "c:3", 10)
+        stage.feed.chunk(7, CLIENT, 11, b"question")
+        stage.feed.upstream(7, -5, 12, 13)
+        stage.feed.chunk(7, SERVER, 14, b"answer")
+        stage.feed.raw(7, SERVER, 14, b"raw")
+        stage.feed.note(7, "text")
+        stage.feed.closed(7, "rst", 15)
+        assert stage.read() == [
+            (Kind.OPENED, 7, 10, json.dumps(["a:1", "b:2", "c:3"]).encode()),
+            (Kind.CHUNK, 7, 11, b"question"),
+            (Kind.UPSTREAM, 7, 13, TIMES.pack(-5, 12, 13)),
+            (Kind.CHUNK_SERVER, 7, 14, b"answer"),
+            (Kind.RAW_SERVER, 7, 14, b"raw"),
+            (Kind.NOTE, 7, 0, b"text"),
+            (Kind.CLOSED, 7, 15, b"rst"),
+        ]
+        assert stage.feed.held == 0
+        assert stage.said == []
+
+
+def test_too_much_is_left_out_counted_and_declared() -> None:
+    with Stage() as stage:
+        stage.feed.opened(1, "a:1", "b:2", "c:3", 1)
+        for number in range(100):
+            stage.feed.chunk(1, number % 2, number, bytes([number]) * 1000)
+            stage.feed.upstream(1, number, 1, 2)
+        assert stage.feed.held < 12_000
+        first = stage.read()
+        stage.feed.chunk(1, CLIENT, 200, b"after")
+        stage.feed.chunk(1, SERVER, 201, b"after")
+        stage.feed.closed(1, "fin", 202)
+        rest = stage.read()
+    sent = {side: sum(len(content) for kind, _, _, content in first if kind == side) for side in (CLIENT, SERVER)}
+    gaps = [(kind, SIZE.unpack(content)[0]) for kind, _, _, content in rest if kind in (Kind.GAP, Kind.GAP_SERVER)]
+    assert gaps == [(Kind.GAP, 50_000 - sent[CLIENT]), (Kind.GAP_SERVER, 50_000 - sent[SERVER])]
+    dropped = 100_000 - sum(sent.values())
+    answers = sum(kind == Kind.UPSTREAM for kind, *_ in first)
+    (counts,) = [COUNTS.unpack(content) for kind, _, _, content in first if kind == Kind.DROPPED]
+    assert counts == (dropped, 100 - answers, 0)
+    assert [kind for kind, *_ in rest] == [Kind.GAP, CLIENT, Kind.GAP_SERVER, SERVER, Kind.CLOSED]
+    assert stage.said == ["the log cannot keep up: traffic is left out of it (--log-overflow block makes clients wait)"]
+    assert stage.paused == []
+
+
+def test_connections_are_left_out_when_there_is_no_room_even_for_them() -> None:
+    with Stage(most=2000) as stage:
+        for number in range(200):
+            stage.feed.opened(number, "a:1", "b:2", "c:3", 1)
+        assert stage.feed.held < 4200
+        assert 0 < stage.feed.dropped_connections < 200
+        for number in range(200):
+            stage.feed.closed(number, "fin", 2)
+        assert stage.feed.held < 4200
+        told = [(kind, number) for kind, number, *_ in stage.read()]
+    opened = [number for kind, number in told if kind == Kind.OPENED]
+    assert len(opened) == 200 - stage.feed.dropped_connections
+    assert [number for kind, number in told if kind == Kind.CLOSED] == opened
+
+
+def test_reading_is_paused_where_nothing_may_be_left_out() -> None:
+    with Stage("block") as stage:
+        stage.feed.opened(1, "a:1", "b:2", "c:3", 1)
+        for number in range(30):
+            stage.feed.chunk(1, number % 2, number, bytes([number]) * 1000)
+        assert stage.paused == [True]
+        chunks = [content for kind, _, _, content in stage.read() if kind in (CLIENT, SERVER)]
+        assert chunks == [bytes([number]) * 1000 for number in range(30)]
+        assert stage.paused == [True, False]
+        assert stage.said == []
+        assert stage.feed.dropped_bytes == 0
+
+
+def test_a_chunk_larger_than_the_bound_is_taken_alone() -> None:
+    with Stage() as stage:
+        stage.feed.chunk(1, CLIENT, 1, b"x" * 50_000)
+        assert [len(content) for *_, content in stage.read()] == [50_000]
+        assert stage.feed.dropped_bytes == 0
+
+
+def test_the_end_of_the_log_is_said_once_and_harms_nobody() -> None:
+    with Stage("block") as stage:
+        for number in range(30):
+            stage.feed.chunk(1, CLIENT, number, b"x" * 1000)
+        stage.theirs.close()
+        stage.feed.flush()
+        for _ in range(3):
+            stage.feed.opened(2, "a:1", "b:2", "c:3", 1)
+            stage.feed.chunk(2, CLIENT, 1, b"x" * 1000)
+            stage.feed.upstream(2, 1, 1, 1)
+            stage.feed.closed(2, "fin", 1)
+            stage.feed.flush()
+        assert stage.paused == [True, False]
+        assert stage.said == ["the log has ended; clients go on without it"]
+        assert not stage.feed.alive
+        assert stage.feed.held == 0
+        assert not stage.feed.finish()
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    steps=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(1, 3000), st.booleans()), max_size=80),
+)
+def test_bytes_and_gaps_add_up(steps: list[tuple[int, int, int, bool]]) -> None:
+    """Whatever is left out: with the gaps, each stream is as long as it was, and what came stands at its place."""
+    streams: dict[tuple[int, int], bytes] = {}
+    with Stage(most=5000) as stage:
+        told: list[Message] = []
+        for number in range(3):
+            stage.feed.opened(number, "a:1", "b:2", "c:3", 1)
+        for at, (number, side, size, reads) in enumerate(steps):
+            data = bytes((at + place) % 251 for place in range(size))
+            streams[number, side] = streams.get((number, side), b"") + data
+            stage.feed.chunk(number, side, at, data)
+            if reads:
+                told += stage.read()
+        for number in range(3):
+            stage.feed.closed(number, "fin", 99)
+        told += stage.read()
+        left_out = stage.feed.dropped_bytes
+    places = dict.fromkeys(streams, 0)
+    gaps = 0
+    for kind, number, _, content in told:
+        if kind in (CLIENT, SERVER):
+            place = places[number, kind]
+            assert streams[number, kind][place : place + len(content)] == content
+            places[number, kind] += len(content)
+        elif kind in (Kind.GAP, Kind.GAP_SERVER):
+            places[number, kind - Kind.GAP] += SIZE.unpack(content)[0]
+            gaps += SIZE.unpack(content)[0]
+    assert places == {key: len(stream) for key, stream in streams.items()}
+    assert gaps == left_out
+    assert sorted(number for kind, number, *_ in told if kind == Kind.CLOSED) == [0, 1, 2]
+
+
+def test_a_loop_sends_by_itself(tmp_path: Path) -> None:
+    async def run() -> None:
+        with (tmp_path / "out").open("wb") as out:
+            log = start(Plan(NDJSON), stdout=out)
+        log.feed.attach(asyncio.get_running_loop())
+        play(log.feed, chunks_of("tour.pcapng"))
+        end = time.monotonic() + 20
+        while log.feed.held and time.monotonic() < end:
+            await asyncio.sleep(0.01)
+        assert log.feed.held == 0
+        assert await asyncio.to_thread(log.finish)
+
+    asyncio.run(run())
+    assert len((tmp_path / "out").read_bytes().splitlines()) == 193
+
+
+def test_a_killed_log_is_noticed() -> None:
+    said: list[str] = []
+
+    async def run() -> None:
+        log = start(Plan(NDJSON), stdout=subprocess.DEVNULL, say=said.append)
+        log.feed.attach(asyncio.get_running_loop())
+        log.process.kill()
+        await asyncio.to_thread(log.process.wait)
+        play(log.feed, chunks_of("tour.pcapng"))
+        end = time.monotonic() + 20
+        while log.feed.alive and time.monotonic() < end:
+            await asyncio.sleep(0.01)
+        play(log.feed, chunks_of("tour.pcapng"))
+        assert not log.finish()
+
+    asyncio.run(run())
+    assert said == ["the log has ended; clients go on without it"]
+
+
+def test_a_slow_log_leaves_a_gap_and_says_so(tmp_path: Path) -> None:
+    """With a bound of some chunks: rows come from before and after, the file has a hole, and the summary says it."""
+    path = tmp_path / "x.pcapng"
+    chunks = chunks_of("first-steps.pcapng")
+    with (tmp_path / "out").open("w+b") as out, (tmp_path / "err").open("w+b") as err:
+        log = start(Plan(NDJSON._replace(quiet=False), write=str(path)), stdout=out, stderr=err, most=100_000)
+        play(log.feed, chunks)
+        assert log.feed.dropped_bytes > 10_000
+        assert log.finish()
+        out.seek(0)
+        err.seek(0)
+        rows = [json.loads(line) for line in out]
+        summary = err.read().decode()
+    logged = {row["reason"] for row in rows if row["kind"] == "skipped"}
+    assert sum(row["kind"] == "exchange" for row in rows) > 20
+    assert logged <= {"lost", "garbage"}
+    assert "too slow for" in summary
+    from tests.proxy.log.played import sniffed
+
+    read = sniffed(path)
+    assert sum(row["kind"] == "exchange" and row["status"] == "complete" for row in read) > 20
