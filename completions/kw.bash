@@ -261,7 +261,7 @@ _kw_verb() {
         "") verbs="sniff call proxy stats apis errors decode encode profile playground completion" options="--version -h --help" ;;
         "sniff") verbs="" options="-i --interface --bpf -w --write --port --api --client-id --topic -f --filter --errors --slower-than --limit --records --reveal-secrets --sort --strict -o --output --color -v --verbose -q --quiet --debug -h --help" ;;
         "call") verbs="" options="--api-version --as-kafka --force --node --split --example --skeleton --edit --dry-run --raw-body --only --select --records --reveal-secrets --compression --acks --magic --repeat --interval --against -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output --color -v --verbose -q --quiet --debug -h --help" ;;
-        "proxy") verbs="" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map --port-base --bind --advertise --tls-in --tls-cert --tls-key --tls-client-ca --allow-anonymous -v --verbose --debug -h --help" ;;
+        "proxy") verbs="" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map --port-base --bind --advertise --tls-in --tls-cert --tls-key --tls-client-ca --allow-anonymous --api --client-id --topic -f --filter --errors --slower-than --records --reveal-secrets -o --output --color -v --verbose -q --quiet --debug --no-log -w --write --record --rotate-size --rotate-interval --log-overflow -h --help" ;;
         "stats") verbs="" options="-i --interface --bpf -w --write --port --by --metric --bucket --sort --slowest --api --client-id --topic -f --filter --errors --slower-than --limit --strict -o --output --color -v --verbose -q --quiet --debug -h --help" ;;
         "apis") verbs="" options="--release --diff --grep -o --output --color --debug -h --help" ;;
         "errors") verbs="" options="--grep -o --output --color --debug -h --help" ;;
@@ -320,7 +320,6 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "proxy -X"|"proxy --property") left=1 kind= ;;
         "proxy -F"|"proxy --command-config") left=1 kind=files ;;
         "proxy --profile") left=1 kind=profiles ;;
-        "proxy --client-id") left=1 kind= ;;
         "proxy --timeout") left=1 kind= ;;
         "proxy --connect-timeout") left=1 kind= ;;
         "proxy --dial-map") left=1 kind= ;;
@@ -330,6 +329,18 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "proxy --tls-cert") left=1 kind=files ;;
         "proxy --tls-key") left=1 kind=files ;;
         "proxy --tls-client-ca") left=1 kind=files ;;
+        "proxy --api") left=1 kind=apis ;;
+        "proxy --client-id") left=1 kind= ;;
+        "proxy --topic") left=1 kind= ;;
+        "proxy -f"|"proxy --filter") left=1 kind= ;;
+        "proxy --slower-than") left=1 kind= ;;
+        "proxy -o"|"proxy --output") left=1 kind=words list="text table ndjson json csv hex" ;;
+        "proxy --color") left=1 kind=words list="auto always never" ;;
+        "proxy -w"|"proxy --write") left=1 kind=files ;;
+        "proxy --record") left=1 kind=words list="client both" ;;
+        "proxy --rotate-size") left=1 kind= ;;
+        "proxy --rotate-interval") left=1 kind= ;;
+        "proxy --log-overflow") left=1 kind=words list="drop block" ;;
         "stats -i"|"stats --interface") left=1 kind=interfaces ;;
         "stats --bpf") left=1 kind= ;;
         "stats -w"|"stats --write") left=1 kind=files ;;

@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from kwcli.env import Environment
-from kwcli.net.options import ConnectionOptions, connection_options
+from kwcli.net.options import ConnectionOptions, connection_options_of_others
+from kwcli.proxy.log.options import LogOptions, log_options
 from kwcli.proxy.tls.options import Security, security_options
 
 EXAMPLES = """\b
@@ -13,11 +14,12 @@ Examples:
   kw proxy -b kafka1:9092
   kw proxy -b kafka1:9092 --port-base 29092 --bind 0.0.0.0 --advertise laptop.lan
   kw proxy -b kafka1:9093 -F client.properties --tls-in
+  kw proxy -b kafka1:9092 -f 'error or latency > 1s' -w orders.pcapng
   kw proxy -b localhost:19092 --dial-map kafka-1:9092=localhost:19092"""
 
 
 @click.command("proxy", epilog=EXAMPLES)
-@connection_options
+@connection_options_of_others
 @click.option(
     "--port-base",
     type=click.IntRange(1, 65535),
@@ -28,8 +30,7 @@ Examples:
 @click.option("--bind", metavar="ADDRESS", default="127.0.0.1", help="Listen here; only this machine without it.")
 @click.option("--advertise", metavar="HOST", help="The host that clients are told, instead of that of --bind.")
 @security_options
-@click.option("-v", "--verbose", count=True, help="Tell of every connection.")
-@click.option("--debug", is_flag=True, help="Show the traceback of a defect.")
+@log_options
 @click.pass_obj
 def command(
     env: Environment,
@@ -38,8 +39,7 @@ def command(
     port_base: int,
     bind: str,
     advertise: str | None,
-    verbose: int,
-    debug: bool,
+    log: LogOptions,
 ) -> int:
     """Stand between clients and a cluster: every broker gets a listener here, and clients never hear of another.
 
@@ -47,5 +47,5 @@ def command(
     """
     from kwcli.proxy.starting import start
 
-    env.debug = env.debug or debug
-    return start(env, connection.config(env, verbose=verbose), port_base, bind, advertise, verbose, security)
+    config = connection.config(env, verbose=log.verbose)
+    return start(env, config, port_base, bind, advertise, security, log)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import click
@@ -102,6 +102,7 @@ class ConnectionOptions(NamedTuple):
         return config
 
 
+_CLIENT_ID = click.option("--client-id", metavar="ID", help="The client id to send; kw without it.")
 _OPTIONS = (
     click.option(
         "-b",
@@ -132,7 +133,7 @@ _OPTIONS = (
         help="A file of client properties: client.properties, librdkafka.config, kcat.conf.",
     ),
     click.option("--profile", metavar="NAME", help="A profile (see kw profile) instead of the active one."),
-    click.option("--client-id", metavar="ID", help="The client id to send; kw without it."),
+    _CLIENT_ID,
     click.option("--timeout", "timeout_s", type=Seconds(), metavar="TIME", help="Time for everything; 10s without it."),
     click.option(
         "--connect-timeout", "connect_timeout_s", type=Seconds(), metavar="TIME", help="Time to connect; 5s without it."
@@ -150,14 +151,22 @@ _NAMES = ConnectionOptions._fields
 
 def connection_options(command: Command) -> Command:
     """The options above; the command is called with `connection`, a ConnectionOptions."""
+    return _with(command, _OPTIONS)
 
+
+def connection_options_of_others(command: Command) -> Command:
+    """The same without --client-id, for a command that is asked about clients and hardly is one."""
+    return _with(command, tuple(option for option in _OPTIONS if option is not _CLIENT_ID))
+
+
+def _with(command: Command, options: Sequence[Callable[[Any], Any]]) -> Command:
     @functools.wraps(command)
     def gathered(*args: Any, **values: Any) -> Any:
-        own = {name: values.pop(name) for name in _NAMES}
+        own = {name: values.pop(name) for name in _NAMES if name != "client_id" or _CLIENT_ID in options}
         return command(*args, connection=ConnectionOptions(**own), **values)
 
     wrapped: Any = gathered
-    for option in reversed(_OPTIONS):
+    for option in reversed(options):
         wrapped = option(wrapped)
     result: Command = wrapped
     return result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Literal, Protocol
 
 # How a connection ended: as captures say it, or the proxy closed it.
@@ -19,6 +20,15 @@ class Feed(Protocol):
 
     def upstream(self, connection: int, correlation_id: int, sent_ns: int, first_ns: int) -> None:
         """When the broker got the end of a request, and when the first byte of its answer came."""
+
+    def dialled(self, connection: int, local: str, upstream: str, time_ns: int) -> None:
+        """Between which addresses the connection to the broker is; before `raw`."""
+
+    def raw(self, connection: int, side: int, time_ns: int, data: bytes) -> None:
+        """Bytes for the broker as it gets them, or from the broker as it sent them."""
+
+    def attach(self, loop: asyncio.AbstractEventLoop) -> None:
+        """The loop that runs the proxy."""
 
     def closed(self, connection: int, how: How, time_ns: int) -> None:
         """The connection is over."""

@@ -38,10 +38,15 @@ _NOTES_MAX: Final = 1000
 class Proxy:
     """Give it what was found out about the cluster; `run` returns the exit code when it was told to end."""
 
-    def __init__(self, env: Environment, settings: Settings, found: Found, feed: Feed | None = None) -> None:
+    def __init__(
+        self, env: Environment, settings: Settings, found: Found, feed: Feed | None = None, *, both: bool = False
+    ) -> None:
+        """`both`: the feed is told of the bytes between proxy and brokers as well."""
         self.env = env
         self.settings = settings
         self.feed = feed
+        self.both = feed if both else None
+        self.paused = False
         self.budget = Budget(settings.budget)
         self.dialler = Dialler(settings.config)
         self._logins = Logins(settings.config) if "SASL" in settings.config.protocol else None
@@ -75,6 +80,12 @@ class Proxy:
     def _say(self, text: str) -> None:
         self.env.say(f"kw: {text}")
 
+    def pause(self, paused: bool) -> None:
+        """Read nothing for a while: the log asks for it."""
+        self.paused = paused
+        for session in self.sessions.values():
+            session.pause(paused)
+
     # Life
 
     def bind(self) -> None:
@@ -92,6 +103,8 @@ class Proxy:
         """Serve until a signal; after `bind`."""
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(self._defect)
+        if self.feed is not None:
+            self.feed.attach(loop)
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._signalled)
         sockets, self._sockets = self._sockets, []

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from kwcli.exits import Failure
@@ -31,8 +32,8 @@ from kwcli.proxy.core.commands import (
     Command,
 )
 from kwcli.proxy.core.connection import Connection
-from kwcli.proxy.feed import How
-from kwcli.proxy.side import ASKED, DIALLING, DRAINING, FULL, LOGIN, QUESTION, Side
+from kwcli.proxy.feed import Feed, How
+from kwcli.proxy.side import ASKED, DIALLING, DRAINING, FULL, LOG, LOGIN, QUESTION, Side
 
 if TYPE_CHECKING:
     from kwcli.proxy.listeners import Listener
@@ -65,6 +66,7 @@ class Session:
         self.write_server: Take = self.write
         self._proxy = proxy
         self._feed = proxy.feed
+        self._both = proxy.both
         self._dialling: asyncio.Task[None] | None = None
         self._early: list[bytes] = []  # came before there was a broker to give it to
         self._early_end = False
@@ -87,6 +89,8 @@ class Session:
         peer = side.transport.get_extra_info("peername")
         self.peer = shown(peer[:2]) if peer else "?"
         self._proxy.sessions[self.number] = self
+        if self._proxy.paused:
+            self.pause(True)
         self._dialling = asyncio.get_running_loop().create_task(self._dial())
 
     async def _dial(self) -> None:
@@ -109,7 +113,11 @@ class Session:
             if self._feed is not None:
                 self._feed.opened(self.number, self.peer, shown(self.listener.address), self.upstream, now_ns())
             self._proxy.told(self, f"to {self.upstream}", loud=False)
+            if self._both is not None:
+                self._record(self._both)
             self._log_in()
+            if self._both is not None:
+                self.received = (self._from_client, partial(self._heard, self._both, self.received[SERVER]))
             self.client.free(DIALLING)
             early, self._early = self._early, []
             if early:
@@ -125,8 +133,29 @@ class Session:
             self.write_server = self._login.to_server
             self._login.begin()
 
+    def _record(self, feed: Feed) -> None:
+        """The feed wants to hear of what goes between the proxy and the broker."""
+        link = self.server.transport
+        assert link is not None
+        ends = [shown(link.get_extra_info(name)[:2]) for name in ("sockname", "peername")]
+        feed.dialled(self.number, ends[0], ends[1], now_ns())
+
+    def pause(self, paused: bool) -> None:
+        """Read nothing from either side for a while."""
+        for side in (self.client, self.server):
+            if paused:
+                side.hold(LOG)
+            else:
+                side.free(LOG)
+
+    def _heard(self, feed: Feed, take: Take, data: bytes) -> None:
+        feed.raw(self.number, SERVER, now_ns(), data)
+        take(data)
+
     def write(self, data: bytes) -> None:
         """Send to the broker."""
+        if self._both is not None:
+            self._both.raw(self.number, CLIENT, now_ns(), data)
         if self.server.transport is not None:
             self.server.transport.write(data)
 

@@ -21,6 +21,7 @@ QUESTION: Final = 4
 DIALLING: Final = 8
 DRAINING: Final = 16
 LOGIN: Final = 32
+LOG: Final = 64
 _RESET: Final = struct.pack("ii", 1, 0)
 
 

@@ -1,0 +1,156 @@
+"""`kw proxy` with its log, before librdkafka's mock: rows and file of real clients, and what ends it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+
+from kwcli.playground.mock import MockCluster
+from tests.cli.worlds import kw
+from tests.proxy.hidden import ROOT, port_base
+
+START_S = 20.0
+
+
+@pytest.fixture
+def mock() -> Iterator[str]:
+    with MockCluster(3) as cluster:
+        cluster.make_topic("orders")
+        yield cluster.bootstrap()
+
+
+class Logged:
+    """`kw proxy` as a child, whose standard output and error are files."""
+
+    def __init__(self, mock: str, folder: Path, *words: str, stdout: int | None = None) -> None:
+        self.base = port_base(3)
+        self.bootstrap = f"127.0.0.1:{self.base}"
+        self.out, self.err = folder / "out", folder / "err"
+        command = [sys.executable, "-m", "kwcli.main", "proxy", "-b", mock, "--port-base", str(self.base), *words]
+        with self.out.open("wb") as out, self.err.open("wb") as err:
+            self.process = subprocess.Popen(command, cwd=ROOT, stdout=out if stdout is None else stdout, stderr=err)
+        deadline = time.monotonic() + START_S
+        while f"ready {self.bootstrap}" not in self.err.read_text():
+            assert self.process.poll() is None, self.err.read_text()
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+
+    def talk(self, count: int = 20) -> None:
+        """A client that produces, and one that reads it."""
+        from confluent_kafka import Consumer, Producer
+
+        producer = Producer({"bootstrap.servers": self.bootstrap, "client.id": "shop"})
+        for number in range(count):
+            producer.produce("orders", f"order {number}")
+        assert producer.flush(10) == 0
+        del producer
+        group = f"billing-{time.monotonic_ns()}"
+        reader = Consumer({"bootstrap.servers": self.bootstrap, "group.id": group, "auto.offset.reset": "earliest"})
+        reader.subscribe(["orders"])
+        deadline, got = time.monotonic() + 15, 0
+        while got < count and time.monotonic() < deadline:
+            got += reader.poll(0.5) is not None
+        reader.close()
+        assert got >= count
+
+    def end(self) -> str:
+        """What it has said on standard error."""
+        self.process.send_signal(signal.SIGINT)
+        assert self.process.wait(20) == 0, self.err.read_text()
+        return self.err.read_text()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The records of standard output."""
+        return [json.loads(line) for line in self.out.read_text().splitlines()]
+
+
+def test_rows_and_file_say_the_same(mock: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.pcapng"
+    with Logged(mock, tmp_path, "-w", str(path), "--record", "both") as proxy:
+        proxy.talk()
+        said = proxy.end()
+    rows = proxy.rows()
+    assert {"Metadata", "ApiVersions", "Produce", "Fetch", "JoinGroup"} <= {row["api"] for row in rows}
+    assert {row["via"] for row in rows} == {"proxy"}
+    answered = [row for row in rows if row["latency_ms"] is not None]
+    assert all(0 < row["upstream_latency_ms"] <= row["latency_ms"] for row in answered)
+    listeners = {f"127.0.0.1:{proxy.base + place}" for place in (0, 2, 3, 4)}
+    assert {row["broker"] for row in rows} <= listeners
+    assert "left out" not in said
+    assert f"kw: {len(rows)}" not in said
+    assert f"{len(rows)} exchanges, " in said
+
+    def key(row: dict[str, Any]) -> str:
+        left_out = ("via", "upstream_latency_ms", "connection")
+        return json.dumps({name: value for name, value in row.items() if name not in left_out}, sort_keys=True)
+
+    read = [json.loads(line) for line in kw("sniff", str(path), "-o", "ndjson").out.splitlines()]
+    assert sorted(key(row) for row in read if row["broker"] in listeners) == sorted(map(key, rows))
+    brokers = set(mock.split(","))
+    assert len([row for row in read if row["broker"] in brokers]) == len(rows)
+
+
+def test_filters_and_text(mock: str, tmp_path: Path) -> None:
+    with Logged(
+        mock, tmp_path, "-o", "text", "--color", "never", "-f", "api == Produce and client_id == shop"
+    ) as proxy:
+        proxy.talk()
+        said = proxy.end()
+    heading, *lines = proxy.out.read_text().splitlines()
+    assert heading.split()[:2] == ["time", "took"]
+    assert lines
+    assert all("Produce" in line and "orders[" in line for line in lines)
+    assert f"{len(lines)} of " in said
+
+
+def test_clients_go_on_when_nobody_reads_or_the_log_dies(mock: str, tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with Logged(mock, tmp_path, stdout=writer) as proxy:
+        os.close(writer)
+        proxy.talk()
+        proxy.talk()
+        said = proxy.end()
+    assert said.count("the log has ended; clients go on without it") == 1
+    assert "Traceback" not in said
+
+
+def test_no_log_at_all(mock: str, tmp_path: Path) -> None:
+    with Logged(mock, tmp_path, "--no-log") as proxy:
+        proxy.talk()
+        assert "exchanges" not in proxy.end()
+    assert proxy.out.read_bytes() == b""
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (("--rotate-size", "1MB"), "--rotate-size is about a capture file: it needs -w FILE.pcapng"),
+        (("--record", "both"), "--record both is about a capture file: it needs -w FILE.pcapng"),
+        (("-f", "api = Fetch"), "-f: "),
+        (("-w", "/not/there/x.pcapng"), "/not/there/x.pcapng: no such file or directory"),
+        (("-w", "x.pcapng", "--rotate-size", "3"), "invalid value for '--rotate-size': '3' is too little for a file"),
+    ],
+)
+def test_what_is_asked_wrongly(mock: str, words: tuple[str, ...], text: str) -> None:
+    outcome = kw("proxy", "-b", mock, "--port-base", str(port_base(3)), *words)
+    assert outcome.code in (1, 2)
+    assert outcome.err.startswith(f"kw: {text}")
+    assert outcome.err.count("\n") == 1
