@@ -14,7 +14,7 @@ from decoders.apis import api
 from decoders.apis.headers import response_header_plan, response_header_version
 from decoders.errors import DecodeError
 from decoders.limits import FRAME_MAX
-from decoders.schema.compile import CRUDE, decoder, projector
+from decoders.schema.compile import CRUDE, Projector, decoder, projector
 from decoders.schema.model import Plan
 from decoders.schema.resolve import resolve
 from decoders.schema.walk import UNKNOWN, Span, walk
@@ -24,6 +24,8 @@ from kwcli.proxy.core.rows import CONTROLLERS, DESCRIBE_CLUSTER, Row, row_of
 
 Address = tuple[str, int]
 _SIZE: Final = 4
+# Size field and correlation id.
+_UNTAGGED: Final = 8
 _PORT: Final = 4
 _STRING_MAX: Final = 32767
 # librdkafka's mock cluster lets such a byte follow some answers.
@@ -60,16 +62,15 @@ def endpoints(api_key: int, version: int, frame: bytes) -> list[Endpoint]:
 
     Controllers, which DescribeCluster lists when it is asked for them, are left alone.
     """
-    row = row_of(api_key, version)
-    if row is None:
+    known = _reading(api_key, version)
+    if known is None:
         return []
-    plan = _plan(api_key, version)
-    view = _view(plan, _paths(row, api_key, version), frame, body_at(api_key, version, frame))
+    row, plan, read = known
+    view = _view(plan, read, frame, body_at(api_key, version, frame))
     if api_key == DESCRIBE_CLUSTER and view.get("endpoint_type") == CONTROLLERS:
         return []
-    elements = view.get(row.array) or () if row.array else (view,)
-    compact = plan.flexible
-    return list(_endpoints(elements, row.node_id, compact, frame))
+    elements = view.get(row.array) if row.array else (view,)
+    return list(_endpoints(elements, row.node_id, plan.flexible, frame)) if elements else []
 
 
 def rewrite(
@@ -104,6 +105,15 @@ def _plan(api_key: int, version: int) -> Plan:
 
 
 @cache
+def _reading(api_key: int, version: int) -> tuple[Row, Plan, Projector] | None:
+    """The row of such responses and what reads them (tests/bench/proxy.py, "5 held")."""
+    row = row_of(api_key, version)
+    if row is None:
+        return None
+    plan = _plan(api_key, version)
+    return row, plan, projector(plan, _paths(row, api_key, version), False)
+
+
 def _paths(row: Row, api_key: int, version: int) -> frozenset[str]:
     prefix = f"{row.array}[]." if row.array else ""
     paths = {prefix + row.node_id, f"{prefix}host:span", f"{prefix}port"}
@@ -114,6 +124,10 @@ def _paths(row: Row, api_key: int, version: int) -> frozenset[str]:
 
 def body_at(api_key: int, version: int, frame: bytes) -> int:
     """Where the body begins, behind the size field and the header."""
+    if not _tagged(api_key, version) and len(frame) >= _UNTAGGED:
+        return _UNTAGGED
+    if frame[_UNTAGGED : _UNTAGGED + 1] == b"\0":
+        return _UNTAGGED + 1
     plan = response_header_plan(response_header_version(api_key, version))
     try:
         _, at = decoder(plan)(frame, _SIZE, len(frame))
@@ -124,10 +138,15 @@ def body_at(api_key: int, version: int, frame: bytes) -> int:
     return int(at)
 
 
-def _view(plan: Plan, paths: frozenset[str], frame: bytes, at: int) -> dict[str, Any]:
+@cache
+def _tagged(api_key: int, version: int) -> bool:
+    return response_header_version(api_key, version) > 0
+
+
+def _view(plan: Plan, read: Projector, frame: bytes, at: int) -> dict[str, Any]:
     end = len(frame)
     try:
-        view, _, after = projector(plan, paths, False)(frame, at, end)
+        view, _, after = read(frame, at, end)
         if after == end or frame[after:] == MOCKED:
             return view
     except CRUDE:
