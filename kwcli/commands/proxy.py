@@ -14,6 +14,7 @@ Examples:
   kw proxy -b kafka1:9092
   kw proxy -b kafka1:9092 --port-base 29092 --bind 0.0.0.0 --advertise laptop.lan
   kw proxy -b kafka1:9093 -F client.properties --tls-in
+  kw proxy -b kafka1:9092 --metrics 9400 --check
   kw proxy -b kafka1:9092 -f 'error or latency > 1s' -w orders.pcapng
   kw proxy -b localhost:19092 --dial-map kafka-1:9092=localhost:19092"""
 
@@ -30,6 +31,13 @@ Examples:
 @click.option("--bind", metavar="ADDRESS", default="127.0.0.1", help="Listen here; only this machine without it.")
 @click.option("--advertise", metavar="HOST", help="The host that clients are told, instead of that of --bind.")
 @security_options
+@click.option(
+    "--metrics",
+    type=click.IntRange(1, 65535),
+    metavar="PORT",
+    help="Tell Prometheus what passes, on http://127.0.0.1:PORT/metrics.",
+)
+@click.option("--check", "only_check", is_flag=True, help="Only look whether all is well for a proxy; then end.")
 @log_options
 @click.pass_obj
 def command(
@@ -40,6 +48,8 @@ def command(
     bind: str,
     advertise: str | None,
     log: LogOptions,
+    metrics: int | None,
+    only_check: bool,
 ) -> int:
     """Stand between clients and a cluster: every broker gets a listener here, and clients never hear of another.
 
@@ -48,4 +58,4 @@ def command(
     from kwcli.proxy.starting import start
 
     config = connection.config(env, verbose=log.verbose)
-    return start(env, config, port_base, bind, advertise, security, log)
+    return start(env, config, port_base, bind, advertise, security, log, metrics, only_check)

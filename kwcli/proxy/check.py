@@ -21,6 +21,7 @@ from kwcli.net.core.config import Address, ClientConfig
 from kwcli.net.deadline import Deadline
 from kwcli.proxy.core.rows import ROWS, highest
 from kwcli.proxy.listeners import listening
+from kwcli.proxy.metrics_server import metrics_socket
 from kwcli.proxy.ports import Ports, ports_file
 from kwcli.render.units import counted
 
@@ -47,6 +48,7 @@ class Wish(NamedTuple):
     bind: str
     advertise: str
     tls: Callable[[], Inbound] | None = None
+    metrics: int | None = None
 
 
 def check(env: Environment, wish: Wish) -> int:
@@ -156,6 +158,11 @@ def _ports(
     wish: Wish, nodes: Mapping[int, Node], cluster_id: str | None, variables: Mapping[str, str]
 ) -> Iterator[Finding]:
     ports = Ports(wish.port_base, cluster_id, ports_file(variables))
+    if wish.metrics is not None:
+        try:
+            metrics_socket(wish.metrics).close()
+        except Failure as failure:
+            yield Finding("metrics", failure.text, Exit.FAILURE)
     wanted = {"bootstrap": ports.bootstrap, **{f"node {number}": ports.port(number) for number in nodes}}
     free: list[str] = []
     for name, port in wanted.items():

@@ -9,7 +9,7 @@ then; what the log had to leave out is not among them, and is counted as dropped
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from decoders.apis import NAMES, api
@@ -54,6 +54,11 @@ class Meter:
         self.total = 0
         self.failed = 0  # brokers that could not be reached
 
+    def begun(self) -> None:
+        """A client has connected."""
+        self.total += 1
+        self.open += 1
+
     def answered(self, api_key: int, took_ns: int) -> None:
         """An answer has begun to come."""
         found = self.apis.get(api_key)
@@ -71,7 +76,8 @@ class Metrics:
         self.refused = 0  # handshakes with clients that failed
         self.rewritten = 0
         self.capped = 0
-        self.dropped: tuple[int, int, int] = (0, 0, 0)  # bytes, answers, connections that the log had to leave out
+        # Bytes, answers, connections that the log had to leave out.
+        self.dropped: Callable[[], tuple[int, int, int]] = lambda: (0, 0, 0)
 
     def meter(self, listener: Listener) -> Meter:
         """The one of a listener: `boot`, or of a node."""
@@ -89,6 +95,7 @@ class Metrics:
         return "".join(f"{line}\n" for line in self._lines())
 
     def _lines(self) -> Iterator[str]:
+        dropped = self.dropped()
         yield from self._exchanges()
         yield from _family(
             "kw_proxy_errors_total", "counter", "Errors in answers, as far as they were decoded for the log."
@@ -100,9 +107,9 @@ class Metrics:
             ("kw_proxy_handshakes_failed_total", "TLS handshakes with clients that failed.", self.refused),
             ("kw_proxy_rewritten_total", "Answers in which addresses of brokers were replaced.", self.rewritten),
             ("kw_proxy_capped_versions_total", "Versions taken back in answers to ApiVersions.", self.capped),
-            ("kw_proxy_log_dropped_bytes_total", "Bytes that the log had no room for.", self.dropped[0]),
-            ("kw_proxy_log_dropped_exchanges_total", "Exchanges that the log had no room for.", self.dropped[1]),
-            ("kw_proxy_log_dropped_connections_total", "Connections the log had no room for.", self.dropped[2]),
+            ("kw_proxy_log_dropped_bytes_total", "Bytes that the log had no room for.", dropped[0]),
+            ("kw_proxy_log_dropped_exchanges_total", "Exchanges that the log had no room for.", dropped[1]),
+            ("kw_proxy_log_dropped_connections_total", "Connections the log had no room for.", dropped[2]),
         ):
             yield from _family(name, "counter", what)
             yield _row(name, {}, value)

@@ -22,6 +22,8 @@ from kwcli.proxy.discovery import Found
 from kwcli.proxy.feed import Feed
 from kwcli.proxy.listeners import BACKLOG, Listener, Listeners
 from kwcli.proxy.login import Login
+from kwcli.proxy.metrics import Metrics
+from kwcli.proxy.metrics_server import MetricsConnection, metrics_socket
 from kwcli.proxy.ports import Ports, ports_file
 from kwcli.proxy.session import Session
 from kwcli.proxy.settings import Settings
@@ -47,6 +49,8 @@ class Proxy:
         self.feed = feed
         self.both = feed if both else None
         self.paused = False
+        self.metrics = Metrics() if settings.metrics is not None else None
+        self._told: socket.socket | None = None  # for Prometheus
         self.budget = Budget(settings.budget)
         self.dialler = Dialler(settings.config)
         self._logins = Logins(settings.config) if "SASL" in settings.config.protocol else None
@@ -90,6 +94,8 @@ class Proxy:
 
     def bind(self) -> None:
         """Listen for all nodes that are known. Raises Failure."""
+        if self.settings.metrics is not None:
+            self._told = metrics_socket(self.settings.metrics)
         try:
             self.listeners.open_boot(self.settings.config.servers)
             for node in self._found.nodes.values():
@@ -97,6 +103,8 @@ class Proxy:
         except BaseException:
             for _, sock in self._sockets:
                 sock.close()
+            if self._told is not None:
+                self._told.close()
             raise
 
     async def run(self) -> int:
@@ -110,6 +118,9 @@ class Proxy:
         sockets, self._sockets = self._sockets, []
         for listener, sock in sockets:
             await self._serve(listener, sock)
+        if self._told is not None and self.metrics is not None:
+            told = partial(MetricsConnection, self.metrics.text)
+            self._servers.append(await loop.create_server(told, sock=self._told))
         self._start_told()
         await self._ended.wait()
         await self._drain()
@@ -128,6 +139,8 @@ class Proxy:
             self._say(self._found.remark)
         for line in self.settings.tls.lines() if self.settings.tls is not None else []:
             self.env.say(line)
+        if self._told is not None:
+            self.env.say(f"metrics      http://{shown(self._told.getsockname()[:2])}/metrics")
         self.env.say(f"bootstrap.servers={boot}      (Ctrl-C drains and ends; again: at once)")
         self.env.say(f"ready {boot}")
 
@@ -160,6 +173,8 @@ class Proxy:
         from kwcli.proxy.tls.refusals import refusal
 
         assert self.settings.tls is not None
+        if self.metrics is not None:
+            self.metrics.refused += 1
         trust = self.settings.tls.trust
         self._say(f"connection from {peer} refused: the client {refusal(error, str(trust) if trust else None)}")
 

@@ -17,6 +17,7 @@ from kwcli.exits import Failure
 from kwcli.net.core.addresses import shown
 from kwcli.proxy.core.commands import (
     ANSWERED,
+    CAPPED,
     CLIENT,
     CLOSE,
     END,
@@ -56,7 +57,9 @@ class Session:
     def __init__(self, proxy: Proxy, listener: Listener, number: int) -> None:
         self.number = number
         self.listener = listener
-        self.core = Connection(timed=proxy.feed is not None)
+        self._metrics = proxy.metrics
+        self._meter = proxy.metrics.meter(listener) if proxy.metrics is not None else None
+        self.core = Connection(timed=proxy.feed is not None or self._meter is not None)
         self.client = Side(self, CLIENT)
         self.server = Side(self, SERVER)
         self.peer = ""
@@ -91,6 +94,8 @@ class Session:
         self._proxy.sessions[self.number] = self
         if self._proxy.paused:
             self.pause(True)
+        if self._meter is not None:
+            self._meter.begun()
         self._dialling = asyncio.get_running_loop().create_task(self._dial())
 
     async def _dial(self) -> None:
@@ -106,6 +111,8 @@ class Session:
             break
         self._dialling = None
         if self.server.transport is None:
+            if self._meter is not None:
+                self._meter.failed += 1
             self.end("; ".join(failures), loud=True)
         elif self._over:
             self.server.close()
@@ -182,6 +189,8 @@ class Session:
             self.client.still()
             return
         now = now_ns()
+        if self._meter is not None:
+            self._meter.received += len(data)
         if self._feed is not None:
             self._feed.chunk(self.number, CLIENT, now, data)
         commands = self.core.client_bytes(data, now)
@@ -193,7 +202,7 @@ class Session:
     def answered(self, data: bytes) -> None:
         """The broker's bytes, without those that are about the proxy itself."""
         commands = self.core.server_bytes(data, now_ns())
-        if len(commands) == 1 and commands[0][0] == SEND_CLIENT and self._feed is None:
+        if len(commands) == 1 and commands[0][0] == SEND_CLIENT and self._feed is None and self._meter is None:
             self.client.transport.write(commands[0][1])  # type: ignore[union-attr]  # the client is there first
         else:
             self._run(commands)
@@ -210,6 +219,8 @@ class Session:
                 self.write_server(command[1])
             elif what == RESOLVE:
                 where = self._proxy.listeners.where(command[2])
+                if self._metrics is not None:
+                    self._metrics.rewritten += 1
                 commands += self.core.resolved(command[1], where, now_ns())
             elif what == RESERVE:
                 if self._reserve(command[1]):
@@ -218,6 +229,8 @@ class Session:
                 self._do(what, command)
 
     def _to_client(self, data: bytes) -> None:
+        if self._meter is not None:
+            self._meter.sent += len(data)
         if self._feed is not None:
             self._feed.chunk(self.number, SERVER, now_ns(), data)
         if self.client.transport is not None:
@@ -236,8 +249,14 @@ class Session:
             self.end(command[1], loud=command[2])
         elif what == NOTE:
             self._proxy.note(command[1], self)
-        elif what == ANSWERED and self._feed is not None:
-            self._feed.upstream(self.number, *command[1:])
+        elif what == ANSWERED:
+            _, correlation_id, sent_ns, first_ns, api_key = command
+            if self._feed is not None:
+                self._feed.upstream(self.number, correlation_id, sent_ns, first_ns)
+            if self._meter is not None:
+                self._meter.answered(api_key, first_ns - sent_ns)
+        elif what == CAPPED and self._metrics is not None:
+            self._metrics.capped += command[1]
 
     def _side(self, side: int) -> Side:
         return self.client if side == CLIENT else self.server
@@ -371,4 +390,5 @@ class Session:
         size, self._reserved, self._owed = self._reserved, 0, 0
         if size:
             self._proxy.budget.release(size)
-        self._proxy.sessions.pop(self.number, None)
+        if self._proxy.sessions.pop(self.number, None) is not None and self._meter is not None:
+            self._meter.open -= 1

@@ -26,4 +26,5 @@ class Settings(NamedTuple):
     budget: int = BUDGET
     drain_s: float = DRAIN_S
     verbose: int = 0
+    metrics: int | None = None  # the port for Prometheus on loopback
     tls: Inbound | None = None  # what listeners speak TLS by

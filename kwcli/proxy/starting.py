@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ipaddress
-from typing import Final
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 from kwcli.env import Environment
 from kwcli.exits import Exit, Failure
@@ -16,6 +17,9 @@ from kwcli.proxy.log.spawn import start as launch
 from kwcli.proxy.running import Proxy, serve
 from kwcli.proxy.settings import Settings
 from kwcli.proxy.tls.options import Security, check_exposure
+
+if TYPE_CHECKING:
+    from kwcli.proxy.tls.inbound import Inbound
 
 # What the log may take to write what it was given, at the end; after a second Ctrl-C.
 FINISH_S: Final = 30.0
@@ -30,34 +34,47 @@ def start(
     advertise: str | None,
     security: Security,
     log: LogOptions,
+    metrics: int | None,
+    only_check: bool,
 ) -> int:
-    """Run a proxy to its end; the exit code. Raises Failure."""
+    """Run a proxy to its end, or only look whether one could; the exit code. Raises Failure."""
     if config.controllers:
         raise Failure("the proxy stands before brokers: give -b, not --bootstrap-controller", Exit.USAGE)
     if advertise is None and _anywhere(bind):
         raise Failure(f"--bind {bind} listens on every address: --advertise HOST says which clients use", Exit.USAGE)
     check_exposure(security, config, bind)
-    tls = None
-    if security.tls:
-        from kwcli.proxy.tls.inbound import Inbound, TlsIn
-
-        asked = TlsIn(security.certificate, security.key, security.client_ca)
-        tls = Inbound(asked, [advertise or bind, bind], env.variables)
+    host = advertise or bind
+    make = partial(_inbound, env, security, [host, bind]) if security.tls else None
     plan = log.plan(env)
+    if only_check:
+        from kwcli.proxy.check import Wish, check
+
+        return check(env, Wish(config, port_base, bind, host, make, metrics))
+    tls = make() if make is not None else None
     found = discover(config)
-    settings = Settings(config, port_base, bind, advertise or bind, verbose=log.verbose, tls=tls)
+    settings = Settings(config, port_base, bind, host, verbose=log.verbose, metrics=metrics, tls=tls)
     if plan is None:
         return serve(Proxy(env, settings, found))
     return _logged(env, settings, found, plan, log.overflow)
 
 
+def _inbound(env: Environment, security: Security, places: list[str]) -> Inbound:
+    from kwcli.proxy.tls.inbound import Inbound, TlsIn
+
+    return Inbound(TlsIn(security.certificate, security.key, security.client_ca), places, env.variables)
+
+
 def _logged(env: Environment, settings: Settings, found: Found, plan: Plan, overflow: Overflow) -> int:
     """Run with a log beside it, which is given the time to write what it has."""
+    plan = plan._replace(report=settings.metrics is not None)
     log = launch(plan, overflow=overflow, say=lambda text: env.say(f"kw: {text}"))
     code: int = Exit.INTERRUPTED
     try:
         proxy = Proxy(env, settings, found, log.feed, both=plan.record == "both")
         log.feed.pause = proxy.pause
+        if proxy.metrics is not None:
+            log.feed.report_to(proxy.metrics.errors)
+            proxy.metrics.dropped = lambda: log.feed.dropped
         code = serve(proxy)
     finally:
         if not log.finish(HURRIED_S if code == Exit.INTERRUPTED else FINISH_S):

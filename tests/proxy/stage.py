@@ -9,6 +9,7 @@ import decoders
 from kwcli.proxy.core.budget import Budget
 from kwcli.proxy.core.commands import (
     ANSWERED,
+    CAPPED,
     CLIENT,
     CLOSE,
     END,
@@ -38,6 +39,7 @@ NAMES = {
     CLOSE: "CLOSE",
     NOTE: "NOTE",
     ANSWERED: "ANSWERED",
+    CAPPED: "CAPPED",
 }
 
 
@@ -80,7 +82,7 @@ class Stage:
         self.loud = False
         self.done: list[str] = []  # the names of all commands, in order
         self.resolved: list[tuple[int, str, int]] = []
-        self.answered: list[tuple[int, int, int]] = []
+        self.answered: list[tuple[int, int, int, int]] = []
         self.paused = [False, False]
         self.budget = Budget()
         self.now_ns = 0
@@ -154,7 +156,7 @@ class Stage:
         elif what == ANSWERED:
             self.answered.append(command[1:])
         else:
-            assert what == END
+            assert what in (END, CAPPED)
 
     def _reply(self, command: Command) -> list[Command]:
         if command[0] == RESERVE:

@@ -149,7 +149,7 @@ def test_an_api_that_nobody_knows_goes_through() -> None:
 def test_times_of_the_upstream_side_are_told() -> None:
     stage = Stage(timed=True)
     stage.client(heartbeat(5)[:9], heartbeat(5)[9:]).server(beaten(5)[:8], beaten(5)[8:])
-    assert stage.answered == [(5, 2, 3)]
+    assert stage.answered == [(5, 2, 3, HEARTBEAT)]
 
 
 # What brokers do wrong

@@ -64,7 +64,7 @@ def test_connections_bytes_and_errors() -> None:
     meter.total, meter.open, meter.failed, meter.received, meter.sent = 5, 2, 1, 100, 1000
     metrics.errors([("Produce", "NOT_LEADER_OR_FOLLOWER", 3), ("Fetch", "UNKNOWN(-7)", 1)])
     metrics.errors([("Produce", "NOT_LEADER_OR_FOLLOWER", 2)])
-    metrics.refused, metrics.rewritten, metrics.capped, metrics.dropped = 1, 2, 3, (4, 5, 6)
+    metrics.refused, metrics.rewritten, metrics.capped, metrics.dropped = 1, 2, 3, lambda: (4, 5, 6)
     found = samples(metrics.text())
     node = (("node", "2"),)
     assert found[("kw_proxy_connections_total", node)] == 5

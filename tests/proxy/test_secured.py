@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import NamedTuple
 
 import orjson
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from kwcli.playground.ports import free_ports
 from tests.broker.cluster import Cluster
@@ -79,7 +81,7 @@ def proxy(world: World, folder: Path, words: Sequence[str]) -> Iterator[Proxy]:
     """`kw proxy`, ended by SIGTERM."""
     (base,) = free_ports(1)
     log = folder / f"proxy-{base}.log"
-    command = [sys.executable, "-c", _RUN, "proxy", "--port-base", str(base), *words]
+    command = [sys.executable, "-m", "kwcli.main", "proxy", "--port-base", str(base), *words]
     with log.open("wb") as file:
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=file, env=world.variables)
     try:
@@ -94,15 +96,9 @@ def proxy(world: World, folder: Path, words: Sequence[str]) -> Iterator[Proxy]:
         assert process.wait(15) == 0
 
 
-# The command by itself, whatever `kw` offers.
-_RUN = (
-    "import sys; from kwcli.main import COMMANDS, main; COMMANDS.setdefault('proxy', ('proxy', '')); sys.exit(main())"
-)
-
-
 def call(world: World, where: Proxy, words: Sequence[str] = ()) -> tuple[int, str, str]:
     """`kw call Metadata` through the proxy: exit code and both outputs."""
-    command = [sys.executable, "-c", _RUN, "call", "Metadata", "-b", where.bootstrap, "-o", "ndjson", *words]
+    command = [sys.executable, "-m", "kwcli.main", "call", "Metadata", "-b", where.bootstrap, "-o", "ndjson", *words]
     done = subprocess.run(command, capture_output=True, timeout=30, env=world.variables, check=False)
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
@@ -171,6 +167,44 @@ def test_clients_without_tls_or_trust_are_explained(world: World, tmp_path: Path
         assert f"refused: the client does not trust the proxy's certificate; give it ssl.ca.location={world.ca}" in said
 
 
+def test_what_passes_is_told_to_prometheus(world: World, tmp_path: Path) -> None:
+    (port,) = free_ports(1)
+    with proxy(world, tmp_path, [*world.words("SASL_PLAINTEXT"), "--metrics", str(port), "--tls-in"]) as where:
+        trust = ["-X", "security.protocol=SSL", "-X", f"ssl.ca.location={world.ca}"]
+        assert call(world, where, ["topics[].name=no-such", "allow_auto_topic_creation:=false", *trust])[0] == 1
+        assert call(world, where)[0] == 5
+        found: dict[tuple[str, str], float] = {}
+        deadline = time.monotonic() + 5
+        while not any(name == "kw_proxy_errors_total" for name, _ in found) and time.monotonic() < deadline:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
+                families = list(text_string_to_metric_families(answer.read().decode()))
+            samples = [sample for family in families for sample in family.samples]
+            found = {(each.name, each.labels.get("api", "")): each.value for each in samples if "le" not in each.labels}
+    assert found["kw_proxy_exchanges_total", "Metadata"] >= 1
+    assert found["kw_proxy_exchanges_total", "ApiVersions"] >= 1
+    assert found["kw_proxy_errors_total", "Metadata"] == 1
+    assert found["kw_proxy_rewritten_total", ""] >= 1
+    assert found["kw_proxy_handshakes_failed_total", ""] >= 1  # `kw call` tries again to find out why
+    assert found["kw_proxy_connections_open", ""] == 0
+    assert ("kw_proxy_exchanges_total", "SaslHandshake") not in found
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "text"),
+    [
+        (["--tls-in"], 0, "takes the login by PLAIN"),
+        (["-X", "sasl.password=wrong"], 6, "fail  upstream      "),
+        (["--tls-cert", "missing.pem"], 1, "fail  certificate   key store missing.pem cannot be read"),
+    ],
+)
+def test_a_look_before(world: World, words: list[str], code: int, text: str) -> None:
+    command = [sys.executable, "-m", "kwcli.main", "proxy", "--check", "--port-base", str(free_ports(1)[0])]
+    command += [*world.words("SASL_PLAINTEXT"), *words]
+    done = subprocess.run(command, capture_output=True, timeout=30, env=world.variables, check=False)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert text in done.stdout.decode()
+
+
 @pytest.mark.parametrize(
     ("words", "code", "text"),
     [
@@ -183,7 +217,7 @@ def test_clients_without_tls_or_trust_are_explained(world: World, tmp_path: Path
     ],
 )
 def test_ways_in_that_do_not_work(world: World, words: list[str], code: int, text: str) -> None:
-    command = [sys.executable, "-c", _RUN, "proxy", "--port-base", str(free_ports(1)[0])]
+    command = [sys.executable, "-m", "kwcli.main", "proxy", "--port-base", str(free_ports(1)[0])]
     command += [*world.words("SASL_PLAINTEXT"), *words]
     done = subprocess.run(command, capture_output=True, timeout=30, env=world.variables, check=False)
     assert (done.returncode, done.stderr.decode().count("\n")) == (code, 1), done.stderr

@@ -19,7 +19,9 @@ RESUME: Final = 6  # side
 END: Final = 7  # side: it gets no more bytes, but may still send
 CLOSE: Final = 8  # reason, loud: send what was given, then end both; loud: people should know
 NOTE: Final = 9  # text: something people should know, the connection goes on
-ANSWERED: Final = 10  # correlation id, when the request's last byte left, when its answer's first byte came (ns)
+# Correlation id, when the request's last byte left, when its answer's first byte came (ns), API key.
+ANSWERED: Final = 10
+CAPPED: Final = 11  # count of versions that were taken back in an answer to ApiVersions
 
 CLIENT: Final = 0
 SERVER: Final = 1

@@ -16,6 +16,7 @@ from decoders.limits import FRAME_MAX, MIB
 from kwcli.proxy.core.capping import cap_api_versions
 from kwcli.proxy.core.commands import (
     ANSWERED,
+    CAPPED,
     CLIENT,
     NOTE,
     RELEASE,
@@ -171,7 +172,7 @@ class Responses:
             in_flight.popleft()
             self._last = correlation_id
             if self._timed and answer != TOKEN:
-                out.append((ANSWERED, correlation_id, sent_ns, now_ns))
+                out.append((ANSWERED, correlation_id, sent_ns, now_ns, route.api_key))
             stop = at + 4 + size
             if answer in (STREAM, TOKEN):
                 at = stop
@@ -264,6 +265,8 @@ class Responses:
         except RewriteFailed as failure:
             out.append((NOTE, f"{failure.text}; it goes through as it is"))
             return frame
+        if caps:
+            out.append((CAPPED, len(caps)))
         for cap in caps:
             left = f"only up to {cap.left}" if cap.left is not None else "not at all"
             out.append(

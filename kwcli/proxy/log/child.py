@@ -17,6 +17,7 @@ from kwcli.env import Environment
 from kwcli.exits import Failure
 from kwcli.proxy.log.keeping import Keeping
 from kwcli.proxy.log.plan import Plan
+from kwcli.proxy.log.reports import Reporter
 from kwcli.proxy.log.wire import Kind, Parser
 
 __all__ = ["main"]
@@ -51,6 +52,7 @@ def main(descriptor: int) -> None:
 def _run(env: Environment, sock: socket.socket) -> int:
     parser = Parser()
     keeping: Keeping | None = None
+    reporter: Reporter | None = None
     while data := sock.recv(READ):
         messages = parser.feed(data)
         if keeping is None and messages:
@@ -59,9 +61,12 @@ def _run(env: Environment, sock: socket.socket) -> int:
                 return 2
             plan = Plan.of_json(content)
             env.debug = plan.debug
-            keeping = Keeping(env, plan)
+            reporter = Reporter(sock) if plan.report else None
+            keeping = Keeping(env, plan, reporter)
         if keeping is not None:
             keeping.take(messages)
+            if reporter is not None:
+                reporter.send()
             if keeping.over:
                 return 0
     if keeping is not None:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Literal
 
+from kwcli.proxy.log.reports import Errors, Reports
 from kwcli.proxy.log.wire import CLIENT, COUNTS, HEAD, SERVER, SIZE, TIMES, Kind
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class Feed:
         self._unseen: set[int] = set()  # connections of which the log knows nothing
         self._late: list[bytes] = []  # messages that must arrive, and did not find room
         self.alive = True
+        self.reports: Reports | None = None  # what comes back
         self.dropped_bytes = 0
         self.dropped_exchanges = 0
         self.dropped_connections = 0
@@ -75,9 +77,20 @@ class Feed:
         """Bytes that wait for the log."""
         return self._held
 
+    @property
+    def dropped(self) -> tuple[int, int, int]:
+        """Bytes, answers and connections that were left out so far."""
+        return self.dropped_bytes, self.dropped_exchanges, self.dropped_connections
+
+    def report_to(self, told: Callable[[Errors], None]) -> None:
+        """Have the errors told that the log finds in answers, where its plan is to `report`; before `attach`."""
+        self.reports = Reports(self._sock, told)
+
     def attach(self, loop: asyncio.AbstractEventLoop) -> None:
         """Send from now on by itself, in this loop."""
         self._loop = loop
+        if self.reports is not None:
+            self.reports.attach(loop)
         self._later()
 
     # -- what the data path says ---------------------------------------------------------------------------------------
@@ -190,6 +203,8 @@ class Feed:
     def close(self) -> None:
         """End without waiting; what was not sent is lost."""
         self.alive = False
+        if self.reports is not None:
+            self.reports.detach()
         self._over = True  # so that nothing is taken any more
         self._watch(False)
         if self._due is not None:

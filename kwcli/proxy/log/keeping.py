@@ -17,6 +17,7 @@ from kwcli.render.units import amount, counted
 if TYPE_CHECKING:
     from kwcli.env import Environment
     from kwcli.proxy.log.plan import Plan
+    from kwcli.proxy.log.reports import Reporter
     from kwcli.proxy.log.wire import Message
 
 __all__ = ["Keeping"]
@@ -48,10 +49,11 @@ class Kept:
 class Keeping:
     """All connections that are open, and where what they carry goes."""
 
-    def __init__(self, env: Environment, plan: Plan) -> None:
+    def __init__(self, env: Environment, plan: Plan, reporter: Reporter | None = None) -> None:
         self._env = env
         self._reveal = plan.settings.reveal_secrets
-        self._rows = Rows(env, plan)
+        self._rows = Rows(env, plan, reporter)
+        self._reporter = reporter
         self._files: Files | None = None
         self._seen = Seen()
         self._kept: dict[int, Kept] = {}
@@ -66,7 +68,7 @@ class Keeping:
     @property
     def over(self) -> bool:
         """Whether nobody wants anything any more."""
-        return not self._rows.listening and self._files is None
+        return not self._rows.listening and self._files is None and self._reporter is None
 
     def take(self, messages: list[Message]) -> None:
         """What came together."""

@@ -23,6 +23,7 @@ class Plan(NamedTuple):
     rotate_size: int | None = None
     rotate_interval: float | None = None
     debug: bool = False
+    report: bool = False  # errors in answers, to the data path
 
     def to_json(self) -> bytes:
         """For `of_json`."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from decoders.streams.chunks import Chunk, Connection
     from kwcli.env import Environment
     from kwcli.proxy.log.plan import Plan
+    from kwcli.proxy.log.reports import Reporter
 
 __all__ = ["Rows"]
 
@@ -32,8 +33,9 @@ TIMES_MOST = 10_000
 class Rows:
     """Decodes, filters and prints; `listening` turns False when nobody reads the rows any more."""
 
-    def __init__(self, env: Environment, plan: Plan) -> None:
+    def __init__(self, env: Environment, plan: Plan, reporter: Reporter | None = None) -> None:
         self._env = env
+        self._reporter = reporter
         self._settings = plan.settings
         self._selection = select(**plan.filters)
         self.pairer = Pairer(needs=Wanted(needs(plan.settings), self._selection.needs))
@@ -86,6 +88,8 @@ class Rows:
         for row in rows:
             if isinstance(row, Exchange):
                 self._mark(row)
+                if self._reporter is not None:
+                    self._reporter.add(row)
         if not rows or not self.listening:
             return
         selection = self._selection
