@@ -45,5 +45,5 @@ SEGMENT_COST: Final = 256
 CLOSED_MAX: Final = 65_536
 # A connection silent for so long (ns of capture time) is over: brokers and clients close theirs after 10 minutes.
 IDLE_NS: Final = 2 * 3600 * 10**9
-# Groups of a statistic, about 2 KiB each: clients × APIs × topics of a large cluster, not every millisecond of a day.
-GROUPS_MAX: Final = 10**6
+# Groups of a statistic, 1.3 KiB each: clients × APIs × topics of a large cluster, not every millisecond of a day.
+GROUPS_MAX: Final = 2 * 10**5

@@ -20,6 +20,10 @@ NAMES: Final = (
     *("time", "latency_ms", "client", "broker", "api_key", "api", "api_version", "correlation_id", "client_id"),
     *("request_size", "response_size", "packets"),
 )
+_KINDS: Final = (
+    *(int, int, str, str, int | None, str | None, int | None, int | None, str | None),
+    *(int | None, int | None, list),
+)
 # Which of equally slow exchanges comes first: the connection (4-tuple, first packet), the place in it, then all else.
 _Place = tuple[str, str, int, int, int, bytes]
 
@@ -96,7 +100,7 @@ class Slowest:
         for item in items:
             took, place, kept = fields(item, int, tuple, tuple)
             fields(place, str, str, int, int, int, bytes)
-            fields(kept, *(object for _ in NAMES))
+            fields(kept, *_KINDS)
             self._take(took, place, kept)
 
     def rows(self) -> list[Row]:

@@ -41,7 +41,8 @@ class Statistics:
         self.metric = metric
         self.bucket_ns = bucket_ns
         self.over_time = over_time
-        self.first_ns = self.last_ns = 0  # of all time looked at; 0 before there is any
+        self.first_ns = self.last_ns = 0  # of all time looked at
+        self._begun = False  # whether there is any
         self._row = METRICS[metric]
         self._shift = SHIFT_MIN
         self._groups: dict[Key, Group] = {}
@@ -66,7 +67,7 @@ class Statistics:
     def add(self, exchange: Exchange) -> None:
         """Count an exchange. Raises LimitExceeded when there are too many groups."""
         time_ns = exchange.time_ns
-        if time_ns > self.last_ns or time_ns < self.first_ns or not self.first_ns:
+        if time_ns > self.last_ns or time_ns < self.first_ns or not self._begun:
             self._widen(time_ns, time_ns)
         exchange.view("request")  # looks at both sides
         waited = waited_ns(exchange) if exchange.api_key in WAITING and self.metric == "latency" else None
@@ -121,8 +122,9 @@ class Statistics:
 
     def _widen(self, first_ns: int, last_ns: int) -> None:
         """Take a time into the time seen; the slices of all groups become wider where they must."""
-        self.first_ns = min(first_ns, self.first_ns) if self.first_ns else first_ns
-        self.last_ns = max(last_ns, self.last_ns)
+        self.first_ns = min(first_ns, self.first_ns) if self._begun else first_ns
+        self.last_ns = max(last_ns, self.last_ns) if self._begun else last_ns
+        self._begun = True
         if self.over_time:
             self._coarsen(shift_for(self.first_ns, self.last_ns, self._shift))
 
@@ -136,7 +138,7 @@ class Statistics:
         """Take in what another has counted, which stays as it is. Raises LimitExceeded and ValueError."""
         if self._parameters() != other._parameters():
             raise ValueError("statistics of different dimensions or metrics do not merge")
-        if not other.first_ns:
+        if not other._begun:
             return
         self._widen(other.first_ns, other.last_ns)
         if other._shift > self._shift:
@@ -151,17 +153,17 @@ class Statistics:
     def export(self) -> bytes:
         """The state, for `resume`."""
         groups = [[list(key), group.state()] for key, group in self._groups.items()]
-        return pack([self._parameters(), self.first_ns, self.last_ns, self._shift, groups])
+        return pack([self._parameters(), self._begun, self.first_ns, self.last_ns, self._shift, groups])
 
     def resume(self, state: bytes) -> None:
         """Go on where `export` was called. Raises DecodeError."""
-        parameters, first_ns, last_ns, shift, groups = fields(unpack(state), list, int, int, int, list)
+        parameters, begun, first_ns, last_ns, shift, groups = fields(unpack(state), list, bool, int, int, int, list)
         if parameters != self._parameters():
             raise Malformed("the state of statistics of other dimensions or another metric")
-        self.first_ns, self.last_ns, self._shift = first_ns, last_ns, shift
+        self._begun, self.first_ns, self.last_ns, self._shift = begun, first_ns, last_ns, shift
         for item in groups:
             key, group = fields(item, list, list)
-            self._groups[tuple(key)] = Group.of(group)
+            self._groups[tuple(fields(key, *(str | int | None for _ in self.by)))] = Group.of(group)
 
     def rows(self) -> list[Row]:
         """A row for each group, in the order of their keys: the dimensions, then the same numbers for every group."""

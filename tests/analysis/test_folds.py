@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
+from random import Random
 from typing import Any
 
 import pytest
@@ -27,7 +29,7 @@ from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.record import to_json_dict
 from decoders.exchanges.recorded import from_json_dict
-from tests.captures.shipped import CLEAN, capture_bytes
+from tests.captures.shipped import CLEAN, capture_bytes, segments
 
 Make = Callable[[], Fold]
 
@@ -143,6 +145,30 @@ def test_a_damaged_state_is_an_error_of_ours(kind: str) -> None:
         Statistics(("api",), "latency").resume(Statistics(("api",), "bytes").export())
     with pytest.raises(DecodeError):
         Slowest(3).resume(Slowest(4).export())
+
+
+@settings(max_examples=20, deadline=None)
+@given(draw=st.randoms(use_true_random=False))
+@pytest.mark.parametrize("kind", ["slowest", "versions", "latency by api", "errors by topic,error"])
+def test_a_state_with_wrong_bytes_is_taken_or_refused(kind: str, draw: Any) -> None:
+    state = bytearray(folded(FOLDS[kind], exchanges("first-steps.pcapng")[:20]).export())
+    for _ in range(draw.randint(1, 4)):
+        state[draw.randrange(len(state))] = draw.randrange(256)
+    with suppress(DecodeError):
+        FOLDS[kind]().resume(bytes(state))
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_what_is_left_of_a_damaged_capture_is_counted(name: str) -> None:
+    draw = Random(name)
+    engine = Engine(needs=Wanted(*(make() for make in FOLDS.values())))
+    left = [segment for segment in segments(name) if draw.random() > 0.03]
+    some = [each for each in engine.feed(left) + engine.finish() if isinstance(each, Exchange)]
+    for kind, make in FOLDS.items():
+        fold = folded(make, some)
+        assert handed_over(make, fold).rows() == fold.rows()
+        if kind.endswith(" by "):
+            assert sum(row["undecoded"] for row in fold.rows()) == sum(each.status == "undecoded" for each in some)
 
 
 @pytest.mark.parametrize("name", CLEAN)
@@ -282,3 +308,19 @@ def test_versions_are_those_of_the_records() -> None:
 def test_topics_are_found_in_short_as_anywhere(name: str) -> None:
     for each in exchanges(name):
         assert set(dimensions._topics(each)) == set(dimensions._topics_anywhere(each)), each.api
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2)])
+def test_times_may_begin_with_1970_or_before(order: tuple[int, ...]) -> None:
+    made = [from_json_dict(to_json_dict(each, Options())) for each in exchanges("tour.pcapng")[:3]]
+    some = [each for each in made if isinstance(each, Exchange)]
+    for number, each in enumerate(some):
+        each.time_ns = (number - 1) * 10**9
+    whole = folded(lambda: Statistics((), "bytes", over_time=True), some)
+    merged = Statistics((), "bytes", over_time=True)
+    for number in order:
+        merged.merge(folded(lambda: Statistics((), "bytes", over_time=True), [some[number]]))
+    assert merged.rows() == whole.rows()
+    assert merged.rows()[0]["rate"] == 1.5
+    assert (merged.first_ns, merged.last_ns) == (-(10**9), 10**9)
+    assert [group.slices for _, group in merged.found()] == [group.slices for _, group in whole.found()]
