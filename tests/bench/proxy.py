@@ -27,6 +27,7 @@ from tests.bench.fake_broker import LOADS
 from tests.proxy.hidden import port_base
 
 SECONDS = 3.0
+RATE = 15_000
 
 
 class Figures(NamedTuple):
@@ -47,8 +48,10 @@ def connect(port: int, authority: Path | None) -> socket.socket:
     return ssl.create_default_context(cafile=str(authority)).wrap_socket(link, server_hostname="127.0.0.1")
 
 
-def drive(port: int, load: str, in_flight: int, seconds: float, authority: Path | None) -> Figures:
-    """One connection that always has `in_flight` requests under way."""
+def drive(
+    port: int, load: str, in_flight: int, seconds: float, authority: Path | None = None, most: float = 1e9
+) -> Figures:
+    """One connection that always has `in_flight` requests under way, with `most` of them a second."""
     asked, answer = LOADS[load]()
     size = len(answer)
     done = left = 0
@@ -57,7 +60,7 @@ def drive(port: int, load: str, in_flight: int, seconds: float, authority: Path 
     with connect(port, authority) as link:
         clock = time.perf_counter_ns
         _round(link, asked, size)  # the way is open now
-        begun = sent = clock()
+        begun = sent = given = clock()
         end = begun + int(seconds * 1e9)
         link.sendall(asked * in_flight)
         while sent < end:
@@ -67,9 +70,12 @@ def drive(port: int, load: str, in_flight: int, seconds: float, authority: Path 
             count, left = divmod(left + got, size)
             if count:
                 done += count
-                now = clock()
-                times.append(now - sent)
-                sent = now
+                sent = clock()
+                times.append(sent - given)
+                early = begun / 1e9 + done / most - sent / 1e9
+                if early > 0:
+                    time.sleep(early)
+                given = clock()
                 link.sendall(asked * count)
     times.sort()
     took = (sent - begun) / 1e9
@@ -125,12 +131,12 @@ def _rounds(poll: select.epoll, links: dict[int, socket.socket], asked: bytes, s
 @contextmanager
 def child(words: Sequence[str], stdout: IO[bytes] | int = subprocess.PIPE) -> Iterator[subprocess.Popen[bytes]]:
     """A Python module as a process that is ended at the end."""
-    process = subprocess.Popen([sys.executable, "-m", *words], stdout=stdout, stderr=subprocess.PIPE)
+    process = subprocess.Popen([sys.executable, "-m", *words], stdout=stdout, stderr=subprocess.DEVNULL)
     try:
         yield process
     finally:
         process.terminate()
-        process.communicate(timeout=20)
+        process.communicate(timeout=30)
 
 
 def _first_port(process: subprocess.Popen[bytes]) -> int:
@@ -138,46 +144,75 @@ def _first_port(process: subprocess.Popen[bytes]) -> int:
     return int(process.stdout.readline())
 
 
-@contextmanager
-def proxied(broker: int, words: Sequence[str], out: Path) -> Iterator[tuple[int, int]]:
-    """`kw proxy` before the broker: its port and its process."""
-    base = port_base(1)
-    command = ["kwcli.main", "proxy", "-b", f"127.0.0.1:{broker}", "--port-base", str(base), *words]
-    with out.open("wb") as file, child(command, file) as process:
-        assert process.stderr is not None
-        for line in process.stderr:
-            if line.startswith(b"ready"):
-                break
-        yield base, process.pid
+class Proxied:
+    """`kw proxy` before the broker; its output and what it says go to files."""
 
+    def __init__(self, folder: Path, name: str, broker: int, words: Sequence[str]) -> None:
+        self.port = port_base(1)
+        self.out, self.err = folder / f"{name}.out", folder / f"{name}.err"
+        command = [sys.executable, "-m", "kwcli.main", "proxy", "-b", f"127.0.0.1:{broker}"]
+        with self.out.open("wb") as out, self.err.open("wb") as err:
+            self._process = subprocess.Popen([*command, "--port-base", str(self.port), *words], stdout=out, stderr=err)
+        while b"ready" not in self.err.read_bytes():
+            if self._process.poll() is not None:
+                raise RuntimeError(self.err.read_text())
+            time.sleep(0.02)
 
-def _memory(pid: int) -> int:
-    """MiB of a process."""
-    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-    return pages * 4096 >> 20
+    @property
+    def memory(self) -> int:
+        """MiB of it and its children."""
+        pid = self._process.pid
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        pages = sum(int(Path(f"/proc/{each}/statm").read_text().split()[1]) for each in (pid, *children))
+        return pages * 4096 >> 20
+
+    def close(self) -> None:
+        """End it; what it says at the end is in its file then."""
+        self._process.terminate()
+        self._process.wait(60)
+
+    @property
+    def said(self) -> list[str]:
+        """What it said after it was ready."""
+        return self.err.read_text().rpartition("ready")[2].splitlines()[1:]
 
 
 def measure(ways: dict[str, int], seconds: float, authority: Path | None) -> None:
     """All loads on all ways, way by way within a load, so that they share the machine's moods."""
-    plans: list[tuple[str, str, int]] = [("one small", "small", 1), ("5 small", "small", 5), ("5 held", "held", 5)]
-    plans += [("2 of 1 MiB", "big", 2)]
-    print(f"{'in flight':14}{'way':10}{'requests/s':>12}{'MB/s':>9}{'p50 µs':>9}{'p99 µs':>9}{'of direct':>11}")
-    for title, load, in_flight in plans:
-        _show(title, {name: drive(port, load, in_flight, seconds, authority) for name, port in ways.items()})
+    plans: list[tuple[str, str, int, float]] = [("one small", "small", 1, 1e9), ("5 small", "small", 5, 1e9)]
+    plans += [("5 held", "held", 5, 1e9), ("2 of 1 MiB", "big", 2, 1e9)]
+    _head()
+    for title, load, in_flight, most in plans:
+        _show(title, {name: drive(port, load, in_flight, seconds, authority, most) for name, port in ways.items()})
     if authority is None:
         _show("1000×1 small", {name: crowd(port, 1000, seconds) for name, port in ways.items()})
 
 
-def soak(port: int, pid: int, seconds: float) -> None:
-    """Small requests as fast as they go and a reader that takes 1 MiB a second; memory, minute by minute."""
-    reading = threading.Thread(target=_read_slowly, args=(port, seconds), daemon=True)
+def logged(direct: int, proxy: Proxied, seconds: float, authority: Path | None) -> None:
+    """With a line for every exchange, at the rate that has to be kept without leaving anything out."""
+    _head()
+    for title, in_flight, most in ((f"one, {RATE}/s", 1, RATE), (f"5, {RATE}/s", 5, RATE)):
+        ways = {"direct": direct, "logged": proxy.port}
+        _show(title, {name: drive(port, "small", in_flight, seconds, authority, most) for name, port in ways.items()})
+    print(f"logged: {proxy.memory} MiB resident with its child")
+    proxy.close()
+    print(f"logged: {proxy.out.read_bytes().count(bytes([10])):,} lines; {' | '.join(proxy.said)}")
+
+
+def _head() -> None:
+    print(f"{'in flight':14}{'way':10}{'requests/s':>12}{'MB/s':>9}{'p50 µs':>9}{'p99 µs':>9}{'of direct':>11}")
+
+
+def soak(proxy: Proxied, seconds: float) -> None:
+    """Small requests, a reader that takes 1 MiB a second, a line for every exchange; memory, step by step."""
+    reading = threading.Thread(target=_read_slowly, args=(proxy.port, seconds), daemon=True)
     reading.start()
     seen = []
     begun = time.monotonic()
     step = max(seconds / 10, 1)
     while time.monotonic() < begun + seconds:
-        figures = drive(port, "small", 5, step, None)
-        seen.append(_memory(pid))
+        figures = drive(proxy.port, "small", 5, step, None, RATE)
+        seen.append(proxy.memory)
         print(f"{time.monotonic() - begun:6.0f} s {figures.rate:10,.0f} requests/s {seen[-1]:6} MiB", flush=True)
     warm = seen[1:] or seen
     print(f"memory after the first step: from {min(warm)} to {max(warm)} MiB")
@@ -221,13 +256,20 @@ def main() -> None:
             words += ["-X", f"ssl.ca.location={authority}"]
         with child(broker_words) as broker:
             port = _first_port(broker)
-            with child(["tests.bench.relay", str(port)]) as relay, proxied(port, words, folder / "out") as (base, pid):
-                if given.soak:
-                    soak(base, pid, given.soak)
-                else:
-                    ways = {"direct": port, "relay": _first_port(relay), "proxy": base}
+            with child(["tests.bench.relay", str(port)]) as relay:
+                plain = Proxied(folder, "plain", port, ["--no-log", *words])
+                ways = {"direct": port, "relay": _first_port(relay), "proxy": plain.port}
+                if not given.soak:
                     measure(ways, given.seconds, authority)
-                print(f"proxy: {_memory(pid)} MiB resident, {(folder / 'out').stat().st_size:,} bytes of output")
+                    print(f"proxy: {plain.memory} MiB resident")
+                plain.close()
+            telling = Proxied(folder, "logged", port, ["-o", "ndjson", *words])
+            if given.soak:
+                soak(telling, given.soak)
+                telling.close()
+                print(" | ".join(telling.said))
+            else:
+                logged(port, telling, given.seconds, authority)
 
 
 if __name__ == "__main__":
