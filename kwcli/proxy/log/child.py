@@ -5,6 +5,7 @@ It ends when the data path closes the pair, and ignores the signals that are mea
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import socket
@@ -31,6 +32,8 @@ def main(descriptor: int) -> None:
     for number in _SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 100)  # rows are many, small and without cycles
     env = Environment.of_process()
     code = 0
     try:

@@ -41,6 +41,7 @@ class Conversation:
         self._six = isinstance(client_host, IPv6Address) or isinstance(server_host, IPv6Address)
         hosts = [_packed(host, six=self._six) for host in (client_host, server_host)]
         self._ends = ((*hosts, client_port, server_port), (*reversed(hosts), server_port, client_port))
+        self._sum = 0 if self._six else _sum_of(hosts[0], hosts[1])
         # A connection with the same ports later begins elsewhere: its SYN is no copy of this one.
         first = time_ns >> 6 & _MASK
         self._next = [first, ~first & _MASK]
@@ -87,9 +88,9 @@ class Conversation:
         if self._six:
             return _IP6.pack(6 << 28, size, _TCP_NUMBER, _HOPS, source, target) + head + data
         size += _IP4.size
-        fixed = (0x45, 0, size, 0, _DO_NOT_FRAGMENT, _HOPS, _TCP_NUMBER)
-        check = _checksum(_IP4.pack(*fixed, 0, source, target))
-        return _IP4.pack(*fixed, check, source, target) + head + data
+        check = 0xFFFF - (self._sum + size) % 0xFFFF
+        first = _IP4.pack(0x45, 0, size, 0, _DO_NOT_FRAGMENT, _HOPS, _TCP_NUMBER, check, source, target)
+        return first + head + data
 
 
 def _endpoint(text: str) -> tuple[IPv4Address | IPv6Address, int]:
@@ -107,8 +108,7 @@ def _packed(host: IPv4Address | IPv6Address, *, six: bool) -> bytes:
     return host.packed
 
 
-def _checksum(header: bytes) -> int:
-    total = sum(int.from_bytes(header[at : at + 2], "big") for at in range(0, len(header), 2))
-    while total > 0xFFFF:
-        total = (total & 0xFFFF) + (total >> 16)
-    return ~total & 0xFFFF
+def _sum_of(first: bytes, second: bytes) -> int:
+    """What the checksum of an IPv4 header between these is made of, but for the packet's size (RFC 791)."""
+    header = _IP4.pack(0x45, 0, 0, 0, _DO_NOT_FRAGMENT, _HOPS, _TCP_NUMBER, 0, first, second)
+    return sum(int.from_bytes(header[at : at + 2], "big") for at in range(0, len(header), 2))

@@ -130,6 +130,7 @@ class Veil:
         self._asked: dict[int, Code | None] = {}
         self._sasl = Sasl()
         self._tokens = 0
+        self._doubt = False  # something is missing: where the connection stands in its login is not sure
 
     @property
     def lost(self) -> list[int]:
@@ -145,9 +146,46 @@ class Veil:
     def push(self, side: int, time_ns: int, data: bytes) -> list[Piece]:
         """Bytes of a side; what may be written now."""
         piece = Piece(side, time_ns, data)
+        course = self._courses[side]
+        if not self._queue and self._plain(course, data):
+            return [piece]
         self._queue.append(piece)
-        self._follow(self._courses[side], piece)
+        self._follow(course, piece)
         return self._ready()
+
+    def _plain(self, course: _Course, data: bytes) -> bool:
+        """The usual case in short: one frame without secrets, whole, or more of one; False decides nothing."""
+        size = len(data)
+        if course.left:
+            if course.blind or course.lost or course.left <= size:
+                return False
+            course.left -= size
+            return True
+        if course.have or course.lost or course.first or self._tokens or self._sasl.phase is not Phase.KAFKA:
+            return False
+        if course.side != CLIENT:
+            if size < _RESPONSE.size:
+                return False
+            need, correlation_id = _RESPONSE.unpack_from(data)
+            code = self._asked.get(correlation_id)
+            if need + _SIZE != size or code is None or code[0] == SASL_HANDSHAKE:
+                return False
+            if self._seen.metadata if code[0] == FETCH else secretive(*code, "response"):
+                return False
+            del self._asked[correlation_id]
+            return True
+        if size < _REQUEST.size:
+            return False
+        need, key, version, correlation_id, _ = _REQUEST.unpack_from(data)
+        if need + _SIZE != size or key == SASL_HANDSHAKE:
+            return False
+        if key == FETCH:
+            if not self._seen.metadata and (_METADATA_NAME in data or _METADATA_ID in data):
+                return False
+        elif secretive(key, version, "request"):
+            return False
+        self._register(correlation_id, (key, version))
+        return True
 
     def gap(self, side: int, time_ns: int, size: int) -> list[Piece]:
         """As many bytes of a side are missing."""
@@ -163,7 +201,7 @@ class Veil:
                 course.begin()
         else:
             course.begin()
-            course.lost = True
+            course.lost = self._doubt = True
         return self._ready()
 
     def end(self) -> list[Piece]:
@@ -226,7 +264,7 @@ class Veil:
             if not 0 < size <= FRAME_MAX:
                 course.release()
                 course.begin()
-                course.lost = True
+                course.lost = self._doubt = True
                 return False
             course.size = size
             course.stage = _Stage.HEAD
@@ -268,6 +306,8 @@ class Veil:
         _, key, version, correlation_id, _ = _REQUEST.unpack(head)
         if course.first and head[_SIZE] == _GSSAPI_TOKEN:
             return True
+        if self._doubt and not Spec(key, version, _NO_NEEDS).layouts("request"):
+            return True  # rather a token than a request of the future
         course.code = (key, version)
         self._register(correlation_id, course.code)
         if key == FETCH:
