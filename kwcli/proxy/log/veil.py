@@ -9,7 +9,6 @@ is out of step is left out (`cut`) until `in_step`.
 from __future__ import annotations
 
 from collections import deque
-from enum import IntEnum
 from functools import cache
 from struct import Struct
 from typing import Final
@@ -23,6 +22,7 @@ from decoders.exchanges.specs import Spec
 from decoders.limits import FRAME_MAX, IN_FLIGHT_MAX
 from decoders.messages import decode_request, decode_response
 from decoders.schema.model import Side
+from kwcli.proxy.log.courses import SIZE, Code, Course, Piece, Stage
 from kwcli.proxy.log.wire import CLIENT
 
 __all__ = ["Piece", "Seen", "Veil"]
@@ -38,9 +38,6 @@ _GSSAPI_TOKEN: Final = 0x60
 # Size, API key, version, correlation id, client id's length; size, correlation id.
 _REQUEST: Final = Struct(">ihhih")
 _RESPONSE: Final = Struct(">ii")
-_SIZE: Final = 4
-
-Code = tuple[int, int]
 
 
 class Seen:
@@ -52,80 +49,12 @@ class Seen:
         self.metadata = False
 
 
-class Piece:
-    """Bytes that came together. Of `shown`, which has stars, those from `cut` on are not for the file."""
-
-    __slots__ = ("cut", "data", "gap", "shown", "side", "time_ns", "waits")
-
-    def __init__(self, side: int, time_ns: int, data: bytes, gap: int = 0) -> None:
-        self.side = side
-        self.time_ns = time_ns
-        self.data = data
-        self.shown: bytes | bytearray = data
-        self.cut: int | None = None
-        self.gap = gap  # bytes that are missing, where there are no data
-        self.waits = 0  # frames that are not whole yet
-
-    def star(self, at: int, end: int) -> None:
-        """Hide some bytes."""
-        if at < end:
-            if not isinstance(self.shown, bytearray):
-                self.shown = bytearray(self.data)
-            self.shown[at:end] = b"*" * (end - at)
-
-
-class _Stage(IntEnum):
-    SIZE = 0
-    HEAD = 1
-    WHOLE = 2
-
-
-class _Course:
-    """One direction: `left` bytes of a frame that pass, starred if `blind`; else `parts` of the frame under way."""
-
-    __slots__ = ("blind", "code", "first", "have", "left", "lost", "need", "parts", "side", "size", "stage")
-
-    def __init__(self, side: int) -> None:
-        self.side = side
-        self.first = True
-        self.lost = False
-        self.begin()
-
-    def begin(self) -> None:
-        """Between frames."""
-        self.left = 0
-        self.blind = False
-        self.stage = _Stage.SIZE
-        self.need = _SIZE
-        self.have = 0
-        self.size = 0
-        self.code: Code | None = None
-        self.parts: list[tuple[Piece, int, int]] = []
-
-    def bytes(self) -> bytes:
-        """The frame under way as far as it has come."""
-        return b"".join([piece.data[at:end] for piece, at, end in self.parts])
-
-    def star(self, start: int, stop: int) -> None:
-        """Hide bytes of it, by their place in the frame."""
-        place = 0
-        for piece, at, end in self.parts:
-            piece.star(max(at, at + start - place), min(end, at + stop - place))
-            place += end - at
-
-    def release(self) -> None:
-        """Nothing waits for this frame any more."""
-        for piece, _, _ in self.parts:
-            piece.waits -= 1
-        self.parts = []
-
-
 class Veil:
     """One connection. What `push`, `gap` and `end` give is in the order in which it came."""
 
     def __init__(self, seen: Seen) -> None:
         self._seen = seen
-        self._courses = (_Course(0), _Course(1))
+        self._courses = (Course(0), Course(1))
         self._queue: deque[Piece] = deque()
         self._asked: dict[int, Code | None] = {}
         self._sasl = Sasl()
@@ -153,7 +82,7 @@ class Veil:
         self._follow(course, piece)
         return self._ready()
 
-    def _plain(self, course: _Course, data: bytes) -> bool:
+    def _plain(self, course: Course, data: bytes) -> bool:
         """The usual case in short: one frame without secrets, whole, or more of one; False decides nothing."""
         size = len(data)
         if course.left:
@@ -168,7 +97,7 @@ class Veil:
                 return False
             need, correlation_id = _RESPONSE.unpack_from(data)
             code = self._asked.get(correlation_id)
-            if need + _SIZE != size or code is None or code[0] == SASL_HANDSHAKE:
+            if need + SIZE != size or code is None or code[0] == SASL_HANDSHAKE:
                 return False
             if self._seen.metadata if code[0] == FETCH else secretive(*code, "response"):
                 return False
@@ -177,7 +106,7 @@ class Veil:
         if size < _REQUEST.size:
             return False
         need, key, version, correlation_id, _ = _REQUEST.unpack_from(data)
-        if need + _SIZE != size or key == SASL_HANDSHAKE:
+        if need + SIZE != size or key == SASL_HANDSHAKE:
             return False
         if key == FETCH:
             if not self._seen.metadata and (_METADATA_NAME in data or _METADATA_ID in data):
@@ -191,7 +120,7 @@ class Veil:
         """As many bytes of a side are missing."""
         self._queue.append(Piece(side, time_ns, b"", size))
         course = self._courses[side]
-        rest = course.left or (course.size + _SIZE - course.have if course.stage != _Stage.SIZE else 0)
+        rest = course.left or (course.size + SIZE - course.have if course.stage != Stage.SIZE else 0)
         if not course.left and course.have:
             self._blind(course)
         if size <= rest and not course.lost:
@@ -218,13 +147,13 @@ class Veil:
             out.append(queue.popleft())
         return out
 
-    def _blind(self, course: _Course) -> None:
+    def _blind(self, course: Course) -> None:
         """Hide all of an unfinished frame but its head."""
-        course.star(_SIZE if course.stage == _Stage.SIZE or self._tokens else _head(course.side), course.have)
+        course.star(SIZE if course.stage == Stage.SIZE or self._tokens else _head(course.side), course.have)
         course.release()
         course.have = 0
 
-    def _follow(self, course: _Course, piece: Piece) -> None:
+    def _follow(self, course: Course, piece: Piece) -> None:
         """Go through the frames that a piece holds bytes of."""
         at, end = 0, len(piece.data)
         while at < end:
@@ -252,10 +181,10 @@ class Veil:
                 piece.cut = at - taken
                 return
 
-    def _decide(self, course: _Course) -> bool:
+    def _decide(self, course: Course) -> bool:
         """As many bytes have come as were asked for; whether a decision about the same bytes is due."""
         data = course.bytes()
-        if course.stage == _Stage.SIZE:
+        if course.stage == Stage.SIZE:
             size = int.from_bytes(data, "big", signed=True)
             if size == 0 and course.side != CLIENT and self._tokens:
                 self._answer()
@@ -267,44 +196,44 @@ class Veil:
                 course.lost = self._doubt = True
                 return False
             course.size = size
-            course.stage = _Stage.HEAD
-            course.need = min(size + _SIZE, _head(course.side))
+            course.stage = Stage.HEAD
+            course.need = min(size + SIZE, _head(course.side))
             return False
-        if course.stage == _Stage.HEAD:
+        if course.stage == Stage.HEAD:
             whole = self._asks(course, data) if course.side == CLIENT else self._answers(course, data)
             if not whole:
                 self._pass(course)
                 return False
             if course.size > HELD_MOST:
                 if course.code is None:
-                    course.star(_SIZE, course.have)
+                    course.star(SIZE, course.have)
                 course.blind = True
                 self._pass(course)
                 return False
-            course.stage = _Stage.WHOLE
-            course.need = course.size + _SIZE
+            course.stage = Stage.WHOLE
+            course.need = course.size + SIZE
             return course.have == course.need
         for start, stop in self._request(course, data) if course.side == CLIENT else self._response(course, data):
             course.star(start, stop)
         self._pass(course)
         return False
 
-    def _pass(self, course: _Course) -> None:
+    def _pass(self, course: Course) -> None:
         """The rest of the frame goes as it comes."""
         course.release()
         course.first = False
-        left, blind = course.size + _SIZE - course.have if course.size else 0, course.blind
+        left, blind = course.size + SIZE - course.have if course.size else 0, course.blind
         course.begin()
         course.left, course.blind = left, blind
 
     # -- requests ------------------------------------------------------------------------------------------------------
 
-    def _asks(self, course: _Course, head: bytes) -> bool:
+    def _asks(self, course: Course, head: bytes) -> bool:
         """Whether a request has to be looked at as a whole."""
         if len(head) < _REQUEST.size or self._sasl.phase is not Phase.KAFKA:
             return True
         _, key, version, correlation_id, _ = _REQUEST.unpack(head)
-        if course.first and head[_SIZE] == _GSSAPI_TOKEN:
+        if course.first and head[SIZE] == _GSSAPI_TOKEN:
             return True
         if self._doubt and not Spec(key, version, _NO_NEEDS).layouts("request"):
             return True  # rather a token than a request of the future
@@ -321,7 +250,7 @@ class Veil:
         # Twice in flight: there is no telling which is answered first.
         asked[correlation_id] = None if correlation_id in asked else code
 
-    def _request(self, course: _Course, frame: bytes) -> list[tuple[int, int]]:
+    def _request(self, course: Course, frame: bytes) -> list[tuple[int, int]]:
         """The bytes to hide of a request, or of a token."""
         code = course.code
         if code is None:
@@ -330,13 +259,13 @@ class Veil:
                 if course.first:
                     self._sasl.opened_with_token()
                 self._tokens += 1
-                return [(_SIZE, len(frame))]
+                return [(SIZE, len(frame))]
             self._sasl.phase = Phase.KAFKA
             self._register(_REQUEST.unpack_from(frame)[3], code)
         key, version = code
         if key == SASL_HANDSHAKE and version == 0:
             try:
-                self._sasl.asked(str(decode_request(frame[_SIZE:]).body["mechanism"]))
+                self._sasl.asked(str(decode_request(frame[SIZE:]).body["mechanism"]))
             except DecodeError:
                 self._sasl.asked("")
             return []
@@ -347,13 +276,13 @@ class Veil:
 
     # -- answers -------------------------------------------------------------------------------------------------------
 
-    def _answers(self, course: _Course, head: bytes) -> bool:
+    def _answers(self, course: Course, head: bytes) -> bool:
         """Whether an answer has to be looked at as a whole."""
         correlation_id = _RESPONSE.unpack(head)[1] if len(head) == _RESPONSE.size else None
         handshake = self._sasl.phase is Phase.HANDSHAKE and self._asked.get(correlation_id or 0) == (SASL_HANDSHAKE, 0)
         if self._tokens and not handshake:
             self._answer()
-            course.star(_SIZE, course.have)
+            course.star(SIZE, course.have)
             course.blind = True
             return False
         code = None if correlation_id is None else self._asked.pop(correlation_id, None)
@@ -370,11 +299,11 @@ class Veil:
         self._tokens -= 1
         self._sasl.paired()
 
-    def _response(self, course: _Course, frame: bytes) -> list[tuple[int, int]]:
+    def _response(self, course: Course, frame: bytes) -> list[tuple[int, int]]:
         assert course.code is not None
         if course.code == (SASL_HANDSHAKE, 0):
             try:
-                error_code = decode_response(frame[_SIZE:], *course.code).body["error_code"]
+                error_code = decode_response(frame[SIZE:], *course.code).body["error_code"]
             except DecodeError:
                 error_code = 0
             if self._sasl.phase is Phase.HANDSHAKE:
@@ -403,7 +332,7 @@ def hidden(frame: bytes, side: Side, code: Code) -> list[tuple[int, int]]:
 def _request_code(frame: bytes) -> Code | None:
     """Key and version of a frame that reads as a request to its last byte."""
     try:
-        request = decode_request(frame[_SIZE:])
+        request = decode_request(frame[SIZE:])
     except DecodeError:
         return None
     return request.api_key, request.api_version
