@@ -176,7 +176,11 @@ class Proxy:
         if self.metrics is not None:
             self.metrics.refused += 1
         trust = self.settings.tls.trust
-        self._say(f"connection from {peer} refused: the client {refusal(error, str(trust) if trust else None)}")
+        text = f"refused: the client {refusal(error, str(trust) if trust else None)}"
+        once = f"{peer.rpartition(':')[0]} {text}"  # clients try again and again
+        if once not in self._notes and len(self._notes) < _NOTES_MAX:
+            self._notes.add(once)
+            self._say(f"connection from {peer} {text}")
 
     def login(self, session: Session, address: Address) -> Login | None:
         """The proxy's own login for a connection to the broker at `address`, where it has one."""

@@ -162,7 +162,9 @@ def test_clients_without_tls_or_trust_are_explained(world: World, tmp_path: Path
         assert call(world, where)[0] == 5
         words = ["-X", "security.protocol=SSL", "-X", f"ssl.ca.location={world.files / 'ca.pem'}"]
         assert call(world, where, words)[0] == 5
+        assert call(world, where)[0] == 5
         said = where.said
+        assert said.count("the client speaks no TLS") == 1
         assert "refused: the client speaks no TLS, and listeners do here (--tls-in)" in said
         assert f"refused: the client does not trust the proxy's certificate; give it ssl.ca.location={world.ca}" in said
 
