@@ -159,12 +159,12 @@ class Proxied:
             time.sleep(0.02)
 
     @property
-    def memory(self) -> int:
-        """MiB of it and its children."""
+    def memory(self) -> list[int]:
+        """MiB of it and of its children."""
         pid = self._process.pid
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        pages = sum(int(Path(f"/proc/{each}/statm").read_text().split()[1]) for each in (pid, *children))
-        return pages * 4096 >> 20
+        pages = [int(Path(f"/proc/{each}/statm").read_text().split()[1]) for each in (pid, *children)]
+        return [each * 4096 >> 20 for each in pages]
 
     def close(self) -> None:
         """End it; what it says at the end is in its file then."""
@@ -194,7 +194,7 @@ def logged(direct: int, proxy: Proxied, seconds: float, authority: Path | None) 
     for title, in_flight, most in ((f"one, {RATE}/s", 1, RATE), (f"5, {RATE}/s", 5, RATE)):
         ways = {"direct": direct, "logged": proxy.port}
         _show(title, {name: drive(port, "small", in_flight, seconds, authority, most) for name, port in ways.items()})
-    print(f"logged: {proxy.memory} MiB resident with its child")
+    print(f"logged: {_mib(proxy.memory)} resident, the second is the log's")
     proxy.close()
     print(f"logged: {proxy.out.read_bytes().count(bytes([10])):,} lines; {' | '.join(proxy.said)}")
 
@@ -213,10 +213,14 @@ def soak(proxy: Proxied, seconds: float) -> None:
     while time.monotonic() < begun + seconds:
         figures = drive(proxy.port, "small", 5, step, None, RATE)
         seen.append(proxy.memory)
-        print(f"{time.monotonic() - begun:6.0f} s {figures.rate:10,.0f} requests/s {seen[-1]:6} MiB", flush=True)
-    warm = seen[1:] or seen
-    print(f"memory after the first step: from {min(warm)} to {max(warm)} MiB")
+        print(f"{time.monotonic() - begun:6.0f} s {figures.rate:10,.0f} requests/s   {_mib(seen[-1])}", flush=True)
+    for name, warm in zip(("proxy", "log"), zip(*seen[1:], strict=False), strict=False):
+        print(f"{name} after the first step: from {min(warm)} to {max(warm)} MiB")
     reading.join(5)
+
+
+def _mib(sizes: Sequence[int]) -> str:
+    return " + ".join(map(str, sizes)) + " MiB"
 
 
 def _read_slowly(port: int, seconds: float) -> None:
@@ -261,7 +265,7 @@ def main() -> None:
                 ways = {"direct": port, "relay": _first_port(relay), "proxy": plain.port}
                 if not given.soak:
                     measure(ways, given.seconds, authority)
-                    print(f"proxy: {plain.memory} MiB resident")
+                    print(f"proxy: {_mib(plain.memory)} resident")
                 plain.close()
             telling = Proxied(folder, "logged", port, ["-o", "ndjson", *words])
             if given.soak:
