@@ -352,7 +352,10 @@ class Session:
             other = self.server if side is self.client else self.client
             if error is not None:
                 other.reset()
-            self.end(f"the {who} {verb} the connection{waiting}", loud=bool(waiting), how="rst" if error else "fin")
+            # Clients leave as they like, with a long poll under way for example.
+            loud = self.core.inside_request if side is self.client else bool(waiting)
+            where = " inside a request" if side is self.client and loud else ""
+            self.end(f"the {who} {verb} the connection{where}{waiting}", loud=loud, how="rst" if error else "fin")
         if self.client.lost:
             self._forget()
 

@@ -231,7 +231,13 @@ def test_a_client_that_vanishes_inside_a_request() -> None:
 def test_answers_still_come_after_the_client_ended_its_side() -> None:
     stage = Stage().client(heartbeat(1)).client_eof().server(beaten(1))
     assert stage.at_client == beaten(1)
-    assert stage.server_eof().closed == "the broker closed the connection"
+    assert stage.server_eof().closed == "the client closed the connection"
+    assert not stage.loud
+
+
+def test_a_client_may_leave_with_requests_unanswered() -> None:
+    stage = Stage().client(heartbeat(1), heartbeat(2)).client_eof().server_eof()
+    assert stage.closed == "the client closed the connection with 2 unanswered"
     assert not stage.loud
 
 

@@ -96,7 +96,7 @@ async def test_a_broker_out_of_step_gets_one_line_and_disturbs_nobody(order: lis
 @pytest.mark.parametrize("reset", [False, True])
 @in_loop
 async def test_a_client_that_vanishes_inside_a_request(reset: bool) -> None:
-    async with running(echo, verbose=1) as proxy:
+    async with running(echo) as proxy:
         good, bad = await proxy.connect(), await proxy.connect()
         bad[1].write(ASKED[1][:-5])
         await asyncio.sleep(0.05)
@@ -104,7 +104,7 @@ async def test_a_client_that_vanishes_inside_a_request(reset: bool) -> None:
             link: socket.socket = bad[1].get_extra_info("socket")
             link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         bad[1].transport.abort()
-        await proxy.until("reset the connection" if reset else "the client left inside a request")
+        await proxy.until("the client reset the connection inside" if reset else "the client left inside a request")
         await beat(good, 2)
         async with asyncio.timeout(WAIT_S):
             while len(proxy.proxy.sessions) > 1:

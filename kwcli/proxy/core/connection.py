@@ -42,13 +42,21 @@ class Connection:
         """Whether ending now takes an answer from nobody."""
         return not self._state.in_flight and not self._responses.busy
 
+    @property
+    def inside_request(self) -> bool:
+        """Whether the client has not sent all of a request."""
+        return self._requests.inside
+
     def resolved(self, ticket: int, where: Mapping[int, Address], now_ns: int) -> list[Command]:
         """Where listeners for the nodes of RESOLVE are; a node without one is left out of `where`."""
         return self._responses.resolved(ticket, where, now_ns)
 
     def client_eof(self) -> list[Command]:
         """The client ended its side."""
-        return [] if self._state.closed else [*self._requests.finish(), (END, SERVER)]
+        if self._state.closed:
+            return []
+        self._state.gone = True
+        return [*self._requests.finish(), (END, SERVER)]
 
     def server_eof(self) -> list[Command]:
         """The broker ended its side."""

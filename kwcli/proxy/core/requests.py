@@ -80,12 +80,17 @@ class Requests:
         out = self.feed(waiting, now_ns) if waiting else []
         return out if self._state.crowded else [*out, (RESUME, CLIENT)]
 
+    @property
+    def inside(self) -> bool:
+        """Whether the end of a request is still to come."""
+        return bool(self._skip or self._part)
+
     def finish(self) -> list[Command]:
         """The client ended its side: what was held back, and what is to be said about it."""
         rest = b"".join([self._part if self._strange else b"", *self._waiting])
         self._waiting.clear()
         out: list[Command] = [(SEND_SERVER, rest)] if rest else []
-        if self._skip or self._part:
+        if self.inside:
             out.append((NOTE, "the client left inside a request"))
         return out
 

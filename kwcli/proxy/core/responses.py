@@ -143,6 +143,9 @@ class Responses:
         elif self._state.silent and not self.busy:
             text += " after a Produce with acks=0: if that failed, this is how it says so"
         loud = bool(waiting) or self.busy or self._state.silent
+        if self._state.gone:  # nobody waits for these answers
+            text = "the client closed the connection" + (f" with {len(waiting)} unanswered" if waiting else "")
+            loud = False
         return [*out, self._state.close(text, loud=loud)]
 
     def _resume(self, now_ns: int) -> list[Command]:

@@ -28,7 +28,7 @@ class State:
     `left` are the tokens that the client will still send, None where the mechanism does not say.
     """
 
-    __slots__ = ("closed", "crowded", "in_flight", "left", "mechanism", "phase", "silent")
+    __slots__ = ("closed", "crowded", "gone", "in_flight", "left", "mechanism", "phase", "silent")
 
     def __init__(self) -> None:
         self.in_flight: deque[Entry] = deque()
@@ -37,6 +37,7 @@ class State:
         self.left: int | None = None
         self.closed = False
         self.crowded = False  # the client is not read, because of too many requests in flight
+        self.gone = False  # the client has ended its side
         self.silent = False  # the last request was a Produce with acks=0
 
     def logged_in(self, error_code: int) -> None:
