@@ -63,19 +63,24 @@ def _names(entity: str) -> Callable[[Exchange], list[str]]:
     return lambda exchange: [name for name in all_names(exchange, entity) if name]
 
 
-def _topics(exchange: Exchange) -> list[str]:
+def _topics(exchange: Exchange) -> Sequence[str | None]:
     """Topics by name; by id where the capture had not shown the name before."""
     key = exchange.api_key
+    if key is None:
+        return []
     found: list[str | None] = []
-    for side in SIDES:
-        arrays = _arrays(key, side) if key is not None else ()
+    for arrays, view in (
+        (_arrays(key, "request"), exchange.view("request")),
+        (_arrays(key, "response"), exchange.response_view),
+    ):
         if arrays is None:
             return _topics_anywhere(exchange)
-        view = exchange.view(side) if arrays else None
-        if isinstance(view, dict):
-            for array in arrays:
-                found += [topic_of(exchange, element) for element in view.get(array) or ()]
-    return [name for name in found if name]
+        if view.__class__ is dict:
+            for array, field in arrays:
+                for element in view.get(array) or ():
+                    name = element.get(field)
+                    found.append(name if name.__class__ is str and name else topic_of(exchange, element))
+    return found if None not in found else [name for name in found if name]
 
 
 def _topics_anywhere(exchange: Exchange) -> list[str]:
@@ -90,12 +95,18 @@ def _topics_anywhere(exchange: Exchange) -> list[str]:
 
 
 @cache
-def _arrays(key: int, side: Side) -> tuple[str, ...] | None:
-    """The arrays whose elements are about a topic each, as in most messages; None where topics are elsewhere too."""
-    matches = [_ELEMENT.fullmatch(path) for path in entity_paths(key, side, "topicName")]
-    if not all(match and match[2] in TOPIC_FIELDS for match in matches):
-        return None
-    return tuple(dict.fromkeys(match[1] for match in matches if match))
+def _arrays(key: int, side: Side) -> tuple[tuple[str, str], ...] | None:
+    """The arrays whose elements are about a topic each, as in most messages, with the field that names it first.
+
+    None where topics are elsewhere too.
+    """
+    fields: dict[str, list[str]] = {}
+    for path in entity_paths(key, side, "topicName"):
+        match = _ELEMENT.fullmatch(path)
+        if match is None or match[2] not in TOPIC_FIELDS:
+            return None
+        fields.setdefault(match[1], []).append(match[2])
+    return tuple((array, min(names, key=TOPIC_FIELDS.index)) for array, names in fields.items())
 
 
 DIMENSIONS: Final[dict[str, Dimension]] = {
@@ -121,12 +132,22 @@ def keys_of(names: Sequence[str], bucket_ns: int) -> Keys:
         (lambda x: x.time_ns // bucket_ns * bucket_ns) if name == "time" else row.get
         for name, row in zip(names, rows, strict=True)
     ]
-    if any(row.several for row in rows):
+    lists = [at for at, row in enumerate(rows) if row.several]
+    if len(lists) == 1:
+        (at,) = lists
+        before, get_list, after = gets[:at], gets[at], gets[at + 1 :]
+
+        def one_list(exchange: Exchange) -> Sequence[Key]:
+            head = [get(exchange) for get in before]
+            tail = [get(exchange) for get in after]
+            return [(*head, value, *tail) for value in _once(get_list(exchange))]
+
+        return one_list
+    if lists:
 
         def several(exchange: Exchange) -> Sequence[Key]:
             values = [
-                tuple(dict.fromkeys(get(exchange))) or (None,) if row.several else (get(exchange),)
-                for get, row in zip(gets, rows, strict=True)
+                _once(get(exchange)) if row.several else (get(exchange),) for get, row in zip(gets, rows, strict=True)
             ]
             return list(product(*values))
 
@@ -135,6 +156,13 @@ def keys_of(names: Sequence[str], bucket_ns: int) -> Keys:
         get = gets[0]
         return lambda exchange: ((get(exchange),),)
     return lambda exchange: (tuple([get(exchange) for get in gets]),)
+
+
+def _once(values: Sequence[Any]) -> Sequence[Any]:
+    """Each value once; None where there is none."""
+    if len(values) < 2:
+        return values or (None,)
+    return values[:1] if len(values) == 2 and values[0] == values[1] else tuple(dict.fromkeys(values))
 
 
 def needs_of(names: Sequence[str], key: int, side: Side) -> frozenset[str]:

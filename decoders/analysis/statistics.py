@@ -12,7 +12,7 @@ from decoders.analysis.fold import Row
 from decoders.analysis.group import Group
 from decoders.analysis.metrics import METRICS
 from decoders.analysis.sketch import percentile
-from decoders.analysis.slices import SHIFT_MIN, shift_for
+from decoders.analysis.slices import SHIFT_MIN, SLICES_MAX, shift_for
 from decoders.apis.error_codes import error_name
 from decoders.errors import LimitExceeded, Malformed
 from decoders.exchanges.times import rfc3339
@@ -67,8 +67,12 @@ class Statistics:
     def add(self, exchange: Exchange) -> None:
         """Count an exchange. Raises LimitExceeded when there are too many groups."""
         time_ns = exchange.time_ns
-        if time_ns > self.last_ns or time_ns < self.first_ns or not self._begun:
+        if not self._begun or time_ns < self.first_ns:
             self._widen(time_ns, time_ns)
+        elif time_ns > self.last_ns:
+            self.last_ns = time_ns
+            if (time_ns >> self._shift) - (self.first_ns >> self._shift) >= SLICES_MAX and self.over_time:
+                self._widen(time_ns, time_ns)
         exchange.view("request")  # looks at both sides
         waited = waited_ns(exchange) if exchange.api_key in WAITING and self.metric == "latency" else None
         for key in self._keys(exchange):
