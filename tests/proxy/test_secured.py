@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -17,10 +18,12 @@ import orjson
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+import decoders
 from kwcli.playground.ports import free_ports
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
 from tests.broker.options import PASSWORDS, Options
+from tests.proxy.stage import request
 
 pytestmark = [needs_brokers, pytest.mark.broker]
 
@@ -167,6 +170,33 @@ def test_clients_without_tls_or_trust_are_explained(world: World, tmp_path: Path
         assert said.count("the client speaks no TLS") == 1
         assert "refused: the client speaks no TLS, and listeners do here (--tls-in)" in said
         assert f"refused: the client does not trust the proxy's certificate; give it ssl.ca.location={world.ca}" in said
+
+
+@pytest.mark.parametrize("listener", ["SSL", "SASL_PLAINTEXT", "SASL_SSL"])
+def test_a_client_that_has_said_all_gets_its_answers(world: World, tmp_path: Path, listener: str) -> None:
+    with proxy(world, tmp_path, world.words(listener)) as where:
+        host, port = where.bootstrap.split(":")
+        with socket.create_connection((host, int(port)), 10) as link:
+            link.sendall(b"".join(request(18, 0, id=number) for number in range(3)))
+            link.shutdown(socket.SHUT_WR)
+            answer = b""
+            while data := link.recv(65536):
+                answer += data
+    numbers = []
+    while answer:
+        size = 4 + int.from_bytes(answer[:4], "big")
+        numbers.append(decoders.decode_response(answer[4:size], 18, 0).correlation_id)
+        answer = answer[size:]
+    assert numbers == [0, 1, 2]
+
+
+def test_clients_that_show_a_certificate(world: World, tmp_path: Path) -> None:
+    ca = str(world.files / "ca.pem")
+    with proxy(world, tmp_path, [*world.words("SASL_PLAINTEXT"), "--tls-client-ca", ca]) as where:
+        words = ["-X", "security.protocol=SSL", "-X", f"ssl.ca.location={world.ca}"]
+        assert call(world, where, words)[0] == 5
+        assert "refused: the client shows no certificate, which --tls-client-ca asks for" in where.said
+        assert brokers(world, where, [*words, "-X", f"ssl.keystore.location={world.files / 'client.pem'}"])
 
 
 def test_what_passes_is_told_to_prometheus(world: World, tmp_path: Path) -> None:
