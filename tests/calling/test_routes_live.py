@@ -97,8 +97,7 @@ class Ground:
     def __init__(self, cluster: Cluster) -> None:
         self.calls = Calls(cluster)
         self.calls.done("CreateTopics", "topics[].name=orders", "topics[0].num_partitions=3")
-        (record,) = self.calls.done("Metadata", "topics[].name=orders")
-        self.topic = record["response"]["topics"][0]["topic_id"]
+        self.topic = self._topic_id()
         share = f"packing:{self.topic}:0"
         self.places = {
             "leader": leaders(self.calls, "orders")[0],
@@ -106,6 +105,16 @@ class Ground:
             "transaction": coordinator(self.calls, "ledger", 1),
             "share": coordinator(self.calls, share, 2),
         }
+
+    def _topic_id(self) -> str:
+        """Of the topic, as soon as the node that is asked has heard of it."""
+        until = time.monotonic() + 10
+        while True:
+            (record,) = self.calls("Metadata", "topics[].name=orders")
+            if not record["errors"] or time.monotonic() > until:
+                assert not record["errors"], record
+                return str(record["response"]["topics"][0]["topic_id"])
+            time.sleep(0.1)
 
     def errors(self, name: str, node: int) -> set[int]:
         """The error codes that a node answers with, when it answers for good."""
