@@ -99,7 +99,7 @@ class Keeping:
         more = []
         if any(self._dropped):
             size, exchanges, connections = self._dropped
-            more.append(f"too slow for {amount(size)}, {counted(exchanges, 'answer')}")
+            more.append(f"{amount(size)} with {counted(exchanges, 'answer')} left out")
             if connections:
                 more.append(f"{counted(connections, 'connection')} left out")
         self._rows.finish(more)
@@ -230,18 +230,19 @@ class Keeping:
             self._filed(self._files.flush)
 
     def _find_step(self) -> None:
-        """Where the engine has found frames again, and is between two, so is the veil."""
+        """Where the engine has found frames again, so has the veil."""
         for kept in list(self._lost):
             veil = kept.client.veil if kept.client is not None else None
             if veil is None:
                 continue
             for side in veil.lost:
-                if _between_frames(kept.halves[side].state):
-                    veil.in_step(side)
+                lane = kept.halves[side].state
+                if isinstance(lane, Lane) and _in_step(lane):
+                    veil.in_step(side, lane.left)
             if not veil.lost:
                 self._lost.discard(kept)
 
 
-def _between_frames(lane: object) -> bool:
-    """Whether the next byte of a lane begins a frame, as far as the engine can tell."""
-    return isinstance(lane, Lane) and not (lane.need or lane.parts or lane.run or lane.doubt)
+def _in_step(lane: Lane) -> bool:
+    """Whether the engine knows where the next frame of a lane begins."""
+    return lane.run is None and not lane.doubt and (lane.need > 0 or not lane.parts)

@@ -66,11 +66,12 @@ class Veil:
         """The sides that are out of step, once all that came is given."""
         return [] if self._queue else [course.side for course in self._courses if course.lost]
 
-    def in_step(self, side: int) -> None:
-        """The next byte of this side begins a frame."""
+    def in_step(self, side: int, left: int = 0) -> None:
+        """Behind `left` more bytes of this side, which are starred, a frame begins."""
         course = self._courses[side]
         course.begin()
         course.lost = False
+        course.left, course.blind = left, left > 0
 
     def push(self, side: int, time_ns: int, data: bytes) -> list[Piece]:
         """Bytes of a side; what may be written now."""

@@ -15,6 +15,7 @@ from decoders.streams.chunks import Close
 from kwcli.proxy.log.plan import Plan
 from kwcli.proxy.log.spawn import start
 from kwcli.proxy.log.wire import CLIENT, SERVER
+from tests.bench.proxy_log import conversation
 from tests.captures.test_secrets import _all_secrets
 from tests.cli.worlds import kw
 from tests.proxy.log.played import FOLDER, NDJSON, chunks_of, logged, play, records, sniffed
@@ -135,3 +136,26 @@ def test_the_rows_go_on_when_the_file_is_full(tmp_path: Path) -> None:
     out, err = logged(tmp_path, Plan(NDJSON, write="/dev/full"), chunks_of("tour.pcapng"))
     assert err == "kw: the capture file: no space left on device; nothing more is written to it\n"
     assert records(out) == sniffed(FOLDER / "tour.pcapng")
+
+
+def test_rows_and_file_find_their_step_again_behind_a_gap(tmp_path: Path) -> None:
+    told = conversation(30_000)
+    path = tmp_path / "x.pcapng"
+    with (tmp_path / "out").open("w+b") as out:
+        log = start(Plan(NDJSON, write=str(path)), stdout=out, most=300_000)
+        log.feed.opened(1, "127.0.0.1:5000", "127.0.0.1:19093", "127.0.0.1:9092", told[0][1])
+        for number, (side, time_ns, data) in enumerate(told):
+            log.feed.chunk(1, side, time_ns, data)
+            if number % 50 == 0:
+                log.feed.flush()
+        log.feed.closed(1, "fin", told[-1][1] + 1)
+        dropped = log.feed.dropped_bytes
+        assert log.finish()
+        out.seek(0)
+        rows = records(out.read())
+    assert dropped > 0
+    read = sniffed(path)
+    complete = [sum(row.get("status") == "complete" for row in each) for each in (rows, read)]
+    assert complete[0] > 1000
+    assert complete[1] > complete[0] * 0.9
+    assert {row["reason"] for each in (rows, read) for row in each if row["kind"] == "skipped"} == {"lost"}
