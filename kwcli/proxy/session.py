@@ -118,7 +118,7 @@ class Session:
             self.server.close()
         else:
             if self._feed is not None:
-                self._feed.opened(self.number, self.peer, shown(self.listener.address), self.upstream, now_ns())
+                self._feed.opened(self.number, self.peer, self.client.local, self.upstream, now_ns())
             self._proxy.told(self, f"to {self.upstream}", loud=False)
             if self._both is not None:
                 self._record(self._both)
@@ -144,8 +144,7 @@ class Session:
         """The feed wants to hear of what goes between the proxy and the broker."""
         link = self.server.transport
         assert link is not None
-        ends = [shown(link.get_extra_info(name)[:2]) for name in ("sockname", "peername")]
-        feed.dialled(self.number, ends[0], ends[1], now_ns())
+        feed.dialled(self.number, self.server.local, shown(link.get_extra_info("peername")[:2]), now_ns())
 
     def pause(self, paused: bool) -> None:
         """Read nothing from either side for a while."""

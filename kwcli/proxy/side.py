@@ -7,6 +7,8 @@ import socket
 import struct
 from typing import TYPE_CHECKING, Final, cast
 
+from kwcli.net.core.addresses import shown
+
 if TYPE_CHECKING:
     from kwcli.proxy.session import Session
 
@@ -77,6 +79,12 @@ class Side(asyncio.Protocol):
         """Read nothing as long as there is a reason."""
         if self.holds and self.transport is not None and not self.transport.is_closing():
             self.transport.pause_reading()
+
+    @property
+    def local(self) -> str:
+        """Our own address of this socket, which is not always the one that clients are told."""
+        ours = self.transport.get_extra_info("sockname") if self.transport is not None else None
+        return shown(ours[:2]) if ours else ""
 
     def close(self) -> None:
         """Send what is in the buffer, then close; a side that takes nothing is cut after a while."""

@@ -31,9 +31,11 @@ def mock() -> Iterator[str]:
 class Logged:
     """`kw proxy` as a child, whose standard output and error are files."""
 
-    def __init__(self, mock: str, folder: Path, *words: str, stdout: int | None = None) -> None:
+    def __init__(
+        self, mock: str, folder: Path, *words: str, stdout: int | None = None, host: str = "127.0.0.1"
+    ) -> None:
         self.base = port_base(3)
-        self.bootstrap = f"127.0.0.1:{self.base}"
+        self.bootstrap = f"{host}:{self.base}"
         self.out, self.err = folder / "out", folder / "err"
         command = [sys.executable, "-m", "kwcli.main", "proxy", "-b", mock, "--port-base", str(self.base), *words]
         with self.out.open("wb") as out, self.err.open("wb") as err:
@@ -137,6 +139,17 @@ def test_no_log_at_all(mock: str, tmp_path: Path) -> None:
         proxy.talk()
         assert "exchanges" not in proxy.end()
     assert proxy.out.read_bytes() == b""
+
+
+def test_the_broker_of_a_row_is_where_the_proxy_listens(mock: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.pcapng"
+    with Logged(mock, tmp_path, "--advertise", "localhost", "-w", str(path), host="localhost") as proxy:
+        proxy.talk()
+        proxy.end()
+    brokers = {row["broker"].rpartition(":")[0] for row in proxy.rows()}
+    assert brokers == {"127.0.0.1"}
+    read = [json.loads(line)["broker"] for line in kw("sniff", str(path), "-o", "ndjson").out.splitlines()]
+    assert sorted(read) == sorted(row["broker"] for row in proxy.rows())
 
 
 @pytest.mark.parametrize(
