@@ -30,6 +30,7 @@ __all__ = [
     "everything",
     "everything_authenticated",
     "family",
+    "family_steps",
     "in_turn",
     "nodes_come_and_go",
     "read_of",
@@ -48,7 +49,12 @@ _OLDEST: Final = ("java-0.8.2.2", "java-0.9.0.1", "java-0.10.2.2", "java-0.11.0.
 
 
 def family(cluster: Cluster, client: str, *, listener: str = "PLAINTEXT", prefix: str = "") -> Results:
-    """All that one client family can do here: topics, every codec and acks, a group, transactions, admin calls."""
+    """All that one client family can do here; gives what it read."""
+    return read_of(family_steps(cluster, client, listener=listener, prefix=prefix))
+
+
+def family_steps(cluster: Cluster, client: str, *, listener: str = "PLAINTEXT", prefix: str = "") -> Results:
+    """Topics, every codec and acks, a group, transactions, admin calls; gives what came of every step."""
     place = cluster.bootstrap(listener)
     orders, payments = f"{prefix}orders", f"{prefix}payments"
     name = client.partition("-")[0]
@@ -70,7 +76,7 @@ def family(cluster: Cluster, client: str, *, listener: str = "PLAINTEXT", prefix
         steps.append(("administer", {"topic": orders, "group": f"{prefix}billing"}))
     if name == "java" and not client.startswith("java-0.8"):
         steps.append(("offsets", {"topic": orders}))
-    return read_of(run(client, place, steps, {"client.id": f"{name}-1"}))
+    return run(client, place, steps, {"client.id": f"{name}-1"})
 
 
 def read_of(results: Results) -> Results:

@@ -40,6 +40,16 @@ class HiddenCluster(Cluster):
         return words
 
 
+class Behind:
+    """What plays ask of a cluster: where to begin."""
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+
+    def bootstrap(self, _listener: str = "PLAINTEXT") -> str:
+        return self.place
+
+
 def port_base(nodes: int) -> int:
     """A port with enough free ones behind it."""
     while True:
@@ -49,10 +59,14 @@ def port_base(nodes: int) -> int:
 
 
 class ProxyProcess:
-    """`kw proxy` as a child; a context manager that ends it by SIGTERM and keeps what it said."""
+    """`kw proxy` as a child; a context manager that ends it by SIGTERM and keeps what it said.
 
-    def __init__(self, words: Sequence[str], base: int) -> None:
+    `output` gets what it prints.
+    """
+
+    def __init__(self, words: Sequence[str], base: int, output: Path | None = None) -> None:
         self.bootstrap = f"127.0.0.1:{base}"
+        self._output = output or Path(os.devnull)
         self._words = [*words, "--port-base", str(base)]
         self.code: int | None = None
         self.said = ""
@@ -60,9 +74,9 @@ class ProxyProcess:
         self._log = Path(f"/tmp/kw-proxy-{os.getpid()}-{base}.log")
 
     def __enter__(self) -> Self:
-        with self._log.open("wb") as log:
+        with self._log.open("wb") as log, self._output.open("wb") as output:
             command = [sys.executable, "-m", "kwcli.main", "proxy", *self._words]
-            self._process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=log)
+            self._process = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=log)
         deadline = time.monotonic() + START_S
         while f"ready {self.bootstrap}" not in self._log.read_text():
             if self._process.poll() is not None or time.monotonic() > deadline:

@@ -13,7 +13,7 @@ from tests.broker.fixture import needs_brokers
 from tests.broker.jars import missing_tools
 from tests.broker.options import Options
 from tests.broker.plays import family
-from tests.proxy.hidden import HiddenCluster, ProxyProcess, port_base
+from tests.proxy.hidden import Behind, HiddenCluster, ProxyProcess, port_base
 
 pytestmark = [pytest.mark.broker, needs_brokers]
 
@@ -34,16 +34,6 @@ def proxy(cluster: HiddenCluster) -> Iterator[ProxyProcess]:
     assert started.code == 0, started.said
     assert "defect" not in started.said
     assert "Error" not in started.said
-
-
-class Behind:
-    """What plays ask of a cluster: where to begin."""
-
-    def __init__(self, place: str) -> None:
-        self.place = place
-
-    def bootstrap(self, _listener: str = "PLAINTEXT") -> str:
-        return self.place
 
 
 @pytest.mark.parametrize("client", ["java-4.4.0", "librdkafka", "aiokafka", "python"])
