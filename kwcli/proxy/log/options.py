@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
@@ -13,9 +13,10 @@ from kwcli.config import settings
 from kwcli.env import Environment
 from kwcli.exits import Exit, Failure
 from kwcli.options import Duration, content_options, flat, output_options_with, selection_options
-from kwcli.proxy.log.feed import Overflow
-from kwcli.proxy.log.plan import Plan, Record
-from kwcli.selection import select
+
+if TYPE_CHECKING:
+    from kwcli.proxy.log.feed import Overflow
+    from kwcli.proxy.log.plan import Plan, Record
 
 __all__ = ["Amount", "LogOptions", "log_options"]
 
@@ -81,6 +82,9 @@ class LogOptions(NamedTuple):
         ):
             if value and self.write is None:
                 raise Failure(f"{name} is about a capture file: it needs -w FILE.pcapng", Exit.USAGE)
+        from kwcli.proxy.log.plan import Plan
+        from kwcli.selection import select
+
         select(**self.filters)  # what is wrong with them is said before anything begins
         if self.no_log and self.write is None:
             return None
