@@ -6,7 +6,7 @@ A play gives the records that its consumers read.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from decoders.apis import KEYS, api
@@ -53,7 +53,14 @@ def family(cluster: Cluster, client: str, *, listener: str = "PLAINTEXT", prefix
     return read_of(family_steps(cluster, client, listener=listener, prefix=prefix))
 
 
-def family_steps(cluster: Cluster, client: str, *, listener: str = "PLAINTEXT", prefix: str = "") -> Results:
+def family_steps(
+    cluster: Cluster,
+    client: str,
+    *,
+    listener: str = "PLAINTEXT",
+    prefix: str = "",
+    properties: Mapping[str, str] | None = None,
+) -> Results:
     """Topics, every codec and acks, a group, transactions, admin calls; gives what came of every step."""
     place = cluster.bootstrap(listener)
     orders, payments = f"{prefix}orders", f"{prefix}payments"
@@ -76,7 +83,7 @@ def family_steps(cluster: Cluster, client: str, *, listener: str = "PLAINTEXT", 
         steps.append(("administer", {"topic": orders, "group": f"{prefix}billing"}))
     if name == "java" and not client.startswith("java-0.8"):
         steps.append(("offsets", {"topic": orders}))
-    return run(client, place, steps, {"client.id": f"{name}-1"})
+    return run(client, place, steps, {"client.id": f"{name}-1", **(properties or {})})
 
 
 def read_of(results: Results) -> Results:

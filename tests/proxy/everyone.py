@@ -33,6 +33,8 @@ _CLIENTS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 # What an admin call says that got no answer.
 _LOST: Final = ("Timeout", "timed out", "no answer", "Disconnect", "Network", "Unknown host", "TRANSPORT")
+# Java clients before 2.1 give a record up when its leader is not (yet) where they think.
+_AGAIN: Final = {"retries": "30"}
 _CONSUMER: Final = {"group.protocol": "consumer"}
 
 
@@ -74,24 +76,30 @@ def _expect(what: str, found: int, expected: int) -> None:
 
 def _family(client: str, world: World) -> str:
     """Topics, records by every codec, a group, transactions, admin work."""
-    answers = plays.family_steps(world.behind, client, prefix=f"{client}-")
+    again = _AGAIN if client in _CLIENTS[_OLD] else {}
+    answers = plays.family_steps(world.behind, client, prefix=f"{client}-", properties=again)
+    if client.startswith("java-0.11"):  # the first with an AdminClient, which `family_steps` does not use yet
+        asked = {"topic": f"{client}-orders", "group": f"{client}-billing"}
+        answers += run(client, world.place, [("administer", asked)])
     produced = sum(each["result"] for each in answers if each["step"] == "produce")
     read = len(plays.read_of(answers))
     _expect("records read", read, produced - 6)
     _expect("records acknowledged", produced, 20 * 2 + 6)
     said = [f"{produced} written, {read} read"]
+    # Five of a transaction and three with acks=1; those with acks=0 may be lost before the leader knows of the topic.
     ends = [each["result"] for each in answers if each["step"] == "transact"]
     if ends:
         config = {"isolation.level": "read_committed"}
-        work = {"topics": [f"{client}-payments"], "group": f"{client}-books", "count": 11, "config": config}
-        _expect("committed", len(plays.read_of(run("librdkafka", world.place, [("consume", work)]))), 11)
+        work = {"topics": [f"{client}-payments"], "group": f"{client}-books", "count": 8, "config": config}
+        _expect("committed", len(plays.read_of(run("librdkafka", world.place, [("consume", work)]))), 8)
         said.append(f"{ends[0]} transactions")
     for each in answers:
         if each["step"] == "administer":
             lost = {name: told for name, told in each["result"].items() if any(word in told for word in _LOST)}
             if lost:
                 raise Wrong(f"admin calls without an answer: {lost}")
-            said.append(f"{len(each['result'])} admin calls")
+            had = sum(not told.startswith("not in this release") for told in each["result"].values())
+            said.append(f"{had} admin calls")
     return ", ".join(said)
 
 
@@ -126,21 +134,31 @@ def _at_once(world: World) -> str:
 def _moves(clients: Sequence[str], writers: Sequence[str], world: World) -> str:
     """All families read, some write, while leaders move and a node goes and comes back."""
     topic = "moving"
-    run("librdkafka", world.place, [("create", {"topics": {topic: 3}, "replicas": 3})])
-    slow = {"topic": topic, "count": 200, "batches": 200, "config": {"linger.ms": "150"}}
+    run("librdkafka", world.place, [("create", {"topics": {topic: 3, f"{topic}-ledger": 1}, "replicas": 3})])
+    slow = {"topic": topic, "count": 200, "batches": 200, "config": {"linger.ms": "150", **_AGAIN}}
     total = 200 * len(writers)
     work = {"topics": [topic], "count": total, "polls": 1000}
     readers = [start(client, world.place, [("consume", {**work, "group": f"{client}-movers"})]) for client in clients]
     busy = [start(client, world.place, [("produce", slow)], {"client.id": f"busy-{client}"}) for client in writers]
+    sharers = []
+    if "java-4.4.0" in clients:
+        early = {"kind": "GROUP", "name": "share-movers", "values": {"share.auto.offset.reset": "earliest"}}
+        run("java-4.4.0", world.place, [("configure", early)])
+        shared = {"topics": [topic], "group": "share-movers", "count": total, "polls": 150}
+        sharers.append(start("java-4.4.0", world.place, [("share", shared)]))
     time.sleep(6)
     for number in range(4):
         _lead(world, topic, [(number + place) % 3 + 1 for place in range(3)])
         time.sleep(2)
     world.cluster.stop_node(3)
-    time.sleep(3)
+    ledger: Mapping[str, Any] = {"topic": f"{topic}-ledger", "id": "ledger", "ends": ["commit", "abort"] * 3}
+    run(writers[0], world.place, [("transact", ledger)])
     world.cluster.start_node(3)
     time.sleep(3)
     _lead(world, topic, [3, 2, 1])
+    for session in sharers:
+        if not plays.read_of(session.finish()):
+            raise Wrong("a member of a share group read nothing")
     written = sum(each["result"] for session in busy for each in session.finish())
     _expect("records acknowledged", written, total)
     for client, reader in zip(clients, readers, strict=True):
