@@ -78,7 +78,8 @@ def family_steps(
     if not client.startswith("java-0.8"):
         steps.append(("consume", {"topics": [orders], "group": f"{prefix}billing", "count": 20 * len(_codecs(client))}))
     if not client.startswith(("java-0.8", "java-0.9", "java-0.10")):
-        steps.append(("transact", {"topic": payments, "id": f"{prefix}checkout-7", "ends": ["commit", "abort"]}))
+        ends = {"ends": ["commit", "abort"], "count": 5}
+        steps.append(("transact", {"topic": payments, "id": f"{prefix}checkout-7", **ends}))
     if name in ("java", "librdkafka") and not client.startswith("java-0"):
         steps.append(("administer", {"topic": orders, "group": f"{prefix}billing"}))
     if name == "java" and not client.startswith("java-0.8"):
