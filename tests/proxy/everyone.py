@@ -135,7 +135,7 @@ def _moves(clients: Sequence[str], writers: Sequence[str], world: World) -> str:
     """All families read, some write, while leaders move and a node goes and comes back."""
     topic = "moving"
     run("librdkafka", world.place, [("create", {"topics": {topic: 3, f"{topic}-ledger": 1}, "replicas": 3})])
-    slow = {"topic": topic, "count": 200, "batches": 200, "config": {"linger.ms": "150", **_AGAIN}}
+    slow = {"topic": topic, "count": 200, "batches": 200, "config": {"linger.ms": "150", "acks": "all", **_AGAIN}}
     total = 200 * len(writers)
     work = {"topics": [topic], "count": total, "polls": 1000}
     readers = [start(client, world.place, [("consume", {**work, "group": f"{client}-movers"})]) for client in clients]
