@@ -15,6 +15,22 @@ COLORS: Final = ("auto", "always", "never")
 
 _UNITS_MS: Final = {"us": 0.001, "µs": 0.001, "ms": 1.0, "s": 1000.0, "m": 60_000.0}
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*(us|µs|ms|s|m)")
+_BYTES: Final = {
+    "": 1,
+    "b": 1,
+    "k": 1000,
+    "kb": 1000,
+    "m": 10**6,
+    "mb": 10**6,
+    "g": 10**9,
+    "gb": 10**9,
+    "kib": 1 << 10,
+    "mib": 1 << 20,
+    "gib": 1 << 30,
+}
+_AMOUNT: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?i?b?)", re.IGNORECASE)
+# A file, or a part of one, that is smaller than this would be all beginnings.
+AMOUNT_LEAST: Final = 1000
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -31,6 +47,24 @@ class Duration(click.ParamType[float]):
         if match is None:
             self.fail(f"{value!r} is no duration (write 250us, 100ms, 1.5s or 2m)", param, ctx)
         return float(match[1]) * _UNITS_MS[match[2]]
+
+
+class Amount(click.ParamType[int]):
+    """`100MB`, `1GiB`: a number of bytes."""
+
+    name = "amount"
+
+    def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        match = _AMOUNT.fullmatch(value.strip())
+        unit = _BYTES.get(match[2].lower()) if match else None
+        if match is None or unit is None:
+            self.fail(f"{value!r} is no amount of bytes (write 500kB, 100MB or 1GiB)", param, ctx)
+        size = int(float(match[1]) * unit)
+        if size < AMOUNT_LEAST:
+            self.fail(f"{value!r} is too little for a file", param, ctx)
+        return size
 
 
 class Ports(click.ParamType[tuple[int, ...]]):

@@ -88,7 +88,8 @@ class Pcap:
         self.file.close()
 
 
-def _connection(pcap: Pcap, number: int) -> tuple[Side, Side]:
+def connection(pcap: Pcap, number: int) -> tuple[Side, Side]:
+    """Both ends of a connection, which begins now."""
     client = Side(bytes([127, 0, number >> 8 & 255, 1 + number % 250]), 30000 + number, number * 7919)
     broker = Side(BROKER, PORT, number * 104729)
     for source, target, flags in ((client, broker, 2), (broker, client, 18), (client, broker, 16)):
@@ -264,7 +265,7 @@ def write(profile: str, path: Path, size: int, *, distinct: int = 4000) -> tuple
     while pcap.size < size:
         for number, (request, response) in made:
             if number not in connections:
-                connections[number] = _connection(pcap, number)
+                connections[number] = connection(pcap, number)
             client, broker = connections[number]
             correlation = count.to_bytes(4, "big")
             pcap.message(client, broker, request[:4] + correlation + request[8:])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -12,48 +11,13 @@ import click
 from kwcli.config import settings
 from kwcli.env import Environment
 from kwcli.exits import Exit, Failure
-from kwcli.options import Duration, content_options, flat, output_options_with, selection_options
+from kwcli.options import Amount, Duration, content_options, flat, output_options_with, selection_options
 
 if TYPE_CHECKING:
     from kwcli.proxy.log.feed import Overflow
     from kwcli.proxy.log.plan import Plan, Record
 
-__all__ = ["Amount", "LogOptions", "log_options"]
-
-_UNITS: Final = {
-    "": 1,
-    "b": 1,
-    "k": 1000,
-    "kb": 1000,
-    "m": 10**6,
-    "mb": 10**6,
-    "g": 10**9,
-    "gb": 10**9,
-    "kib": 1 << 10,
-    "mib": 1 << 20,
-    "gib": 1 << 30,
-}
-_AMOUNT: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?i?b?)", re.IGNORECASE)
-# A file smaller than this would be all beginnings.
-AMOUNT_LEAST: Final = 1000
-
-
-class Amount(click.ParamType[int]):
-    """`100MB`, `1GiB`: a number of bytes."""
-
-    name = "amount"
-
-    def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        if isinstance(value, int):
-            return value
-        match = _AMOUNT.fullmatch(value.strip())
-        unit = _UNITS.get(match[2].lower()) if match else None
-        if match is None or unit is None:
-            self.fail(f"{value!r} is no amount of bytes (write 500kB, 100MB or 1GiB)", param, ctx)
-        size = int(float(match[1]) * unit)
-        if size < AMOUNT_LEAST:
-            self.fail(f"{value!r} is too little for a file", param, ctx)
-        return size
+__all__ = ["LogOptions", "log_options"]
 
 
 class LogOptions(NamedTuple):

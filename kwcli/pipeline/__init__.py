@@ -1,0 +1,1 @@
+"""Captures larger than one machine: sources, splits, tables, and the engines that fill them."""

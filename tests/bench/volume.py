@@ -1,0 +1,64 @@
+"""`python -m tests.bench.volume FILE BYTES`: a capture of many gigabytes, with as many connections as wanted.
+
+The exchanges are those of traffic.py, `mixed` unless told otherwise; which connection has which is drawn here, so that
+one of them (`--hot 0.95`) may have most of the bytes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import random
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from tests.bench.traffic import PROFILES, Exchange, Pcap, Side, connection
+
+DISTINCT: Final = {"small": 4000, "mixed": 400, "big": 20}
+
+
+class Made(NamedTuple):
+    """What is in a capture."""
+
+    exchanges: int
+    size: int
+
+
+def write(path: Path, size: int, *, profile: str = "mixed", connections: int = 40, hot: float = 0.0) -> Made:
+    """Make a capture of at least `size` bytes; the connection number 0 has the share `hot` of the exchanges."""
+    rng = random.Random(f"{profile} {connections} {hot}")
+    by_client: dict[int, list[Exchange]] = {}
+    for number, exchange in itertools.islice(PROFILES[profile](rng), DISTINCT[profile]):
+        by_client.setdefault(number, []).append(exchange)
+    made = list(by_client.values())
+    pcap = Pcap(path)
+    ends: dict[int, tuple[Side, Side]] = {}
+    count = 0
+    while pcap.size < size:
+        number = 0 if rng.random() < hot else rng.randrange(connections)
+        request, response = rng.choice(made[number % len(made)])
+        if number not in ends:
+            ends[number] = connection(pcap, number)
+        client, broker = ends[number]
+        correlation = count.to_bytes(4, "big")
+        pcap.message(client, broker, request[:4] + correlation + request[8:])
+        pcap.message(broker, client, correlation + response[4:])
+        count += 1
+    pcap.close()
+    return Made(count, pcap.size)
+
+
+def main() -> None:
+    """Make one; its exchanges and bytes."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("path", type=Path)
+    parser.add_argument("size", type=int)
+    parser.add_argument("--profile", choices=list(PROFILES), default="mixed")
+    parser.add_argument("--connections", type=int, default=40)
+    parser.add_argument("--hot", type=float, default=0.0)
+    options = parser.parse_args()
+    print(*write(options.path, options.size, profile=options.profile, connections=options.connections, hot=options.hot))
+
+
+if __name__ == "__main__":  # a process of its own: the one that measures stays small
+    main()
