@@ -1,0 +1,10 @@
+"""The pipeline on Spark: a session that works out of the box, the data source `kafka_wire`, and `exchanges`.
+
+Only names; what they need (PySpark, Java) is looked for when they are called.
+"""
+
+from __future__ import annotations
+
+from kwcli.pipeline.spark.session import session
+
+__all__ = ["session"]

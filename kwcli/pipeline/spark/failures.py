@@ -1,0 +1,41 @@
+"""What a Spark job raised in, the one line that says what was wrong out."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from kwcli.exits import Failure
+
+__all__ = ["failure_of"]
+
+# The last line of a worker's traceback, where the failure is one of ours: its text is what a user is told.
+_OURS: Final = re.compile(r"^kwcli\.[\w.]+\.(?:Failure|InputProblem): (.+)$", re.MULTILINE)
+_RAISED: Final = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Exception|Interrupt)): (.+)$", re.MULTILINE)
+_CAUSES: Final = (
+    (re.compile(r"No space left on device", re.IGNORECASE), "no space left on a disk that Spark writes to"),
+    (re.compile(r"OutOfMemoryError"), "the JVM ran out of memory: give it more with spark.driver.memory"),
+    (
+        re.compile(r"Python worker exited unexpectedly"),
+        "a Python worker ended again and again (killed, or out of memory?)",
+    ),
+    (re.compile(r"ExecutorLostFailure"), "an executor was lost again and again"),
+    (re.compile(r"PYTHON_VERSION_MISMATCH"), "the workers run another Python version: set PYSPARK_PYTHON"),
+    (re.compile(r"All masters are unresponsive"), "the master does not answer"),
+)
+
+
+def failure_of(problem: BaseException) -> Failure:
+    """One line for what a job raised; the whole of it stays with the exception's cause."""
+    text = str(problem)
+    ours = _OURS.findall(text)
+    if ours:
+        return Failure(ours[-1].strip())
+    for pattern, said in _CAUSES:
+        if pattern.search(text):
+            return Failure(f"Spark: {said}")
+    raised = _RAISED.findall(text)
+    if raised:
+        kind, said = raised[-1]
+        return Failure(f"Spark: {kind.rpartition('.')[2]}: {said.strip():.300}")
+    return Failure(f"Spark: {text.strip().partition(chr(10))[0]:.300}")

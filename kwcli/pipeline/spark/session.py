@@ -1,0 +1,138 @@
+"""A master's address in, a Spark session out that runs the pipeline as it is: Java found, settings made, kw shipped.
+
+Own sessions are quiet: what the JVM and Spark's logging print goes to a file that lives as long as the process (shown
+with `debug`), and a job that fails is told in one line, `failure_of`. `prepare` does for a session that someone else
+has made what is needed for kw: Spark Connect works too, because nothing here touches `sparkContext`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from kwcli.exits import Failure
+from kwcli.pipeline.spark.java import find_java, make_home
+from kwcli.pipeline.spark.shipped import shipped
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["prepare", "session"]
+
+# A task that fails is tried again, locally too (Spark itself gives up at once there).
+LOCAL_TRIES: Final = 4
+# Local masters: the number of threads, and of tries where it is given.
+_LOCAL: Final = re.compile(r"local(?:\[(\*|\d+)\])?")
+_OWN_MACHINE: Final = re.compile(r"local\b|spark://(?:127\.|localhost\b|\[::1\])")
+CONF: Final[dict[str, str]] = {
+    "spark.driver.memory": "2g",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.parquet.compression.codec": "zstd",
+    # What a Python worker is handed at once: bytes decide, a row may be 256 KiB.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "8192",
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(8 << 20),
+    "spark.python.worker.reuse": "true",
+}
+
+
+def session(
+    master: str = "local[*]",
+    *,
+    conf: Mapping[str, str] | None = None,
+    variables: Mapping[str, str] | None = None,
+    debug: bool = False,
+) -> SparkSession:
+    """A session on `master`, or the one that runs already. Failure says in one line why there is none.
+
+    Python workers run the interpreter that PYSPARK_PYTHON names, or this one; `conf` comes before our own settings.
+    """
+    variables = os.environ if variables is None else variables
+    if find_spec("pyspark") is None:
+        raise Failure('Spark is not installed: install "kw[spark]"')
+    from pyspark.sql import SparkSession
+
+    folder = Path(tempfile.mkdtemp(prefix="kw-spark-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    settings = {**CONF, **_local_conf(master), **(conf or {})}
+    builder = SparkSession.builder.master(_master(master)).appName("kw")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    log = folder / "log"
+    log.touch()
+    surroundings = _surroundings(variables, folder, log, debug=debug)
+    if _OWN_MACHINE.match(master):
+        surroundings["SPARK_LOCAL_IP"] = "127.0.0.1"
+    with _environment(surroundings):
+        try:
+            spark = builder.getOrCreate()
+        except Exception as problem:
+            raise Failure(_no_session(master, problem, log)) from problem
+    prepare(spark, variables=variables, spare=folder)
+    return spark
+
+
+def prepare(spark: SparkSession, *, variables: Mapping[str, str] | None = None, spare: Path | None = None) -> None:
+    """Make the data source `kafka_wire` known to a session, and the program to its workers."""
+    from kwcli.pipeline.spark.source import KafkaWire
+
+    if spare is None:
+        spare = Path(tempfile.mkdtemp(prefix="kw-spark-"))
+        atexit.register(shutil.rmtree, spare, ignore_errors=True)
+    archive = shipped(os.environ if variables is None else variables, spare)
+    spark.addArtifacts(os.fspath(archive), pyfile=True)
+    spark.dataSource.register(KafkaWire)
+
+
+def _master(master: str) -> str:
+    local = _LOCAL.fullmatch(master)
+    return f"local[{local[1] or 1},{LOCAL_TRIES}]" if local else master
+
+
+def _local_conf(master: str) -> dict[str, str]:
+    """On this machine alone nobody else has to reach us, and nobody else can."""
+    if not _OWN_MACHINE.match(master):
+        return {}
+    return {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+
+
+def _surroundings(variables: Mapping[str, str], folder: Path, log: Path, *, debug: bool) -> dict[str, str]:
+    """The environment variables with which Spark starts."""
+    home = make_home(folder / "java", find_java(variables), Path("/dev/stderr") if debug else log)
+    return {
+        "JAVA_HOME": os.fspath(home),
+        "PYSPARK_PYTHON": variables.get("PYSPARK_PYTHON") or sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+    }
+
+
+@contextmanager
+def _environment(changes: Mapping[str, str]) -> Iterator[None]:
+    """The process's variables with changes, for as long as it takes to start the JVM."""
+    before = {name: os.environ.get(name) for name in changes}
+    os.environ.update(changes)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _no_session(master: str, problem: Exception, log: Path) -> str:
+    said = [line for line in log.read_text(errors="replace").splitlines() if "Exception" in line or "rror" in line]
+    why = said[-1].strip() if said else str(problem).strip().partition("\n")[0]
+    return f"Spark does not start on {master}: {why:.300}"

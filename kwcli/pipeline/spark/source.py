@@ -1,0 +1,168 @@
+"""The data source `kafka_wire`: captures in, one row per TCP segment out; an ordinary DataFrame of what was captured.
+
+    spark.read.format("kafka_wire").option("ports", "9092").load("captures/*.pcapng")
+
+A data source cannot bring rows together that lie apart, so exchanges come from `exchanges(spark, path)`. Nothing is
+pushed down: `since`, `until` (RFC 3339), `ports` and `point` are options, and columns are chosen with a schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import BinaryType, DataType, IntegerType, LongType, StringType, StructType, TimestampType
+
+from kwcli.exits import Exit, Failure
+from kwcli.pipeline.spark.reading import Asked, Split, plan, segments
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from decoders.streams.chunks import Segment
+
+__all__ = ["KafkaWire"]
+
+# Column, type, what it is; none is ever null.
+COLUMNS: Final[tuple[tuple[str, DataType, str], ...]] = (
+    ("point", StringType(), "where it was captured"),
+    ("source_file", StringType(), "the capture"),
+    ("packet", LongType(), "number in the capture, as Wireshark counts"),
+    ("time", TimestampType(), "capture time"),
+    ("time_ns", LongType(), "capture time in nanoseconds since 1970"),
+    ("source_ip", StringType(), "who sent it"),
+    ("source_port", IntegerType(), ""),
+    ("target_ip", StringType(), "to whom"),
+    ("target_port", IntegerType(), ""),
+    ("seq", LongType(), "TCP sequence number"),
+    ("ack", LongType(), "TCP acknowledgement number"),
+    ("flags", IntegerType(), "TCP flags"),
+    ("payload", BinaryType(), "payload as captured"),
+    ("cut", IntegerType(), "bytes of payload that were sent and not captured"),
+)
+BATCH_BYTES: Final = 4 << 20
+BATCH_ROWS: Final = 8192
+
+
+class KafkaWire(DataSource):
+    """The format."""
+
+    @classmethod
+    def name(cls) -> str:
+        """As in `format(…)`."""
+        return "kafka_wire"
+
+    def schema(self) -> StructType:
+        """All columns."""
+        schema = StructType()
+        for name, kind, _ in COLUMNS:
+            schema.add(name, kind, nullable=False)
+        return schema
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """Reads the columns asked for."""
+        return _Reader(asked(dict(self.options)), schema.fieldNames())
+
+
+class _Part(InputPartition):
+    def __init__(self, split: Split) -> None:
+        self.split = split
+
+
+class _Reader(DataSourceReader):
+    def __init__(self, wanted: Asked, columns: list[str]) -> None:
+        self._wanted = wanted
+        self._columns = columns
+
+    def partitions(self) -> list[InputPartition]:
+        return [_Part(split) for split in plan(self._wanted)]
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        assert isinstance(partition, _Part)
+        rows: list[tuple[str, Segment]] = []
+        size = 0
+        for name, batch in segments(partition.split, self._wanted):
+            for segment in batch:
+                rows.append((name, segment))
+                size += len(segment[6])
+            if size >= BATCH_BYTES or len(rows) >= BATCH_ROWS:
+                yield record_batch(partition.split.point, rows, self._columns)
+                rows, size = [], 0
+        if rows:
+            yield record_batch(partition.split.point, rows, self._columns)
+
+
+def record_batch(point: str, rows: list[tuple[str, Segment]], columns: list[str]) -> pa.RecordBatch:
+    """Rows as Arrow columns, types as Spark wants them to the letter."""
+    import pyarrow as pa
+
+    names, found = zip(*rows, strict=True)
+    keys, times, packets, seqs, acks, flags, payloads, cuts = zip(*found, strict=True)
+    ends = [_ends(key) for key in keys]
+    values: dict[str, Any] = {
+        "point": lambda: pa.array([point] * len(rows), pa.string()),
+        "source_file": lambda: pa.array(names, pa.string()),
+        "packet": lambda: pa.array(packets, pa.int64()),
+        "time": lambda: pa.array([ns // 1000 for ns in times], pa.timestamp("us", "UTC")),
+        "time_ns": lambda: pa.array(times, pa.int64()),
+        "source_ip": lambda: pa.array([each[0] for each in ends], pa.string()),
+        "source_port": lambda: pa.array([each[1] for each in ends], pa.int32()),
+        "target_ip": lambda: pa.array([each[2] for each in ends], pa.string()),
+        "target_port": lambda: pa.array([each[3] for each in ends], pa.int32()),
+        "seq": lambda: pa.array(seqs, pa.int64()),
+        "ack": lambda: pa.array(acks, pa.int64()),
+        "flags": lambda: pa.array(flags, pa.int32()),
+        "payload": lambda: pa.array(payloads, pa.binary()),
+        "cut": lambda: pa.array(cuts, pa.int32()),
+    }
+    arrays = [values[name]() for name in columns]
+    fields = [pa.field(name, array.type, nullable=False) for name, array in zip(columns, arrays, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
+
+
+@lru_cache(maxsize=4096)
+def _ends(key: bytes) -> tuple[str, int, str, int]:
+    """Addresses and ports of a segment's key."""
+    from ipaddress import ip_address
+
+    size = (len(key) - 4) // 2
+    ports = key[2 * size :]
+    return (
+        str(ip_address(key[:size])),
+        int.from_bytes(ports[:2], "big"),
+        str(ip_address(key[size : 2 * size])),
+        int.from_bytes(ports[2:], "big"),
+    )
+
+
+def asked(options: dict[str, str]) -> Asked:
+    """The options of the format as values. Failure (usage) names the one that is wrong."""
+    import json
+
+    paths = json.loads(options["paths"]) if options.get("paths") else [options["path"]] if "path" in options else []
+    if not paths:
+        raise Failure("kafka_wire: load(…) needs the path of a capture", Exit.USAGE)
+    try:
+        ports = frozenset(int(word) for word in options["ports"].split(",")) if options.get("ports") else None
+        split_size = int(options["split_size"]) if options.get("split_size") else None
+    except ValueError as problem:
+        raise Failure(f"kafka_wire: {problem}", Exit.USAGE) from None
+    since, until = (_time_ns(name, options.get(name)) for name in ("since", "until"))
+    return Asked(tuple(paths), options.get("point", ""), ports, since, until, split_size)
+
+
+def _time_ns(name: str, text: str | None) -> int | None:
+    if not text:
+        return None
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise Failure(
+            f"kafka_wire: {name}: {text:.40} is no time, for example 2026-11-21T03:04:05Z", Exit.USAGE
+        ) from None
+    if time.tzinfo is None:
+        raise Failure(f"kafka_wire: {name}: {text:.40} has no time zone; end it with Z for UTC", Exit.USAGE)
+    return round(time.timestamp() * 1e6) * 1000

