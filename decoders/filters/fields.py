@@ -6,7 +6,7 @@ from collections.abc import Callable
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from decoders.filters.topics import all_names, names
+from decoders.filters.topics import all_names
 from decoders.filters.values import Kind
 from decoders.schema.model import Side
 
@@ -43,11 +43,6 @@ def _of(entity: str) -> Callable[[Exchange], Any]:
 def _software(exchange: Exchange, part: str) -> str | None:
     software = exchange.client_software
     return software[part] if software else None  # type: ignore[literal-required]  # name or version
-
-
-def known_names(exchange: Exchange, side: Side, entity: str) -> list[str]:
-    """The names in one side, for who cannot wait for the other."""
-    return list(names(exchange, side, entity))
 
 
 def _sizes(exchange: Exchange) -> list[int]:

@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from decoders.filters.fields import FieldRow, Phase, known_names
+from decoders.filters.fields import FieldRow, Phase
 from decoders.filters.paths import paths_in
-from decoders.filters.topics import entity_paths
+from decoders.filters.topics import entity_paths, names
 from decoders.schema.model import Side
 
 if TYPE_CHECKING:
@@ -73,8 +73,8 @@ class Atom:
             return self.test()(exchange)
         if self._row.entity and phase == Phase.REQUEST:
             # A name in the request is enough; what the response names is not known yet.
-            names = known_names(exchange, "request", self._row.entity)
-            return True if (any(map(self._test, names)) if self._test else names) else None
+            found = list(names(exchange, "request", self._row.entity))
+            return True if (any(map(self._test, found)) if self._test else found) else None
         return None
 
     def keys(self) -> Keys:

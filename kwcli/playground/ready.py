@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import struct
 
-__all__ = ["answers", "reads_line"]
+__all__ = ["answers"]
 
 _API_VERSIONS_V0 = struct.pack(">hhih", 18, 0, 1, 2) + b"kw"
 
@@ -21,17 +21,6 @@ def answers(host: str, port: int, *, timeout_s: float = 2.0) -> bool:
     except (OSError, EOFError):
         return False
     return bool(correlation_id == 1 and error_code == 0)
-
-
-def reads_line(host: str, port: int, question: bytes, *, timeout_s: float = 2.0) -> bytes:
-    """The first bytes that come back for `question`, empty when nobody answers (ZooKeeper's four letter words)."""
-    try:
-        with socket.create_connection((host, port), timeout=timeout_s) as connection:
-            connection.settimeout(timeout_s)
-            connection.sendall(question)
-            return connection.recv(4096)
-    except OSError:
-        return b""
 
 
 def _exactly(connection: socket.socket, size: int) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from pathlib import Path
 
@@ -10,7 +11,6 @@ from kwcli.playground.cluster import StartFailed, class_path
 from kwcli.playground.ports import free_ports
 from kwcli.playground.process import JAVA_FLAGS, Process
 from kwcli.playground.properties import NodePlan
-from kwcli.playground.ready import reads_line
 from tests.broker.jars import telemetry_classes
 from tests.broker.kerberos import Realm
 from tests.broker.options import Options
@@ -91,7 +91,7 @@ class Cluster(cluster.Cluster):
         command += ["-cp", class_path(self._jars), "org.apache.zookeeper.server.quorum.QuorumPeerMain"]
         self._zookeeper = Process([*command, str(folder / "zoo.cfg")], folder / "output.log")
         deadline = time.monotonic() + self.options.start_timeout_s
-        while reads_line(self.options.host, self.zookeeper_port, b"ruok") != b"imok":
+        while _first_bytes(self.options.host, self.zookeeper_port, b"ruok") != b"imok":
             if not self._zookeeper.running or time.monotonic() > deadline:
                 raise StartFailed(f"ZooKeeper does not answer: {self._zookeeper.tail()}")
             time.sleep(0.05)
@@ -103,3 +103,14 @@ def _zoo_cfg(folder: Path, host: str, port: int) -> str:
         f"dataDir={folder}\nclientPort={port}\nclientPortAddress={host}\ntickTime=500\n"
         "admin.enableServer=false\nmaxClientCnxns=0\n4lw.commands.whitelist=ruok,srvr\n"
     )
+
+
+def _first_bytes(host: str, port: int, question: bytes, *, timeout_s: float = 2.0) -> bytes:
+    """What comes back for one of ZooKeeper's four letter words, empty when nobody answers."""
+    try:
+        with socket.create_connection((host, port), timeout=timeout_s) as connection:
+            connection.settimeout(timeout_s)
+            connection.sendall(question)
+            return connection.recv(4096)
+    except OSError:
+        return b""
