@@ -113,38 +113,15 @@ class Logins:
     def _make(self, address: Address) -> Mechanism:
         from kwcli.net.core.authentication import failed
         from kwcli.net.core.sasl.mechanism import SaslRefused
-        from kwcli.net.login import Login
+        from kwcli.net.login import Begun, Login
 
         deadline = Deadline(self._config.timeout_s, time.monotonic)
         made = Login(self._sasl, address, deadline, self._credentials)()
         try:
-            return _Begun(made)
+            return Begun(made)
         except SaslRefused as refused:
             stop = failed(self._sasl.mechanism, refused)
             raise Failure(stop.line(Way(address, self._config).text), stop.code) from None
-
-
-class _Begun:
-    """A mechanism whose first message, for which a KDC may have to be asked, is there."""
-
-    def __init__(self, inner: Mechanism) -> None:
-        self._inner = inner
-        self._first = inner.first()
-        self.name = inner.name
-
-    @property
-    def done(self) -> bool:
-        return self._inner.done
-
-    @property
-    def reason(self) -> str | None:
-        return self._inner.reason
-
-    def first(self) -> bytes:
-        return self._first
-
-    def answer(self, challenge: bytes) -> bytes | None:
-        return self._inner.answer(challenge)
 
 
 class TlsServer:

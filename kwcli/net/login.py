@@ -10,6 +10,7 @@ from kwcli.exits import Exit, Failure
 from kwcli.net.core.authentication import failed
 from kwcli.net.core.config import Address, ClientConfig, Sasl
 from kwcli.net.core.sasl import SaslRefused, mechanism
+from kwcli.net.core.sasl.mechanism import Around
 from kwcli.net.deadline import Deadline
 from kwcli.net.dialling import text_of
 
@@ -45,22 +46,23 @@ class Login:
             raise Failure(line, Exit.REFUSED) from None
 
 
-class _Patient:
-    """GSSAPI, whose library asks a KDC and waits for it as long as it pleases."""
+class Begun(Around):
+    """A mechanism whose first message, for which a KDC may have to be asked, is there."""
 
-    name = "GSSAPI"
+    def __init__(self, inner: Mechanism) -> None:
+        super().__init__(inner)
+        self._first = inner.first()
+
+    def first(self) -> bytes:
+        return self._first
+
+
+class _Patient(Around):
+    """GSSAPI, whose library asks a KDC and waits for it as long as it pleases."""
 
     def __init__(self, sasl: Sasl, host: str, login: Login) -> None:
         self._login = login
-        self._inner = self._in_time(lambda: mechanism(sasl, host, None))
-
-    @property
-    def done(self) -> bool:
-        return self._inner.done
-
-    @property
-    def reason(self) -> str | None:
-        return self._inner.reason
+        super().__init__(self._in_time(lambda: mechanism(sasl, host, None)))
 
     def first(self) -> bytes:
         return self._in_time(self._inner.first)

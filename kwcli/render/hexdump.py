@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from decoders.exchanges.anatomy import Anatomy, anatomy
 from kwcli.render.hexrows import Row, Rows, Run
 from kwcli.render.palette import Palette, palette
-from kwcli.render.text import TextLines
+from kwcli.render.text import Lined
 from kwcli.render.units import cells, cut
 
 if TYPE_CHECKING:
@@ -255,27 +255,14 @@ def _split(text: str, room: int) -> list[str]:
     return parts
 
 
-class Hex:
+class Hex(Lined):
     """The renderer: the line of an exchange, its two frames under it."""
 
     shows_skipped = True
 
     def __init__(self, settings: Settings, write: Write) -> None:
-        self._write = write
-        self._settings = settings
+        super().__init__(settings, write)
         self._colors = palette(settings.color)
-        self._lines = TextLines(settings.width, color=settings.color)
-        self._begun = not settings.heading
-
-    @property
-    def errors(self) -> int:
-        """Exchanges shown whose answer has an error code."""
-        return self._lines.errors
-
-    @property
-    def undecoded(self) -> int:
-        """Exchanges shown that could not be decoded."""
-        return self._lines.undecoded
 
     def write(self, rows: list[Settled]) -> None:
         """Write the rows."""
@@ -318,17 +305,6 @@ class Hex:
                 whole=settings.verbose > 0,
                 missing=missing,
             )
-
-    def notice(self, rows: list[Settled]) -> None:
-        """Rows that are not shown still tell which node has which address."""
-        from kwcli.render.text import NODE_LISTS
-
-        for row in rows:
-            if row.kind == "exchange" and row.api_key in NODE_LISTS:
-                self._lines.learn(row)
-
-    def close(self) -> None:
-        """Nothing is owed."""
 
 
 def token_lines(data: bytes, width: int | None, colors: Palette, *, reveal: bool) -> Iterator[str]:

@@ -289,16 +289,14 @@ def _took(exchange: Exchange) -> str:
     return f"{took(ns / 1e6):>6}"
 
 
-class Text:
-    """The renderer: lines, with -v the bodies under them."""
+class Lined:
+    """What renderers share that write such lines: the lines, and what is asked of them."""
 
     def __init__(self, settings: Settings, write: Write) -> None:
         self._write = write
-        self._lines = TextLines(settings.width, color=settings.color)
         self._settings = settings
-        self._explained: set[int] = set()  # error codes whose meaning was told
+        self._lines = TextLines(settings.width, color=settings.color)
         self._begun = not settings.heading
-        self.shows_skipped = settings.verbose > 0
 
     @property
     def errors(self) -> int:
@@ -309,6 +307,24 @@ class Text:
     def undecoded(self) -> int:
         """Exchanges shown that could not be decoded."""
         return self._lines.undecoded
+
+    def notice(self, rows: list[Settled]) -> None:
+        """Rows that are not shown still tell which node has which address."""
+        for row in rows:
+            if row.kind == "exchange" and row.api_key in NODE_LISTS:
+                self._lines.learn(row)
+
+    def close(self) -> None:
+        """Nothing is owed."""
+
+
+class Text(Lined):
+    """The renderer: lines, with -v the bodies under them."""
+
+    def __init__(self, settings: Settings, write: Write) -> None:
+        super().__init__(settings, write)
+        self._explained: set[int] = set()  # error codes whose meaning was told
+        self.shows_skipped = settings.verbose > 0
 
     def write(self, rows: list[Settled]) -> None:
         """Write the rows."""
@@ -329,12 +345,3 @@ class Text:
                 out.insert(0, self._lines.header())
             out.append("")
             self._write("\n".join(out).encode("utf-8", "backslashreplace"))
-
-    def notice(self, rows: list[Settled]) -> None:
-        """Rows that are not shown still tell which node has which address."""
-        for row in rows:
-            if row.kind == "exchange" and row.api_key in NODE_LISTS:
-                self._lines.learn(row)
-
-    def close(self) -> None:
-        """Nothing is owed."""

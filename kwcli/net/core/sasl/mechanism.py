@@ -32,3 +32,28 @@ class Mechanism(Protocol):
     def first(self) -> bytes: ...
 
     def answer(self, challenge: bytes) -> bytes | None: ...
+
+
+class Around:
+    """A mechanism that leaves its work to another: for who changes one step of it."""
+
+    def __init__(self, inner: Mechanism) -> None:
+        self._inner = inner
+
+    @property
+    def name(self) -> str:
+        return self._inner.name
+
+    @property
+    def done(self) -> bool:
+        return self._inner.done
+
+    @property
+    def reason(self) -> str | None:
+        return self._inner.reason
+
+    def first(self) -> bytes:
+        return self._inner.first()
+
+    def answer(self, challenge: bytes) -> bytes | None:
+        return self._inner.answer(challenge)
