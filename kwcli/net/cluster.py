@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 from uuid import UUID
 
 from decoders.apis import api, api_name
@@ -64,7 +64,7 @@ class Cluster:
         self._topics: dict[str, Topic] = {}
         self._coordinators: dict[tuple[Kind, str], Node] = {}
 
-    def __enter__(self) -> Cluster:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -205,7 +205,7 @@ class Cluster:
                     return topic.name
             if attempt == UNKNOWN_TRIES:
                 return None
-            version = self._version(connection, METADATA, lookups.BY_ID)
+            version = self.version(connection, METADATA, lookups.BY_ID)
             self._learn(self.ask(connection, METADATA, version, lookups.ask_id(identity)))
         return None
 
@@ -245,6 +245,20 @@ class Cluster:
             name = api(key).name
             raise Failure(f"{connection.peer}: its answer to {name} {version} cannot be read: {problem}") from None
 
+    def version(self, connection: Connection, key: int, least: int = 0, most: int = 99) -> int:
+        """The highest version that both know, in these bounds. Raises Failure when there is none."""
+        offered = connection.versions.get(key, NONE)
+        both = offered & api(key).versions & Versions(least, most)
+        if not both:
+            need = f" {least} or later" if least else ""
+            hint = (
+                "; is it a controller? --bootstrap-controller is for those"
+                if METADATA not in connection.versions
+                else ""
+            )
+            raise Failure(f"{connection.peer} does not offer {api_name(key)}{need}, which this needs{hint}")
+        return both.high
+
     # Inside
 
     def _connection(self, address: Address, number: int | None, deadline: Deadline | None = None) -> Connection:
@@ -281,19 +295,6 @@ class Cluster:
                 witness(made, reply)
         return made
 
-    def _version(self, connection: Connection, key: int, least: int = 0) -> int:
-        offered = connection.versions.get(key, NONE)
-        both = offered & api(key).versions & Versions(least, 99)
-        if not both:
-            need = f" {least} or later" if least else ""
-            hint = (
-                "; is it a controller? --bootstrap-controller is for those"
-                if METADATA not in connection.versions
-                else ""
-            )
-            raise Failure(f"{connection.peer} does not offer {api_name(key)}{need}, which this needs{hint}")
-        return both.high
-
     def _tries(self, otherwise: str | Callable[[], str]) -> Iterator[None]:
         """Once, then again after a pause, until the deadline; then a Failure with the text."""
         number = 0
@@ -309,13 +310,13 @@ class Cluster:
     def _ask_nodes(self) -> None:
         connection = self.any()
         if self.config.controllers:
-            version = self._version(connection, DESCRIBE_CLUSTER, lookups.ENDPOINT_TYPE)
+            version = self.version(connection, DESCRIBE_CLUSTER, lookups.ENDPOINT_TYPE)
             answer = self.ask(connection, DESCRIBE_CLUSTER, version, {"endpoint_type": lookups.CONTROLLERS})
             if answer["error_code"]:
                 said = answer.get("error_message") or ""
                 raise Failure(f"{connection.peer}: {error_name(answer['error_code'])} {said}".rstrip())
         else:
-            version = self._version(connection, METADATA)
+            version = self.version(connection, METADATA)
             answer = self.ask(connection, METADATA, version, lookups.ask_nodes(version))
         self._take_nodes(answer)
 
@@ -343,7 +344,7 @@ class Cluster:
     def _ask_coordinator(self, kind: Kind, key: str) -> Node:
         connection = self.any()
         _, since = lookups.KINDS[kind]
-        version = self._version(connection, FIND_COORDINATOR, since)
+        version = self.version(connection, FIND_COORDINATOR, since)
         body = lookups.ask_coordinator(version, kind, key)
         found: Mapping[str, Any] = {}
 
@@ -360,7 +361,7 @@ class Cluster:
 
     def _ask_topics(self, names: list[str]) -> list[Topic]:
         connection = self.any()
-        version = self._version(connection, METADATA)
+        version = self.version(connection, METADATA)
         answer = self.ask(connection, METADATA, version, lookups.ask_topics(version, names))
         self._take_nodes(answer)
         found = {topic.name: topic for topic in lookups.topics(answer)}

@@ -22,7 +22,7 @@ from kwcli.playground.profiles import forget, remember
 from kwcli.playground.properties import as_text
 from kwcli.playground.scratch import Scratch, clean_abandoned, playgrounds
 from kwcli.playground.topics import make_topics
-from kwcli.playground.traffic import Traffic
+from kwcli.playground.traffic import MEMBERS, Traffic
 
 if TYPE_CHECKING:
     from kwcli.env import Environment
@@ -94,7 +94,9 @@ def _in(env: Environment, wish: Wish, stack: ExitStack, home: Path) -> int:
     _say(env, wish, f"started in {env.monotonic() - began:.1f} s")
     env.say(f"ready {stage.bootstrap.partition(',')[0]}")
     if wish.traffic:
-        stack.enter_context(Traffic(stage.inside, [name for name, _ in wish.all_topics]))
+        # The mock takes JoinGroup 6 for garbage, and SyncGroup 4 ends the process that it lives in.
+        members = MEMBERS if stage.cluster else 0
+        stack.enter_context(Traffic(stage.inside, [name for name, _ in wish.all_topics], members=members))
     if wish.run is not None:
         return _run(env, wish.run, stage.bootstrap)
     _show(env, wish, stage)
@@ -115,6 +117,8 @@ def _mock(env: Environment, wish: Wish, stack: ExitStack, problem: str) -> _Stag
         mock.make_topic(name)
         if count != PARTITIONS:
             _say(env, wish, f"topic {name} has {PARTITIONS} partitions, as all topics of the mock")
+    if wish.traffic:
+        _say(env, wish, "its groups do not bear members: the traffic is a producer's")
     return _Stage(mock.bootstrap(), mock.bootstrap())
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from decoders.apis.error_codes import error_name
 from kwcli.exits import Failure
-from kwcli.playground.talk import Talker
+from kwcli.playground.client import Client
 
 __all__ = ["make_topics"]
 
@@ -23,9 +23,9 @@ def make_topics(bootstrap: str, topics: Sequence[tuple[str, int]], copies: int) 
     """Make topics with so many copies; those that exist stay. Raises Failure with what the cluster says."""
     deadline = time.monotonic() + _WAIT_S
     left: list[tuple[str, int]] = list(topics)
-    with Talker(bootstrap, "playground") as talker:
+    with Client(bootstrap, "playground") as client:
         while left:
-            answer = talker.ask(_CREATE_TOPICS, _wanted(left, copies))
+            answer = client.request(client.again().any(), _CREATE_TOPICS, _wanted(left, copies))
             bad = [row for row in answer["topics"] if row["error_code"] not in (0, _EXISTS)]
             for row in bad:
                 if row["error_code"] not in _SOON or time.monotonic() > deadline:

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Final, Self
 
-from decoders.embedded import encode_embedded
+from decoders.embedded import decode_embedded, encode_embedded
 from decoders.records import Record, decode_records, encode_batch
 from kwcli.exits import Failure
-from kwcli.playground.talk import Talker
+from kwcli.net.blocking import Connection
+from kwcli.playground.client import Client
 
 __all__ = ["Traffic"]
 
@@ -30,11 +31,11 @@ _MEMBER_ID_REQUIRED: Final = 79
 class Traffic:
     """Clients in threads of their own, from the start of the `with` block to its end."""
 
-    def __init__(self, bootstrap: str, topics: Sequence[str]) -> None:
+    def __init__(self, bootstrap: str, topics: Sequence[str], *, members: int = MEMBERS) -> None:
         self._bootstrap = bootstrap
         self._topics = list(topics)
         self._over = threading.Event()
-        clients = [("shop", self._produce), *((f"billing-{number + 1}", self._consume) for number in range(MEMBERS))]
+        clients = [("shop", self._produce), *((f"billing-{number + 1}", self._consume) for number in range(members))]
         self._threads = [
             threading.Thread(target=self._keep_going, args=client, name=client[0], daemon=True) for client in clients
         ]
@@ -53,16 +54,16 @@ class Traffic:
         """A client begins again after whatever went wrong: nodes come and go."""
         while not self._over.is_set():
             try:
-                with Talker(self._bootstrap, name) as talker:
-                    work(talker)
+                with Client(self._bootstrap, name) as client:
+                    work(client)
             except (Failure, KeyError, IndexError):
                 self._over.wait(RETRY_S)
 
-    def _produce(self, talker: Talker) -> None:
+    def _produce(self, client: Client) -> None:
         number = 0
         while not self._over.wait(PAUSE_S):
             topic = random.choice(self._topics)
-            partition = random.choice(list(talker.leaders(topic)))
+            partition = random.choice(client.again().partitions(topic))
             records: list[Record] = []
             for _ in range(random.randint(1, 5)):
                 number += 1
@@ -71,27 +72,27 @@ class Traffic:
                 records.append(Record(len(records), stamp, b"%d" % number, value.encode()))
             data = {"index": partition, "records": encode_batch(records, codec="lz4")}
             body = {"acks": -1, "timeout_ms": 5000, "topic_data": [{"name": topic, "partition_data": [data]}]}
-            answer = talker.ask(_PRODUCE, body, node=talker.leaders(topic)[partition])
+            answer = client.request(client.again().leader(topic, partition), _PRODUCE, body)
             if answer["responses"][0]["partition_responses"][0]["error_code"]:
-                talker.forget()
+                client.forget()
 
-    def _consume(self, talker: Talker) -> None:
-        coordinator = talker.coordinator(GROUP)
-        member, generation, leader = self._join(talker, coordinator)
-        mine = self._sync(talker, coordinator, member, generation, leader)
-        at = self._committed(talker, coordinator, mine)
+    def _consume(self, client: Client) -> None:
+        coordinator = client.coordinator("group", GROUP)
+        member, generation, leader = self._join(client, coordinator)
+        mine = self._sync(client, coordinator, member, generation, leader)
+        at = self._committed(client, coordinator, mine)
         while not self._over.is_set():
             for (topic, partition), offset in list(at.items()):
-                at[topic, partition] = self._fetch(talker, topic, partition, offset)
-            self._commit(talker, coordinator, (generation, member), at)
+                at[topic, partition] = self._fetch(client, topic, partition, offset)
+            self._commit(client, coordinator, (generation, member), at)
             beat = {"group_id": GROUP, "generation_id": generation, "member_id": member}
-            if talker.ask(_HEARTBEAT, beat, node=coordinator)["error_code"]:
+            if client.request(coordinator, _HEARTBEAT, beat)["error_code"]:
                 return  # the group rebalances: begin again
             if not at:
                 self._over.wait(PAUSE_S)
-        talker.ask(_LEAVE, {"group_id": GROUP, "members": [{"member_id": member}]}, node=coordinator)
+        client.request(coordinator, _LEAVE, {"group_id": GROUP, "members": [{"member_id": member}]})
 
-    def _join(self, talker: Talker, coordinator: int) -> tuple[str, int, list[dict[str, Any]]]:
+    def _join(self, client: Client, coordinator: Connection) -> tuple[str, int, list[dict[str, Any]]]:
         """(member, generation, members if we are to assign)."""
         subscription = {"topics": self._topics, "user_data": None}
         protocol: dict[str, Any] = {
@@ -102,7 +103,7 @@ class Traffic:
         while True:
             body: dict[str, Any] = {"group_id": GROUP, "member_id": member, "protocol_type": "consumer"}
             body |= {"session_timeout_ms": SESSION_MS, "rebalance_timeout_ms": 3000, "protocols": [protocol]}
-            answer = talker.ask(_JOIN, body, node=coordinator)
+            answer = client.request(coordinator, _JOIN, body)
             if answer["error_code"] == _MEMBER_ID_REQUIRED:
                 member = answer["member_id"]
                 continue
@@ -111,10 +112,10 @@ class Traffic:
             return answer["member_id"], answer["generation_id"], answer["members"]
 
     def _sync(
-        self, talker: Talker, coordinator: int, member: str, generation: int, members: list[dict[str, Any]]
+        self, client: Client, coordinator: Connection, member: str, generation: int, members: list[dict[str, Any]]
     ) -> list[tuple[str, int]]:
         """The partitions that are ours; the leader (who was told the members) deals them out."""
-        every = [(topic, partition) for topic in self._topics for partition in sorted(talker.leaders(topic))]
+        every = [(topic, partition) for topic in self._topics for partition in client.again().partitions(topic)]
         rows = []
         for place, row in enumerate(members):
             share = every[place :: len(members)]
@@ -126,41 +127,53 @@ class Traffic:
             assignment = encode_embedded("ConsumerProtocolAssignment", 0, value)
             rows.append({"member_id": row["member_id"], "assignment": assignment})
         body = {"group_id": GROUP, "generation_id": generation, "member_id": member, "assignments": rows}
-        answer = talker.ask(_SYNC, body, node=coordinator)
+        answer = client.request(coordinator, _SYNC, body)
         if answer["error_code"]:
             raise Failure("no part in the group")
-        return talker.assigned(answer["assignment"])
+        return _assigned(answer["assignment"])
 
-    def _committed(self, talker: Talker, coordinator: int, mine: list[tuple[str, int]]) -> dict[tuple[str, int], int]:
+    def _committed(
+        self, client: Client, coordinator: Connection, mine: list[tuple[str, int]]
+    ) -> dict[tuple[str, int], int]:
         names = {name for name, _ in mine}
         topics = [{"name": name, "partition_indexes": [p for of, p in mine if of == name]} for name in names]
         if not topics:
             return {}
-        answer = talker.ask(_OFFSET_FETCH, {"group_id": GROUP, "topics": topics}, node=coordinator)
+        answer = client.request(coordinator, _OFFSET_FETCH, {"group_id": GROUP, "topics": topics})
         return {
             (topic["name"], row["partition_index"]): max(row["committed_offset"], 0)
             for topic in answer["topics"]
             for row in topic["partitions"]
         }
 
-    def _fetch(self, talker: Talker, topic: str, partition: int, offset: int) -> int:
+    def _fetch(self, client: Client, topic: str, partition: int, offset: int) -> int:
         """The offset after what was there."""
         wanted = {"partition": partition, "fetch_offset": offset, "partition_max_bytes": 1 << 16}
         body: dict[str, Any] = {"replica_id": -1, "max_wait_ms": WAIT_MS, "min_bytes": 1, "max_bytes": 1 << 20}
         body["topics"] = [{"topic": topic, "partitions": [wanted]}]
-        answer = talker.ask(_FETCH, body, node=talker.leaders(topic)[partition])
+        answer = client.request(client.again().leader(topic, partition), _FETCH, body)
         row = answer["responses"][0]["partitions"][0]
         if row["error_code"]:
-            talker.forget()
+            client.forget()
             return offset
         batches = decode_records(row["records"] or b"")
         return max((batch.last_offset + 1 for batch in batches if batch.last_offset is not None), default=offset)
 
-    def _commit(self, talker: Talker, coordinator: int, who: tuple[int, str], at: dict[tuple[str, int], int]) -> None:
+    def _commit(
+        self, client: Client, coordinator: Connection, who: tuple[int, str], at: dict[tuple[str, int], int]
+    ) -> None:
         rows: dict[str, list[dict[str, Any]]] = {}
         for (topic, partition), offset in at.items():
             rows.setdefault(topic, []).append({"partition_index": partition, "committed_offset": offset})
         body: dict[str, Any] = {"group_id": GROUP, "generation_id_or_member_epoch": who[0], "member_id": who[1]}
         body["topics"] = [{"name": name, "partitions": parts} for name, parts in rows.items()]
         if rows:
-            talker.ask(_OFFSET_COMMIT, body, node=coordinator)
+            client.request(coordinator, _OFFSET_COMMIT, body)
+
+
+def _assigned(assignment: bytes) -> list[tuple[str, int]]:
+    """The partitions in a member's assignment."""
+    if not assignment:
+        return []
+    value = decode_embedded("ConsumerProtocolAssignment", assignment)
+    return [(row["topic"], number) for row in value["assigned_partitions"] for number in row["partitions"]]

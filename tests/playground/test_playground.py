@@ -104,6 +104,27 @@ def test_without_java_it_is_the_mock(tmp_path: Path, grounds: list[Round]) -> No
     assert ground.left() == []
 
 
+def test_a_producers_traffic_flows_on_the_mock_too(tmp_path: Path, grounds: list[Round]) -> None:
+    grounds.append(ground := Round(tmp_path, "--mock", "--traffic", "--topics", "tea:4"))
+    place = ground.wait_until_ready()
+    asked = ["call", "ListOffsets", "topics[].name=tea"]
+    for number in range(4):
+        asked += [
+            f"topics[0].partitions[{number}].{field}" for field in (f"partition_index:={number}", "timestamp:=-1")
+        ]
+    produced = 0
+    deadline = time.monotonic() + 20
+    while produced <= 0 and time.monotonic() < deadline:
+        answer = ground.kw(*asked, "-b", place, "-o", "json")
+        if answer.returncode == 0:
+            (exchange,) = json.loads(answer.stdout)
+            (topic,) = exchange["response"]["topics"]
+            produced = sum(row["offset"] for row in topic["partitions"])
+    assert produced > 0, answer.stderr
+    assert ground.end(signal.SIGINT) == 0
+    assert "Traceback" not in ground.said
+
+
 def test_the_mock_has_no_other_listeners(tmp_path: Path, grounds: list[Round]) -> None:
     grounds.append(ground := Round(tmp_path, "--mock", "--listeners", "ssl"))
     assert ground.wait(30) == 2
