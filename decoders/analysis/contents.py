@@ -115,6 +115,12 @@ def codes(exchange: Exchange, topic: str | None) -> list[int]:
     return [code for path, code in exchange.error_codes or () if _topic_at(exchange, view, path) in (topic, None)]
 
 
+def code_topics(exchange: Exchange) -> list[str | None]:
+    """For each error code of the response the topic that it is about; None for one that is about none."""
+    view = exchange.view("response")
+    return [_topic_at(exchange, view, path) for path, _ in exchange.error_codes or ()]
+
+
 def throttle_ns(exchange: Exchange) -> int:
     """How long the broker had the client wait."""
     view = exchange.view("response")

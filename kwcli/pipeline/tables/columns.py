@@ -1,0 +1,210 @@
+"""The tables that the pipeline writes: name, type, nullability and meaning of every column, in their order.
+
+These are the tables of the README; schemas.py makes Arrow schemas of them. Times are of the capture, `_ns` in
+nanoseconds since 1970. The words for types are those of schemas.TYPES.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+
+class Column(NamedTuple):
+    """One column; `null` says whether it may be null, and the meaning says when it is."""
+
+    name: str
+    type: str
+    null: bool
+    text: str
+
+
+def _must(name: str, kind: str, text: str) -> Column:
+    return Column(name, kind, False, text)
+
+
+def _may(name: str, kind: str, text: str) -> Column:
+    return Column(name, kind, True, text)
+
+
+# Where something was seen: the same columns in every table.
+_POINT: Final = _must("point", "string", "capture point, as `--point` names it")
+_CLIENT: Final = _must("client", "string", "client, `host:port`")
+_BROKER: Final = _must("broker", "string", "broker, `host:port`")
+_ADDRESSES: Final = (
+    _must("client_ip", "string", "address of the client"),
+    _must("client_port", "int32", "port of the client"),
+    _must("broker_ip", "string", "address of the broker"),
+    _must("broker_port", "int32", "port of the broker"),
+)
+_BEGAN: Final = _must(
+    *("connection_began_ns", "int64"),
+    "first packet of the connection: with `point`, `client` and `broker` what identifies it",
+)
+_NUMBER: Final = _may(
+    *("connection", "int64"),
+    "number of the connection for people, in order of appearance; null where the capture was read in parts",
+)
+
+EXCHANGES: Final[tuple[Column, ...]] = (
+    _must("kind", "string", "`exchange`"),
+    _must("schema", "int32", "version of the exchange record"),
+    _must("time", "timestamp", "first byte of the request; of the response where there is no request"),
+    _must("time_ns", "int64", "the same in nanoseconds since 1970"),
+    _may("request_end_ns", "int64", "last byte of the request"),
+    _may("response_ns", "int64", "first byte of the response"),
+    _may("response_end_ns", "int64", "last byte of the response"),
+    _may("latency_ms", "double", "last byte of the request to first byte of the response"),
+    _may("duration_ms", "double", "first byte of the request to last byte of the response"),
+    _POINT,
+    _CLIENT,
+    _BROKER,
+    *_ADDRESSES,
+    _NUMBER,
+    _BEGAN,
+    _must("place", "int64", "place of the request's first byte in what its client sent: with the connection, the row"),
+    _may("api_key", "int32", "number of the API; null for a SASL token and a response without its request"),
+    _may("api", "string", "name of the API"),
+    _may("api_version", "int32", "version of the request"),
+    _may("correlation_id", "int32", "correlation id"),
+    _may("client_id", "string", "client id"),
+    _may("request_size", "int64", "size field of the request"),
+    _may("response_size", "int64", "size field of the response"),
+    _must(
+        *("status", "string"),
+        "`complete`, `no_response_expected`, `unanswered`, `orphan_response`, `token` or `undecoded`",
+    ),
+    _may("reason", "string", "why, where the status needs one"),
+    _must("error_codes", "list<int32>", "error codes of the response that are not 0"),
+    _must("error_names", "list<string>", "their names"),
+    _must("error_paths", "list<string>", "their places in the response, `topics[0].error_code`"),
+    _must("error_topics", "list<string>", "the topics they are about; null for one that is about none"),
+    _may("closed", "string", "how the connection ended, where that settled it: `fin`, `rst`, `idle`, `capture_end`"),
+    _must("retransmitted", "bool", "whether bytes of it were sent again"),
+    _may("undecoded_side", "string", "what could not be decoded: `request`, `response` or `both`"),
+    _may("undecoded_reason", "string", "why (of both: the request)"),
+    _may("undecoded_path", "string", "the field where it fails"),
+    _may("undecoded_offset", "int64", "the byte where it fails, counted behind the size field"),
+    _may("request_layout", "string", "release whose early layout the request has"),
+    _may("response_layout", "string", "release whose early layout the response has"),
+    _may("client_software_name", "string", "library of the client, as it says itself"),
+    _may("client_software_version", "string", "its version"),
+    _must(
+        "topics", "list<string>", "topics it is about, each once; the id of one whose name the capture had not shown"
+    ),
+    _must("topic_ids", "list<string>", "topic ids in it, each once"),
+    _must("topic_names", "list<string>", "the names of `topic_ids`, in their order; null where not known"),
+    _must("groups", "list<string>", "groups it is about, each once"),
+    _may("batches", "int64", "record batches produced or fetched; null where there are none"),
+    _may("records", "int64", "records in them"),
+    _may("record_bytes", "int64", "their bytes on the wire"),
+    _may("throttle_time_ms", "int64", "how long the broker had the client wait; null where it did not"),
+    _may("max_wait_ms", "int64", "of a fetch: how long the broker may wait for records"),
+    _may("min_bytes", "int64", "of a fetch: for how many bytes of them"),
+    _may("waited_ns", "int64", "latency of a fetch that was answered empty because its wait was over (inferred)"),
+    _may("fetch_session_id", "int64", "fetch session"),
+    _may("fetch_session_epoch", "int64", "its epoch in the request"),
+    _may("fetch_session_incremental", "bool", "whether the request only says what changes"),
+    _must("source_file", "string", "capture with the first packet (of the request, or of a response without one)"),
+    _may("request_packet", "int64", "first packet of the request, counted in `source_file` as Wireshark does"),
+    _may("request_packet_end", "int64", "its last packet, counted in `request_end_file`"),
+    _may("request_end_file", "string", "where that is another file than `source_file`: its name"),
+    _may("response_packet", "int64", "first packet of the response, counted in `response_file`"),
+    _may("response_file", "string", "where that is another file than `source_file`: its name"),
+    _may("response_packet_end", "int64", "last packet of the response, counted in `response_end_file`"),
+    _may("response_end_file", "string", "where that is another file than `source_file`: its name"),
+    _may("request_body", "string", "the request as JSON, secrets redacted; only with `--bodies`"),
+    _may("response_body", "string", "the response as JSON, secrets redacted; only with `--bodies`"),
+)
+
+# One row for each topic and partition that an exchange names; its first columns are those of the exchange.
+TOPIC_PARTITIONS: Final[tuple[Column, ...]] = (
+    _must("time", "timestamp", "`time` of the exchange"),
+    _must("time_ns", "int64", "`time_ns` of the exchange"),
+    _POINT,
+    _CLIENT,
+    _BROKER,
+    _BEGAN,
+    _must("place", "int64", "`place` of the exchange: with the connection it identifies it"),
+    _may("api_key", "int32", "number of the API"),
+    _may("api", "string", "name of the API"),
+    _may("api_version", "int32", "version of the request"),
+    _may("client_id", "string", "client id"),
+    _may("topic", "string", "topic; null where only its id is known"),
+    _may("topic_id", "string", "topic id, where the messages have it"),
+    _must("partition", "int32", "partition"),
+    _must("side", "string", "which of the messages names it: `request`, `response` or `both`"),
+    _may("group", "string", "group, where the message is about one"),
+    _may("error_code", "int32", "error code of the partition in the response, 0 where all is well; null without one"),
+    _may("error", "string", "its name; null where it is 0"),
+    _may(
+        *("offset", "int64"),
+        "Produce, ListOffsets, OffsetFetch, OffsetForLeaderEpoch: what the response says; else what the request says",
+    ),
+    _may("high_watermark", "int64", "of a fetch: high watermark in the response"),
+    _may("batches", "int64", "record batches produced or fetched; null where the API carries none"),
+    _may("records", "int64", "records in them"),
+    _may("bytes", "int64", "their bytes on the wire"),
+    _may("codec", "string", "their codecs, `none gzip snappy lz4 zstd`, with commas where there are several"),
+    _may("magic", "string", "their formats, `0`, `1`, `2`, with commas where there are several"),
+)
+
+CONNECTIONS: Final[tuple[Column, ...]] = (
+    _must("time", "timestamp", "first packet"),
+    _must("time_ns", "int64", "the same in nanoseconds since 1970"),
+    _must("last_ns", "int64", "last packet"),
+    _POINT,
+    _must("client", "string", "client, or who spoke first of a connection that is not Kafka, `host:port`"),
+    _must("broker", "string", "the other side, `host:port`"),
+    *_ADDRESSES,
+    _NUMBER,
+    _BEGAN,
+    _must("kafka", "bool", "whether it carries Kafka"),
+    _may("reason", "string", "what else it carries: `tls`, `not_kafka`"),
+    _may("detail", "string", "the same in words"),
+    _must("opened", "bool", "whether the capture has its SYN"),
+    _must("closed", "string", "how it ended: `fin`, `rst`, `idle`, `capture_end`"),
+    _must("client_packets", "int64", "packets of the client"),
+    _must("server_packets", "int64", "packets of the broker"),
+    _must("client_bytes", "int64", "bytes that the client sent, missing ones included"),
+    _must("server_bytes", "int64", "bytes that the broker sent, missing ones included"),
+    _must("client_gaps", "int64", "gaps in what the client sent"),
+    _must("server_gaps", "int64", "gaps in what the broker sent"),
+    _must("client_missing", "int64", "bytes in those of the client"),
+    _must("server_missing", "int64", "bytes in those of the broker"),
+    _must("client_retransmissions", "int64", "segments that the client sent again"),
+    _must("server_retransmissions", "int64", "segments that the broker sent again"),
+    _may("client_id", "string", "last client id"),
+    _may("client_software_name", "string", "library of the client, as it says itself"),
+    _may("client_software_version", "string", "its version"),
+    _must("exchanges", "int64", "exchanges on it"),
+)
+
+SKIPPED: Final[tuple[Column, ...]] = (
+    _must("kind", "string", "`skipped`"),
+    _must("schema", "int32", "version of the record"),
+    _must("time", "timestamp", "its first byte"),
+    _must("time_ns", "int64", "the same in nanoseconds since 1970"),
+    _POINT,
+    _CLIENT,
+    _BROKER,
+    *_ADDRESSES,
+    _NUMBER,
+    _BEGAN,
+    _may("direction", "string", "`request` or `response`; null for a whole connection"),
+    _must("size", "int64", "bytes, those that are not in the capture included"),
+    _must("reason", "string", "`lost`, `midstream`, `garbage`, `oversized`, `not_kafka`, `tls`, …"),
+    _must("detail", "string", "the same in words"),
+)
+
+TABLES: Final[dict[str, tuple[Column, ...]]] = {
+    "exchanges": EXCHANGES,
+    "topic_partitions": TOPIC_PARTITIONS,
+    "connections": CONNECTIONS,
+    "skipped": SKIPPED,
+}
+MEANINGS: Final[dict[str, str]] = {
+    "exchanges": "one row for each exchange: the exchange record, flat",
+    "topic_partitions": "one row for each topic and partition that an exchange names",
+    "connections": "one row for each connection, also of those that are not Kafka",
+    "skipped": "one row for each run of bytes that is no exchange",
+}

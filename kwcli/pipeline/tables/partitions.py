@@ -1,0 +1,132 @@
+"""An exchange in, what it says of each topic and partition out: the columns of topic_partitions that are its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from decoders.analysis.contents import WELL_KNOWN
+from decoders.apis.error_codes import error_name
+from decoders.records.summary import sole, summarize
+from decoders.wire.primitives import uuid_text
+from kwcli.pipeline.tables.places import PLACES, TOPIC_ID, Place, has_id, topic_name
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Exchange
+
+# The columns of a partition in the order of schemas.OWN.
+Partition = list[Any]
+_SIDE: Final = 3
+_GROUP: Final = 4
+_ERROR: Final = 5
+_NAME: Final = 6
+_OFFSET: Final = 7
+_WATERMARK: Final = 8
+_BATCHES: Final = 9
+_RECORDS: Final = 10
+_BYTES: Final = 11
+_CODEC: Final = 12
+_MAGIC: Final = 13
+NAMES: Final = (
+    *("topic", "topic_id", "partition", "side", "group", "error_code", "error", "offset", "high_watermark"),
+    *("batches", "records", "bytes", "codec", "magic"),
+)
+Shown = Callable[[str], str]
+
+
+def partitions_of(exchange: Exchange, shown: Shown) -> list[Partition]:
+    """A row for each topic and partition that either side names, in their order; both sides make one row."""
+    key = exchange.api_key
+    places = PLACES.get(key) if key is not None else None
+    if places is None or key is None:
+        return []
+    exchange.view("request")  # looks at both sides
+    rows: list[Partition] = []
+    known: dict[tuple[Any, ...], Partition] = {}
+    for place in places:
+        view = exchange.request_view if place.side == "request" else exchange.response_view
+        if view.__class__ is not dict:
+            continue
+        raw = exchange.request_raw if place.side == "request" else exchange.response_raw
+        name, ids = topic_name(key, place), has_id(key, place)
+        for group, element in _topics(place, view):
+            topic, identity = _topic(exchange, element, name, ids, shown)
+            shown_group = None if group is None else shown(group)
+            for part in element.get(place.partitions) or ():
+                number = part if part.__class__ is int else part.get(place.number)
+                if number is None:
+                    continue  # the fields before a failure
+                where = (topic, identity, number, shown_group if place.outer else None)
+                row = known.get(where)
+                if row is None:
+                    row = known[where] = [topic, identity, number, place.side, shown_group, *(None,) * 9]
+                    rows.append(row)
+                elif row[_SIDE] != place.side:
+                    row[_SIDE] = "both"
+                if part.__class__ is not int:
+                    _read(row, place, part, raw)
+    return rows
+
+
+def _topics(place: Place, view: dict[str, Any]) -> Iterator[tuple[str | None, dict[str, Any]]]:
+    """The elements of the arrays of topics, each with its group."""
+    if not place.outer:
+        group = view.get(place.group) if place.group else None
+        for element in view.get(place.topics) or ():
+            yield group, element
+        return
+    for outer in view.get(place.outer) or ():
+        for element in outer.get(place.topics) or ():
+            yield outer.get(place.group), element
+
+
+def _topic(
+    exchange: Exchange, element: dict[str, Any], name: str, ids: bool, shown: Shown
+) -> tuple[str | None, str | None]:
+    """Name and id of a topic; the name by its id where the capture has shown it before."""
+    topic = element.get(name) if name else None
+    identity = element.get(TOPIC_ID) if ids else None
+    text = None
+    if identity.__class__ is UUID and identity.int:
+        text = uuid_text(identity.bytes)
+        topic = topic or exchange.topic_name(identity) or WELL_KNOWN.get(identity)
+    return shown(topic) if topic else None, text
+
+
+def _read(row: Partition, place: Place, part: dict[str, Any], raw: bytes | None) -> None:
+    if place.error:
+        code = part.get(place.error)
+        if code is not None:
+            row[_ERROR] = code
+            row[_NAME] = error_name(code) if code else None
+    if place.offset:
+        row[_OFFSET] = part.get(place.offset, row[_OFFSET])
+    if place.watermark:
+        row[_WATERMARK] = part.get(place.watermark)
+    if place.records:
+        _count(row, raw, part.get(place.records))
+
+
+def _count(row: Partition, raw: bytes | None, records: Any) -> None:
+    """Batches, records, bytes, codecs and formats; a partition named twice has the sum."""
+    if records.__class__ is not tuple or not records[1] or raw is None:
+        if row[_BATCHES] is None:
+            row[_BATCHES] = row[_RECORDS] = row[_BYTES] = 0
+        return
+    at, size = records
+    alone = sole(raw, at, size)
+    if alone is not None and not row[_BYTES]:
+        row[_BATCHES], row[_RECORDS], row[_BYTES], row[_CODEC], row[_MAGIC] = 1, alone[0], size, alone[1], "2"
+        return
+    found = summarize(raw, at, size)
+    row[_BATCHES] = (row[_BATCHES] or 0) + found.batches
+    row[_RECORDS] = (row[_RECORDS] or 0) + found.records
+    row[_BYTES] = (row[_BYTES] or 0) + size
+    row[_CODEC] = _joined(row[_CODEC], found.codecs)
+    row[_MAGIC] = _joined(row[_MAGIC], tuple(map(str, found.magics)))
+
+
+def _joined(before: str | None, found: tuple[str, ...]) -> str | None:
+    words = dict.fromkeys((before.split(",") if before else []) + list(found))
+    return ",".join(words) or None

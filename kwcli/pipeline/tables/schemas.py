@@ -1,0 +1,59 @@
+"""The tables of columns in, their Arrow schemas out; and that of rows on their way, which hold what all tables need.
+
+Rows travel in one form (`ROWS`): exchanges and skipped runs together, told apart by `kind`, with an exchange's
+partitions in a list of structs. So a row is one row until it is written, whatever is mended on its way.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pyarrow as pa
+
+from kwcli.pipeline.tables.columns import CONNECTIONS, EXCHANGES, SKIPPED, TABLES, TOPIC_PARTITIONS, Column
+
+
+def _list(of: pa.DataType) -> pa.DataType:
+    return pa.list_(pa.field("element", of, nullable=True))
+
+
+# The words of columns.py → types that Spark, too, has.
+TYPES: Final[dict[str, pa.DataType]] = {
+    "string": pa.string(),
+    "bool": pa.bool_(),
+    "int32": pa.int32(),
+    "int64": pa.int64(),
+    "double": pa.float64(),
+    "timestamp": pa.timestamp("us", tz="UTC"),
+    "list<int32>": _list(pa.int32()),
+    "list<string>": _list(pa.string()),
+}
+
+
+def schema_of(columns: tuple[Column, ...]) -> pa.Schema:
+    """The schema of a table."""
+    return pa.schema([pa.field(column.name, TYPES[column.type], nullable=column.null) for column in columns])
+
+
+SCHEMAS: Final[dict[str, pa.Schema]] = {name: schema_of(columns) for name, columns in TABLES.items()}
+
+# Columns of topic_partitions that are the exchange's own, and those of a partition.
+_FIRST_OWN: Final = SCHEMAS["topic_partitions"].get_field_index("topic")
+SHARED: Final = tuple(column.name for column in TOPIC_PARTITIONS[:_FIRST_OWN])
+OWN: Final = TOPIC_PARTITIONS[_FIRST_OWN:]
+PARTITION: Final = pa.struct([pa.field(column.name, TYPES[column.type], nullable=True) for column in OWN])
+# Columns of skipped runs that exchanges do not have.
+RUN: Final = tuple(column for column in SKIPPED if not any(column.name == other.name for other in EXCHANGES))
+
+_NEVER_NULL: Final = frozenset(column.name for column in EXCHANGES) & frozenset(c.name for c in SKIPPED if not c.null)
+ROWS: Final = pa.schema(
+    [
+        *(
+            pa.field(column.name, TYPES[column.type], nullable=column.null or column.name not in _NEVER_NULL)
+            for column in EXCHANGES
+        ),
+        pa.field("partitions", pa.list_(pa.field("element", PARTITION, nullable=True)), nullable=True),
+        *(pa.field(column.name, TYPES[column.type], nullable=True) for column in RUN),
+    ]
+)
+ENDED: Final = schema_of(CONNECTIONS)
