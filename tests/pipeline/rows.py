@@ -1,0 +1,64 @@
+"""Captures in, rows of the tables out, and what the exchange record says of the same exchanges."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from typing import Any, Final
+
+import pyarrow as pa
+
+from decoders.exchanges.bodies import Options
+from decoders.exchanges.engine import Engine
+from decoders.exchanges.exchange import Settled
+from decoders.streams.chunks import Segment
+from kwcli.pipeline.tables.needs import TableNeeds
+from kwcli.pipeline.tables.rows import ExchangeColumns
+
+ROW_TABLES: Final = ("exchanges", "topic_partitions", "skipped")
+
+
+def settled_for_tables(segments: Iterable[Segment], tables: Iterable[str] = ROW_TABLES) -> list[Settled]:
+    """What an engine with the needs of these tables makes of segments."""
+    engine = Engine(needs=TableNeeds(tuple(tables)))
+    return [*engine.feed(list(segments)), *engine.finish()]
+
+
+def batch_of(
+    settled: Iterable[Settled], tables: Iterable[str] = ROW_TABLES, *, bodies: Options | None = None
+) -> pa.RecordBatch:
+    """Rows in the travelling form."""
+    columns = ExchangeColumns("here", ["a.pcap"], tuple(tables), bodies=bodies)
+    for row in settled:
+        columns.add(row)
+    return columns.batch()
+
+
+class Opened(io.BytesIO):
+    """A file in memory that can be read after it was closed."""
+
+    def close(self) -> None:
+        self.content = self.getvalue()
+        super().close()
+
+
+class Memory:
+    """Files by path, as a writer opens them."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, Opened] = {}
+
+    def open(self, path: str) -> Opened:
+        assert path not in self.files
+        file = self.files[path] = Opened()
+        return file
+
+    def read(self, path: str) -> pa.Table:
+        import pyarrow.parquet as pq
+
+        return pq.ParquetFile(pa.BufferReader(self.files[path].content)).read()
+
+
+def rows_of(batches: Iterable[pa.RecordBatch | pa.Table]) -> list[dict[str, Any]]:
+    """All rows as dicts."""
+    return [row for batch in batches for row in batch.to_pylist()]
