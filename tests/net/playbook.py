@@ -5,13 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
 import decoders
+from kwcli.net.core.config import Sasl
+from kwcli.net.core.sasl import Mechanism, mechanism
 from kwcli.net.core.session import Answer, Event, Opened, Outgoing, Session
 from kwcli.net.core.stops import Stop
 
 API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE = 18, 17, 36
 # A broker of today, as far as these plays need it.
 MODERN: Mapping[int, tuple[int, int]] = {3: (0, 13), 17: (0, 1), 18: (0, 4), 36: (0, 2)}
+# Every answer is given whole, and byte by byte.
+PIECES = pytest.mark.parametrize("pieces", [None, 1], ids=["whole", "byte by byte"])
+
+
+def plain() -> Mechanism:
+    """A login as simple as it can be."""
+    return mechanism(Sasl("PLAIN", "alice", "secret"), "broker", None)
 
 
 def offers(ranges: Mapping[int, tuple[int, int]], *, error: int = 0) -> dict[str, Any]:

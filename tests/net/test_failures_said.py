@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.worlds import Outcome, kw, world
 from tests.net.responder import Responder, Script, sends
-from tests.net.test_failures import GRACE_S, closes, drips, pours, silent, then
+from tests.net.servers import GRACE_S, closes, drips, pours, silent, then
 
 ROWS: dict[str, tuple[Script, int, str]] = {
     "closes": (closes, 5, "closed the connection after ApiVersions"),
