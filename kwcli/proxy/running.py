@@ -22,6 +22,7 @@ from kwcli.proxy.discovery import Found
 from kwcli.proxy.feed import Feed
 from kwcli.proxy.listeners import BACKLOG, Listener, Listeners
 from kwcli.proxy.login import Login
+from kwcli.proxy.memory import give_back
 from kwcli.proxy.metrics import Metrics
 from kwcli.proxy.metrics_server import MetricsConnection, metrics_socket
 from kwcli.proxy.ports import Ports, ports_file
@@ -256,6 +257,7 @@ def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 def serve(proxy: Proxy) -> int:
     """Bind, run to the end; the exit code. Raises Failure."""
     more_files()
+    give_back()
     proxy.bind()
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
         return runner.run(proxy.run())

@@ -20,6 +20,7 @@ from kwcli.proxy.log.keeping import Keeping
 from kwcli.proxy.log.plan import Plan
 from kwcli.proxy.log.reports import Reporter
 from kwcli.proxy.log.wire import Kind, Parser
+from kwcli.proxy.memory import give_back
 
 __all__ = ["main"]
 
@@ -32,6 +33,7 @@ def main(descriptor: int) -> None:
     for number in _SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+    give_back()
     gc.freeze()
     gc.set_threshold(100_000, 50, 100)  # rows are many, small and without cycles
     env = Environment.of_process()

@@ -28,6 +28,8 @@ HELD_MOST: Final = 16 << 20
 # Messages are sent together after this time, or when there are so many bytes of them.
 GATHER_S: Final = 0.002
 GATHER: Final = 64 << 10
+# What is copied into one piece to be sent: a long queue would be there twice.
+PIECE: Final = 1 << 20
 
 
 def _nothing(_: object) -> None:
@@ -164,8 +166,7 @@ class Feed:
             if not self._unsent:
                 if not self._parts:
                     break
-                parts, self._parts = self._parts, []
-                self._unsent = memoryview(b"".join(parts))
+                self._unsent = memoryview(self._piece())
             try:
                 sent = self._sock.send(self._unsent)
             except BlockingIOError:
@@ -178,6 +179,22 @@ class Feed:
         self._watch(bool(self._unsent))
         if self._held < self._most // 2:
             self._relieved()
+
+    def _piece(self) -> bytes:
+        """What is sent next: all there is, or the beginning of a long queue."""
+        parts = self._parts
+        if self._held <= PIECE:
+            self._parts = []
+            return b"".join(parts)
+        size = count = 0
+        for part in parts:
+            if count and size + len(part) > PIECE:
+                break
+            size += len(part)
+            count += 1
+        piece = b"".join(parts[:count])
+        del parts[:count]
+        return piece
 
     def finish(self, timeout: float = 30.0) -> bool:
         """Send the rest, waiting for it, and end; False when the log did not take it in that time."""

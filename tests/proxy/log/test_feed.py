@@ -8,15 +8,19 @@ import socket
 import subprocess
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kwcli.proxy.log.feed import CLIENT, SERVER, Feed, Overflow
+from kwcli.proxy.log.feed import CLIENT, PIECE, SERVER, Feed, Overflow
 from kwcli.proxy.log.plan import Plan
 from kwcli.proxy.log.spawn import start
 from kwcli.proxy.log.wire import COUNTS, SIZE, TIMES, Kind, Message, Parser
 from tests.proxy.log.played import NDJSON, chunks_of, play
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer as Buffer
 
 
 class Stage:
@@ -70,6 +74,33 @@ def test_what_is_told_arrives() -> None:
         ]
         assert stage.feed.held == 0
         assert stage.said == []
+
+
+class _Wide(socket.socket):
+    """Takes whatever it is given, and notes how much that was."""
+
+    sizes: list[int]
+
+    def send(self, data: Buffer, _flags: int = 0, /) -> int:
+        self.sizes.append(memoryview(data).nbytes)
+        return self.sizes[-1]
+
+
+def test_a_long_queue_is_not_copied_as_a_whole() -> None:
+    link = _Wide()
+    link.sizes = []
+    feed = Feed(link, most=1 << 30)
+    feed.opened(1, "a:1", "b:2", "c:3", 1)
+    chunks = [100, 3 << 20, 100, 100, 1 << 20, *[200_000] * 20, 5]
+    for size in chunks:
+        feed.chunk(1, SERVER, 2, bytes(size))
+    told = feed.held
+    feed.flush()
+    assert sum(link.sizes) == told
+    assert feed.held == 0
+    assert max(link.sizes) == 3 << 20
+    assert sorted(link.sizes)[-2] <= PIECE
+    feed.close()
 
 
 def test_too_much_is_left_out_counted_and_declared() -> None:

@@ -1,0 +1,41 @@
+"""Whether memory of large blocks goes back to the system: without it, one burst would be kept for ever."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+# 100 MiB in blocks that grow, so that glibc would learn to keep them; between them small ones that stay.
+_BURST = """
+import sys
+from pathlib import Path
+from kwcli.proxy.memory import give_back
+
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+if sys.argv[1] == "tuned":
+    give_back()
+before, kept = resident(), []
+for size in (1 << 20, 4 << 20, 8 << 20):
+    blocks = []
+    for _ in range(3):
+        blocks.append(b"x" * size)
+        kept.append(b"y" * 2000)
+    del blocks
+pieces = [b"z" * 250_000 for _ in range(60)]
+kept.append(b"y" * 2000)
+most = resident()
+del pieces
+print(most - before, resident() - before)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_what_a_burst_took_is_given_back() -> None:
+    command = [sys.executable, "-c", _BURST, "tuned"]
+    most, left = map(int, subprocess.run(command, check=True, capture_output=True).stdout.split())
+    assert most > 14 << 20
+    assert left < 4 << 20
