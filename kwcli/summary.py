@@ -74,7 +74,7 @@ def closing_lines(
     counts, took = ", ".join(parts), f"{seconds:.2f} s"
     if not summary.first_ns:
         return [" · ".join([counts, counted(packets, "packet"), took])]
-    span = _span(summary.first_ns, summary.last_ns)
+    span = time_span(summary.first_ns, summary.last_ns)
     return [
         " · ".join([counts, span, counted(packets, "packet"), took]),
         " · ".join([counts, span, took]),
@@ -83,7 +83,7 @@ def closing_lines(
     ]
 
 
-def _span(first_ns: int, last_ns: int) -> str:
+def time_span(first_ns: int, last_ns: int) -> str:
     """`2026-11-21 03:04:05–03:04:06`; the day again where it changes."""
     try:
         first, last = time.gmtime(first_ns // NS), time.gmtime(last_ns // NS)

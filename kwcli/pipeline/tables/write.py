@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from kwcli.pipeline.tables.schemas import SCHEMAS
 from kwcli.pipeline.tables.split import by_date, by_table
+from kwcli.pipeline.tally import Tally
 
 # A row group, whichever comes first: what a reader has to hold of a file, and a writer for each date.
 GROUP_ROWS: Final = 1 << 16
@@ -87,15 +88,19 @@ class TableWriter:
         self._files: dict[tuple[str, date], _File] = {}  # the one written to last comes last
         self._written: list[Written] = []
         self.rows = 0  # exchanges and skipped runs so far
+        self.tally = Tally()  # of all that came, also for tables that are not written
 
     def write(self, rows: pa.RecordBatch) -> None:
         """Take a batch of the travelling form (schemas.ROWS)."""
         self.rows += rows.num_rows
+        self.tally.add(rows)
         for table, batch in by_table(rows, self._tables):
             self.write_table(table, batch)
 
     def write_table(self, table: str, batch: pa.RecordBatch) -> None:
         """Take rows of a table in its own form."""
+        if table == "connections":
+            self.tally.add_connections(batch)
         if table not in self._tables:
             return
         for day, part in by_date(batch):

@@ -1,0 +1,158 @@
+"""What a run says on standard error: its progress on a terminal, its closing lines."""
+
+from __future__ import annotations
+
+import io
+
+import pyarrow as pa
+import pytest
+
+from kwcli.pipeline.closing import closing_line, tables_line, took
+from kwcli.pipeline.progress import Bar
+from kwcli.pipeline.tables.write import Written
+from kwcli.pipeline.tally import Tally
+from tests.cli.worlds import world
+
+SECOND = 10**9
+
+
+def test_the_bar_says_how_far_how_fast_and_how_long() -> None:
+    env = world(terminal=True, columns=120)
+    now = [100.0]
+    env.monotonic = lambda: now[0]
+    bar = Bar(env, 4, 10_000_000, wanted=True)
+    bar.show(1_000_000, 0)
+    assert isinstance(env.stderr, io.BytesIO)
+    assert env.stderr.getvalue() == b""  # what is over at once needs no bar
+    now[0] += 2
+    bar.show(2_500_000, 1)
+    said = env.stderr.getvalue().decode()
+    assert said == "\r\x1b[K━━━━━━──────────────────  25%  6 s left  2.5MB of 10.0MB  1.2MB/s  1 of 4 files"
+    bar.show(2_600_000, 1)
+    assert env.stderr.getvalue().decode() == said  # not more often than it can be read
+    bar.hide()
+    bar.hide()
+    assert env.stderr.getvalue().decode() == said + "\r\x1b[K"
+
+
+@pytest.mark.parametrize("columns", [10, 34, 40, 60, 90])
+def test_the_bar_fits(columns: int) -> None:
+    env = world(terminal=True, columns=columns)
+    now = [0.0]
+    env.monotonic = lambda: now[0]
+    bar = Bar(env, 12_345, 10**13, wanted=True)
+    now[0] = 3600
+    bar.show(4 * 10**12, 2222)
+    assert isinstance(env.stderr, io.BytesIO)
+    assert len(env.stderr.getvalue().decode().removeprefix("\r\x1b[K")) < columns
+
+
+@pytest.mark.parametrize(("terminal", "wanted"), [(False, True), (True, False)])
+def test_no_bar_where_none_is_wanted(terminal: bool, wanted: bool) -> None:
+    env = world(terminal=terminal)
+    now = [0.0]
+    env.monotonic = lambda: now[0]
+    bar = Bar(env, 1, 100, wanted=wanted)
+    now[0] = 5
+    bar.show(50, 0)
+    assert isinstance(env.stderr, io.BytesIO)
+    assert env.stderr.getvalue() == b""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.084, "0.08 s"), (41.26, "41.3 s"), (125.4, "2 min 5 s"), (12_000, "3 h 20 min")],
+)
+def test_how_long_it_took(seconds: float, text: str) -> None:
+    assert took(seconds) == text
+
+
+# -- tallies -----------------------------------------------------------------------------------------------------------
+
+
+def rows(*given: dict[str, object]) -> pa.RecordBatch:
+    """Rows of the travelling form, as far as they are counted."""
+    return pa.RecordBatch.from_pylist([{**NOTHING, **row} for row in given], schema=pa.schema(COLUMNS))
+
+
+COLUMNS = {
+    **dict.fromkeys(("kind", "status", "client_ip", "client_id", "broker", "reason"), pa.string()),
+    "error_codes": pa.list_(pa.int32()),
+    "time_ns": pa.int64(),
+    "size": pa.int64(),
+}
+NOTHING: dict[str, object] = {"kind": "exchange", "status": "complete", "error_codes": [], "broker": "10.0.0.9:9092"}
+ONE = rows(
+    {"client_ip": "10.0.0.1", "client_id": "a", "time_ns": 5 * SECOND},
+    {"client_ip": "10.0.0.1", "client_id": "a", "time_ns": 7 * SECOND, "error_codes": [3, 5]},
+    {"client_ip": "10.0.0.1", "client_id": "b", "time_ns": 6 * SECOND, "status": "unanswered"},
+    {"kind": "skipped", "reason": "tls", "size": 999, "time_ns": SECOND, "broker": "10.0.0.7:443"},
+)
+OTHER = rows(
+    {"client_ip": "10.0.0.2", "time_ns": 3 * SECOND, "status": "orphan_response", "broker": "10.0.0.8:9092"},
+    {"client_ip": "10.0.0.2", "client_id": "a", "time_ns": 4 * SECOND, "error_codes": [6]},
+)
+GAPS = rows(
+    {"kind": "skipped", "reason": "lost", "size": 100, "time_ns": SECOND},
+    {"kind": "skipped", "reason": "lost", "size": 23, "time_ns": SECOND},
+)
+CONNECTIONS = pa.RecordBatch.from_pydict(
+    {"kafka": [True, False, True], "client_gaps": [0, 9, 1], "server_gaps": [2, 9, 0]}
+)
+
+
+def tally(*parts: pa.RecordBatch) -> Tally:
+    found = Tally()
+    for part in parts:
+        if "kafka" in part.schema.names:
+            found.add_connections(part)
+        else:
+            found.add(part)
+    return found
+
+
+def test_counts_add_up_in_any_order_and_survive_the_way_home() -> None:
+    parts = [ONE, OTHER, GAPS, CONNECTIONS, ONE.slice(0, 0), OTHER]
+    whole = tally(*parts)
+    for cut in range(len(parts) + 1):
+        for one, other in ((parts[:cut], parts[cut:]), (parts[cut:], parts[:cut])):
+            merged = Tally.resume(tally(*one).export())
+            merged.merge(Tally.resume(tally(*other).export()))
+            assert {name: getattr(merged, name) for name in Tally.__slots__} == {
+                name: getattr(whole, name) for name in Tally.__slots__
+            }
+    assert whole.exchanges == 7
+    assert whole.runs == {"tls": 1, "lost": 2}
+    assert whole.clients == {("10.0.0.1", "a"), ("10.0.0.1", "b"), ("10.0.0.2", "a")}
+    assert whole.brokers == {"10.0.0.8:9092", "10.0.0.9:9092"}
+    assert (whole.first_ns, whole.last_ns, whole.errors, whole.gaps) == (3 * SECOND, 7 * SECOND, 3, 3)
+
+
+def test_the_closing_lines() -> None:
+    found = tally(ONE, OTHER, GAPS, CONNECTIONS)
+    line = closing_line(found, {"packets": 1234, "fragmented": 2}, engine="engine local (small input)", seconds=1.5)
+    assert line == (
+        "5 exchanges, 3 clients, 2 brokers, 2 connections, 2 errors, 1 unanswered, 2 gaps (123B), 1 TLS connection, "
+        "2 incomplete IP packets · 1970-01-01 00:00:03–00:00:07 · 1,234 packets · engine local (small input) · 1.50 s"
+    )
+    written = [
+        Written("connections", "1970-01-01", "x", 1, 12),
+        Written("exchanges", "1970-01-01", "y", 4, 30_000),
+        Written("exchanges", "1970-01-02", "z", 1, 1_000),
+    ]
+    assert tables_line(written, "out") == "out: exchanges 5 rows, 31.0kB; connections 1 row, 12B"
+    assert tables_line([], "out") == "out: no rows"
+
+
+@pytest.mark.parametrize(
+    ("part", "lossy"),
+    [
+        (ONE, False),
+        (OTHER, True),
+        (GAPS, True),
+        (CONNECTIONS, True),
+        (CONNECTIONS.slice(1, 1), False),
+    ],
+)
+def test_what_counts_as_loss(part: pa.RecordBatch, lossy: bool) -> None:
+    assert tally(part).lossy is lossy
