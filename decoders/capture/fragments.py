@@ -17,9 +17,10 @@ _SIZE_MAX = 65_535
 
 
 class _Packet:
-    __slots__ = ("end", "have", "parts", "protocol")
+    __slots__ = ("end", "have", "number", "parts", "protocol")
 
-    def __init__(self) -> None:
+    def __init__(self, number: int) -> None:
+        self.number = number  # in order of appearance
         self.parts: dict[int, bytes] = {}
         self.have = 0
         self.end = -1  # known once the last fragment was seen
@@ -27,9 +28,10 @@ class _Packet:
 
 
 class Fragments:
-    """The packets of which some fragments were seen; `given_up` counts those that will never be whole."""
+    """The packets of which some fragments were seen: `begun` so many; `given_up` those that will never be whole."""
 
     def __init__(self) -> None:
+        self.begun = 0
         self.given_up = 0
         self._open: dict[bytes, _Packet] = {}
 
@@ -42,7 +44,8 @@ class Fragments:
         if packet is None:
             if len(self._open) >= FRAGMENTED_MAX:
                 self._give_up(next(iter(self._open)))
-            packet = self._open[name] = _Packet()
+            packet = self._open[name] = _Packet(self.begun)
+            self.begun += 1
         if data is None or at + len(data) > _SIZE_MAX or (more and not data):
             return self._give_up(name)
         if at in packet.parts:
@@ -64,9 +67,9 @@ class Fragments:
             place += len(part)
         return packet.protocol, b"".join(part for _, part in sorted(packet.parts.items()))
 
-    def finish(self) -> None:
-        """No fragment follows: what waits is given up."""
-        self.given_up += len(self._open)
+    def finish(self, begun: int | None = None) -> None:
+        """No fragment follows: what waits is given up, of the first `begun` packets only where that is given."""
+        self.given_up += sum(begun is None or packet.number < begun for packet in self._open.values())
         self._open.clear()
 
     def _give_up(self, name: bytes) -> tuple[int, bytes] | None:
@@ -77,19 +80,19 @@ class Fragments:
     def export(self) -> object:
         """The state as built-in values."""
         return [
+            self.begun,
             self.given_up,
-            [[name, packet.parts, packet.end, packet.protocol] for name, packet in self._open.items()],
+            [[name, packet.number, packet.parts, packet.end, packet.protocol] for name, packet in self._open.items()],
         ]
 
     def resume(self, state: object) -> None:
         """Take over what `export` gave. Raises DecodeError when it is something else."""
-        given_up, packets = fields(state, int, list)
+        self.begun, self.given_up, packets = fields(state, int, int, list)
         self._open.clear()
-        self.given_up = given_up
         for row in packets:
-            name, parts, end, protocol = fields(row, bytes, dict, int, int)
+            name, number, parts, end, protocol = fields(row, bytes, int, dict, int, int)
             if not all(isinstance(at, int) and isinstance(part, bytes) for at, part in parts.items()):
                 raise Malformed("a saved fragment is none")
-            packet = self._open[name] = _Packet()
+            packet = self._open[name] = _Packet(number)
             packet.parts, packet.end, packet.protocol = parts, end, protocol
             packet.have = sum(map(len, parts.values()))

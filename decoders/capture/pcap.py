@@ -45,7 +45,7 @@ class Pcap:
         if self.link_type not in LINKS:
             raise Malformed(f"link type {self.link_type} is not supported", offset=20)
         self._link = LINKS[self.link_type]
-        self._shapes = shapes(self._link)
+        self._shapes: tuple[Shape, ...] = shapes(self._link)
         self._ticks = 1_000_000_000 // self._tick
         self._fused = fused
         self.packets = 0

@@ -26,10 +26,13 @@ __all__ = ["MAGIC", "Interface", "Pcapng"]
 MAGIC: Final = b"\x0a\x0d\x0d\x0a"  # the same in both byte orders
 
 _SECTION: Final = 0x0A0D0D0A
-_ENHANCED: Final = 6
+ENHANCED: Final = 6
 _BLOCK_MIN: Final = 12
-_PACKET_AT: Final = 28  # where the packet begins in an enhanced packet block, the header included
+PACKET_AT: Final = 28  # where the packet begins in an enhanced packet block, the header included
 _ORDERS: Final = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
+
+# The head of an enhanced packet block: type, length, interface, time (high, low), captured, on the wire.
+BLOCK_HEAD: Final = "IIIIIII"
 
 # Formats are read in the byte order of their section: two of each.
 _struct = cache(Struct)
@@ -44,9 +47,9 @@ _ISB_DROPS: Final = (5, 7)  # dropped by the interface, by the operating system
 # A fraction of a second finer than this is no clock, and the power of it a large number.
 _RESOLUTION_MAX: Final = 64
 # What a clock may say, in ns: the year 2262. Beyond it is a damaged time, shown as that.
-_TIME_MAX: Final = (1 << 63) - 1
+TIME_MAX: Final = (1 << 63) - 1
 # The longest tick (a microsecond) of the fused loop: 2**32 of them are far from that.
-_TICK_MAX: Final = 1000
+TICK_MAX: Final = 1000
 
 
 @dataclass(slots=True)
@@ -108,13 +111,13 @@ class Pcapng:
 
     def _usual(self, buf: bytes, at: int, out: list[Segment]) -> int:
         """Take the usual packets of one interface from `at` on, and give the offset of the first other block."""
-        if len(buf) < at + _PACKET_AT:
+        if len(buf) < at + PACKET_AT:
             return at
         number = self._u32(buf, at + 8)
         if number < len(self.interfaces):
             interface = self.interfaces[number]
             link = LINKS.get(interface.link_type)
-            if link is not None and interface.denominator == 1 and interface.numerator <= _TICK_MAX:
+            if link is not None and interface.denominator == 1 and interface.numerator <= TICK_MAX:
                 for shape in shapes(link):
                     at = self._enhanced(buf, at, out, number, interface, len(buf) - link.size, shape)
         return at
@@ -124,14 +127,14 @@ class Pcapng:
     ) -> int:
         """The fused loop, for enhanced packet blocks of interface `number`."""
         unpack, network, version, mask, wanted, base, sizes = shape
-        block = _struct(self._order + "IIIIIII").unpack_from
+        block = _struct(self._order + BLOCK_HEAD).unpack_from
         tick, offset_ns, packet, append = interface.numerator, interface.offset_ns, self.packets, out.append
         size = len(buf)
-        safe -= _PACKET_AT + FUSED_SIZE
+        safe -= PACKET_AT + FUSED_SIZE
         since = since_ns = -1
         while at <= safe:
             kind, length, source, high, low, captured, wire = block(buf, at)
-            begin = at + _PACKET_AT
+            begin = at + PACKET_AT
             end = begin + captured
             after = at + length
             protocol, ip, total, word, key, seq, ack, offset, flags = unpack(buf, begin)
@@ -139,14 +142,14 @@ class Pcapng:
             start = begin + sizes[offset]
             if ip != version or protocol != network or word & mask != wanted or not start <= end < after <= size:
                 break
-            if start > stop or kind != _ENHANCED or source != number or not captured <= wire <= PACKET_MAX:
+            if start > stop or kind != ENHANCED or source != number or not captured <= wire <= PACKET_MAX:
                 break
             # The length follows from that of the packet, or (with options) is the one that closes the block.
             if length != (captured + 35) & -4 and (length & 3 or self._u32(buf, after - 4) != length):
                 break
             if high != since:
                 since, since_ns = high, (high << 32) * tick + offset_ns
-                if not 0 <= since_ns < _TIME_MAX >> 1:
+                if not 0 <= since_ns < TIME_MAX >> 1:
                     break
             packet += 1
             if stop <= end:
@@ -160,7 +163,7 @@ class Pcapng:
 
     def _agrees(self, buf: bytes, at: int, kind: int, length: int) -> bool:
         """Whether the block is an enhanced packet block without options whose length follows from its packet's."""
-        return kind == _ENHANCED and length >= _PACKET_AT and length == (self._u32(buf, at + 20) + 35) & -4
+        return kind == ENHANCED and length >= PACKET_AT and length == (self._u32(buf, at + 20) + 35) & -4
 
     def export(self) -> object:
         """The state as built-in values."""
@@ -249,14 +252,14 @@ class Pcapng:
         self._packet(buf, at + 12, end, 0, min(wire, snaplen), wire, self._time_ns, out)
 
     def _obsolete(self, buf: bytes, at: int, end: int, out: list[Segment]) -> None:
-        if at + _PACKET_AT > end:
+        if at + PACKET_AT > end:
             raise Malformed("a packet block too short to be one", offset=at)
         number, _drops, high, low, captured, wire = _struct(self._order + "HHIIII").unpack_from(buf, at + 8)
         self._timed(buf, at, end, number, high << 32 | low, captured, wire, out)
 
     def _packet_block(self, buf: bytes, at: int, end: int, out: list[Segment]) -> None:
         """Any enhanced packet block."""
-        if at + _PACKET_AT > end:
+        if at + PACKET_AT > end:
             raise Malformed("a packet block too short to be one", offset=at)
         number, high, low, captured, wire = _struct(self._order + "IIIII").unpack_from(buf, at + 8)
         self._timed(buf, at, end, number, high << 32 | low, captured, wire, out)
@@ -268,8 +271,8 @@ class Pcapng:
             raise Malformed(f"a packet of interface {number}, which is not described", offset=at)
         interface = self.interfaces[number]
         time_ns = ticks * interface.numerator // interface.denominator + interface.offset_ns
-        time_ns = min(max(time_ns, 0), _TIME_MAX)
-        self._packet(buf, at + _PACKET_AT, end, number, captured, wire, time_ns, out)
+        time_ns = min(max(time_ns, 0), TIME_MAX)
+        self._packet(buf, at + PACKET_AT, end, number, captured, wire, time_ns, out)
         self._time_ns = time_ns
 
     def _packet(
@@ -301,5 +304,5 @@ _BLOCKS: Final[dict[int, _Handler]] = {
     2: Pcapng._obsolete,
     3: Pcapng._simple,
     5: Pcapng._statistics,
-    _ENHANCED: Pcapng._packet_block,
+    ENHANCED: Pcapng._packet_block,
 }

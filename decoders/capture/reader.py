@@ -22,14 +22,19 @@ class CaptureReader:
     """One capture, sans-IO: `feed` it bytes, then `finish`.
 
     `problem` is None, or says at which byte of the file reading ended and why; all segments before it were given, what
-    is fed after it is ignored. `kind` is "pcap", "pcapng", or None where the bytes are (so far) no capture.
+    is fed after it is ignored. `kind` is "pcap", "pcapng", or None where the bytes are (so far) no capture. The first
+    packet gets the number `before` + 1.
     """
 
-    def __init__(self, *, fused: bool = True) -> None:
+    dissector: type[Dissector] = Dissector
+    formats: tuple[type[Pcap], type[Pcapng]] = (Pcap, Pcapng)
+
+    def __init__(self, *, fused: bool = True, before: int = 0) -> None:
         self.problem: DecodeError | None = None
         self.kind: str | None = None
         self._fused = fused  # False: the plain way for every packet, the oracle in tests
-        self._dissector = Dissector()
+        self._before = before
+        self._dissector = self.dissector()
         self._header = b""
         self._file: Pcap | Pcapng | None = None
         self._parts: list[bytes] = []  # bytes from `_at` on that are not used yet
@@ -44,7 +49,7 @@ class CaptureReader:
 
         `fragmented` counts IP packets of which some fragment is missing.
         """
-        packets = self._file.packets if self._file else 0
+        packets = self._file.packets - self._before if self._file else 0
         dropped = self._file.dropped if isinstance(self._file, Pcapng) else 0
         return {
             "packets": packets,
@@ -85,7 +90,7 @@ class CaptureReader:
         magic = buf[:_MAGIC_SIZE]
         if magic == MAGIC:
             self.kind = "pcapng"
-            self._file = Pcapng(self._dissector, fused=self._fused)
+            self._file = self._pcapng()
         elif magic not in MAGICS:
             raise Malformed(f"not a capture: starts with {_shown(magic)}")
         elif len(buf) < HEADER_SIZE:
@@ -94,14 +99,31 @@ class CaptureReader:
         else:
             self.kind = "pcap"
             self._header = buf[:HEADER_SIZE]
-            self._file = Pcap(self._header, self._dissector, fused=self._fused)
+            self._file = self._pcap()
             self._at = HEADER_SIZE
-            return buf[HEADER_SIZE:]
+            buf = buf[HEADER_SIZE:]
+        if self._file is not None:
+            self._file.packets = self._before
         return buf
 
-    def finish(self) -> list[Segment]:
-        """No byte follows. Gives no segment; sets `problem` where the capture ends inside a record, or is none."""
-        self._dissector.fragments.finish()
+    def _pcap(self) -> Pcap:
+        return self.formats[0](self._header, self._dissector, fused=self._fused)
+
+    def _pcapng(self) -> Pcapng:
+        return self.formats[1](self._dissector, fused=self._fused)
+
+    @property
+    def fragmented(self) -> int:
+        """The number of IP packets of which some fragment was seen so far."""
+        return self._dissector.fragments.begun
+
+    def finish(self, fragmented: int | None = None) -> list[Segment]:
+        """No byte follows. Gives no segment; sets `problem` where the capture ends inside a record, or is none.
+
+        Where another reader goes on with the file, and has read it since there were so many `fragmented` packets, those
+        begun later are not missed here.
+        """
+        self._dissector.fragments.finish(fragmented)
         if self.problem is None:
             end = self._at + self._held
             if self.kind is None:
@@ -112,15 +134,21 @@ class CaptureReader:
         self._parts, self._held = [], 0
         return []
 
-    def export(self) -> bytes:
-        """The state between two feeds, for `resume`."""
+    @property
+    def at(self) -> int:
+        """The byte of the file behind the last packet that was read."""
+        return self._at
+
+    def export(self, *, held: bool = True) -> bytes:
+        """The state between two feeds, for `resume`. Without what is `held` it is to be fed from byte `at` on."""
         problem = self.problem
         return pack(
             [
+                self._before,
                 self.kind,
                 self._header,
                 self._file.export() if self._file else None,
-                b"".join(self._parts),
+                b"".join(self._parts) if held else b"",
                 self._at,
                 self._needed,
                 self._segments,
@@ -132,8 +160,9 @@ class CaptureReader:
 
     def resume(self, state: bytes) -> None:
         """Go on where `export` was called, maybe in another process. Raises DecodeError when the state is none."""
-        kind, header, file, held, at, needed, segments, counts, fragments, problem = fields(
+        self._before, kind, header, file, held, at, needed, segments, counts, fragments, problem = fields(
             unpack(state),
+            int,
             str | None,
             bytes,
             list | None,
@@ -154,9 +183,9 @@ class CaptureReader:
         self._file = None
         if file is not None:
             if kind == "pcapng":
-                self._file = Pcapng(self._dissector, fused=self._fused)
+                self._file = self._pcapng()
             elif len(header) == HEADER_SIZE and header[:_MAGIC_SIZE] in MAGICS:
-                self._file = Pcap(header, self._dissector, fused=self._fused)
+                self._file = self._pcap()
             else:
                 raise Malformed("a saved state of no known format")
             self._file.resume(file)
