@@ -64,7 +64,7 @@ class Source:
         try:
             data = self._read(min(size, PIECE_SIZE) if size > 0 else PIECE_SIZE)
         except OSError as error:
-            raise InputProblem(f"{self.name}: {_reason(error)} at byte {self.taken:,}") from None
+            raise InputProblem(f"{self.name}: {reason(error)} at byte {self.taken:,}") from None
         self.taken += len(data)
         return data
 
@@ -96,7 +96,7 @@ def open_source(name: str, env: Environment) -> Source:
         file = os.open(name, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0))
         about = os.fstat(file)
     except (OSError, ValueError) as error:
-        raise InputProblem(f"{name}: {_reason(error)}") from None
+        raise InputProblem(f"{name}: {reason(error)}") from None
     if stat.S_ISDIR(about.st_mode):
         os.close(file)
         raise InputProblem(f"{name}: a directory, not a capture")
@@ -108,7 +108,7 @@ def _standard_input(stdin: Readable) -> Pieces:
     return stdin.read1
 
 
-def _reason(error: OSError | ValueError) -> str:
+def reason(error: OSError | ValueError) -> str:
     if isinstance(error, OSError) and error.errno is not None:
         known = {errno.ENOENT: "no such file", errno.EACCES: "no permission to read it"}
         return known.get(error.errno, os.strerror(error.errno).lower())

@@ -160,6 +160,11 @@ class Walk(CaptureReader):
         """Packets so far."""
         return self.counts["packets"]
 
+    @property
+    def fed(self) -> int:
+        """The byte of the file from which on it is to be fed."""
+        return self._at + self._held
+
     def mark(self) -> Mark:
         """The place behind the last packet that was fed as a whole."""
         times = self._dissector

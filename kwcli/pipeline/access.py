@@ -1,0 +1,258 @@
+"""A path or URL in, its bytes by range out: local files by the operating system, all others by fsspec.
+
+Which URLs there are, and what has to be installed for them, is `SCHEMES`.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+
+from kwcli.exits import Exit, Failure
+from kwcli.inputs import InputProblem, reason
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+__all__ = ["SCHEMES", "Place", "Ranges", "open_place", "places"]
+
+# The scheme of a URL → the extra that reads it; "" where fsspec does so alone (all of them but file: need that).
+SCHEMES: Final = {
+    "abfs": "azure",
+    "abfss": "azure",
+    "az": "azure",
+    "file": "",
+    "gcs": "gs",
+    "gs": "gs",
+    "hdfs": "hdfs",
+    "http": "http",
+    "https": "http",
+    "memory": "",
+    "s3": "s3",
+    "s3a": "s3",
+}
+_SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+# What is asked of a remote store at once: a request has the cost of about a MiB.
+_REMOTE_SIZE: Final = 8 << 20
+# By what a store tells one version of an object from another, the most telling first.
+_STAMPS: Final = ("ETag", "etag", "md5Hash", "LastModified", "last_modified", "mtime", "updated", "created")
+
+
+class Place(NamedTuple):
+    """One file: its absolute path or URL, what the user called it, its size, what changes when it is written, and by
+    what it is known again where it has several names.
+    """
+
+    path: str
+    name: str
+    size: int
+    stamp: str
+    identity: tuple[object, ...]
+
+
+class Ranges(Protocol):
+    """An opened file. `read` gives fewer bytes than `size` only at its end; raises InputProblem."""
+
+    def read(self, at: int, size: int) -> bytes: ...
+
+    def close(self) -> None: ...
+
+    def __enter__(self) -> Ranges: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+def places(word: str) -> Iterator[tuple[Place | InputProblem, bool]]:
+    """The files that a path, a pattern or a URL stands for, or what is wrong with one; those of a folder marked True.
+
+    Raises InputProblem where it stands for none.
+
+    What exists under just this name is that, whatever characters it has; only else it is read as a pattern. A folder
+    stands for the files in it and in its folders; names that begin with a dot are passed over there.
+    """
+    scheme = _scheme(word)
+    if scheme is None:
+        yield from _local(word, word)
+    elif scheme == "file":
+        yield from _local(word, word[len("file://") :])
+    else:
+        yield from _remote(word, scheme)
+
+
+def open_place(path: str, name: str) -> Ranges:
+    """Open what `places` named; `name` is what problems call it."""
+    scheme = _scheme(path)
+    return _Local(path, name) if scheme is None else _Remote(path, name, scheme)
+
+
+def _scheme(word: str) -> str | None:
+    match = _SCHEME.match(word)
+    if match is None or os.path.lexists(word):
+        return None
+    scheme = match[1].lower()
+    if scheme not in SCHEMES:
+        known = " ".join(f"{one}://" for one in SCHEMES if one != "memory")
+        raise Failure(f"{word}: kw cannot read {scheme}:// (it reads local paths and {known})", Exit.USAGE)
+    return scheme
+
+
+# -- local files -------------------------------------------------------------------------------------------------------
+
+
+def _local(word: str, path: str) -> Iterator[tuple[Place | InputProblem, bool]]:
+    found = [path] if os.path.lexists(path) or not glob.has_magic(path) else sorted(glob.glob(path, recursive=True))
+    if not found:
+        raise InputProblem(f"{word}: no such file")
+    for one in found:
+        inside = os.path.isdir(one)
+        for file in _files(one) if inside else [one]:
+            yield _placed(file), inside
+
+
+def _files(folder: str) -> Iterable[str]:
+    for top, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        yield from (os.path.join(top, name) for name in sorted(files) if not name.startswith("."))
+
+
+def _placed(path: str) -> Place | InputProblem:
+    try:
+        about = os.stat(path)
+    except (OSError, ValueError) as error:
+        return InputProblem(f"{path}: {reason(error)}")
+    if not stat.S_ISREG(about.st_mode):
+        return InputProblem(f"{path}: not a file, but something that can be read only once")
+    return Place(os.path.realpath(path), path, about.st_size, str(about.st_mtime_ns), (about.st_dev, about.st_ino))
+
+
+class _Local:
+    """A file of this machine, a piece at a time: so much stays in the processor's cache."""
+
+    def __init__(self, path: str, name: str) -> None:
+        self._name = name
+        try:
+            self._file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0))
+        except (OSError, ValueError) as error:
+            raise InputProblem(f"{name}: {reason(error)}") from None
+
+    def read(self, at: int, size: int) -> bytes:
+        parts = []
+        try:
+            os.lseek(self._file, at, os.SEEK_SET)
+            while size and (data := os.read(self._file, size)):
+                parts.append(data)
+                size -= len(data)
+        except OSError as error:
+            raise InputProblem(f"{self._name}: {reason(error)} at byte {at:,}") from None
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def close(self) -> None:
+        os.close(self._file)
+
+    def __enter__(self) -> _Local:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+# -- all others --------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _asked(name: str, scheme: str) -> Iterator[None]:
+    """What a store's library raises, which may be anything, as one line."""
+    try:
+        yield
+    except Failure:
+        raise
+    except ImportError:
+        extra = SCHEMES[scheme] or "spark"
+        raise Failure(f'{name}: {scheme}:// needs the "{extra}" extra: pip install "kw[{extra}]"') from None
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise InputProblem(f"{name}: {reason(error)}") from None
+        if isinstance(error, FileNotFoundError):
+            raise InputProblem(f"{name}: no such file") from None
+        text = " ".join(str(error).split())
+        raise InputProblem(f"{name}: {text or type(error).__name__}") from None
+
+
+def _system(url: str, scheme: str) -> tuple[Any, str]:
+    """The file system of a URL, and the path in it."""
+    with _asked(url, scheme):
+        from fsspec.core import url_to_fs
+
+        system, path = url_to_fs(url)
+        return system, str(path)
+
+
+def _remote(url: str, scheme: str) -> Iterator[tuple[Place, bool]]:
+    system, path = _system(url, scheme)
+    whole = url.rstrip("/")
+    prefix = whole[: -len(path)] if whole.endswith(path) else f"{scheme}://"
+    with _asked(url, scheme):
+        found = [(path, system.info(path))] if system.exists(path) else []
+        if not found and glob.has_magic(path):
+            found = sorted(system.glob(path, detail=True).items())
+        listed: list[tuple[Any, Any, bool]] = []
+        for one, about in found:
+            if about["type"] == "directory":
+                rows = sorted(system.find(one, detail=True).items())
+                listed += [(name, row, True) for name, row in rows if not _hidden(name[len(one) :])]
+            else:
+                listed.append((one, about, False))
+    if not listed:
+        raise InputProblem(f"{url}: no such file")
+    for name, about, inside in listed:
+        stamp = next((str(about[key]) for key in _STAMPS if about.get(key)), "")
+        full = prefix + str(name)
+        yield Place(full, full, int(about.get("size") or 0), stamp, (full,)), inside
+
+
+def _hidden(path: str) -> bool:
+    return any(part.startswith(".") for part in path.split("/"))
+
+
+class _Remote:
+    """A file of a store, in large ranges of which one is kept."""
+
+    def __init__(self, path: str, name: str, scheme: str) -> None:
+        self._name = name
+        self._scheme = scheme
+        self._system, self._path = _system(path, scheme)
+        self._at = 0
+        self._kept = b""
+        with _asked(name, scheme):
+            self._size = int(self._system.info(self._path)["size"])
+
+    def read(self, at: int, size: int) -> bytes:
+        size = min(size, self._size - at)
+        if size <= 0:
+            return b""
+        if not self._at <= at <= at + size <= self._at + len(self._kept):
+            with _asked(self._name, self._scheme):
+                end = min(at + max(size, _REMOTE_SIZE), self._size)
+                self._kept = bytes(self._system.cat_file(self._path, start=at, end=end))
+                self._at = at
+        return self._kept[at - self._at : at - self._at + size]
+
+    def close(self) -> None:
+        self._kept = b""
+
+    def __enter__(self) -> _Remote:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,98 @@
+"""A split in, its segments out in batches; what was counted and what was wrong afterwards."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from decoders.capture.merge import merged
+from decoders.capture.numbering import before
+from decoders.capture.reader import CaptureReader
+from kwcli.inputs import PIECE_SIZE, InputProblem
+from kwcli.pipeline.access import open_place
+from kwcli.pipeline.pieces import told
+from kwcli.pipeline.sources import inflated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from decoders.streams.chunks import Segment
+    from kwcli.pipeline.access import Ranges
+    from kwcli.pipeline.pieces import Piece, Problem, Split
+
+__all__ = ["Reading", "segments"]
+
+
+class Reading:
+    """The segments of one split, to be iterated once; packet numbers are `file << 40 | number` (`numbering`).
+
+    `counts` and `problems` grow as it is read: what `CaptureReader.counts` says, over all splits of a file the same as
+    of the whole file; and what ended the reading of a file before the end of its piece. `taken` counts bytes of files.
+    """
+
+    def __init__(self, split: Split) -> None:
+        self.split = split
+        self.counts: Counter[str] = Counter()
+        self.problems: list[Problem] = []
+        self.taken = 0
+
+    def __iter__(self) -> Iterator[list[Segment]]:
+        feeds = [self._piece(piece) for piece in self.split.pieces]
+        if self.split.merged:
+            yield from merged(feeds)
+        else:
+            for feed in feeds:
+                yield from feed
+
+    def _piece(self, piece: Piece) -> Iterator[list[Segment]]:
+        """What is wrong with a piece is noted, not raised."""
+        reader = CaptureReader(before=before(piece.file))
+        try:
+            with open_place(piece.path, piece.name) as file:
+                yield from self._inflated(piece, file, reader) if piece.inflate else self._ranges(piece, file, reader)
+        except InputProblem as problem:
+            self.problems.append(told(piece.name, problem))
+        if reader.problem is not None:
+            self.problems.append(told(piece.name, reader.problem))
+        self._count(reader)
+
+    def _inflated(self, piece: Piece, file: Ranges, reader: CaptureReader) -> Iterator[list[Segment]]:
+        for data in inflated(file, piece.name, piece.size):
+            yield reader.feed(data)
+            if reader.problem is not None:
+                return
+        self.taken += piece.size
+        reader.finish()
+
+    def _ranges(self, piece: Piece, file: Ranges, reader: CaptureReader) -> Iterator[list[Segment]]:
+        if piece.state:
+            reader.resume(piece.state)
+        at = piece.lead
+        fragmented: int | None = None
+        begin = piece.begin
+        for stop in sorted({piece.begin, piece.end if piece.handed is None else max(piece.handed, at), piece.end}):
+            while at < stop:
+                data = file.read(at, min(PIECE_SIZE, stop - at))
+                if not data:
+                    raise InputProblem(f"{piece.name}: ends at byte {at:,}: it has become shorter")
+                found = reader.feed(data)
+                at += len(data)
+                if at > begin:
+                    self.taken += len(data)
+                    yield found
+                if reader.problem is not None:
+                    return
+            if stop == piece.begin:
+                self._count(reader, -1)
+            if stop == piece.handed:
+                fragmented = reader.fragmented
+        reader.finish(fragmented)
+
+    def _count(self, reader: CaptureReader, sign: int = 1) -> None:
+        for name, count in reader.counts.items():
+            self.counts[name] += sign * count
+
+
+def segments(split: Split) -> Reading:
+    """The segments of a split: iterate it once, then ask for `counts` and `problems`."""
+    return Reading(split)

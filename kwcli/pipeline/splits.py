@@ -1,0 +1,181 @@
+"""Captures in, the splits that one task each reads out, in capture time: each begins exactly where another ends.
+
+Of one capture point the files make one sequence, as `kw sniff` makes of several: each file in its own order, of the
+next packets of all the earliest first. A cut of that sequence is made only where it is one: where all packets before
+it, of whatever file, are earlier than all packets behind it of every other file.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import accumulate
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from kwcli.pipeline.pieces import Piece, Problem, Split
+from kwcli.pipeline.reading import Reading, segments
+from kwcli.pipeline.survey import LEAD_SIZE, Job, Survey, survey
+
+if TYPE_CHECKING:
+    from kwcli.pipeline.sources import SourceFile
+
+__all__ = ["SPLIT_SIZE", "Piece", "Plan", "Problem", "Reading", "Split", "plan", "segments"]
+
+SPLIT_SIZE: Final = 256 << 20
+_NEVER: Final = (-2, -1)  # before all times, of no file
+
+
+class Plan(NamedTuple):
+    """The splits by capture point and time, what is wrong with files of which nothing is read, and what to tell."""
+
+    splits: list[Split]
+    problems: list[Problem]
+    notes: list[str]
+
+
+class _Unit(NamedTuple):
+    """Piece `number` of a file with the times that count, each with the file's index, which decides between equals:
+    the earliest time of this and the file's later pieces, the latest of this and its earlier ones.
+    """
+
+    low: tuple[int, int]
+    high: tuple[int, int]
+    number: int
+    piece: Piece
+
+    def place(self) -> tuple[tuple[int, int], int]:
+        """By this units are in order."""
+        return self.low, self.number
+
+
+def plan(
+    files: Sequence[SourceFile],
+    split_size: int = SPLIT_SIZE,
+    *,
+    lead_size: int = LEAD_SIZE,
+    each: Callable[[Callable[[Job], Survey], list[Job]], Iterable[Survey]] = map,
+) -> Plan:
+    """The splits of these files, whose numbers are their indexes here.
+
+    Each is at most `split_size` bytes where files do not overlap in time. The files are looked at one by one with
+    `each`, which may be the `map` of a pool of processes.
+    """
+    points = Counter(file.point for file in files)
+    jobs = [Job(number, file, split_size, lead_size, points[file.point] == 1) for number, file in enumerate(files)]
+    made = Plan([], [], [])
+    units: dict[str, list[_Unit]] = {point: [] for point in points}
+    for job, found in zip(jobs, each(survey, jobs), strict=True):
+        units[job.source.point] += _units(found.pieces)
+        if found.problem is not None:
+            made.problems.append(found.problem)
+    for point, some in units.items():
+        groups = [_joined(group) for group in _separate(sorted(some, key=_Unit.place))]
+        made.notes.extend(_note(point, group) for group in groups if len(group) > 1 and _weight(group) > split_size)
+        together = _together(groups, split_size)
+        made.splits.extend(
+            Split(point, number, tuple(pieces), merged) for number, (pieces, merged) in enumerate(together)
+        )
+    return made
+
+
+def _units(pieces: list[Piece]) -> list[_Unit]:
+    """The pieces of one file in its own order; one without a time comes before all times."""
+    lows = [-1 if piece.low_ns is None else piece.low_ns for piece in pieces]
+    highs = [low if piece.high_ns is None else piece.high_ns for piece, low in zip(pieces, lows, strict=True)]
+    since = reversed(list(accumulate(reversed(lows), min)))
+    until = accumulate(highs, max)
+    return [
+        _Unit((low, piece.file), (high, piece.file), number, piece)
+        for number, (low, high, piece) in enumerate(zip(since, until, pieces, strict=True))
+    ]
+
+
+def _separate(units: list[_Unit]) -> Iterator[list[_Unit]]:
+    """Groups that follow one another.
+
+    Since a unit's times take in those of the file's later (or earlier) units, wherever the sequence can be cut the
+    units before the cut are the first ones by `_Unit.place`.
+    """
+    others = _others(units)
+    group: list[_Unit] = []
+    latest = second = _NEVER  # of all units so far; of those of other files than that of the latest
+    for unit, other in zip(units, others, strict=True):
+        same = unit.low[1] == latest[1]
+        if group and (second < unit.low and (other is None or latest < other.low) if same else latest < unit.low):
+            yield group
+            group = []
+        group.append(unit)
+        if unit.high[1] == latest[1]:
+            latest = max(latest, unit.high)
+        elif unit.high > latest:
+            latest, second = unit.high, latest
+        else:
+            second = max(second, unit.high)
+    if group:
+        yield group
+
+
+def _others(units: list[_Unit]) -> list[_Unit | None]:
+    """For each unit the next one that is of another file."""
+    found: list[_Unit | None] = []
+    behind: _Unit | None = None  # the unit behind the one at hand, and what is its own answer
+    other: _Unit | None = None
+    for unit in reversed(units):
+        if behind is not None and behind.low[1] != unit.low[1]:
+            other = behind
+        found.append(other)
+        behind = unit
+    return found[::-1]
+
+
+def _joined(group: list[_Unit]) -> list[Piece]:
+    """The pieces of a group, one a file."""
+    pieces: dict[int, Piece] = {}
+    for unit in group:
+        piece = unit.piece
+        known = pieces.get(piece.file)
+        pieces[piece.file] = piece if known is None else _longer(known, piece)
+    return [pieces[file] for file in sorted(pieces)]
+
+
+def _longer(piece: Piece, more: Piece) -> Piece:
+    """Both, the second of which begins where the first ends."""
+    lows = [at for at in (piece.low_ns, more.low_ns) if at is not None]
+    highs = [at for at in (piece.high_ns, more.high_ns) if at is not None]
+    return replace(
+        piece,
+        end=more.end,
+        handed=more.handed,
+        low_ns=min(lows, default=None),
+        high_ns=max(highs, default=None),
+        packets=(piece.packets or 0) + (more.packets or 0),
+        weight=piece.weight + more.weight,
+    )
+
+
+def _together(groups: list[list[Piece]], split_size: int) -> Iterator[tuple[list[Piece], bool]]:
+    """Pieces that are small and follow one another are read by one task."""
+    some: list[Piece] = []
+    for group in groups:
+        if some and (len(group) > 1 or _weight(some) + _weight(group) > split_size):
+            yield some, False
+            some = []
+        if len(group) > 1:
+            yield group, True
+        else:
+            some += group
+    if some:
+        yield some, False
+
+
+def _weight(pieces: list[Piece]) -> int:
+    return sum(piece.weight for piece in pieces)
+
+
+def _note(point: str, group: list[Piece]) -> str:
+    names = ", ".join(piece.name for piece in group[:3]) + (" …" if len(group) > 3 else "")
+    return (
+        f"{len(group):,} captures{f' of {point}' if point else ''} overlap in time, so one task reads all of their "
+        f"{_weight(group) / 1e6:,.0f} MB: {names} (where they are of several machines, --point lets it be several)"
+    )
