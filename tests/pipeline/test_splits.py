@@ -60,7 +60,8 @@ def split(made: Plan) -> Result:
 
 def planned(paths: Sequence[Path], split_size: int, lead_size: int = 1 << 20) -> Plan:
     found = find(map(str, paths))
-    assert found.problems == found.notes == []
+    assert not found.problems
+    assert not found.notes
     return plan(found.files, split_size, lead_size=lead_size)
 
 
