@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import io
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
+from functools import wraps
 from typing import Any
 
 from kwcli.env import Environment
@@ -15,10 +16,17 @@ from kwcli.proxy.discovery import Found
 from kwcli.proxy.running import Proxy
 from kwcli.proxy.settings import Settings
 from tests.proxy.hidden import port_base
+from tests.proxy.stage import HEARTBEAT, request, response
 
 Client = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 Script = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
-WAIT_S = 5.0
+# More than anything takes, also on a machine that has much else to do.
+WAIT_S = 20.0
+QUIET_S = 0.3
+
+
+ASKED = [request(HEARTBEAT, 4, {"group_id": "g"}, id=number) for number in range(10)]
+ANSWERS = [response(HEARTBEAT, 4, id=number) for number in range(10)]
 
 
 async def frame(reader: asyncio.StreamReader) -> bytes:
@@ -36,6 +44,46 @@ async def rest(reader: asyncio.StreamReader) -> bytes:
     except ConnectionError:
         pass
     return data
+
+
+def in_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """A test that is a coroutine."""
+
+    @wraps(test)
+    def run(*args: Any, **values: Any) -> None:
+        asyncio.run(asyncio.wait_for(test(*args, **values), 60))
+
+    return run
+
+
+async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Answers every Heartbeat."""
+    while True:
+        asked = await frame(reader)
+        writer.write(response(HEARTBEAT, 4, id=int.from_bytes(asked[8:12], "big")))
+
+
+async def beat(client: Client, number: int) -> None:
+    """A request that is answered as it should be."""
+    client[1].write(ASKED[number])
+    assert await frame(client[0]) == ANSWERS[number]
+
+
+async def sooner_or_later(true: Callable[[], object]) -> None:
+    """Until it is so."""
+    async with asyncio.timeout(WAIT_S):
+        while not true():
+            await asyncio.sleep(0.01)
+
+
+async def settled(value: Callable[[], int]) -> int:
+    """The value, once it is more than nothing and stays as it is for a while."""
+    await sooner_or_later(value)
+    last = -1
+    while value() != last:
+        last = value()
+        await asyncio.sleep(QUIET_S)
+    return last
 
 
 class Running:
@@ -57,9 +105,7 @@ class Running:
 
     async def until(self, text: str) -> None:
         """Until it has said so."""
-        async with asyncio.timeout(WAIT_S):
-            while text not in self.said:
-                await asyncio.sleep(0.01)
+        await sooner_or_later(lambda: text in self.said)
 
     async def connect(self, port: int | None = None) -> Client:
         """A client, by default of the bootstrap listener."""

@@ -1,0 +1,104 @@
+"""Who does not read stops who sends, and what is held for rewriting shares one budget."""
+
+from __future__ import annotations
+
+import asyncio
+
+from tests.bench.fake_broker import records
+from tests.proxy.running import (
+    ASKED,
+    frame,
+    in_loop,
+    running,
+    settled,
+    sooner_or_later,
+)
+from tests.proxy.stage import FETCH, HEARTBEAT, request, response
+
+
+@in_loop
+async def test_a_client_that_does_not_read_stops_the_broker() -> None:
+    sent = 0
+
+    async def flood(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal sent
+        answer = response(HEARTBEAT, 4, id=1)
+        big = (64 << 20).to_bytes(4, "big") + answer[4:8]
+        await frame(reader)
+        writer.write(big)
+        for _ in range(64):
+            writer.write(bytes(1 << 20))
+            await writer.drain()
+            sent += 1 << 20
+
+    async with running(flood) as proxy:
+        reader, writer = await proxy.connect()
+        reader._transport.pause_reading()  # type: ignore[attr-defined]  # there is no other way to read nothing
+        writer.write(ASKED[1])
+        assert 0 < await settled(lambda: sent) < 48 << 20  # the rest is in the kernel's buffers
+        (session,) = proxy.proxy.sessions.values()
+        assert session.client.transport is not None
+        assert session.client.transport.get_write_buffer_size() < 2 << 20
+        writer.transport.abort()
+
+
+@in_loop
+async def test_a_broker_that_does_not_read_stops_the_client() -> None:
+    async def deaf(reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
+        reader._transport.pause_reading()  # type: ignore[attr-defined]
+        await asyncio.sleep(20)
+
+    async with running(deaf) as proxy:
+        _, writer = await proxy.connect()
+        big = request(HEARTBEAT, 4, {"group_id": "g"}, id=1)
+        writer.write((64 << 20).to_bytes(4, "big") + big[4:] + bytes((64 << 20) - len(big) + 4))
+        await sooner_or_later(lambda: [each for each in proxy.proxy.sessions.values() if each.server.transport])
+        last = await settled(writer.transport.get_write_buffer_size)
+        (session,) = proxy.proxy.sessions.values()
+        assert last > 16 << 20
+        assert session.server.transport is not None
+        assert session.server.transport.get_write_buffer_size() < 2 << 20
+        writer.transport.abort()
+
+
+@in_loop
+async def test_frames_that_are_held_share_one_budget_and_none_waits_for_ever() -> None:
+    """Three halves of frames that do not fit together; one is larger than all there is."""
+    sizes = {1: 700_000, 2: 700_000, 3: 3_000_000}
+    halves = asyncio.Event()
+
+    async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        number = int.from_bytes((await frame(reader))[8:12], "big")
+        rows = [{"partition_index": 0, "records": records(sizes[number])}]
+        answer = response(FETCH, 16, {"responses": [{"partitions": rows}]}, id=number)
+        writer.write(answer[:50_000])
+        await halves.wait()
+        writer.write(answer[50_000:])
+        await reader.read()
+
+    async with running(script, budget=1 << 20) as proxy:
+        clients = [await proxy.connect() for _ in sizes]
+        for number, client in zip(sizes, clients, strict=True):
+            client[1].write(request(FETCH, 16, id=number))
+        assert 0 < await settled(lambda: proxy.proxy.budget.used) < 1 << 20
+        halves.set()
+        got = await asyncio.gather(*(frame(client[0]) for client in clients))
+        assert [len(data) > size for data, size in zip(got, sizes.values(), strict=True)] == [True] * 3
+        await sooner_or_later(lambda: not proxy.proxy.budget.used)
+
+
+@in_loop
+async def test_room_comes_back_from_clients_that_vanish() -> None:
+    async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await frame(reader)
+        writer.write((900_000).to_bytes(4, "big") + (1).to_bytes(4, "big") + bytes(1000))
+        await reader.read()
+
+    async with running(script, budget=1 << 20) as proxy:
+        clients = [await proxy.connect() for _ in range(3)]
+        for client in clients:
+            client[1].write(request(FETCH, 16, id=1))
+        await sooner_or_later(lambda: proxy.proxy.budget.used)
+        for client in clients:
+            client[1].transport.abort()
+        await sooner_or_later(lambda: not proxy.proxy.budget.used and not proxy.proxy.sessions)
