@@ -23,9 +23,13 @@ STEP = 4 << 20
 class Context:
     """The state of one engine beside its connections."""
 
-    __slots__ = ("brokers", "budget", "out", "pairings", "ports", "runs", "specs", "summary", "topics", "undecided")
+    __slots__ = (
+        *("brokers", "budget", "connections", "out", "pairings", "ports", "runs", "specs", "summary", "topics"),
+        "undecided",
+    )
 
-    def __init__(self, ports: Iterable[int] | None, needs: Needs) -> None:
+    def __init__(self, ports: Iterable[int] | None, needs: Needs, *, connections: bool = False) -> None:
+        self.connections = connections  # give them at their end
         self.ports = None if ports is None else frozenset(ports)
         self.specs = Specs(needs)
         self.topics = Topics()
@@ -35,7 +39,7 @@ class Context:
         self.runs = 0  # of `out`, how many are no exchange
         self.pairings: dict[int, Pairing] = {}  # open connections that are Kafka, by number
         self.undecided: dict[int, Undecided] = {}
-        self.brokers: set[str] = set()  # endpoints once recognised
+        self.brokers: dict[str, int] = {}  # endpoints once recognised, and since when
 
     def skip(self, skipped: Skipped) -> None:
         """Report bytes that are no exchange."""

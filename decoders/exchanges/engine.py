@@ -14,11 +14,16 @@ from decoders.wire.state import fields, pack, unpack
 
 
 class Engine:
-    """All of one capture. `ports` are Kafka without a look, and no others; `needs` is what `Exchange.view` holds."""
+    """All of one capture. `ports` are Kafka without a look, and no others; `needs` is what `Exchange.view` holds.
 
-    def __init__(self, ports: Iterable[int] | None = None, needs: Needs | None = None) -> None:
+    With `connections` each connection gives one `Ended` more at its end, behind all that is settled of it.
+    """
+
+    def __init__(
+        self, ports: Iterable[int] | None = None, needs: Needs | None = None, *, connections: bool = False
+    ) -> None:
         self.reassembly = Reassembly()
-        self.pairer = Pairer(ports, needs)
+        self.pairer = Pairer(ports, needs, connections=connections)
 
     @property
     def summary(self) -> Summary:

@@ -27,7 +27,7 @@ View = Any
 class Ends:
     """The connection of an exchange: its number for people, its two addresses, the time of its first packet."""
 
-    __slots__ = ("began_ns", "broker", "client", "number", "topics")
+    __slots__ = ("began_ns", "broker", "client", "exchanges", "number", "topics")
 
     def __init__(self, number: int, client: str, broker: str, began_ns: int, topics: Topics) -> None:
         self.number = number
@@ -35,6 +35,7 @@ class Ends:
         self.broker = broker
         self.began_ns = began_ns
         self.topics = topics
+        self.exchanges = 0  # settled so far, where somebody counts
 
 
 class ApiError(NamedTuple):

@@ -74,7 +74,7 @@ def export_context(context: Context) -> list[Any]:
         [_pairing(pairing) for pairing in context.pairings.values()],
         [_undecided(undecided) for undecided in context.undecided.values()],
         [[identity.bytes, name] for identity, (name, _) in context.topics.names.items()],
-        sorted(context.brokers),
+        dict(sorted(context.brokers.items())),
         _counts(context.summary),
         [context.budget.held, context.budget.most],
     ]
@@ -82,13 +82,13 @@ def export_context(context: Context) -> list[Any]:
 
 def resume_context(context: Context, state: object, connections: Mapping[int, Connection]) -> None:
     """Take over what export_context() gave. Raises DecodeError when it is something else."""
-    pairings, undecided, topics, brokers, counts, budget = fields(state, list, list, list, list, list, list)
+    pairings, undecided, topics, brokers, counts, budget = fields(state, list, list, list, dict, list, list)
     for row in topics:
         identity, name = fields(row, bytes, str)
         if len(identity) != 16:
             raise Malformed("a saved topic id of another size")
         context.topics.add(UUID(bytes=identity), name)
-    context.brokers = set(brokers)
+    context.brokers = brokers
     _resume_counts(context.summary, counts)
     for row in pairings:
         _resume_pairing(context, row)
@@ -119,7 +119,7 @@ def _resume_counts(summary: Summary, state: object) -> None:
 def _pairing(pairing: Pairing) -> list[Any]:
     ends, sasl = pairing.ends, pairing.sasl
     return [
-        [ends.number, ends.client, ends.broker, ends.began_ns],
+        [ends.number, ends.client, ends.broker, ends.began_ns, ends.exchanges],
         saved(pairing, PAIRING),
         [
             [correlation_id, [saved(each, REQUEST) for each in (entry if isinstance(entry, Queue) else (entry,))]]
@@ -138,9 +138,10 @@ def _lane(lane: Lane) -> list[Any]:
 
 def _resume_pairing(context: Context, state: object) -> None:
     ends_row, plain, in_flight, sasl, early, client_lane, server_lane = fields(state, *[list] * 7)
-    number, client, broker, began_ns = fields(ends_row, int, str, str, int)
+    number, client, broker, began_ns, exchanges = fields(ends_row, int, str, str, int, int)
     pairing = Pairing(context, Ends(number, client, broker, began_ns, context.topics), client_first=True, opening=False)
     put(pairing, PAIRING, plain)
+    pairing.ends.exchanges = exchanges
     for row in in_flight:
         correlation_id, waiting = fields(row, int, list)
         for each in waiting:

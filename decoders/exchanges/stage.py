@@ -7,9 +7,11 @@ connection to an endpoint that is a broker already, or to a port that was named,
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 from decoders.errors import Malformed
 from decoders.exchanges.context import Context
+from decoders.exchanges.ended import Ended, Row
 from decoders.exchanges.exchange import Ends, Settled, Skipped
 from decoders.exchanges.loop import advance
 from decoders.exchanges.needs import Needs
@@ -22,12 +24,19 @@ from decoders.streams.foreign import TLS, certain
 from decoders.streams.framing import gap, lose_step, take
 from decoders.wire.state import pack, unpack
 
+NOTHING_DECODES: Final = "nothing in it decodes as a request or its response"
+
+# Later than all times: what is known at the end.
+FOREVER: Final = 1 << 63
+
 
 class Pairer:
     """The stage. `ports` are Kafka without a look, and all others are not looked at; `needs` is what views hold."""
 
-    def __init__(self, ports: Iterable[int] | None = None, needs: Needs | None = None) -> None:
-        self.context = Context(ports, needs or Needs())
+    def __init__(
+        self, ports: Iterable[int] | None = None, needs: Needs | None = None, *, connections: bool = False
+    ) -> None:
+        self.context = Context(ports, needs or Needs(), connections=connections)
 
     @property
     def summary(self) -> Summary:
@@ -49,7 +58,7 @@ class Pairer:
         for number in sorted({*context.pairings, *context.undecided}):
             undecided = context.undecided.get(number)
             if undecided is not None:
-                self._end_undecided(undecided, "capture_end")
+                self._end_undecided(undecided, "capture_end", FOREVER)
             else:
                 self._end(context.pairings[number], "capture_end")
         return self._given()
@@ -71,6 +80,8 @@ class Pairer:
     def _given(self) -> list[Settled]:
         out = self.context.out[:]
         self.context.out.clear()
+        if self.context.connections:
+            count(out)
         self.context.summary.exchanges += len(out) - self.context.runs
         self.context.runs = 0
         return out
@@ -85,23 +96,25 @@ class Pairer:
         undecided = self.context.undecided.get(number)
         if isinstance(data, Close):
             if undecided is not None:
-                self._end_undecided(undecided, data.how)
+                self._end_undecided(undecided, data.how, FOREVER if data.how == "capture_end" else time_ns)
+            else:
+                self._over(half.connection, data.how)
             return
         if isinstance(data, Again):
             return
         if undecided is None:
             undecided = self._meet(half.connection, time_ns, data)
         if not undecided.foreign:
-            client = self._known(half.connection)
+            client = self._known(half.connection, time_ns)
             if client is not None:
-                self._adopt(undecided, client)
+                self._adopt(undecided, client, time_ns)
                 self._unusual(half, time_ns, packet, data)
                 return
         before = undecided.held
         found = undecided.feed((half, time_ns, packet, data))
         self.context.budget.held += undecided.held - before
         if found and undecided.client is not None:
-            self._adopt(undecided, undecided.client)
+            self._adopt(undecided, undecided.client, time_ns)
         elif self.context.budget.held > self.context.budget.most:
             self.context.shed(None)
 
@@ -119,7 +132,7 @@ class Pairer:
         elif isinstance(data, Again):
             pairing.again(lane, data.at, data.size)
         else:
-            self._end(pairing, data.how)
+            self._end(pairing, data.how, half.connection)
 
     def _meet(self, connection: Connection, time_ns: int, data: bytes | Gap) -> Undecided:
         """The first chunk of a connection."""
@@ -139,23 +152,24 @@ class Pairer:
             return connection.first
         return connection.second if _port(connection.second.target) in ports else None
 
-    def _known(self, connection: Connection) -> Half | None:
-        """The half that asks, where that is known without a look at the bytes."""
+    def _known(self, connection: Connection, time_ns: int) -> Half | None:
+        """The half that asks, where that is known, at a time, without a look at the bytes."""
         if self.context.ports is not None:
             return self._named(connection)
-        if connection.first.target in self.context.brokers:
+        since = self.context.brokers.get
+        if since(connection.first.target, FOREVER) <= time_ns:
             return connection.first
-        if not connection.opened and connection.second.target in self.context.brokers:
+        if not connection.opened and since(connection.second.target, FOREVER) <= time_ns:
             return connection.second
         return None
 
-    def _adopt(self, undecided: Undecided, client: Half) -> None:
+    def _adopt(self, undecided: Undecided, client: Half, time_ns: int) -> None:
         """A connection is Kafka: take what it has sent so far."""
         context = self.context
         connection = undecided.connection
         del context.undecided[connection.number]
         context.budget.held -= undecided.held
-        context.brokers.add(client.target)
+        context.brokers.setdefault(client.target, time_ns)
         context.summary.connection(client.source, client.target)
         ends = Ends(connection.number, client.source, client.target, connection.began_ns, context.topics)
         first = client is connection.first
@@ -169,18 +183,39 @@ class Pairer:
         chunks, undecided.chunks = undecided.chunks, []
         advance(context, chunks, self._unusual)
 
-    def _end(self, pairing: Pairing, how: How) -> None:
+    def _end(self, pairing: Pairing, how: How, connection: Connection | None = None) -> None:
         del self.context.pairings[pairing.ends.number]
         pairing.close(how)
+        if self.context.connections and connection is not None:
+            client = connection.first if pairing.client_first else connection.second
+            ended = Ended(pairing.ends, connection, client, how)
+            ended.kafka = True
+            ended.client_id, ended.client_software = pairing.client_id, pairing.software
+            self._give(ended)
 
-    def _end_undecided(self, undecided: Undecided, how: How) -> None:
-        """A connection is over that has not shown to be Kafka."""
+    def _over(self, connection: Connection, how: How, undecided: Undecided | None = None) -> None:
+        """A connection that is no Kafka, or none of whose bytes came, has ended."""
+        if not self.context.connections:
+            return
+        first = connection.first
+        ends = Ends(connection.number, first.source, first.target, connection.began_ns, self.context.topics)
+        ended = Ended(ends, connection, first, how)
+        if undecided is not None:
+            ended.reason, ended.detail = undecided.reason, undecided.detail() or NOTHING_DECODES
+        self._give(ended)
+
+    def _give(self, ended: Ended) -> None:
+        self.context.out.append(ended)  # type: ignore[arg-type]  # who asks for connections expects a Row
+        self.context.runs += 1
+
+    def _end_undecided(self, undecided: Undecided, how: How, time_ns: int) -> None:
+        """A connection is over that has not shown to be Kafka; brokers known until then still vouch for it."""
         context = self.context
         connection = undecided.connection
-        client = None if undecided.foreign else self._known(connection)
+        client = None if undecided.foreign else self._known(connection, time_ns)
         if client is not None:
-            self._adopt(undecided, client)
-            self._end(context.pairings[connection.number], how)
+            self._adopt(undecided, client, time_ns)
+            self._end(context.pairings[connection.number], how, connection)
             return
         del context.undecided[connection.number]
         context.budget.held -= undecided.held
@@ -188,8 +223,18 @@ class Pairer:
         if size:
             first = connection.first
             ends = Ends(connection.number, first.source, first.target, connection.began_ns, context.topics)
-            detail = undecided.detail() or "nothing in it decodes as a request or its response"
+            detail = undecided.detail() or NOTHING_DECODES
             context.skip(Skipped(ends, None, size, undecided.reason, detail, undecided.time_ns))
+        self._over(connection, how, undecided)
+
+
+def count(rows: Iterable[Row]) -> None:
+    """Count the exchanges of each connection, up to its end."""
+    for row in rows:
+        if row.kind == "exchange":
+            row.ends.exchanges += 1
+        elif row.kind == "connection":
+            row.exchanges = row.ends.exchanges
 
 
 def _port(endpoint: str) -> int:

@@ -82,6 +82,11 @@ class Half:
         self.missing = 0
         self.again = 0
 
+    @property
+    def size(self) -> int:
+        """Bytes of the stream so far, those of gaps included; 0 where nobody counts them (a `Flow` does)."""
+        return 0
+
 
 class Connection:
     """One TCP connection as captured. `number` counts from 1 in order of appearance.

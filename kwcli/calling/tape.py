@@ -83,7 +83,7 @@ class Tape:
         if found is None:
             number = self._pairer.summary.connections + 1
             found = self._connections[local, peer] = Connection(number, local, peer, now_ns, opened=True)
-            self._pairer.context.brokers.add(peer)
+            self._pairer.context.brokers.setdefault(peer, 0)
         return found
 
 

@@ -48,7 +48,7 @@ class Rows:
 
     def opened(self, connection: Connection) -> None:
         """A connection of which chunks will come."""
-        self.pairer.context.brokers.add(connection.first.target)
+        self.pairer.context.brokers.setdefault(connection.first.target, 0)
         self._upstream[connection.number] = {}
 
     def closed(self, number: int) -> None:

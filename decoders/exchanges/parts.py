@@ -1,0 +1,126 @@
+"""What a splitter hands to the stitchers: parts of one key, raw segments in compact form, patches, facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from struct import Struct
+from typing import Final, NamedTuple
+
+from decoders.errors import Malformed, Truncated
+from decoders.exchanges.ended import Row
+from decoders.exchanges.exchange import Ends, Exchange
+from decoders.exchanges.identity import ClientSoftware
+from decoders.streams.chunks import Segment
+from decoders.streams.connections import turned
+from decoders.wire.state import fields, pack, unpack
+
+__all__ = [
+    *("END", "FACT", "ROWS", "RUN", "SEGMENTS", "Facts", "Part", "Patch"),
+    *("canonical", "pack_segments", "unpack_segments"),
+]
+
+# Kinds of parts.
+SEGMENTS: Final = 0  # segments that only the exact state can take
+RUN: Final = 1  # what follows was decoded here: the state that this stands on
+ROWS: Final = 2  # rows of the run; the blob has responses whose request lies before it
+END: Final = 3  # the end of the run: what it adds to the state
+FACT: Final = 4  # of no connection: what others may use
+
+# Direction (0: as in the key), time, packet, seq, ack, flags, cut, size of the payload that follows.
+_SEGMENT: Final = Struct(">BqqIIBII")
+
+
+class Part(NamedTuple):
+    """A part of what one key sent in one split; `seq` ascends within the split, and `kind` says what the rest is.
+
+    `key` is the canonical one of a connection's two (that of no connection is empty). Every kind may have a `blob`;
+    only ROWS have `rows`.
+    """
+
+    key: bytes
+    seq: int
+    kind: int
+    blob: bytes
+    rows: list[Row]
+
+
+class Patch(NamedTuple):
+    """What the rows of a run lack that was decoded without its past: `apply` puts it in."""
+
+    ends: Ends
+    place_added: int
+    client_software: ClientSoftware | None
+
+    @property
+    def began_ns(self) -> int:
+        """The time of the connection's first packet."""
+        return self.ends.began_ns
+
+    def apply(self, rows: Iterable[Row]) -> None:
+        """Complete rows of the run."""
+        for row in rows:
+            row.ends = self.ends
+            if isinstance(row, Exchange):
+                row.place += self.place_added
+                row.client_software = row.client_software or self.client_software
+
+
+class Facts:
+    """What connections may know of one another, with the time since when: `brokers`, and topic id → name, time.
+
+    `last_ns` is the time of the last packet. Facts of many splits are one by `add`, in any order.
+    """
+
+    __slots__ = ("brokers", "last_ns", "topics")
+
+    def __init__(self) -> None:
+        self.brokers: dict[str, int] = {}
+        self.topics: dict[bytes, tuple[str, int]] = {}
+        self.last_ns = 0
+
+    def add(self, blob: bytes) -> None:
+        """Take over those of a FACT part. Raises DecodeError when it is none."""
+        brokers, topics, last_ns = fields(unpack(blob), dict, dict, int)
+        self.last_ns = max(self.last_ns, last_ns)
+        for endpoint, since_ns in brokers.items():
+            self.brokers[endpoint] = min(self.brokers.get(endpoint, since_ns), since_ns)
+        for identity, row in topics.items():
+            name, since_ns = fields(row, str, int)
+            known = self.topics.get(identity)
+            if known is None or since_ns < known[1]:
+                self.topics[identity] = (name, since_ns)
+
+    def pack(self) -> bytes:
+        """The blob of a FACT part."""
+        return pack([self.brokers, {identity: list(row) for identity, row in self.topics.items()}, self.last_ns])
+
+
+def canonical(key: bytes) -> bytes:
+    """The one of a connection's two keys that stands for both."""
+    return min(key, turned(key))
+
+
+def pack_segments(key: bytes, segments: Iterable[Segment]) -> bytes:
+    """Segments of the connections with this canonical key as bytes."""
+    out: list[bytes] = []
+    for its_key, time_ns, packet, seq, ack, flags, data, cut in segments:
+        out.append(_SEGMENT.pack(its_key != key, time_ns, packet, seq, ack, flags, cut, len(data)))
+        out.append(data)
+    return b"".join(out)
+
+
+def unpack_segments(key: bytes, blob: bytes) -> list[Segment]:
+    """The segments back. Raises DecodeError when the bytes are none."""
+    keys = (key, turned(key))
+    out: list[Segment] = []
+    at = 0
+    while at < len(blob):
+        if len(blob) - at < _SEGMENT.size:
+            raise Truncated("packed segments are cut off", offset=at)
+        turn, time_ns, packet, seq, ack, flags, cut, size = _SEGMENT.unpack_from(blob, at)
+        at += _SEGMENT.size
+        if turn > 1 or size > len(blob) - at:
+            raise Malformed("no packed segment", offset=at)
+        out.append((keys[turn], time_ns, packet, seq, ack, flags, blob[at : at + size], cut))
+        at += size
+    return out

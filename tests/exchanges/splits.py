@@ -1,0 +1,90 @@
+"""Segments cut into splits, through Splitter and Stitcher, beside what one engine makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import Any, cast
+
+from decoders.exchanges.ended import Ended, Row
+from decoders.exchanges.engine import Engine
+from decoders.exchanges.exchange import Exchange
+from decoders.exchanges.parts import FACT, ROWS, Facts, Part
+from decoders.exchanges.record import to_json_dict
+from decoders.exchanges.splitting import Splitter
+from decoders.exchanges.stitching import Stitcher
+from decoders.streams.chunks import Segment
+from tests.exchanges.talks import REVEALED
+
+Shown = tuple[Any, ...]
+
+
+def shown(row: Row) -> Shown:
+    """All of a row but the number of its connection and the names that other connections taught."""
+    if isinstance(row, Ended):
+        said = {name: getattr(row, name) for name in Ended.__slots__ if name != "ends"}
+        return (row.client, row.broker, row.time_ns, "connection", 0, repr(said))
+    record = to_json_dict(row, REVEALED)
+    record.pop("connection")
+    record.pop("topic_names", None)
+    place = row.place if isinstance(row, Exchange) else (row.packet, row.until_ns)
+    return (row.client, row.broker, row.ends.began_ns, row.kind, row.time_ns, repr((place, record)))
+
+
+def whole(every: list[Segment], **options: Any) -> list[Shown]:
+    """What one engine gives, in order of connection and time."""
+    engine = Engine(connections=True, **options)
+    return sorted(map(shown, engine.feed(every) + engine.finish()))
+
+
+def parts_of(
+    splits: Iterable[list[Segment]], *, batch: int = 1 << 30, raw: bool = False, **options: Any
+) -> list[list[Part]]:
+    """The parts of each split."""
+    found = []
+    for segments in splits:
+        splitter = Splitter(raw=raw, **options)
+        parts: list[Part] = []
+        for at in range(0, len(segments), batch):
+            parts += splitter.feed(segments[at : at + batch])
+        found.append(parts + splitter.finish())
+    return found
+
+
+def stitched(splits: list[list[Segment]], *, raw: bool = False, batch: int = 1 << 30, **options: Any) -> list[Shown]:
+    """What splitters and stitchers give, in order of connection and time."""
+    parts = parts_of(splits, batch=batch, raw=raw, **options)
+    facts = Facts()
+    for each in parts:
+        for part in each:
+            if part.kind == FACT:
+                facts.add(part.blob)
+    out: list[Row] = []
+    for key in sorted({part.key for each in parts for part in each if part.key}):
+        stitcher = Stitcher(key, facts=facts, **options)
+        for its in parts:
+            for part in its:
+                if part.key == key:
+                    out += rows_of(stitcher, part)
+        out += stitcher.finish()
+    return sorted(map(shown, out))
+
+
+def rows_of(stitcher: Stitcher, part: Part) -> list[Row]:
+    """What a part settles, with its own rows where they count."""
+    rows, patch = stitcher.take(part)
+    if part.kind == ROWS and patch is not None:
+        patch.apply(part.rows)
+        return rows + part.rows
+    return rows
+
+
+def cut(every: list[Segment], places: Iterable[int]) -> list[list[Segment]]:
+    """Segments in splits that begin at these places."""
+    ends = [0, *sorted(places), len(every)]
+    return [every[begin:end] for begin, end in pairwise(ends)]
+
+
+def rows(settled: Iterable[object]) -> list[Row]:
+    """What an engine with connections gives, as what it is."""
+    return cast(list[Row], list(settled))
