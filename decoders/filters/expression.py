@@ -9,9 +9,10 @@ from decoders.filters import questions
 from decoders.filters.errors import FilterError
 from decoders.filters.fields import ALIASES, BODIES, FIELDS, FieldRow, Phase
 from decoders.filters.nodes import All, Always, Any_, Atom, Node, Not
-from decoders.filters.paths import all_paths, apis_with, getter, paths_in
+from decoders.filters.paths import all_paths, apis_with, paths_in
 from decoders.filters.scan import Scanner, Word
 from decoders.filters.values import value_of
+from decoders.schema.getter import getter
 from decoders.schema.model import Side
 
 if TYPE_CHECKING:

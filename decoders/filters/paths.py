@@ -1,4 +1,4 @@
-"""Paths into bodies (`topics[0].partitions.leader_id`) in, what finds their values out, and which APIs have them.
+"""Paths into bodies (`topics[0].partitions.leader_id`) in, how declarations spell them out, and which APIs have them.
 
 An array without an index stands for all its elements. Names may be written as older releases wrote them, or in
 camelCase. `request` or `response` has been taken off the front.
@@ -7,14 +7,13 @@ camelCase. `request` or `response` has been taken off the front.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 from decoders.apis import KEYS, NAMES, api
 from decoders.schema.model import Field, Side
 
-Get = Callable[[Any], Any]
 _STEP: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\[(\d*)\])?")
 
 
@@ -40,36 +39,6 @@ def all_paths(side: Side, keys: Iterable[int] = KEYS) -> list[str]:
         message = api(key).request if side == "request" else api(key).response
         found.update(dict.fromkeys(_every(message.fields, "")))
     return list(found)
-
-
-def getter(path: str) -> Get:
-    """`a`, `a.b`, `a[].b`, `a[2].b`: the value there, through arrays a flat list, None where something is missing."""
-    head, _, rest = path.partition(".")
-    match = _STEP.fullmatch(head)
-    assert match is not None
-    name, bracket, index = match[1], match[2], match[3]
-    inner = getter(rest) if rest else None
-    if not bracket:
-        return lambda view: _in(view.get(name), inner)
-    if index:
-        return lambda view: _in(_nth(view.get(name), int(index)), inner)
-    return lambda view: [found for item in view.get(name) or () for found in _listed(_in(item, inner))]
-
-
-def _in(value: Any, inner: Get | None) -> Any:
-    if inner is None or value is None:
-        return value
-    return inner(value) if isinstance(value, dict) else None
-
-
-def _nth(items: Any, index: int) -> Any:
-    return items[index] if items and index < len(items) else None
-
-
-def _listed(value: Any) -> Any:
-    if value is None:
-        return ()
-    return value if isinstance(value, list) else (value,)
 
 
 def _spelt(fields: Iterable[Field], steps: list[tuple[str, str | None]]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from decoders.apis import NAMES, api
 from decoders.exchanges.specs import SIDES
-from decoders.filters.paths import Get, getter
+from decoders.schema.getter import Get, getter
 from decoders.schema.model import Field, Side
 
 if TYPE_CHECKING:

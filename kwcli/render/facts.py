@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import UUID
 
+from decoders.schema.getter import Get, getter
 from decoders.wire.primitives import uuid_text
 from kwcli.render.units import amount, counted, listed, period, ranges
 from kwcli.render.words import WORDS, word
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
 
 View = Mapping[str, Any]
-Get = Callable[[Any], Any]
 # Topic id → its name, where the capture has shown it.
 Names = Callable[[UUID], str | None]
 
@@ -66,34 +66,6 @@ def topic_id(value: UUID, names: Names, shape: Shape) -> str:
 def short(text: str, shape: Shape) -> str:
     """An id in the room there is: its beginning tells more than nothing."""
     return text if shape.id_size is None or len(text) <= shape.id_size else text[: shape.id_size - 1] + "…"
-
-
-def getter(path: str) -> Get:
-    """`a`, `a.b`, `a[].b`, `a[].b[]`: the value there, through arrays a flat list, None where something is missing."""
-    head, dot, rest = path.partition(".")
-    name, is_array = head.removesuffix("[]"), head.endswith("[]")
-    if not dot:
-        return lambda view: view.get(name)
-    inner = getter(rest)
-    if not is_array:
-
-        def through(view: Any) -> Any:
-            value = view.get(name)
-            return None if value is None else inner(value)
-
-        return through
-    flatten = "[]" in rest
-
-    def each(view: Any) -> Any:
-        items = view.get(name)
-        if not items:
-            return items
-        found = [value for item in items if (value := inner(item)) is not None]
-        if flatten or (found and isinstance(found[0], list)):
-            return [value for values in found for value in values]
-        return found
-
-    return each
 
 
 def _plain(value: Any, _argument: str, names: Names, shape: Shape) -> str:
