@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from kwcli.pipeline.tables.schemas import OWN, SCHEMAS, SHARED
 
 _DAY_NS: Final = 86_400 * 10**9
-_EPOCH: Final = date(1970, 1, 1)
+EPOCH: Final = date(1970, 1, 1)
 
 
 def by_table(rows: pa.RecordBatch, tables: Collection[str]) -> Iterator[tuple[str, pa.RecordBatch]]:
@@ -54,7 +54,7 @@ def by_date(batch: pa.RecordBatch) -> Iterator[tuple[date, pa.RecordBatch]]:
     days = pc.divide(batch.column("time_ns"), _DAY_NS)
     first, last = pc.min_max(days).as_py().values()
     if first == last:
-        yield _EPOCH + timedelta(days=first), batch
+        yield EPOCH + timedelta(days=first), batch
         return
     for day in sorted(pc.unique(days).to_pylist()):
-        yield _EPOCH + timedelta(days=day), batch.filter(pc.equal(days, day))
+        yield EPOCH + timedelta(days=day), batch.filter(pc.equal(days, day))

@@ -1,12 +1,11 @@
 """Record batches in, Parquet files out: one writer for all tables of one task, a file for each table and date.
 
-Files lie at `TABLE/date=YYYY-MM-DD/NAME.parquet` under the folder given, and no two writers give the same name. Only
+Files lie at `TABLE/date=YYYY-MM-DD/NAME-N.parquet` under the folder given; every writer has a name of its own. Only
 what `close` lists is part of anything: a writer that fails or is killed leaves files that nobody has heard of.
 """
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Collection
 from datetime import date
 from typing import Any, BinaryIO, Final, NamedTuple
@@ -15,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kwcli.pipeline.tables.schemas import SCHEMAS
-from kwcli.pipeline.tables.split import by_date, by_table
+from kwcli.pipeline.tables.split import EPOCH, by_date, by_table
 from kwcli.pipeline.tally import Tally
 
 # A row group, whichever comes first: what a reader has to hold of a file, and a writer for each date.
@@ -30,13 +29,14 @@ Open = Callable[[str], BinaryIO]
 
 
 class Written(NamedTuple):
-    """One file: its table and date, its path under the writer's folder, rows and bytes. Can be pickled."""
+    """One file: its table and date, its path under the writer's folder, rows, bytes, writer. Can be pickled."""
 
     table: str
     date: str
     path: str
     rows: int
     size: int
+    writer: str
 
 
 class _File:
@@ -79,12 +79,12 @@ class _File:
 
 
 class TableWriter:
-    """Writes these tables under a folder that `open_file` knows."""
+    """Writes these tables under a folder that `open_file` knows; `name` is in the names of its files alone."""
 
-    def __init__(self, open_file: Open, tables: Collection[str]) -> None:
+    def __init__(self, open_file: Open, tables: Collection[str], name: str) -> None:
+        self.name = name
         self._open_file = open_file
         self._tables = frozenset(tables)
-        self._name = uuid.uuid4().hex
         self._files: dict[tuple[str, date], _File] = {}  # the one written to last comes last
         self._written: list[Written] = []
         self.rows = 0  # exchanges and skipped runs so far
@@ -106,12 +106,16 @@ class TableWriter:
         for day, part in by_date(batch):
             self._file(table, day).write(part)
 
+    def begin(self, table: str) -> None:
+        """A file without rows, so that a table that has none has its columns."""
+        self._file(table, EPOCH)
+
     def _file(self, table: str, day: date) -> _File:
         file = self._files.pop((table, day), None)
         if file is None:
             if len(self._files) >= OPEN_MAX:
                 self._close(next(iter(self._files)))
-            path = f"{table}/date={day}/{self._name}-{len(self._written) + len(self._files)}.parquet"
+            path = f"{table}/date={day}/{self.name}-{len(self._written) + len(self._files)}.parquet"
             file = _File(table, path, self._open_file(path))
         self._files[table, day] = file
         return file
@@ -119,7 +123,7 @@ class TableWriter:
     def _close(self, key: tuple[str, date]) -> None:
         file = self._files.pop(key)
         size = file.close()
-        self._written.append(Written(key[0], str(key[1]), file.path, file.rows, size))
+        self._written.append(Written(key[0], str(key[1]), file.path, file.rows, size, self.name))
 
     def close(self) -> list[Written]:
         """Finish all files and name them."""

@@ -1,0 +1,151 @@
+"""Paths under one folder in, what happens there out: every touch of the folder of tables goes through here.
+
+Each method is one step that is done or not done when the process is killed; what takes several is made of them. What
+must outlive a power cut is synced before the step that relies on it.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import BinaryIO, Final
+
+from kwcli.exits import Failure
+
+# The ending of a file that is not whole yet.
+PARTIAL: Final = ".partial"
+
+
+class Files:
+    """A local folder (or one that is mounted). Paths are relative, with slashes. Can be pickled."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+
+    def path(self, path: str) -> str:
+        """Where that is for others."""
+        return os.path.join(self.root, path) if path else self.root
+
+    # -- looking -------------------------------------------------------------------------------------------------------
+
+    def exists(self, path: str) -> bool:
+        """Whether there is anything."""
+        return os.path.lexists(self.path(path))
+
+    def is_folder(self, path: str) -> bool:
+        """Whether there is a folder."""
+        return os.path.isdir(self.path(path))
+
+    def names(self, path: str) -> list[str]:
+        """What is in a folder, in order; nothing where there is none."""
+        try:
+            return sorted(os.listdir(self.path(path)))
+        except FileNotFoundError:
+            return []
+
+    def walk(self, path: str) -> Iterator[str]:
+        """All files below a folder, in order."""
+        for name in self.names(path):
+            inner = f"{path}/{name}"
+            if self.is_folder(inner) and not os.path.islink(self.path(inner)):
+                yield from self.walk(inner)
+            else:
+                yield inner
+
+    def read(self, path: str) -> bytes | None:
+        """A whole file; None where there is none."""
+        try:
+            with open(self.path(path), "rb") as file:
+                return file.read()
+        except FileNotFoundError:
+            return None
+
+    # -- steps ---------------------------------------------------------------------------------------------------------
+
+    def make_folder(self, path: str) -> None:
+        """A folder, with those above it; it may be there."""
+        os.makedirs(self.path(path), exist_ok=True)
+
+    def open_new(self, path: str) -> BinaryIO:
+        """A new file, synced when it is closed; its folder is made."""
+        self.make_folder(os.path.dirname(path))
+        return io.BufferedWriter(_Synced(self.path(path), "xb"))
+
+    def rename(self, path: str, to: str) -> None:
+        """Move a file over another, or a folder to where nothing is."""
+        os.replace(self.path(path), self.path(to))
+
+    def unlink(self, path: str) -> None:
+        """Delete a file; it may be gone."""
+        with suppress(FileNotFoundError):
+            os.unlink(self.path(path))
+
+    def remove_folder(self, path: str) -> None:
+        """Delete an empty folder; it may be gone."""
+        with suppress(FileNotFoundError):
+            os.rmdir(self.path(path))
+
+    def sync(self, path: str) -> None:
+        """Have the names in a folder outlive a power cut."""
+        handle = os.open(self.path(path), os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+    # -- made of steps -------------------------------------------------------------------------------------------------
+
+    def replace(self, path: str, data: bytes) -> None:
+        """Write a whole file at once: after a crash the old content or the new."""
+        partial = path + PARTIAL
+        self.unlink(partial)
+        with self.open_new(partial) as file:
+            file.write(data)
+        self.rename(partial, path)
+        self.sync(os.path.dirname(path))
+
+    def move(self, path: str, to: str) -> None:
+        """Rename into a folder that may have to be made."""
+        self.make_folder(os.path.dirname(to))
+        self.rename(path, to)
+
+    def sync_all(self, path: str) -> None:
+        """Sync a folder and all below it."""
+        for name in self.names(path):
+            if self.is_folder(f"{path}/{name}"):
+                self.sync_all(f"{path}/{name}")
+        self.sync(path)
+
+    def remove(self, path: str) -> None:
+        """Delete a folder with all that is in it."""
+        if self.is_folder(path) and not os.path.islink(self.path(path)):
+            for name in self.names(path):
+                self.remove(f"{path}/{name}")
+            self.remove_folder(path)
+        else:
+            self.unlink(path)
+
+
+class _Synced(io.FileIO):
+    """A file that is on the disk when it is closed."""
+
+    def close(self) -> None:
+        """Sync, then close."""
+        if not self.closed:
+            try:
+                os.fsync(self.fileno())
+            finally:
+                super().close()
+
+
+def local_root(place: str) -> str:
+    """The folder that `--out` names. Failure where it is none that can be swapped whole."""
+    scheme, colon, rest = place.partition("://")
+    if colon and scheme != "file":
+        raise Failure(
+            f"{place}: tables are written to a local or mounted folder, whose files can be swapped in one step; "
+            f"copy them to {scheme}:// when the run is over"
+        )
+    return os.path.abspath(rest if colon else place)

@@ -1,0 +1,105 @@
+"""What a folder of tables covers: sources, options, tables; as a value and as the JSON of `_kw/manifest.json`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple, Protocol
+
+import orjson
+
+from kwcli.pipeline.tables.write import Written
+
+# Of the folder: a program knows its own and earlier ones.
+FORMAT: Final = 1
+
+
+class SourceLike(Protocol):
+    """A capture as sources.py finds it."""
+
+    @property
+    def point(self) -> str: ...
+
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def size(self) -> int: ...
+
+    @property
+    def fingerprint(self) -> str: ...
+
+
+class Source(NamedTuple):
+    """A capture: where it was taken, where it lies, how many bytes it has and what tells it from others."""
+
+    point: str
+    path: str
+    size: int
+    fingerprint: str
+
+
+class Table(NamedTuple):
+    """One table: its rows, the bytes of its files, the files by path under the folder."""
+
+    rows: int
+    size: int
+    files: tuple[str, ...]
+
+
+class Manifest(NamedTuple):
+    """What a run has left. `options` are those that the rows depend on; `facts` is what it had to say at its end."""
+
+    kw: str
+    run: str
+    sources: tuple[Source, ...]
+    options: Mapping[str, Any]
+    tables: Mapping[str, Table]
+    facts: Mapping[str, Any]
+
+    def to_json(self) -> dict[str, Any]:
+        """As it is written."""
+        return {
+            "format": FORMAT,
+            "kw": self.kw,
+            "run": self.run,
+            "sources": [source._asdict() for source in self.sources],
+            "options": dict(self.options),
+            "tables": {
+                name: {"rows": table.rows, "bytes": table.size, "files": list(table.files)}
+                for name, table in self.tables.items()
+            },
+            "facts": dict(self.facts),
+        }
+
+    @classmethod
+    def of_json(cls, value: Mapping[str, Any]) -> Manifest:
+        """As it is read. Raises KeyError, TypeError and ValueError."""
+        return cls(
+            value["kw"],
+            value["run"],
+            tuple(Source(**source) for source in value["sources"]),
+            value["options"],
+            {
+                name: Table(table["rows"], table["bytes"], tuple(table["files"]))
+                for name, table in value["tables"].items()
+            },
+            value["facts"],
+        )
+
+
+def tables_of(written: Iterable[Written], names: Iterable[str]) -> dict[str, Table]:
+    """The tables that these files make; also those without any."""
+    found: dict[str, list[Written]] = {name: [] for name in names}
+    for file in written:
+        found[file.table].append(file)
+    return {
+        name: Table(
+            sum(file.rows for file in files), sum(file.size for file in files), tuple(sorted(f.path for f in files))
+        )
+        for name, files in found.items()
+    }
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON gives it back, so that options compare."""
+    return orjson.loads(orjson.dumps(value, option=orjson.OPT_SORT_KEYS))

@@ -1,0 +1,260 @@
+"""A folder in, its tables replaced whole or not at all: `DIR/TABLE/date=…/*.parquet` beside `DIR/_kw`.
+
+    _kw/kw.json          says that the folder is kw's, and in which format
+    _kw/lock             who writes to it
+    _kw/manifest.json    what the tables cover
+    _kw/staging/RUN/     files of a run that is not over
+    _kw/journal.json     the run is over; its tables are being put in place
+
+A run is over once the journal is there. Whoever opens the folder next and finds one goes on where it stopped: a table's
+folder is renamed into `old`, the new one into its place, each if that has not happened yet, and so is the manifest: a
+full disk stops none of it. Without a journal what lies in staging is deleted, and the tables are those of before.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any, Final
+
+import orjson
+
+from kwcli import VERSION
+from kwcli.exits import Failure
+from kwcli.pipeline.store.files import PARTIAL, Files, local_root
+from kwcli.pipeline.store.lock import Lock
+from kwcli.pipeline.store.manifest import FORMAT, Manifest, Source, SourceLike, plain, tables_of
+from kwcli.pipeline.store.staging import CONTROL, STAGING, Staging
+from kwcli.pipeline.tables.columns import TABLES
+from kwcli.pipeline.tables.write import Written
+
+MARK: Final = f"{CONTROL}/kw.json"
+LOCK: Final = f"{CONTROL}/lock"
+MANIFEST: Final = f"{CONTROL}/manifest.json"
+JOURNAL: Final = f"{CONTROL}/journal.json"
+_OURS: Final = frozenset({CONTROL, *TABLES})
+# What `_kw` may hold before it is marked.
+_UNMARKED: Final = frozenset({"lock", "kw.json" + PARTIAL})
+
+
+class Store:
+    """A folder of tables, held for writing from `opened` on."""
+
+    def __init__(self, files: Files, name: str) -> None:
+        self.files = files
+        self.name = name  # as the user calls it
+        self.recovered = ""  # what became of a run that was interrupted, in words
+        self._lock = Lock(files.path(LOCK))
+
+    # -- opening -------------------------------------------------------------------------------------------------------
+
+    def open(self) -> None:
+        """Make the folder where it is not there, take its lock, end what an interrupted run has left.
+
+        Raises Failure where the folder is something else, or another run has it.
+        """
+        refuse_foreign(self.files, self.name)
+        self.files.make_folder(CONTROL)
+        self._lock.require(self.name)
+        try:
+            if self.files.read(MARK) is None:
+                self.files.replace(MARK, _json({"kw": VERSION, "format": FORMAT, "holds": "tables of kw pipeline"}))
+            self.recovered = recover(self.files, self.name)
+            self._refuse_strangers()
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def close(self) -> None:
+        """Let others write."""
+        self._lock.release()
+
+    def _refuse_strangers(self) -> None:
+        """A file in the folder of a table that is none of its own would become part of it for every reader.
+
+        Those that all readers pass over (`.name`, `_name`) do no harm.
+        """
+        manifest = self.manifest()
+        known = {path for table in manifest.tables.values() for path in table.files} if manifest else set()
+        for table in TABLES:
+            for path in self.files.walk(table):
+                if path not in known and not path.rpartition("/")[2].startswith((".", "_")):
+                    raise Failure(f"{self.name}: {path} is not from kw; take it out, or use another folder")
+
+    # -- what is there -------------------------------------------------------------------------------------------------
+
+    def manifest(self) -> Manifest | None:
+        """What the tables cover; None before the first run is over. Raises Failure where it cannot be read."""
+        return read_manifest(self.files, self.name)
+
+    def is_whole(self, manifest: Manifest) -> bool:
+        """Whether all files of the tables are there."""
+        return all(self.files.exists(path) for table in manifest.tables.values() for path in table.files)
+
+    def holds(self, sources: Iterable[SourceLike], options: Mapping[str, Any]) -> bool:
+        """Whether the tables are what a run of this program over these sources would leave."""
+        manifest = self.manifest()
+        return (
+            manifest is not None
+            and manifest.kw == VERSION
+            and manifest.options == plain(dict(options))
+            and set(manifest.sources) == set(map(_source, sources))
+            and self.is_whole(manifest)
+        )
+
+    # -- a run ---------------------------------------------------------------------------------------------------------
+
+    def staging(self) -> Staging:
+        """A place for the files of a new run."""
+        staging = Staging(self.files, uuid.uuid4().hex)
+        self.files.make_folder(staging.folder)
+        return staging
+
+    def commit(
+        self,
+        staging: Staging,
+        written: Iterable[Written],
+        *,
+        sources: Iterable[SourceLike],
+        options: Mapping[str, Any],
+        tables: Iterable[str],
+        facts: Mapping[str, Any],
+    ) -> Manifest:
+        """Make these files the tables, in place of all that were there."""
+        names = [name for name in TABLES if name in set(tables)]
+        listed = [*written]
+        listed += empty_files(staging, {*names} - {file.table for file in listed})
+        staging.gather(listed)
+        for name in names:
+            self.files.sync_all(f"{staging.tables}/{name}")
+        self.files.sync(staging.tables)
+        found = tables_of(listed, names)
+        manifest = Manifest(
+            VERSION, staging.run, tuple(sorted(map(_source, sources))), plain(dict(options)), found, plain(dict(facts))
+        )
+        self.files.replace(f"{staging.folder}/manifest.json", _json(manifest.to_json()))
+        self.files.replace(JOURNAL, _json({"format": FORMAT, "run": staging.run, "tables": names}))
+        put_in_place(self.files, {"run": staging.run, "tables": names})
+        self.files.remove(STAGING)
+        return manifest
+
+    def discard(self) -> None:
+        """A run has failed: delete its files, unless it was over but for putting its tables in place."""
+        if not self.files.exists(JOURNAL):
+            self.files.remove(STAGING)
+
+
+def put_in_place(files: Files, journal: Mapping[str, Any]) -> None:
+    """From the journal on: every step may have happened already."""
+    staging = Staging(files, journal["run"])
+    files.make_folder(staging.old)
+    for name in TABLES:
+        new, old = f"{staging.tables}/{name}", f"{staging.old}/{name}"
+        wanted = name in journal["tables"]
+        if files.exists(name) and (files.exists(new) or not wanted):
+            files.rename(name, old)
+        if wanted and files.exists(new):
+            files.rename(new, name)
+    files.sync("")
+    if files.exists(f"{staging.folder}/manifest.json"):
+        files.rename(f"{staging.folder}/manifest.json", MANIFEST)
+    files.sync(CONTROL)
+    files.unlink(JOURNAL)
+    files.sync(CONTROL)
+
+
+def recover(files: Files, name: str) -> str:
+    """End what an interrupted run has left, and say so; who calls holds the lock."""
+    said = ""
+    journal = read_json(files, JOURNAL, name)
+    if journal is not None:
+        put_in_place(files, journal)
+        said = "an interrupted run had finished its tables: they are in place now"
+    elif files.names(STAGING):
+        said = "what an interrupted run had left was deleted"
+    files.remove(STAGING)
+    return said
+
+
+def empty_files(staging: Staging, tables: Iterable[str]) -> list[Written]:
+    """A file without rows for each of these tables: a reader finds the columns of a table that has nothing."""
+    names = sorted(tables)
+    with staging.writer(names) as writer:
+        for name in names:
+            writer.begin(name)
+        return writer.close()
+
+
+def refuse_foreign(files: Files, name: str) -> None:
+    """Raises Failure where the folder is something else than kw's, or from a later kw."""
+    if not files.exists(""):
+        return
+    if not files.is_folder(""):
+        raise Failure(f"{name}: not a folder")
+    mark = read_json(files, MARK, name)
+    if mark is None:
+        strange = [entry for entry in files.names("") if entry != CONTROL]
+        strange += [f"{CONTROL}/{entry}" for entry in files.names(CONTROL) if entry not in _UNMARKED]
+        if strange:
+            raise Failure(f"{name}: not empty ({strange[0]}) and no folder of tables; use another one")
+    elif not isinstance(mark.get("format"), int) or mark["format"] > FORMAT:
+        raise Failure(f"{name}: written by a later kw ({mark.get('kw')}); use that one, or another folder")
+
+
+def read_json(files: Files, path: str, name: str) -> dict[str, Any] | None:
+    """A file of the folder's own; None where there is none. Raises Failure where it is damaged."""
+    data = files.read(path)
+    if data is None:
+        return None
+    try:
+        value = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        value = None
+    if not isinstance(value, dict):
+        raise Failure(f"{name}: {path} is damaged; run into another folder")
+    return value
+
+
+def read_manifest(files: Files, name: str) -> Manifest | None:
+    """What the tables of a folder cover. Raises Failure where that cannot be read."""
+    value = read_json(files, MANIFEST, name)
+    if value is None:
+        return None
+    try:
+        return Manifest.of_json(value)
+    except (KeyError, TypeError, ValueError):
+        raise Failure(f"{name}: {MANIFEST} is damaged; run into another folder") from None
+
+
+def _source(source: SourceLike) -> Source:
+    return Source(source.point, source.path, source.size, source.fingerprint)
+
+
+def _json(value: Mapping[str, Any]) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+@contextmanager
+def told(name: str) -> Iterator[None]:
+    """What the system refuses, in one line: no space, no permission, a read-only file system."""
+    try:
+        yield
+    except OSError as error:
+        raise Failure(f"{name}: {(error.strerror or str(error)).lower()}") from None
+
+
+@contextmanager
+def opened(place: str, files: type[Files] = Files) -> Iterator[Store]:
+    """The store of a folder, for one run. Raises Failure."""
+    store = Store(files(local_root(place)), place)
+    with told(place):
+        store.open()
+        try:
+            yield store
+        except BaseException:
+            with suppress(OSError):
+                store.discard()
+            raise
+        finally:
+            store.close()
