@@ -88,7 +88,7 @@ class Files:
             os.rmdir(self.path(path))
 
     def sync(self, path: str) -> None:
-        """Have the names in a folder outlive a power cut."""
+        """Have a file, or the names in a folder, outlive a power cut."""
         handle = os.open(self.path(path), os.O_RDONLY)
         try:
             os.fsync(handle)

@@ -1,12 +1,11 @@
-"""Where the files of one run lie until they are its tables: every task writes into a folder of its own.
+"""Where the files of one run lie until they are its tables.
 
-A staging can be pickled and goes to the workers of Spark; they see the same folder. A task that fails, is killed or
-runs twice leaves files in its own folder, which nobody lists and the end of the run deletes.
+A staging can be pickled and goes to the workers of Spark; they see the same folder. What a task leaves that fails, is
+killed or runs twice nobody lists: it stays where tasks write, also when it comes late, and is deleted with that.
 """
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Collection, Iterable
 from typing import Final
 
@@ -39,15 +38,17 @@ class Staging:
         """The tables as they were."""
         return f"{self.folder}/old"
 
+    @property
+    def tasks(self) -> str:
+        """What tasks have written: of use are the files that those list which ended well."""
+        return f"{self.folder}/tasks"
+
     def writer(self, tables: Collection[str]) -> TableWriter:
         """A writer for one attempt at one task; what it lists is for `gather`."""
-        name = uuid.uuid4().hex
-        return TableWriter(lambda path: self.files.open_new(f"{self._task(name)}/{path}"), tables, name)
+        return TableWriter(lambda path: self.files.open_new(f"{self.tasks}/{path}"), tables)
 
     def gather(self, written: Iterable[Written]) -> None:
         """Move the files listed to where they are in their tables."""
         for file in written:
-            self.files.move(f"{self._task(file.writer)}/{file.path}", f"{self.tables}/{file.path}")
-
-    def _task(self, name: str) -> str:
-        return f"{self.folder}/tasks/{name}"
+            self.files.sync(f"{self.tasks}/{file.path}")
+            self.files.move(f"{self.tasks}/{file.path}", f"{self.tables}/{file.path}")

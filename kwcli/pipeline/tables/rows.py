@@ -34,6 +34,7 @@ _WAITING: Final = frozenset({FETCH, SHARE_FETCH})
 _topics: Final = DIMENSIONS["topic"].get
 _groups: Final = DIMENSIONS["group"].get
 _NOTHING: Final[tuple[None, ...]] = (None,) * 3
+_NO_BODIES: Final[tuple[None, ...]] = (None,) * 2
 _NO_WAIT: Final[tuple[None, ...]] = (None,) * 6
 # Of a skipped run: what follows its time.
 _REST: Final = (None,) * (ROW - 9) + (0,)
@@ -101,6 +102,7 @@ class ExchangeColumns:
     def _empty(self) -> None:
         self._rows: list[tuple[Any, ...]] = []
         self._parts: list[Partition] = []
+        self._body_size = 0
         self._ends = Pool()
         self._specs = Pool()
         self._clients, self._topics, self._groups = Pool(), Pool([((), (), ())]), Pool([()])
@@ -118,8 +120,8 @@ class ExchangeColumns:
 
     @property
     def weight(self) -> int:
-        """How much there is, in rows and partitions together: what bounds a batch."""
-        return len(self._rows) + len(self._parts)
+        """How much there is, in rows, partitions and kilobytes of bodies together: what bounds a batch."""
+        return len(self._rows) + len(self._parts) + (self._body_size >> 10)
 
     def add(self, settled: Settled) -> None:
         """Take in a row."""
@@ -172,7 +174,7 @@ class ExchangeColumns:
         unusual = exchange.extra or exchange.error_codes or exchange.failed or exchange.early
         client_id, software = exchange.client_id, exchange.client_software
         who = (client_id, software["name"], software["version"]) if software else (client_id, None, None)
-        bodies = (None, None) if self._bodies is None else self._bodies_of(exchange, self._bodies)
+        bodies = _NO_BODIES if self._bodies is None else self._bodies_of(exchange, self._bodies)
         self._rows.append(
             (
                 self._ends.place(exchange.ends, exchange.ends),
@@ -286,14 +288,11 @@ class ExchangeColumns:
         self._rare.values.append(value)
         return at
 
-    @staticmethod
-    def _bodies_of(exchange: Exchange, options: Options) -> tuple[str | None, str | None]:
+    def _bodies_of(self, exchange: Exchange, options: Options) -> list[str | None]:
         record = exchange_json(exchange, options)
-        request, response = record["request"], record["response"]
-        return (
-            None if request is None else orjson.dumps(request).decode(),
-            None if response is None else orjson.dumps(response).decode(),
-        )
+        texts = [None if record[side] is None else orjson.dumps(record[side]).decode() for side in SIDES]
+        self._body_size += sum(len(text) for text in texts if text is not None)
+        return texts
 
 
 def _waits(exchange: Exchange) -> tuple[Any, ...]:

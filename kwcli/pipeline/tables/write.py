@@ -1,12 +1,14 @@
 """Record batches in, Parquet files out: one writer for all tables of one task, a file for each table and date.
 
-Files lie at `TABLE/date=YYYY-MM-DD/NAME-N.parquet` under the folder given; every writer has a name of its own. Only
+Files lie at `TABLE/date=YYYY-MM-DD/NAME-N.parquet` under the folder given; no two writers give the same name. Only
 what `close` lists is part of anything: a writer that fails or is killed leaves files that nobody has heard of.
 """
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from datetime import date
 from typing import Any, BinaryIO, Final, NamedTuple
 
@@ -29,14 +31,13 @@ Open = Callable[[str], BinaryIO]
 
 
 class Written(NamedTuple):
-    """One file: its table and date, its path under the writer's folder, rows, bytes, writer. Can be pickled."""
+    """One file: its table and date, its path under the writer's folder, rows and bytes. Can be pickled."""
 
     table: str
     date: str
     path: str
     rows: int
     size: int
-    writer: str
 
 
 class _File:
@@ -74,15 +75,17 @@ class _File:
         return size
 
     def abandon(self) -> None:
-        """Let go of the file as it is."""
-        self._stream.close()
+        """Let go of the file as it is, whatever is wrong with it."""
+        self._writer.is_open = False  # or it would try to end the file when it is collected
+        with suppress(OSError):
+            self._stream.close()
 
 
 class TableWriter:
-    """Writes these tables under a folder that `open_file` knows; `name` is in the names of its files alone."""
+    """Writes these tables under a folder that `open_file` knows."""
 
-    def __init__(self, open_file: Open, tables: Collection[str], name: str) -> None:
-        self.name = name
+    def __init__(self, open_file: Open, tables: Collection[str]) -> None:
+        self._name = uuid.uuid4().hex
         self._open_file = open_file
         self._tables = frozenset(tables)
         self._files: dict[tuple[str, date], _File] = {}  # the one written to last comes last
@@ -115,15 +118,16 @@ class TableWriter:
         if file is None:
             if len(self._files) >= OPEN_MAX:
                 self._close(next(iter(self._files)))
-            path = f"{table}/date={day}/{self.name}-{len(self._written) + len(self._files)}.parquet"
+            path = f"{table}/date={day}/{self._name}-{len(self._written) + len(self._files)}.parquet"
             file = _File(table, path, self._open_file(path))
         self._files[table, day] = file
         return file
 
     def _close(self, key: tuple[str, date]) -> None:
-        file = self._files.pop(key)
+        file = self._files[key]
         size = file.close()
-        self._written.append(Written(key[0], str(key[1]), file.path, file.rows, size, self.name))
+        del self._files[key]
+        self._written.append(Written(key[0], str(key[1]), file.path, file.rows, size))
 
     def close(self) -> list[Written]:
         """Finish all files and name them."""
