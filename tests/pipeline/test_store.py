@@ -20,7 +20,8 @@ from kwcli.exits import Failure
 from kwcli.pipeline.store.files import Files
 from kwcli.pipeline.store.manifest import Manifest, Source
 from kwcli.pipeline.store.reading import tables_at
-from kwcli.pipeline.store.store import JOURNAL, LOCK, STAGING, Store, opened
+from kwcli.pipeline.store.staging import STAGING
+from kwcli.pipeline.store.store import JOURNAL, LOCK, Store, opened
 from kwcli.pipeline.tables.columns import TABLES
 from tests.captures.shipped import segments
 from tests.pipeline.rows import batch_of, settled_for_tables
