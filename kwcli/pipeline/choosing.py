@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Protocol
 
-from kwcli.pipeline.tables.connections import Ended
 from kwcli.pipeline.tables.needs import TableNeeds
 from kwcli.selection import select
 
 if TYPE_CHECKING:
+    from decoders.exchanges.ended import Ended
     from decoders.exchanges.exchange import Settled
 
 __all__ = ["Asked", "Choice"]

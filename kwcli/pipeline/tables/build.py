@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from decoders.exchanges.record import SCHEMA
+from decoders.wire.text import json_text
 from kwcli.pipeline.tables.schemas import OWN, PARTITION, ROWS, TYPES
 
 if TYPE_CHECKING:
@@ -85,6 +87,12 @@ def _spread(
         kind = ROWS.field(name).type if types is None else types[name]
         found[name] = pa.array(values, kind).take(at)
     return found
+
+
+def shown(text: str) -> str:
+    """Text as any reader takes it; of bytes that are none the JSON form."""
+    form = json_text(text)
+    return form if isinstance(form, str) else orjson.dumps(form).decode()
 
 
 def split_address(address: str) -> tuple[str, int]:

@@ -2,42 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from decoders.exchanges.exchange import Ends
-from decoders.exchanges.identity import ClientSoftware
-from decoders.wire.text import json_text
-from kwcli.pipeline.tables.build import split_address
+from kwcli.pipeline.tables.build import shown, split_address
 from kwcli.pipeline.tables.schemas import ENDED, TYPES
 
-
-class Ended(Protocol):
-    """What an engine says at the end of a connection; counts as in `decoders.streams.chunks.Half`."""
-
-    ends: Ends
-    time_ns: int
-    last_ns: int
-    how: str
-    opened: bool
-    kafka: bool
-    reason: str | None
-    detail: str | None
-    client_id: str | None
-    client_software: ClientSoftware | None
-    exchanges: int
-    client_packets: int
-    client_bytes: int
-    client_gaps: int
-    client_missing: int
-    client_again: int
-    server_packets: int
-    server_bytes: int
-    server_gaps: int
-    server_missing: int
-    server_again: int
+if TYPE_CHECKING:
+    from decoders.exchanges.ended import Ended
 
 
 # Columns → attributes of the same meaning.
@@ -105,7 +79,4 @@ _TEXTS: Final = frozenset({"reason", "detail"})
 
 
 def _shown(text: str | None) -> str | None:
-    if text is None:
-        return None
-    form = json_text(text)
-    return form if isinstance(form, str) else form["base64"]
+    return None if text is None else shown(text)

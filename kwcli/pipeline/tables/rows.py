@@ -23,8 +23,7 @@ from decoders.exchanges.specs import SIDES
 from decoders.exchanges.topics import at_path
 from decoders.filters.topics import entity_paths
 from decoders.wire.primitives import uuid_text
-from decoders.wire.text import json_text
-from kwcli.pipeline.tables.build import ROW, build
+from kwcli.pipeline.tables.build import ROW, build, shown
 from kwcli.pipeline.tables.partitions import NAMES, Partition, partitions_of
 
 if TYPE_CHECKING:
@@ -218,13 +217,11 @@ class ExchangeColumns:
         return self._clients.place(who, tuple(None if text is None else self._shown(text) for text in who))
 
     def _shown(self, text: str) -> str:
-        """Text as any reader takes it; of bytes that are none the JSON form."""
         found = self._texts.get(text)
         if found is None:
             if len(self._texts) >= TEXTS_MAX:
                 self._texts.clear()
-            form = json_text(text)
-            found = self._texts[text] = form if isinstance(form, str) else orjson.dumps(form).decode()
+            found = self._texts[text] = shown(text)
         return found
 
     def _topics_of(self, exchange: Exchange) -> int:
@@ -238,11 +235,11 @@ class ExchangeColumns:
         where = (names, *ids)
         at = self._topics.at.get(where)
         if at is None or ids:  # what an id is called may have become known
-            shown = tuple(dict.fromkeys(map(self._shown, names)))
+            topics = tuple(dict.fromkeys(map(self._shown, names)))
             known = [identity for identity in ids if identity is not None and identity.int]
             called = [exchange.topic_name(identity) for identity in known]
             value = (
-                shown,
+                topics,
                 tuple(uuid_text(identity.bytes) for identity in known),
                 tuple(None if name is None else self._shown(name) for name in called),
             )

@@ -1,0 +1,153 @@
+"""The engine `local` writes the rows that the engine gives, however the captures are cut."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow.dataset as ds
+import pytest
+
+from decoders.exchanges.ended import Ended, Row
+from decoders.exchanges.engine import Engine
+from decoders.exchanges.record import to_json_dict
+from kwcli.pipeline import local
+from kwcli.pipeline.pieces import Split
+from kwcli.pipeline.sources import find
+from kwcli.pipeline.splits import plan
+from kwcli.pipeline.store.store import opened
+from kwcli.pipeline.tables.columns import TABLES
+from tests.captures.shipped import CLEAN, FOLDER, NEGATIVE, segments
+
+
+class Job(NamedTuple):
+    """What the engine is told."""
+
+    splits: Sequence[Split]
+    files: Sequence[str]
+    tables: tuple[str, ...] = tuple(TABLES)
+    ports: frozenset[int] | None = None
+    filter: str | None = None
+    since_ns: int | None = None
+    until_ns: int | None = None
+    bodies: bool = False
+    reveal_secrets: bool = False
+
+
+def job_of(words: Sequence[str], *, points: Sequence[tuple[str, str]] = (), size: int = 1 << 30, **more: Any) -> Job:
+    """A job over captures, cut at this size."""
+    found = find(words, points)
+    assert not found.problems
+    made = plan(found.files, size)
+    assert not made.problems
+    return Job(made.splits, [file.path for file in found.files], **more)
+
+
+def run(folder: Path, job: Job) -> local.Outcome:
+    """Into tables."""
+    with opened(str(folder)) as store:
+        staging = store.staging()
+        outcome = local.run(job, staging)
+        store.commit(staging, outcome.written, sources=[], options={}, tables=job.tables, facts={})
+    return outcome
+
+
+def rows_in(folder: Path, table: str) -> list[dict[str, Any]]:
+    """What a reader of Parquet finds, in a fixed order."""
+    rows = ds.dataset(folder / table, partitioning="hive").to_table().to_pylist()
+    return sorted(rows, key=lambda row: (row["time_ns"], repr(row)))
+
+
+@pytest.mark.parametrize("name", [*CLEAN, *NEGATIVE])
+def test_the_tables_hold_what_the_engine_gives(tmp_path: Path, name: str) -> None:
+    engine = Engine(connections=True)
+    settled: list[Row] = [*engine.feed(list(segments(name))), *engine.finish()]
+    run(tmp_path, job_of([str(FOLDER / name)]))
+    for table, kind in (("exchanges", "exchange"), ("skipped", "skipped")):
+        records = [to_json_dict(row) for row in settled if not isinstance(row, Ended) and row.kind == kind]
+        rows = rows_in(tmp_path, table)
+        keys = ("client", "broker", "connection", "reason", "status", "request_size", "response_size", "size")
+        assert Counter(tuple(record.get(key) for key in keys) for record in records) == Counter(
+            tuple(row.get(key) for key in keys) for row in rows
+        )
+        assert all(row["source_file"] == str(FOLDER / name) for row in rows if kind == "exchange")
+    _compare_connections([row for row in settled if isinstance(row, Ended)], rows_in(tmp_path, "connections"))
+
+
+def _compare_connections(ended: list[Ended], rows: list[dict[str, Any]]) -> None:
+    assert len(ended) == len(rows)
+    found = {(row["client"], row["broker"], row["connection_began_ns"]): row for row in rows}
+    for one in ended:
+        row = found[one.client, one.broker, one.ends.began_ns]
+        assert row["time_ns"] == one.time_ns
+        assert row["closed"] == one.how
+        assert (row["reason"] or "", row["detail"] or "") == (one.reason, one.detail)
+        for side in ("client", "server"):
+            assert row[f"{side}_retransmissions"] == getattr(one, f"{side}_again")
+            for name in ("packets", "bytes", "gaps", "missing"):
+                assert row[f"{side}_{name}"] == getattr(one, f"{side}_{name}")
+        same = ("last_ns", "kafka", "opened", "client_id", "exchanges")
+        assert [row[name] for name in same] == [getattr(one, name) for name in same]
+
+
+def test_the_cuts_make_no_difference(tmp_path: Path) -> None:
+    words = [str(FOLDER / name) for name in ("tour.pcapng", "share-groups.pcapng", "three-nodes.pcapng.zst")]
+    whole, cut = job_of(words, bodies=True), job_of(words, bodies=True, size=50_000)
+    assert len(cut.splits) > len(whole.splits)
+    one, two = run(tmp_path / "whole", whole), run(tmp_path / "cut", cut)
+    assert (one.counts, one.problems, one.taken) == (two.counts, two.problems, two.taken)
+    assert one.tally.export() == two.tally.export()
+    for table in TABLES:
+        assert rows_in(tmp_path / "whole", table) == rows_in(tmp_path / "cut", table)
+
+
+def test_points_are_apart_and_files_keep_their_names(tmp_path: Path) -> None:
+    tour, sasl = str(FOLDER / "tour.pcapng"), str(FOLDER / "sasl-raw.pcap")
+    run(tmp_path, job_of([], points=[("a", tour), ("b", sasl)]))
+    for table in ("exchanges", "connections"):
+        rows = rows_in(tmp_path, table)
+        assert {row["point"] for row in rows} == {"a", "b"}
+        if table == "exchanges":
+            assert {(row["point"], row["source_file"]) for row in rows} == {("a", tour), ("b", sasl)}
+    parts = rows_in(tmp_path, "topic_partitions")
+    exchanges = {
+        (row["point"], row["client"], row["connection_began_ns"], row["place"]): row
+        for row in rows_in(tmp_path, "exchanges")
+    }
+    for part in parts:
+        row = exchanges[part["point"], part["client"], part["connection_began_ns"], part["place"]]
+        assert row["api"] == part["api"]
+
+
+def test_a_filter_and_times_choose_rows(tmp_path: Path) -> None:
+    name = str(FOLDER / "tour.pcapng")
+    run(tmp_path / "all", job_of([name]))
+    everything = rows_in(tmp_path / "all", "exchanges")
+    middle = everything[len(everything) // 2]["time_ns"]
+    run(tmp_path / "some", job_of([name], filter="api == Fetch", since_ns=middle))
+    wanted = [row for row in everything if row["api"] == "Fetch" and row["time_ns"] >= middle]
+    assert rows_in(tmp_path / "some", "exchanges") == wanted
+    run(tmp_path / "early", job_of([name], until_ns=middle))
+    assert rows_in(tmp_path / "early", "exchanges") == [row for row in everything if row["time_ns"] < middle]
+    connections = rows_in(tmp_path / "all", "connections")
+    early = rows_in(tmp_path / "early", "connections")
+    assert early == [row for row in connections if row["time_ns"] < middle]
+
+
+def test_only_the_tables_asked_for_are_written(tmp_path: Path) -> None:
+    run(tmp_path, job_of([str(FOLDER / "tour.pcapng")], tables=("connections",)))
+    assert [path.name for path in sorted(tmp_path.iterdir())] == ["_kw", "connections"]
+
+
+def test_secrets_stay_out_of_bodies(tmp_path: Path) -> None:
+    name = str(FOLDER / "sasl-raw.pcap")
+    run(tmp_path / "hidden", job_of([name], bodies=True))
+    run(tmp_path / "shown", job_of([name], bodies=True, reveal_secrets=True))
+    hidden, shown = (rows_in(tmp_path / folder, "exchanges") for folder in ("hidden", "shown"))
+    tokens = [(a, b) for a, b in zip(hidden, shown, strict=True) if a["status"] == "token"]
+    assert tokens
+    for one, other in tokens:
+        assert one["request_body"].startswith('{"redacted":')
+        assert not other["request_body"].startswith('{"redacted":')
