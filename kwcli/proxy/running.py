@@ -22,7 +22,7 @@ from kwcli.proxy.discovery import Found
 from kwcli.proxy.feed import Feed
 from kwcli.proxy.listeners import BACKLOG, Listener, Listeners
 from kwcli.proxy.login import Login
-from kwcli.proxy.memory import give_back
+from kwcli.proxy.memory import TRIM_S, trim, tune
 from kwcli.proxy.metrics import Metrics
 from kwcli.proxy.metrics_server import MetricsConnection, metrics_socket
 from kwcli.proxy.ports import Ports, ports_file
@@ -123,9 +123,14 @@ class Proxy:
             told = partial(MetricsConnection, self.metrics.text)
             self._servers.append(await loop.create_server(told, sock=self._told))
         self._start_told()
+        self._trim()
         await self._ended.wait()
         await self._drain()
         return Exit.INTERRUPTED if self._signals > 1 else Exit.DONE
+
+    def _trim(self) -> None:
+        trim()
+        asyncio.get_running_loop().call_later(TRIM_S, self._trim)
 
     def stop(self) -> None:
         """As the first signal does."""
@@ -257,7 +262,7 @@ def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 def serve(proxy: Proxy) -> int:
     """Bind, run to the end; the exit code. Raises Failure."""
     more_files()
-    give_back()
+    tune()
     proxy.bind()
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
         return runner.run(proxy.run())

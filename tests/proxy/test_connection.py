@@ -358,15 +358,19 @@ def test_logging_in_again_in_mid_connection_is_traffic_like_any() -> None:
 @pytest.mark.parametrize("txn", [None, "", "t" * 300])
 @pytest.mark.parametrize("tags", [False, True])
 @pytest.mark.parametrize("acks", [0, 1, -1])
-def test_acks_are_read_in_every_version(version: int, txn: str | None, tags: bool, acks: int) -> None:
+@pytest.mark.parametrize("client_id", ["c", None, "", "c" * 32767])
+def test_acks_are_read_in_every_version(
+    version: int, txn: str | None, tags: bool, acks: int, client_id: str | None
+) -> None:
     value = {"acks": acks, "timeout_ms": 1, "topic_data": []}
     if version >= 3:
         value["transactional_id"] = txn
-    frame = request(PRODUCE, version, value, id=6)
+    frame = request(PRODUCE, version, value, id=6, client_id=client_id)
     if tags and version >= 9:
-        # Behind size, key, version, correlation id and the client id "c": no tags → two of them.
-        frame = framed(frame[4:15] + bytes.fromhex("02 05 01 aa 07 03 000102") + frame[16:])
-    for step in (1, 11, 10_000):
+        # Behind size, key, version, correlation id and the client id: no tags → two of them.
+        at = 14 + len(client_id or "")
+        frame = framed(frame[4:at] + bytes.fromhex("02 05 01 aa 07 03 000102") + frame[at + 1 :])
+    for step in (1, 11, 10_000) if len(frame) < 1000 else (10_000, 100_000):
         stage = Stage().client(*pieces(frame, step))
         assert stage.at_server == frame
         assert stage.connection.in_flight == (acks != 0)

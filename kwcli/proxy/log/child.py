@@ -9,8 +9,11 @@ import gc
 import os
 import signal
 import socket
+import struct
 import sys
+import time
 import traceback
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final
 
@@ -20,11 +23,13 @@ from kwcli.proxy.log.keeping import Keeping
 from kwcli.proxy.log.plan import Plan
 from kwcli.proxy.log.reports import Reporter
 from kwcli.proxy.log.wire import Kind, Parser
-from kwcli.proxy.memory import give_back
+from kwcli.proxy.memory import TRIM_S, trim, tune
 
 __all__ = ["main"]
 
-READ: Final = 1 << 20
+# What is decoded at once: its rows take some twelve times as much memory.
+READ: Final = 256 << 10
+_PATIENCE: Final = struct.pack("ll", int(TRIM_S), 0)
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -33,7 +38,7 @@ def main(descriptor: int) -> None:
     for number in _SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
-    give_back()
+    tune()
     gc.freeze()
     gc.set_threshold(100_000, 50, 100)  # rows are many, small and without cycles
     env = Environment.of_process()
@@ -58,7 +63,7 @@ def _run(env: Environment, sock: socket.socket) -> int:
     parser = Parser()
     keeping: Keeping | None = None
     reporter: Reporter | None = None
-    while data := sock.recv(READ):
+    for data in _pieces(sock):
         messages = parser.feed(data)
         if keeping is None and messages:
             kind, _, _, content = messages.pop(0)
@@ -77,3 +82,22 @@ def _run(env: Environment, sock: socket.socket) -> int:
     if keeping is not None:
         keeping.finish()
     return 0
+
+
+def _pieces(sock: socket.socket) -> Iterator[bytes]:
+    """What comes, to the end; memory is given back now and then, and when nothing comes."""
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _PATIENCE)  # with settimeout sending would wait as well
+    due = 0.0
+    while True:
+        try:
+            data = sock.recv(READ)
+        except BlockingIOError:
+            trim()
+            continue
+        if not data:
+            return
+        yield data
+        now = time.monotonic()
+        if now >= due:
+            trim()
+            due = now + TRIM_S

@@ -24,7 +24,7 @@ __all__ = ["CLIENT", "HELD_MOST", "SERVER", "Feed", "Overflow"]
 
 Overflow = Literal["drop", "block"]
 # What is held for a log that is slow: a burst of a second or so.
-HELD_MOST: Final = 16 << 20
+HELD_MOST: Final = 12 << 20
 # Messages are sent together after this time, or when there are so many bytes of them.
 GATHER_S: Final = 0.002
 GATHER: Final = 64 << 10
