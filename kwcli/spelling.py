@@ -51,6 +51,17 @@ def api_named(word: str) -> Api:
         raise Failure(f"no API has the name {word[:_LONGEST]!r}{hint}", Exit.USAGE) from None
 
 
+def release_named(word: str) -> str:
+    """The release that is meant by `2.8`, `2.8.2` or `0.10` (the last one of those). Raises Failure (usage)."""
+    from decoders.apis.releases import RELEASES
+
+    for release in reversed(RELEASES):
+        if release == word or word.startswith(f"{release}.") or release.startswith(f"{word}."):
+            return release
+    text = f"no release {word[:_LONGEST]}{did_you_mean(word, RELEASES)}; kw knows {RELEASES[0]} to {RELEASES[-1]}"
+    raise Failure(text, Exit.USAGE)
+
+
 def or_list(words: Iterable[str]) -> str:
     """`"a", "b" or "c"`."""
     quoted = [f'"{word}"' for word in words]

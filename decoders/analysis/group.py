@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Final
 
 from decoders.analysis.sketch import bins_of
@@ -58,6 +59,13 @@ class Group:
         self._waiting.append(value)
         if len(self._waiting) >= WAITING_MAX:
             self.bins()
+
+    def gather(self, bins: Mapping[int, int], total: int, low: int, high: int) -> None:
+        """Take values that are in bins already: their sum, the least and the greatest of them."""
+        self.low, self.high = (min(low, self.low), max(high, self.high)) if self.values else (low, high)
+        self.values += sum(bins.values())
+        self.total += total
+        self._bins.update(bins)
 
     def place(self, number: int, value: int, join: Join) -> None:
         """Take a value into a time slice."""

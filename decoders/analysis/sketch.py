@@ -7,6 +7,7 @@ their addition. Bin 0 is the value 0, negative values are mirrored; least and gr
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -15,6 +16,9 @@ from typing import Final
 from ddsketch.mapping import LogarithmicMapping
 
 ACCURACY: Final = 0.01
+
+# The greatest value of a column.
+_MOST: Final = (1 << 63) - 1
 
 _MAPPING: Final = LogarithmicMapping(ACCURACY)
 _key: Final = _MAPPING.key
@@ -33,6 +37,19 @@ def value_of(number: int) -> int:
     if number > 0:
         return round(_MAPPING.value(number - 1))
     return -round(_MAPPING.value(-number - 1)) if number else 0
+
+
+@cache
+def edges() -> tuple[int, ...]:
+    """The least value of bin 1, of bin 2 and so on, for values below 2^63; an empty bin has that of the next one.
+
+    So the bin of a positive value is the number of edges that are not above it: what sorts whole columns into bins.
+    """
+    found = [1]
+    for number in range(2, bin_of(_MOST) + 1):
+        low = found[-1]
+        found.append(bisect_left(range(_MOST), number, low, min(low * 21 // 20 + 2, _MOST), key=bin_of))
+    return tuple(found)
 
 
 def bins_of(values: Iterable[int]) -> Counter[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from heapq import heappush, heappushpop
 from typing import TYPE_CHECKING, Any, Final
 
@@ -46,10 +47,14 @@ class _Reversed:
 
 
 class Slowest:
-    """The `most` exchanges with the greatest latency; the empty answers of fetches that waited are left out."""
+    """The `most` exchanges with the greatest latency; the empty answers of fetches that waited are left out.
 
-    def __init__(self, most: int) -> None:
+    `more` are names of further attributes of theirs, texts, to keep.
+    """
+
+    def __init__(self, most: int, more: Sequence[str] = ()) -> None:
         self.most = most
+        self.more = tuple(more)
         self._heap: list[tuple[int, _Reversed, tuple[Any, ...]]] = []
 
     def needs(self, key: int, side: Side) -> frozenset[str]:
@@ -71,7 +76,7 @@ class Slowest:
         where = (ends.client, ends.broker, ends.began_ns, exchange.place, exchange.time_ns)
         if len(heap) >= self.most and took == heap[0][0] and where > heap[0][1].place[:5]:
             return
-        kept = _kept(exchange, took)
+        kept = (*_kept(exchange, took), *(getattr(exchange, name) for name in self.more))
         self._take(took, (*where, pack(kept)), kept)
 
     def _take(self, took: int, place: _Place, kept: tuple[Any, ...]) -> None:
@@ -83,7 +88,7 @@ class Slowest:
 
     def merge(self, other: Slowest) -> None:
         """Take in what another has kept."""
-        if self.most != other.most:
+        if (self.most, self.more) != (other.most, other.more):
             raise ValueError("lists of different lengths do not merge")
         for took, place, kept in other._heap:
             self._take(took, place.place, kept)
@@ -100,13 +105,13 @@ class Slowest:
         for item in items:
             took, place, kept = fields(item, int, tuple, tuple)
             fields(place, str, str, int, int, int, bytes)
-            fields(kept, *_KINDS)
+            fields(kept, *_KINDS, *(str | None for _ in self.more))
             self._take(took, place, kept)
 
     def rows(self) -> list[Row]:
         """The exchanges, the slowest first: keys of the exchange record."""
         ordered = sorted(self._heap, key=lambda item: (-item[0], item[1].place))
-        return [_row(kept) for _, _, kept in ordered]
+        return [_row((*NAMES, *self.more), kept) for _, _, kept in ordered]
 
 
 def _kept(exchange: Exchange, took: int) -> tuple[Any, ...]:
@@ -118,8 +123,8 @@ def _kept(exchange: Exchange, took: int) -> tuple[Any, ...]:
     )
 
 
-def _row(kept: tuple[Any, ...]) -> Row:
-    row = dict(zip(NAMES, kept, strict=True))
+def _row(names: Sequence[str], kept: tuple[Any, ...]) -> Row:
+    row = dict(zip(names, kept, strict=True))
     row["time"] = rfc3339(row["time"])
     row["latency_ms"] /= 10**6
     row["packets"] = dict(zip(("request", "response"), row["packets"], strict=True))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.contents import FETCH, SHARE_FETCH, WAITS, codes, held, waited_ns
@@ -142,13 +142,19 @@ class Statistics:
         """Take in what another has counted, which stays as it is. Raises LimitExceeded and ValueError."""
         if self._parameters() != other._parameters():
             raise ValueError("statistics of different dimensions or metrics do not merge")
-        if not other._begun:
-            return
-        self._widen(other.first_ns, other.last_ns)
-        if other._shift > self._shift:
-            self._coarsen(other._shift)
-        by = self._shift - other._shift
-        for key, group in other._groups.items():
+        if other._begun:
+            self.take(other._groups.items(), other.first_ns, other.last_ns, other._shift)
+
+    def take(self, groups: Iterable[tuple[Key, Group]], first_ns: int, last_ns: int, shift: int = SHIFT_MIN) -> None:
+        """Take in groups that were counted elsewhere, in the time between these; their time slices are 2^shift ns wide.
+
+        Raises LimitExceeded when there are too many groups.
+        """
+        self._widen(first_ns, last_ns)
+        if shift > self._shift:
+            self._coarsen(shift)
+        by = self._shift - shift
+        for key, group in groups:
             (self._groups.get(key) or self._new(key)).merge(group, by, self._row.join)
 
     def _parameters(self) -> list[object]:

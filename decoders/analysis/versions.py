@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from decoders.schema.model import Side
 
 # Address, client id, software, its version; API, its version.
-_Key = tuple[str, str | None, str | None, str | None, int, int]
+Use = tuple[str, str | None, str | None, str | None, int, int]
 _KINDS: Final = (str, str | None, str | None, str | None, int, int)
 
 
@@ -22,7 +22,7 @@ class ClientVersions:
     """How often each client (address without port, client id, software) used each version of an API, and when."""
 
     def __init__(self) -> None:
-        self._used: dict[_Key, list[int]] = {}  # count, first and last time
+        self._used: dict[Use, list[int]] = {}  # count, first and last time
 
     def needs(self, key: int, side: Side) -> frozenset[str]:  # noqa: ARG002  # as all folds have it
         """Nothing of any body."""
@@ -36,9 +36,10 @@ class ClientVersions:
         software = exchange.client_software
         name, its = (software["name"], software["version"]) if software else (None, None)
         address = exchange.ends.client.rpartition(":")[0]
-        self._count((address, exchange.client_id, name, its, key, version), 1, exchange.time_ns, exchange.time_ns)
+        self.count((address, exchange.client_id, name, its, key, version), 1, exchange.time_ns, exchange.time_ns)
 
-    def _count(self, key: _Key, count: int, first_ns: int, last_ns: int) -> None:
+    def count(self, key: Use, count: int, first_ns: int, last_ns: int) -> None:
+        """Count so many requests, the first and the last of which came then."""
         used = self._used.get(key)
         if used is None:
             self._used[key] = [count, first_ns, last_ns]
@@ -50,7 +51,7 @@ class ClientVersions:
     def merge(self, other: ClientVersions) -> None:
         """Take in what another has counted."""
         for key, (count, first_ns, last_ns) in other._used.items():
-            self._count(key, count, first_ns, last_ns)
+            self.count(key, count, first_ns, last_ns)
 
     def export(self) -> bytes:
         """The state, for `resume`."""
@@ -63,7 +64,7 @@ class ClientVersions:
             key, used = fields(item, tuple, list)
             address, client_id, name, its, number, version = fields(key, *_KINDS)
             count, first_ns, last_ns = fields(used, int, int, int)
-            self._count((address, client_id, name, its, number, version), count, first_ns, last_ns)
+            self.count((address, client_id, name, its, number, version), count, first_ns, last_ns)
 
     def rows(self) -> list[Row]:
         """A row for each client, API and version, in that order."""
@@ -71,7 +72,7 @@ class ClientVersions:
         return [_row(key, *used) for key, used in ordered]
 
 
-def _row(key: _Key, count: int, first_ns: int, last_ns: int) -> Row:
+def _row(key: Use, count: int, first_ns: int, last_ns: int) -> Row:
     address, client_id, name, its, number, version = key
     return {
         "address": address,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from decoders.apis.releases import RELEASES, UNSTABLE, history, spoken
+from decoders.apis.releases import UNSTABLE, history, spoken
 from decoders.schema.model import NONE, Api, Versions
 from kwcli.exits import Exit, Failure
-from kwcli.spelling import did_you_mean
+from kwcli.spelling import release_named
 
 PRODUCE: Final = 0
 FETCH: Final = 1
@@ -48,7 +48,7 @@ class Wish(NamedTuple):
 
 def as_spoken(api: Api, release: str) -> Versions:
     """The versions of an API that brokers and clients of a release use unless told otherwise."""
-    release = _known(release)
+    release = release_named(release)
     found = spoken(release).get(api.key, NONE)
     if UNSTABLE.get(release, {}).get(api.key) == found.high:
         found = Versions(found.low, found.high - 1)
@@ -56,15 +56,6 @@ def as_spoken(api: Api, release: str) -> Versions:
         since = next(iter(history(api.key)))
         raise Failure(f"Kafka {release} has no {api.name} (first in {since})", Exit.USAGE)
     return found & api.versions
-
-
-def _known(word: str) -> str:
-    """The release of the table that is meant by `2.8`, `2.8.2` or `0.10` (the last one of those)."""
-    for release in reversed(RELEASES):
-        if release == word or word.startswith(f"{release}.") or release.startswith(f"{word}."):
-            return release
-    text = f"no release {word}{did_you_mean(word, RELEASES)}; kw knows {RELEASES[0]} to {RELEASES[-1]}"
-    raise Failure(text, Exit.USAGE)
 
 
 def _not_offered(api: Api, advertised: Mapping[int, Versions]) -> str:

@@ -1,0 +1,44 @@
+"""The options of `kw pipeline report` in, the report made and written out."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final
+
+from decoders.apis.releases import RELEASES
+from kwcli.exits import Exit, Failure
+from kwcli.spelling import release_named
+
+if TYPE_CHECKING:
+    from kwcli.config import Settings
+    from kwcli.env import Environment
+
+# Format → module of this package, and the function in it.
+WRITERS: Final = {"text": ("text", "text"), "ndjson": ("plain", "ndjson"), "json": ("plain", "json")}
+
+
+def make(env: Environment, shown: Settings, folder: str, *, target: str | None, master: str | None) -> int:
+    """See `report`."""
+    release = RELEASES[-1] if target is None else release_named(target)
+    if find_spec("pyarrow") is None or find_spec("numpy") is None:
+        raise Failure('reading tables needs pyarrow: install "kw[report]"')
+    found = _found(env, folder, release, master)
+    module, name = WRITERS[shown.format]
+    draw = getattr(import_module(f"kwcli.pipeline.report.{module}"), name)
+    env.stdout.write(draw(found, shown).encode("utf-8", "backslashreplace"))
+    env.stdout.flush()
+    return Exit.DONE
+
+
+def _found(env: Environment, folder: str, release: str, master: str | None) -> dict[str, Any]:
+    from kwcli.pipeline.report.contents import contents
+    from kwcli.pipeline.report.counted import count_all, count_here
+    from kwcli.pipeline.report.tables import Tables
+
+    tables = Tables(folder)
+    if master is not None:
+        from kwcli.pipeline.report.tasks import count_there
+
+        return contents(count_all(tables, count_there(env, tables, master)), release)
+    return contents(count_all(tables, count_here(tables)), release)

@@ -1,0 +1,319 @@
+"""The report's tables for people, as one literal table: which rows, which columns, how a value is said.
+
+Text and page are both drawn from it, so that they say the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from kwcli.render.units import amount, clean, took
+
+if TYPE_CHECKING:
+    from decoders.analysis.fold import Row
+    from kwcli.pipeline.report.contents import Report
+
+Say = Callable[["Row"], str]
+NOTHING: Final = "–"
+
+
+class Said(NamedTuple):
+    """One column: the smaller `keep`, the longer it stays on a narrow terminal; `cut`: how far its cells may be cut."""
+
+    title: str
+    say: Say
+    keep: int
+    right: bool = True
+    cut: int = 0
+    bad: bool = False
+
+
+class Section(NamedTuple):
+    """`rows` finds its rows in a report; None: there is no table for it. `none` is said where there are no rows."""
+
+    name: str
+    title: str
+    rows: Callable[[Report], list[Row] | None]
+    columns: tuple[Said, ...]
+    none: str
+    notes: tuple[str, ...] = ()
+    over_time: bool = False
+
+
+def _name(*names: str) -> Say:
+    return lambda row: next((clean(str(row[name])) for name in names if row[name] is not None), NOTHING)
+
+
+def _count(name: str) -> Say:
+    return lambda row: f"{row[name]:,}" if row[name] else NOTHING
+
+
+def _bytes(*names: str) -> Say:
+    return lambda row: amount(round(sum(row[name] or 0 for name in names)))
+
+
+def _took(name: str) -> Say:
+    return lambda row: took(row[name])
+
+
+def _share(name: str) -> Say:
+    return lambda row: NOTHING if not row[name] else percent(row[name])
+
+
+def _error_share(row: Row) -> str:
+    return percent(row["errors"] / row["count"]) if row["errors"] and row["count"] else NOTHING
+
+
+def percent(share: float) -> str:
+    """`12.3%`, and never 0 or all where it is not quite."""
+    if 0 < share < 0.0005:
+        return "<0.1%"
+    return ">99.9%" if 0.9995 <= share < 1 else f"{share:.1%}"
+
+
+def per_second(rate: float | None) -> str:
+    """`1,234/s`, `1.2/s`, `0.03/s`."""
+    if rate is None:
+        return NOTHING
+    return f"{rate:,.0f}/s" if rate >= 100 else f"{rate:.1f}/s" if rate >= 0.95 else f"{rate:.2g}/s"
+
+
+def codes(found: dict[str, int]) -> str:
+    """`NONE ×3, …`."""
+    return ", ".join(f"{name} ×{times:,}" for name, times in found.items()) or NOTHING
+
+
+def _whole(name: str) -> Say:
+    return lambda row: f"{round(row[name]):,}" if row[name] is not None else NOTHING
+
+
+LATENCY: Final = (
+    Said("count", _count("count"), 1),
+    Said("rate", lambda row: per_second(row["rate"]), 8),
+    Said("errors", _count("errors"), 4, bad=True),
+    Said("share", _error_share, 9, bad=True),
+    Said("waited", _count("waited"), 7),
+    Said("p50", _took("p50"), 2),
+    Said("p90", _took("p90"), 7),
+    Said("p99", _took("p99"), 1),
+    Said("max", _took("max"), 3),
+    Said("bytes", _bytes("request_bytes", "response_bytes"), 9),
+    Said("unanswered", _count("unanswered"), 10),
+    Said("undecoded", _count("undecoded"), 11),
+)
+WAITED: Final = (
+    "waited: fetches that came back empty after 0.9 × max_wait_ms or more; inferred to be long polls, and not among "
+    "the latencies."
+)
+
+
+SEVERAL: Final = "An exchange about several topics counts for each of them."
+
+
+def _latency(name: str) -> Section:
+    return Section(
+        f"latency-{name}",
+        f"Latency by {name}",
+        lambda report: None if report["latency"] is None else report["latency"][name],
+        (Said(name, _name(name), 0, False, 14), *LATENCY),
+        "no exchanges",
+        (WAITED, SEVERAL) if name == "topic" else (WAITED,),
+        over_time=True,
+    )
+
+
+def _packets(row: Row) -> str:
+    spans = (row["packets"]["request"], row["packets"]["response"])
+    return " → ".join(
+        NOTHING if span is None else str(span[0]) if span[0] == span[1] else f"{span[0]}-{span[1]}" for span in spans
+    )
+
+
+def _request(row: Row) -> str:
+    return "SASL token" if row["api"] is None else f"{row['api']} {row['api_version']}"
+
+
+def _who(row: Row) -> str:
+    return clean(row["client_id"] or row["address"])
+
+
+def _software(row: Row) -> str:
+    return clean(f"{row['software']} {row['software_version'] or ''}".strip()) if row["software"] else NOTHING
+
+
+def versions_text(row: Row) -> str:
+    """`Fetch 2,3 (serves 4-17), LeaderAndIsr 1 (gone)`: what a client uses, by API."""
+    apis: dict[str, list[Row]] = {}
+    for each in row["old"]:
+        apis.setdefault(each["api"], []).append(each)
+    return ", ".join(
+        f"{api} {','.join(str(one['api_version']) for one in some)} ({_serves(some[0])})" for api, some in apis.items()
+    )
+
+
+def _serves(old: Row) -> str:
+    return "gone" if old["serves"] is None else f"serves {old['serves'][0]}-{old['serves'][1]}"
+
+
+def _time(name: str) -> Say:
+    return lambda row: row[name][:19].replace("T", " ") if row[name] else NOTHING
+
+
+def _in(*path: str) -> Callable[[Report], list[Row] | None]:
+    def rows(report: Report) -> list[Row] | None:
+        value: Any = report
+        for name in path:
+            value = None if value is None else value[name]
+        return value  # type: ignore[no-any-return]  # a list of rows, or None
+
+    return rows
+
+
+SECTIONS: Final[tuple[Section, ...]] = (
+    _latency("api"),
+    _latency("client"),
+    _latency("topic"),
+    _latency("broker"),
+    Section(
+        *("slowest", "Slowest exchanges", _in("slowest")),
+        (
+            Said("took", _took("latency_ms"), 0, bad=True),
+            Said("request", _request, 0, False, 14),
+            Said("client", lambda row: clean(row["client_id"] or row["client"]), 2, False, 12),
+            Said("broker", _name("broker"), 5, False),
+            Said("time", lambda row: row["time"][:23].replace("T", " "), 3, False),
+            Said("packets", _packets, 4, False),
+            Said("capture", lambda row: clean(row["source_file"] or NOTHING), 4, False, 12),
+            Said("sent", _bytes("request_size"), 7),
+            Said("got", _bytes("response_size"), 7),
+            Said("address", _name("client"), 8, False),
+        ),
+        "no exchange has a latency",
+        ("packets are counted in the capture, as Wireshark does.",),
+    ),
+    Section(
+        *("errors", "Errors", _in("errors")),
+        (
+            Said("error", _name("error"), 0, False, 20, bad=True),
+            Said("api", _name("api"), 0, False, 14),
+            Said("exchanges", _count("exchanges"), 1),
+            Said("of its API", _share("share"), 2),
+            Said("codes", _count("codes"), 3),
+        ),
+        "no error codes",
+    ),
+    Section(
+        *("old-versions", "Clients that the target release turns away", _in("old_versions", "old")),
+        (
+            Said("client", _who, 0, False, 14),
+            Said("software", _software, 3, False, 12),
+            Said("requests", _count("count"), 2),
+            Said("of", _count("of"), 6),
+            Said("asks", lambda row: "yes" if row["asks"] else "no", 7, False),
+            Said("needs", lambda row: row["since"] or "–", 3, False),
+            Said("last seen", _time("last"), 5, False),
+            Said("first seen", _time("first"), 8, False),
+            Said("address", _name("address"), 6, False),
+            Said("no longer served", versions_text, 1, False, 24, bad=True),
+        ),
+        "no client uses a version that it does not serve",
+        (
+            "needs: the first Kafka release whose clients speak versions that are served; –: the API itself is gone. "
+            "asks: the client asks brokers for their versions, so it may be the brokers here that are old.",
+        ),
+    ),
+    Section(
+        *("talkers", "Top talkers", _in("talkers", "client")),
+        (
+            Said("client", _name("client"), 0, False, 14),
+            Said("bytes", _bytes("bytes"), 0),
+            Said("share", _share("share"), 2),
+            Said("sent", _bytes("request_bytes"), 3),
+            Said("got", _bytes("response_bytes"), 3),
+            Said("requests", _count("count"), 4),
+            Said("rate", lambda row: per_second(row["rate"]), 5),
+        ),
+        "nobody said anything",
+    ),
+    Section(
+        *("topics", "Topics by bytes", _in("talkers", "topic")),
+        (
+            Said("topic", _name("topic"), 0, False, 14),
+            Said("bytes", _bytes("bytes"), 0),
+            Said("produced", _bytes("produced_bytes"), 2),
+            Said("fetched", _bytes("fetched_bytes"), 2),
+            Said("records in", _count("produced_records"), 3),
+            Said("records out", _count("fetched_records"), 3),
+        ),
+        "no records",
+    ),
+    Section(
+        *("batches", "Record batches", _in("batches")),
+        (
+            Said("topic", _name("topic"), 0, False, 14),
+            Said("api", _name("api"), 0, False),
+            Said("batches", _count("batches"), 2),
+            Said("rec/batch", _whole("records_per_batch"), 1),
+            Said("p50", _whole("records_p50"), 7),
+            Said("p99", _whole("records_p99"), 7),
+            Said("B/batch", _bytes("bytes_per_batch"), 1),
+            Said("p50", _bytes("bytes_p50"), 5),
+            Said("p99", _bytes("bytes_p99"), 5),
+            Said("max", _bytes("bytes_max"), 6),
+            Said("B/rec", _bytes("bytes_per_record"), 4),
+            Said("codecs", lambda row: codes(row["codecs"]), 3, False, 12),
+        ),
+        "no record batches",
+        ("Where a request has several batches of a partition, they count with their mean.",),
+    ),
+    *(
+        Section(
+            *(f"throttling-{name}", f"Throttling by {name}", _in("throttling", name)),
+            (
+                Said(name, _name(name), 0, False, 14),
+                Said("throttled", _count("throttled"), 1),
+                Said("share", _share("share"), 3),
+                Said("in all", _took("sum_ms"), 1),
+                Said("p50", _took("p50_ms"), 4),
+                Said("p99", _took("p99_ms"), 4),
+                Said("max", _took("max_ms"), 2),
+            ),
+            "no response was throttled",
+        )
+        for name in ("client", "api")
+    ),
+    Section(
+        *("connections", "Connections by client", _in("connections", "client")),
+        (
+            Said("client", _name("client"), 0, False, 14),
+            Said("connections", _count("count"), 0),
+            Said("exchanges", _count("exchanges"), 2),
+            Said("bytes", _bytes("bytes"), 3),
+            Said("packets", _count("packets"), 6),
+            Said("gaps", _count("gaps"), 2, bad=True),
+            Said("missing", lambda row: amount(row["missing"]) if row["missing"] else NOTHING, 2, bad=True),
+            Said("sent again", _count("retransmissions"), 4),
+        ),
+        "no connections",
+    ),
+    Section(
+        *("foreign", "Connections that are not Kafka", _in("connections", "not_kafka")),
+        (
+            Said("to", _name("broker"), 0, False),
+            Said("connections", _count("count"), 0),
+            Said("what", _name("detail", "reason"), 1, False, 20),
+        ),
+        "all connections are Kafka",
+    ),
+    Section(
+        *("skipped", "Bytes that are no exchange", _in("skipped")),
+        (
+            Said("reason", _name("reason"), 0, False),
+            Said("direction", _name("direction"), 1, False),
+            Said("runs", _count("count"), 0),
+            Said("bytes", _bytes("size"), 0),
+        ),
+        "nothing was lost or skipped",
+    ),
+)

@@ -1,0 +1,171 @@
+"""A report in, what people read out: a summary, how it went over time, then one table a section."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from decoders.analysis.slices import Join, added
+from kwcli.pipeline.report.sections import SECTIONS, WAITED, Section, per_second, percent
+from kwcli.render.palette import Palette, palette
+from kwcli.render.units import amount, cells, counted, took
+from kwcli.stats.grid import Column, lines
+from kwcli.stats.text import SPARK_LEAST, SPARK_MOST, sparkline, wrapped
+
+if TYPE_CHECKING:
+    from decoders.analysis.fold import Row
+    from kwcli.config import Settings
+    from kwcli.pipeline.report.contents import Report
+
+# Rows of a table without -v.
+ROWS: Final = 10
+NS: Final = 10**9
+_LABEL: Final = 10
+
+
+def text(report: Report, settings: Settings) -> str:
+    """Everything; of long tables the first rows, all of them with -v."""
+    paint = palette(settings.color)
+    out = [*_head(report, settings, paint)]
+    notes: dict[str, None] = {}
+    for section in SECTIONS:
+        rows = section.rows(report)
+        if rows is None:
+            continue
+        title = section.title
+        if section.name == "old-versions":
+            title = title.replace("the target release", f"Kafka {report['old_versions']['target']}")
+        if not rows:
+            out += ["", f"{paint.api}{title}{paint.off}", f"{paint.dim}  {section.none}{paint.off}"]
+            continue
+        shown = rows if settings.verbose else rows[:ROWS]
+        more = f"  {paint.dim}{len(shown)} of {len(rows):,} (-v shows all){paint.off}" if len(rows) > len(shown) else ""
+        out += ["", f"{paint.api}{title}{paint.off}{more}"]
+        width = None if settings.verbose else settings.width
+        out += lines(_columns(section, shown, report, paint), width, paint)
+        notes |= dict.fromkeys(note for note in section.notes if note != WAITED or any(row["waited"] for row in shown))
+    out += [line for note in [*notes, *_left_out(report)] for line in ("", *_note(note, settings.width, paint))]
+    return "".join(f"{line}\n" for line in out)
+
+
+def _head(report: Report, settings: Settings, paint: Palette) -> Iterator[str]:
+    summary = report["summary"]
+    tables = report["tables"]
+    if tables["exchanges"] is not None:
+        yield from wrapped(" · ".join(_said(report, summary)), settings.width)
+        points = report["over_time"]
+        if len(points) > 1:
+            yield ""
+            yield from _over_time(report, points, settings, paint)
+    absent = [name for name, rows in tables.items() if rows is None]
+    if absent:
+        yield ""
+        yield from _note(f"not there: the tables {', '.join(absent)}", settings.width, paint)
+
+
+def _said(report: Report, summary: Row) -> Iterator[str]:
+    yield counted(summary["count"], "exchange")
+    if not summary["count"]:
+        return
+    if report["first"]:
+        yield f"{report['first'][:19].replace('T', ' ')} to {report['last'][:19].replace('T', ' ')}"
+    yield per_second(summary["rate"])
+    for name in ("client", "broker", "topic"):
+        if summary[f"{name}s"] is not None:
+            yield counted(summary[f"{name}s"], name)
+    if summary["connections"] is not None:
+        yield counted(summary["connections"], "connection")
+    yield f"{amount(summary['request_bytes'])} sent, {amount(summary['response_bytes'])} got"
+    if summary["p99"] is not None:
+        yield f"p50 {took(summary['p50'])}, p99 {took(summary['p99'])}, max {took(summary['max'])}"
+    for name, noun in (("errors", "with errors"), ("unanswered", "unanswered"), ("undecoded", "undecoded")):
+        if summary[name]:
+            yield f"{summary[name]:,} {noun} ({percent(summary[name] / summary['count'])})"
+    for name, noun in (("waited", "long polls"), ("throttled", "throttled")):
+        if summary[name]:
+            yield f"{summary[name]:,} {noun}"
+
+
+def _over_time(report: Report, points: list[Row], settings: Settings, paint: Palette) -> Iterator[str]:
+    """A line of marks for each of the quantities that are kept over time, and its greatest value."""
+    first, last = numbers(report)
+    room = SPARK_MOST if settings.width is None else max(settings.width - 2 * _LABEL, SPARK_LEAST)
+    width = min(room, 2 * SPARK_MOST)
+
+    def line(name: str, key: str, join: Join, say: Any, scale: int = 1) -> str:
+        found = slices(points, key, report, scale)
+        marks = sparkline(found, first, last, width, join)
+        most = say(max(found.values(), default=0) / scale)
+        return f"{paint.dim}{name:<{_LABEL}}{paint.off}{paint.name}{marks}{paint.off}  {most}"
+
+    yield line("p99", "p99", max, took, 10**6)
+    yield line("exchanges", "count", added, lambda value: f"{round(value):,}")
+    if any(row["errors"] for row in points):
+        yield line("errors", "errors", added, lambda value: f"{round(value):,}")
+    yield f"{paint.dim}{'':<{_LABEL}}{_axis(report, width, last - first + 1)}{paint.off}"
+
+
+def _axis(report: Report, width: int, buckets: int) -> str:
+    """The first time at the left, the last one at the right, how long one bucket is between them."""
+    per = -(-buckets // width)
+    marks = -(-buckets // per)
+    first, last = (report[name][11:19] for name in ("first", "last"))
+    room = marks - cells(first) - cells(last)
+    return f"{first}{' ' * room}{last}" if room > 0 else first
+
+
+def numbers(report: Report) -> tuple[int, int]:
+    """The first and the last bucket of time."""
+    width = round(report["bucket_s"] * NS)
+    first, last = (_ns(report[name]) // width for name in ("first", "last"))
+    return first, last
+
+
+def slices(points: list[Row], key: str, report: Report, scale: int = 1) -> dict[int, int]:
+    """A value by bucket, as an integer."""
+    width = round(report["bucket_s"] * NS)
+    return {_ns(row["time"]) // width: round(row[key] * scale) for row in points if row[key] is not None}
+
+
+def _ns(time: str) -> int:
+    if not time.endswith("Z") or not time[:4].isdecimal() or time[4] != "-":
+        return int(time.partition("s")[0]) * NS  # beyond the calendar
+    whole, _, fraction = time.removesuffix("Z").partition(".")
+    return int(datetime.fromisoformat(f"{whole}+00:00").timestamp()) * NS + int(fraction.ljust(9, "0"))
+
+
+def _columns(section: Section, rows: list[Row], report: Report, paint: Palette) -> list[Column]:
+    found = []
+    for said in section.columns:
+        shown = [said.say(row) for row in rows]
+        if said.keep > 4 and set(shown) <= {"–"}:
+            continue
+        colour = paint.bad if said.bad else paint.client if said.title == "client" else ""
+        found.append(Column(said.title, shown, said.keep, said.right, colour, cut=said.cut))
+    if section.over_time and report["bucket_s"] and any("over_time" in row for row in rows):
+        first, last = numbers(report)
+        if last > first:
+            marks = [slices(row.get("over_time", []), "p99", report, 10**6) for row in rows]
+            found.append(
+                Column(
+                    "p99 over time",
+                    ["–" for _ in rows],
+                    keep=6,
+                    right=False,
+                    paint=paint.name,
+                    grow=lambda width: [sparkline(each, first, last, width, max) for each in marks],
+                    least=max(SPARK_LEAST, len("p99 over time")),
+                    most=SPARK_MOST,
+                )
+            )
+    return found
+
+
+def _left_out(report: Report) -> Iterator[str]:
+    for each in report["left_out"]:
+        yield f"not shown: {each['what']}: {each['why']}"
+
+
+def _note(note: str, width: int | None, paint: Palette) -> list[str]:
+    return [f"{paint.dim}{line}{paint.off}" for line in wrapped(note, width)]
