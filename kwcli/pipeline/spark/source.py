@@ -11,18 +11,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import BinaryType, DataType, IntegerType, LongType, StringType, StructType, TimestampType
 
+from decoders.capture.numbering import file_of, number_of
 from kwcli.exits import Exit, Failure
-from kwcli.pipeline.spark.reading import Asked, Split, plan, segments
+from kwcli.pipeline.reading import Reading
+from kwcli.pipeline.sources import find
+from kwcli.pipeline.splits import SPLIT_SIZE, plan
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from decoders.streams.chunks import Segment
+    from kwcli.pipeline.pieces import Split
 
 __all__ = ["KafkaWire"]
 
@@ -43,6 +47,27 @@ COLUMNS: Final[tuple[tuple[str, DataType, str], ...]] = (
     ("payload", BinaryType(), "payload as captured"),
     ("cut", IntegerType(), "bytes of payload that were sent and not captured"),
 )
+
+
+class Asked(NamedTuple):
+    """Which captures, and what of them; times in nanoseconds since 1970, `until` not included."""
+
+    paths: tuple[str, ...]
+    point: str = ""
+    ports: frozenset[bytes] | None = None
+    since_ns: int | None = None
+    until_ns: int | None = None
+    split_size: int = SPLIT_SIZE
+
+    def takes(self, segment: Segment) -> bool:
+        """Whether a segment is wanted."""
+        if self.since_ns is not None and segment[1] < self.since_ns:
+            return False
+        if self.until_ns is not None and segment[1] >= self.until_ns:
+            return False
+        return self.ports is None or segment[0][-4:-2] in self.ports or segment[0][-2:] in self.ports
+
+
 BATCH_BYTES: Final = 4 << 20
 BATCH_ROWS: Final = 8192
 
@@ -78,34 +103,43 @@ class _Reader(DataSourceReader):
         self._columns = columns
 
     def partitions(self) -> list[InputPartition]:
-        return [_Part(split) for split in plan(self._wanted)]
+        found = find(self._wanted.paths)
+        planned = plan(found.files, self._wanted.split_size)
+        if found.problems or planned.problems:
+            raise Failure(str([*found.problems, *planned.problems][0]))
+        return [_Part(split) for split in planned.splits]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         assert isinstance(partition, _Part)
-        rows: list[tuple[str, Segment]] = []
+        split, wanted = partition.split, self._wanted
+        names = {piece.file: piece.path for piece in split.pieces}
+        rows: list[Segment] = []
         size = 0
-        for name, batch in segments(partition.split, self._wanted):
+        reading = Reading(split)
+        for batch in reading:
             for segment in batch:
-                rows.append((name, segment))
-                size += len(segment[6])
+                if wanted.takes(segment):
+                    rows.append(segment)
+                    size += len(segment[6])
             if size >= BATCH_BYTES or len(rows) >= BATCH_ROWS:
-                yield record_batch(partition.split.point, rows, self._columns)
+                yield record_batch(wanted.point, names, rows, self._columns)
                 rows, size = [], 0
         if rows:
-            yield record_batch(partition.split.point, rows, self._columns)
+            yield record_batch(wanted.point, names, rows, self._columns)
+        if reading.problems:
+            raise Failure(str(reading.problems[0]))
 
 
-def record_batch(point: str, rows: list[tuple[str, Segment]], columns: list[str]) -> pa.RecordBatch:
-    """Rows as Arrow columns, types as Spark wants them to the letter."""
+def record_batch(point: str, names: dict[int, str], rows: list[Segment], columns: list[str]) -> pa.RecordBatch:
+    """Rows as Arrow columns, types as Spark wants them to the letter; `names` are the captures by their numbers."""
     import pyarrow as pa
 
-    names, found = zip(*rows, strict=True)
-    keys, times, packets, seqs, acks, flags, payloads, cuts = zip(*found, strict=True)
+    keys, times, packets, seqs, acks, flags, payloads, cuts = zip(*rows, strict=True)
     ends = [_ends(key) for key in keys]
     values: dict[str, Any] = {
         "point": lambda: pa.array([point] * len(rows), pa.string()),
-        "source_file": lambda: pa.array(names, pa.string()),
-        "packet": lambda: pa.array(packets, pa.int64()),
+        "source_file": lambda: pa.array([names[file_of(packet)] for packet in packets], pa.string()),
+        "packet": lambda: pa.array([number_of(packet) for packet in packets], pa.int64()),
         "time": lambda: pa.array([ns // 1000 for ns in times], pa.timestamp("us", "UTC")),
         "time_ns": lambda: pa.array(times, pa.int64()),
         "source_ip": lambda: pa.array([each[0] for each in ends], pa.string()),
@@ -146,9 +180,13 @@ def asked(options: dict[str, str]) -> Asked:
     if not paths:
         raise Failure("kafka_wire: load(…) needs the path of a capture", Exit.USAGE)
     try:
-        ports = frozenset(int(word) for word in options["ports"].split(",")) if options.get("ports") else None
-        split_size = int(options["split_size"]) if options.get("split_size") else None
-    except ValueError as problem:
+        ports = (
+            frozenset(int(word).to_bytes(2, "big") for word in options["ports"].split(","))
+            if options.get("ports")
+            else None
+        )
+        split_size = int(options.get("split_size") or SPLIT_SIZE)
+    except (ValueError, OverflowError) as problem:
         raise Failure(f"kafka_wire: {problem}", Exit.USAGE) from None
     since, until = (_time_ns(name, options.get(name)) for name in ("since", "until"))
     return Asked(tuple(paths), options.get("point", ""), ports, since, until, split_size)

@@ -1,0 +1,133 @@
+"""Captures in, a table of them as a DataFrame out, for Python programs: nothing runs before Spark is asked for rows.
+
+    from kwcli.pipeline.spark import exchanges, session
+    spark = session()
+    slow = exchanges(spark, "captures/*.pcapng").where("latency_ms > 100")
+
+Any session will do (`prepare` is called). Tasks leave notes for each other in a folder; on several machines it has to
+be one that all of them see, named with `folder`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from kwcli.exits import Failure
+from kwcli.pipeline.sources import find
+from kwcli.pipeline.spark.engine import ORDER, parts, tasks
+from kwcli.pipeline.spark.job import Order
+from kwcli.pipeline.spark.write_stage import Desk
+from kwcli.pipeline.splits import SPLIT_SIZE, plan
+from kwcli.pipeline.store.files import Files
+from kwcli.pipeline.store.staging import Staging
+from kwcli.pipeline.tables.schemas import SCHEMAS
+from kwcli.pipeline.tables.split import by_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+    from kwcli.pipeline.pieces import Split
+
+__all__ = ["connections", "exchanges", "topic_partitions"]
+
+
+class Asked(NamedTuple):
+    """What a DataFrame shows."""
+
+    splits: tuple[Split, ...]
+    files: tuple[str, ...]
+    tables: tuple[str, ...]
+    ports: frozenset[int] | None
+    filter: str | None
+    since_ns: int | None
+    until_ns: int | None
+    bodies: bool
+    reveal_secrets: bool
+
+
+class _Gathered:
+    """Takes what a desk writes; keeps the batches of one table."""
+
+    def __init__(self, table: str) -> None:
+        self._table = table
+        self._batches: list[pa.RecordBatch] = []
+
+    def write(self, rows: pa.RecordBatch) -> None:
+        self._batches += [batch for _, batch in by_table(rows, {self._table})]
+
+    def write_table(self, table: str, batch: pa.RecordBatch) -> None:
+        if table == self._table:
+            self._batches.append(batch)
+
+    def taken(self) -> list[pa.RecordBatch]:
+        batches, self._batches = self._batches, []
+        return batches
+
+
+def exchanges(
+    spark: SparkSession,
+    path: str | Iterable[str],
+    *,
+    points: Iterable[tuple[str, str]] = (),
+    ports: Iterable[int] | None = None,
+    since_ns: int | None = None,
+    until_ns: int | None = None,
+    filter: str | None = None,  # the word of the command line
+    bodies: bool = False,
+    reveal_secrets: bool = False,
+    split_size: int = SPLIT_SIZE,
+    partitions: int | None = None,
+    folder: str | None = None,
+    table: str = "exchanges",
+) -> DataFrame:
+    """The exchanges of captures (paths, globs, folders, URLs), with the columns of the table `exchanges`.
+
+    The other words are those of `kw pipeline run`; `points` are pairs of name and pattern. What is wrong with a file
+    that can be read in part is not told here. Raises Failure where there is nothing to read.
+    """
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    from kwcli.pipeline.spark.session import prepare
+
+    prepare(spark)
+    found = find([path] if isinstance(path, str) else path, points)
+    planned = plan(found.files, split_size)
+    if not planned.splits:
+        raise Failure(str([*found.problems, *planned.problems, "there is no capture"][0]))
+    names = tuple(file.path for file in found.files)
+    chosen = None if ports is None else frozenset(ports)
+    asked = Asked(tuple(planned.splits), names, (table,), chosen, filter, since_ns, until_ns, bodies, reveal_secrets)
+    order = Order(asked, Staging(Files(folder or _own_folder()), "frame"), raw=False)
+
+    def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        gathered = _Gathered(table)
+        desk = Desk(order, gathered)
+        for batch in batches:
+            desk.take(batch)
+            yield from gathered.taken()
+        desk.finish()
+        yield from gathered.taken()
+
+    made = parts(spark, order).repartition(partitions or tasks(asked), "point", "key")
+    return made.sortWithinPartitions(*ORDER).mapInArrow(rows, from_arrow_schema(SCHEMAS[table]))
+
+
+def topic_partitions(spark: SparkSession, path: str | Iterable[str], **options: object) -> DataFrame:
+    """The table `topic_partitions`, likewise."""
+    return exchanges(spark, path, table="topic_partitions", **options)  # type: ignore[arg-type]  # as of exchanges
+
+
+def connections(spark: SparkSession, path: str | Iterable[str], **options: object) -> DataFrame:
+    """The table `connections`, likewise."""
+    return exchanges(spark, path, table="connections", **options)  # type: ignore[arg-type]  # as of exchanges
+
+
+def _own_folder() -> str:
+    folder = tempfile.mkdtemp(prefix="kw-spark-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder

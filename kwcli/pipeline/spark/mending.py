@@ -1,0 +1,115 @@
+"""Batches of rows in that a split made without its past, the same batches whole out: a column at a time.
+
+What lacks is the connection's identity, where its rows begin in what its client sent, its client's software; and of
+topics that the bodies name by their id the names that other connections, or earlier splits, have shown.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from decoders.wire.primitives import uuid_text
+from decoders.wire.text import json_text
+from kwcli.pipeline.tables.build import split_address
+from kwcli.pipeline.tables.schemas import PARTITION
+
+if TYPE_CHECKING:
+    from decoders.exchanges.parts import Facts, Patch
+
+__all__ = ["Mending"]
+
+
+class Mending:
+    """What is known of one capture point."""
+
+    def __init__(self, facts: Facts | None) -> None:
+        topics = {} if facts is None else facts.topics
+        rows = [(uuid_text(identity), name, since) for identity, (name, since) in sorted(topics.items())]
+        self._ids = pa.array([row[0] for row in rows], pa.string())
+        self._names = pa.array([_shown(row[1]) for row in rows], pa.string())
+        self._since = pa.array([row[2] for row in rows], pa.int64())
+
+    def patched(self, rows: pa.RecordBatch, patch: Patch) -> pa.RecordBatch:
+        """Rows of one connection with what their past says."""
+        ends = patch.ends
+        client, client_port = split_address(ends.client)
+        broker, broker_port = split_address(ends.broker)
+        new: dict[str, Any] = {
+            "client": ends.client,
+            "client_ip": client,
+            "client_port": client_port,
+            "broker": ends.broker,
+            "broker_ip": broker,
+            "broker_port": broker_port,
+            "connection_began_ns": patch.began_ns,
+        }
+        columns = {name: _same(rows, name, value) for name, value in new.items()}
+        columns["place"] = pc.add(rows.column("place"), patch.place_added)
+        software = patch.client_software
+        if software is not None:
+            own = pc.is_valid(rows.column("client_software_name"))
+            known = pc.or_(own, pc.equal(rows.column("kind"), "skipped"))
+            for name, text in (
+                ("client_software_name", software["name"]),
+                ("client_software_version", software["version"]),
+            ):
+                columns[name] = pc.if_else(known, rows.column(name), _same(rows, name, _shown(text)))
+        return _with(rows, columns)
+
+    def told(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """Rows as they go into the tables: with names of topics, without numbers of connections."""
+        rows = self.unnumbered(rows)
+        if not len(self._ids) or not pc.any(pc.greater(pc.list_value_length(rows.column("topic_ids")), 0)).as_py():
+            return rows
+        times = rows.column("time_ns")
+        ids = rows.column("topic_ids")
+        columns = {name: self._list(rows.column(name), times, rows.column(name)) for name in ("topics", "error_topics")}
+        columns["topic_names"] = self._list(rows.column("topic_names"), times, ids)
+        columns["partitions"] = self._partitions(rows.column("partitions"), times)
+        return _with(rows, columns)
+
+    @staticmethod
+    def unnumbered(rows: pa.RecordBatch) -> pa.RecordBatch:
+        """Rows without the number of their connection."""
+        return _with(rows, {"connection": pa.nulls(rows.num_rows, rows.schema.field("connection").type)})
+
+    def _list(self, lists: pa.Array, times: pa.Array, ids: pa.Array) -> pa.Array:
+        """Lists with the names of `ids`, which go with their values, where those are known and no name is there."""
+        named = self._named(lists.flatten(), times.take(pc.list_parent_indices(lists)), ids.flatten())
+        return pa.ListArray.from_arrays(_offsets(lists), named, type=lists.type)
+
+    def _named(self, values: pa.Array, times: pa.Array, ids: pa.Array) -> pa.Array:
+        at = pc.index_in(ids, value_set=self._ids)
+        known = pc.fill_null(pc.less(self._since.take(at), times), False)
+        lacks = pc.or_(pc.invert(pc.is_valid(values)), pc.fill_null(pc.equal(values, ids), False))
+        return pc.if_else(pc.and_(known, lacks), self._names.take(at), values)
+
+    def _partitions(self, lists: pa.Array, times: pa.Array) -> pa.Array:
+        structs = lists.flatten()
+        fields = {field.name: pc.struct_field(structs, field.name) for field in PARTITION}
+        fields["topic"] = self._named(fields["topic"], times.take(pc.list_parent_indices(lists)), fields["topic_id"])
+        made = pa.StructArray.from_arrays(list(fields.values()), fields=list(PARTITION))
+        return pa.ListArray.from_arrays(_offsets(lists), made, type=lists.type)
+
+
+def _offsets(lists: pa.Array) -> pa.Array:
+    lengths = pc.fill_null(pc.list_value_length(lists), 0)
+    return pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(lengths).cast(pa.int32())])
+
+
+def _same(rows: pa.RecordBatch, name: str, value: Any) -> pa.Array:
+    return pa.repeat(pa.scalar(value, rows.schema.field(name).type), rows.num_rows)
+
+
+def _with(rows: pa.RecordBatch, columns: dict[str, pa.Array]) -> pa.RecordBatch:
+    arrays = [columns.get(field.name, column) for field, column in zip(rows.schema, rows.columns, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=rows.schema)
+
+
+def _shown(text: str) -> str:
+    """Text as the tables show it."""
+    form = json_text(text)
+    return form if isinstance(form, str) else form["base64"]

@@ -1,0 +1,116 @@
+"""The first stage of a job: one split in, its parts by connection out, as batches of `arrays.PARTS`.
+
+The rows that the split could settle itself travel as slices of record batches, beside what the splitter made for the
+stitcher. Facts for other connections, counts and problems do not travel: they are left as notes (notes.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from decoders.exchanges.bodies import Options
+from decoders.exchanges.parts import FACT, ROWS, Part
+from decoders.exchanges.splitting import Splitter
+from kwcli.pipeline.choosing import Choice
+from kwcli.pipeline.reading import Reading
+from kwcli.pipeline.spark.arrays import Travelling, packed, parts_batch
+from kwcli.pipeline.spark.job import Order, ReadReport
+from kwcli.pipeline.spark.notes import Notes
+from kwcli.pipeline.tables.rows import ExchangeColumns
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from kwcli.pipeline.pieces import Split
+
+__all__ = ["read_split"]
+
+# Rows and partitions that wait to become one record batch: those of all connections of the split, so that a batch is
+# worth its cost however many there are.
+WEIGHT: Final = 16_384
+# What a task hands to the JVM at once.
+BATCH_SIZE: Final = 4 << 20
+
+
+def read_split(order: Order, number: int) -> Iterator[pa.RecordBatch]:
+    """All of one split."""
+    job = order.job
+    split = job.splits[number]
+    choice = Choice(job)
+    notes = Notes(order.staging)
+    splitter = Splitter(job.ports, choice.needs, raw=order.raw)
+    outbox = Outbox(order, split, choice)
+    reading = Reading(split)
+    for segments in reading:
+        outbox.take(splitter.feed(segments))
+        yield from outbox.full()
+        notes.progress(number, reading.taken)
+    outbox.take(splitter.finish())
+    yield from outbox.rest()
+    notes.report(ReadReport(number, reading.taken, dict(reading.counts), tuple(reading.problems), tuple(outbox.facts)))
+
+
+class Outbox:
+    """Collects parts until they are worth a batch. What is for all connections is in `facts`."""
+
+    def __init__(self, order: Order, split: Split, choice: Choice) -> None:
+        job = order.job
+        bodies = Options(reveal_secrets=job.reveal_secrets) if job.bodies else None
+        self.facts: list[bytes] = []
+        self._split = split
+        self._choice = choice
+        self._columns = ExchangeColumns(split.point, job.files, job.tables, bodies=bodies)
+        self._settled: list[tuple[Part, int]] = []  # with the place of its first row
+        self._parts: list[Travelling] = []
+        self._size = 0
+
+    def take(self, parts: list[Part]) -> None:
+        """Parts of the splitter."""
+        for part in parts:
+            if part.kind == ROWS:
+                self._settle(part)
+            elif part.kind == FACT:
+                self.facts.append(part.blob)
+            else:
+                self._put(part, None)
+
+    def full(self) -> Iterator[pa.RecordBatch]:
+        """A batch, when there is enough for one."""
+        if self._size >= BATCH_SIZE:
+            yield from self._given()
+
+    def rest(self) -> Iterator[pa.RecordBatch]:
+        """What is left."""
+        self._slice()
+        yield from self._given()
+
+    def _put(self, part: Part, rows: bytes | None) -> None:
+        self._parts.append((part.key, part.seq, part.kind, part.blob, rows))
+        self._size += len(part.blob) + len(rows or b"") + 64
+
+    def _given(self) -> Iterator[pa.RecordBatch]:
+        if self._parts:
+            parts, self._parts, self._size = self._parts, [], 0
+            yield parts_batch(self._split.point, self._split.ord, parts)
+
+    def _settle(self, part: Part) -> None:
+        """Rows of the split's own: they wait for those of other connections."""
+        columns, choice = self._columns, self._choice
+        self._settled.append((part, len(columns)))
+        for row in part.rows:
+            assert row.kind != "connection"  # only who knows all of it tells of a connection
+            if choice.everything or choice.wants(row):
+                columns.add(row)
+        if columns.weight >= WEIGHT or len(self._settled) >= WEIGHT:
+            self._slice()
+
+    def _slice(self) -> None:
+        """The rows that wait as slices of one batch, each with its part."""
+        settled, self._settled = self._settled, []
+        if not settled:
+            return
+        batch = self._columns.batch()
+        ends = [begin for _, begin in settled[1:]] + [batch.num_rows]
+        for (part, begin), end in zip(settled, ends, strict=True):
+            self._put(part, packed(batch.slice(begin, end - begin)) if end > begin else None)

@@ -1,0 +1,92 @@
+"""The engines on Spark give the tables that one process gives, row by row, however the captures are cut."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kwcli.pipeline import local
+from kwcli.pipeline.store.store import opened
+from tests.captures.shipped import CLEAN, FOLDER, NEGATIVE, capture_bytes
+from tests.pipeline.test_local import Job, job_of
+from tests.pipeline.test_local import run as run_local
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+# Numbers for people, and what is learnt from other connections, which in splits may be learnt from later ones.
+OUTSIDE = ("connection", "topics", "topic_names", "error_topics", "topic")
+TABLES = ("exchanges", "topic_partitions", "connections", "skipped")
+
+
+def run_spark(spark: SparkSession, folder: Path, job: Job, *, raw: bool) -> local.Outcome:
+    """Into tables."""
+    from kwcli.pipeline.spark.engine import run
+
+    with opened(str(folder)) as store:
+        staging = store.staging()
+        outcome = run(spark, job, staging, raw=raw, partitions=2)
+        store.commit(staging, outcome.written, sources=[], options={}, tables=job.tables, facts={})
+    return outcome
+
+
+def table(spark: SparkSession, folder: Path, name: str) -> DataFrame:
+    """What has to be the same."""
+    return spark.read.parquet(str(folder / name)).drop(*OUTSIDE)
+
+
+def same(spark: SparkSession, one: Path, other: Path) -> dict[str, int]:
+    """Compare all tables both ways; gives how many rows each has."""
+    counts = {}
+    for name in TABLES:
+        first, second = (table(spark, folder, name).cache() for folder in (one, other))
+        assert first.exceptAll(second).take(3) == []
+        assert second.exceptAll(first).take(3) == []
+        counts[name] = first.count()
+    return counts
+
+
+@pytest.fixture(scope="module")
+def shipped(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, str]]:
+    """Every capture as a point of its own: as it is, and decompressed, where that makes a difference."""
+    folder = tmp_path_factory.mktemp("plain")
+    points = [(name.replace("/", "-"), str(FOLDER / name)) for name in CLEAN + NEGATIVE]
+    for name in CLEAN:
+        if name.endswith((".gz", ".zst")):
+            plain = folder / name.rpartition(".")[0]
+            plain.write_bytes(capture_bytes(name))
+            points.append((plain.name, str(plain)))
+    return points
+
+
+@pytest.fixture(scope="module")
+def expected(shipped: list[tuple[str, str]], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What one process makes of them."""
+    folder = tmp_path_factory.mktemp("local") / "tables"
+    run_local(folder, job_of([], points=shipped))
+    return folder
+
+
+@pytest.mark.parametrize("raw", [False, True], ids=["stitch", "shuffle"])
+@pytest.mark.parametrize("size", [1 << 20, 20_000], ids=["1 MiB", "20 kB"])
+def test_every_shipped_capture(
+    spark: SparkSession,
+    shipped: list[tuple[str, str]],
+    expected: Path,
+    tmp_path: Path,
+    size: int,
+    raw: bool,
+) -> None:
+    job = job_of([], points=shipped, size=size)
+    outcome = run_spark(spark, tmp_path / "tables", job, raw=raw)
+    assert len(job.splits) >= (60 if size < 1 << 20 else len(shipped))
+    counts = same(spark, expected, tmp_path / "tables")
+    told: Counter[str] = Counter()
+    for file in outcome.written:
+        told[file.table] += file.rows
+    assert counts == told
+    assert counts["exchanges"] > 3000
+    assert outcome.problems == []
