@@ -67,9 +67,11 @@ class Fragments:
             place += len(part)
         return packet.protocol, b"".join(part for _, part in sorted(packet.parts.items()))
 
-    def finish(self, begun: int | None = None) -> None:
-        """No fragment follows: what waits is given up, of the first `begun` packets only where that is given."""
-        self.given_up += sum(begun is None or packet.number < begun for packet in self._open.values())
+    def finish(self, since: int = 0, until: int | None = None) -> None:
+        """No fragment follows: what waits is given up. Of a part of a file, what began as number `since` to `until`."""
+        self.given_up += sum(
+            since <= packet.number and (until is None or packet.number < until) for packet in self._open.values()
+        )
         self._open.clear()
 
     def _give_up(self, name: bytes) -> tuple[int, bytes] | None:

@@ -117,13 +117,13 @@ class CaptureReader:
         """The number of IP packets of which some fragment was seen so far."""
         return self._dissector.fragments.begun
 
-    def finish(self, fragmented: int | None = None) -> list[Segment]:
+    def finish(self, since: int = 0, until: int | None = None) -> list[Segment]:
         """No byte follows. Gives no segment; sets `problem` where the capture ends inside a record, or is none.
 
-        Where another reader goes on with the file, and has read it since there were so many `fragmented` packets, those
-        begun later are not missed here.
+        A reader of a part of a file says which IP packets it is to miss fragments of: those that came when `fragmented`
+        was at least `since` and below `until`; other readers look after the others.
         """
-        self._dissector.fragments.finish(fragmented)
+        self._dissector.fragments.finish(since, until)
         if self.problem is None:
             end = self._at + self._held
             if self.kind is None:
@@ -136,7 +136,7 @@ class CaptureReader:
 
     @property
     def at(self) -> int:
-        """The byte of the file behind the last packet that was read."""
+        """The byte of the file behind the last packet that was read, while there is no `problem`."""
         return self._at
 
     def export(self, *, held: bool = True) -> bytes:

@@ -216,7 +216,8 @@ def _remote(url: str, scheme: str) -> Iterator[tuple[Place, bool]]:
     for name, about, inside in listed:
         stamp = next((str(about[key]) for key in _STAMPS if about.get(key)), "")
         full = prefix + str(name)
-        yield Place(full, full, int(about.get("size") or 0), stamp, (full,)), inside
+        identity = (scheme, repr(system.storage_options), str(name))
+        yield Place(full, full, int(about.get("size") or 0), stamp, identity), inside
 
 
 def _hidden(path: str) -> bool:

@@ -41,10 +41,13 @@ class Piece:
     """The bytes `begin` to `end`, both between two packets, of file number `file`: its `path` or URL, and its `name`.
 
     `state` is what a `CaptureReader` resumes with that is fed from byte `lead` on: what comes before `begin` only
-    completes IP fragments. It is b"" for a reader that begins with the file. The file's next piece is read from
-    `handed` on; None for the last one. `low_ns` and `high_ns` are the earliest and the latest packet time, None where
-    nobody looked (the end of a compressed file that is alone), and so is the count of `packets`. `inflate`: the file is
-    compressed, and this is all of it; `weight` is the size of what is in it as far as that is known.
+    completes IP fragments. It is b"" for a reader that begins with the file. Fragmented packets that begin between the
+    bytes `own` and `handed` are this piece's, to be missed if they are not whole at its end; `handed` is the `own` of
+    the file's next piece, None for the last one.
+
+    `low_ns` and `high_ns` are the earliest and the latest packet time, None where nobody looked (the end of a
+    compressed file that is alone), and so is the count of `packets`. `inflate`: the file is compressed, and this is all
+    of it; `weight` is the size of what is in it as far as that is known.
     """
 
     file: int
@@ -53,6 +56,7 @@ class Piece:
     begin: int
     end: int
     lead: int = 0
+    own: int = 0
     state: bytes = b""
     handed: int | None = None
     inflate: bool = False

@@ -11,7 +11,7 @@ from decoders.capture.reader import CaptureReader
 from kwcli.inputs import PIECE_SIZE, InputProblem
 from kwcli.pipeline.access import open_place
 from kwcli.pipeline.pieces import told
-from kwcli.pipeline.sources import inflated
+from kwcli.pipeline.sources import streamed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,43 +50,52 @@ class Reading:
         try:
             with open_place(piece.path, piece.name) as file:
                 yield from self._inflated(piece, file, reader) if piece.inflate else self._ranges(piece, file, reader)
+            if reader.problem is not None:
+                self.problems.append(told(piece.name, reader.problem))
         except InputProblem as problem:
             self.problems.append(told(piece.name, problem))
-        if reader.problem is not None:
-            self.problems.append(told(piece.name, reader.problem))
         self._count(reader)
 
     def _inflated(self, piece: Piece, file: Ranges, reader: CaptureReader) -> Iterator[list[Segment]]:
-        for data in inflated(file, piece.name, piece.size):
-            yield reader.feed(data)
-            if reader.problem is not None:
-                return
-        self.taken += piece.size
-        reader.finish()
+        source = streamed(file, piece.name, piece.size)
+        taken = 0
+        try:
+            for data in source.pieces():
+                self.taken += source.taken - taken  # other pieces may be read side by side
+                taken = source.taken
+                yield reader.feed(data)
+                if reader.problem is not None:
+                    return
+        finally:
+            reader.finish()
 
     def _ranges(self, piece: Piece, file: Ranges, reader: CaptureReader) -> Iterator[list[Segment]]:
         if piece.state:
             reader.resume(piece.state)
         at = piece.lead
-        fragmented: int | None = None
-        begin = piece.begin
-        for stop in sorted({piece.begin, piece.end if piece.handed is None else max(piece.handed, at), piece.end}):
-            while at < stop:
-                data = file.read(at, min(PIECE_SIZE, stop - at))
-                if not data:
-                    raise InputProblem(f"{piece.name}: ends at byte {at:,}: it has become shorter")
-                found = reader.feed(data)
-                at += len(data)
-                if at > begin:
-                    self.taken += len(data)
-                    yield found
-                if reader.problem is not None:
-                    return
-            if stop == piece.begin:
-                self._count(reader, -1)
-            if stop == piece.handed:
-                fragmented = reader.fragmented
-        reader.finish(fragmented)
+        handed = piece.end if piece.handed is None else piece.handed
+        since, until = 0, None
+        try:
+            for stop in sorted({piece.own, piece.begin, handed, piece.end}):
+                while at < stop:
+                    data = file.read(at, min(PIECE_SIZE, stop - at))
+                    if not data:
+                        raise InputProblem(f"{piece.name}: ends at byte {at:,}, though it was longer before")
+                    found = reader.feed(data)
+                    if at >= piece.begin:
+                        self.taken += len(data)
+                        yield found
+                    at += len(data)
+                    if reader.problem is not None:
+                        return
+                if stop == piece.own:
+                    since = reader.fragmented
+                if stop == piece.begin:
+                    self._count(reader, -1)
+                if stop == piece.handed:
+                    until = reader.fragmented
+        finally:
+            reader.finish(since, until)
 
     def _count(self, reader: CaptureReader, sign: int = 1) -> None:
         for name, count in reader.counts.items():

@@ -21,7 +21,7 @@ from kwcli.pipeline.pieces import Problem, told
 if TYPE_CHECKING:
     from kwcli.pipeline.access import Place, Ranges
 
-__all__ = ["Found", "SourceFile", "find", "inflated", "is_compressed"]
+__all__ = ["Found", "SourceFile", "find", "is_compressed", "streamed"]
 
 _ENDS_SIZE: Final = 64 << 10
 
@@ -105,13 +105,13 @@ def _is_capture(place: Place) -> bool:
         if file.read(0, 4) in CAPTURE_MAGICS:
             return True
         try:
-            return next(inflated(file, place.name), b"")[:4] in CAPTURE_MAGICS
+            return next(streamed(file, place.name).pieces(), b"")[:4] in CAPTURE_MAGICS
         except InputProblem:
             return False
 
 
-def inflated(file: Ranges, name: str, size: int | None = None) -> Iterator[bytes]:
-    """The capture in the first `size` bytes of a file, decompressed where it is compressed; raises InputProblem."""
+def streamed(file: Ranges, name: str, size: int | None = None) -> Source:
+    """The first `size` bytes of a file as an input like any other, which is decompressed where it is compressed."""
     at = 0
 
     def read(count: int) -> bytes:
@@ -120,7 +120,7 @@ def inflated(file: Ranges, name: str, size: int | None = None) -> Iterator[bytes
         at += len(data)
         return data
 
-    return Source(name, read).pieces()
+    return Source(name, read)
 
 
 def is_compressed(head: bytes) -> bool:

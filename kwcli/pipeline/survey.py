@@ -11,7 +11,7 @@ from decoders.capture.walk import Mark, Walk
 from kwcli.inputs import InputProblem
 from kwcli.pipeline.access import open_place
 from kwcli.pipeline.pieces import Piece, Problem, told
-from kwcli.pipeline.sources import inflated, is_compressed
+from kwcli.pipeline.sources import is_compressed, streamed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["LEAD_SIZE", "Job", "Survey", "survey"]
 
-# Read again before a piece, so that IP packets whose fragments lie on both sides are whole: hundreds of packets.
-LEAD_SIZE: Final = 1 << 20
+# IP packets are made whole of fragments that are so far apart, at the end of one piece and the beginning of another:
+# hundreds of packets. Twice this is read again, to tell them from those of which only the end lies there.
+LEAD_SIZE: Final = 1 << 19
 # `python -m tests.bench.capture`: of larger windows the processor's cache keeps nothing.
 _WINDOW: Final = 1 << 18
 
@@ -55,7 +56,7 @@ def survey(job: Job) -> Survey:
     pieces: list[Piece] = []
     try:
         with open_place(source.path, source.name) as file:
-            begin = inflated(file, source.name)
+            begin = streamed(file, source.name).pieces()
             head = next(begin)  # or it is no capture
             if is_compressed(file.read(0, 4)):
                 pieces = _whole(job, walk, chain([head], begin))
@@ -71,25 +72,26 @@ def _cut(job: Job, walk: Walk, file: Ranges) -> list[Piece]:
     size = job.source.size
     count = -(-size // job.split_size)
     cuts = {size * number // count for number in range(1, count)}
-    leads = {cut: max(cut - job.lead_size, 0) for cut in cuts}
+    leads = {cut: [max(cut - size, 0) for size in (2 * job.lead_size, job.lead_size)] for cut in cuts}
     marks: dict[int, Mark] = {}
     done: list[Piece] = []
     piece = Piece(job.file, job.source.path, job.source.name, 0, size)
     begun = 0  # packets before the piece
-    for stop in sorted({*cuts, *leads.values(), size}):
+    for stop in sorted({size, *cuts, *chain.from_iterable(leads.values())}):
         mark = marks[stop] = _walked(walk, file, stop)
         piece = _with_times(piece, mark, begun)
         if stop in cuts and piece.packets and walk.problem is None:
-            lead = marks[leads[stop]]
-            done.append(replace(piece, end=mark.at, weight=mark.at - piece.begin, handed=lead.at))
-            piece = replace(piece, begin=mark.at, lead=lead.at, state=lead.state, low_ns=None, high_ns=None, packets=0)
+            lead, own = (marks[place] for place in leads[stop])
+            done.append(replace(piece, end=mark.at, weight=mark.at - piece.begin, handed=own.at))
+            piece = replace(piece, begin=mark.at, lead=lead.at, own=own.at, state=lead.state)
+            piece = replace(piece, low_ns=None, high_ns=None, packets=0)
             begun = mark.packets
     walk.finish()
     if piece.packets:
         done.append(replace(piece, weight=piece.size))
     elif done:  # what is left holds no packet: maybe statistics, maybe what is wrong with the file
         done[-1] = replace(done[-1], end=size, weight=size - done[-1].begin, handed=None)
-    elif walk.problem is None:  # a capture of nothing, which may tell what was dropped
+    elif _tells(walk):
         done.append(piece)
     return done
 
@@ -129,9 +131,14 @@ def _whole(job: Job, walk: Walk, data: Iterator[bytes]) -> list[Piece]:
         else:
             walk.finish()
     except InputProblem:
-        if not walk.packets:
+        if not _tells(walk, whole=False):
             raise
     mark = walk.mark()
     if job.alone:
         return [replace(piece, low_ns=mark.low_ns, weight=piece.size)]
-    return [replace(_with_times(piece, mark, 0), weight=mark.at)] if mark.packets or walk.problem is None else []
+    return [replace(_with_times(piece, mark, 0), weight=mark.at)] if _tells(walk) else []
+
+
+def _tells(walk: Walk, *, whole: bool = True) -> bool:
+    """Whether reading gives anything but a problem: packets, what the capture says it dropped, or that it is empty."""
+    return any(walk.counts.values()) or (whole and walk.problem is None)

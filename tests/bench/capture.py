@@ -1,4 +1,4 @@
-"""`python -m tests.bench.capture`: what a packet costs from capture bytes to segment, and from segment to chunk.
+"""`python -m tests.bench.capture`: what a packet costs from capture bytes to segment, from segment to chunk, in a walk.
 
 Nanoseconds of CPU a packet, the best of some runs, beside the figure wanted and beside the plain way, which reads every
 packet. `--capture FILE` measures one's own capture.
@@ -14,12 +14,14 @@ from pathlib import Path
 from time import process_time
 
 from decoders.capture.reader import CaptureReader
+from decoders.capture.walk import Walk
 from decoders.capture.write import PcapngWriter, PcapWriter
 from decoders.streams.reassembly import Reassembly
 from tests.capture.frames import ACK, PSH, ethernet, ipv4, ipv6, tcp
 
 BLOCK = 1 << 20
-WANTED = {"segments": 1000, "chunks": 350}
+WINDOW = 1 << 18  # as `kw pipeline` walks a file
+WANTED = {"segments": 1000, "chunks": 350, "walk": 350}
 STAMPS = b"\1\1\x08\x0a" + bytes(8)
 
 
@@ -76,16 +78,31 @@ def cost(data: list[bytes], *, fused: bool) -> tuple[int, float, float]:
     return reader.counts["packets"], reading, joining
 
 
+def walked(data: list[bytes]) -> float:
+    """Seconds to find where packets begin and which times they have."""
+    walk = Walk()
+    windows = [block[at : at + WINDOW] for block in data for at in range(0, len(block), WINDOW)]
+    began = process_time()
+    for window in windows:
+        walk.feed(window)
+    walk.finish()
+    if walk.problem is not None:
+        raise SystemExit(str(walk.problem))
+    return process_time() - began
+
+
 def report(name: str, data: list[bytes], runs: int) -> None:
     """One line of figures."""
     costs = [cost(data, fused=True) for _ in range(runs)]
     packets = costs[0][0]
     plain = cost(data, fused=False)[1]
     reading, joining = (min(row[column] for row in costs) for column in (1, 2))
-    figures = [seconds / packets * 1e9 for seconds in (reading, plain, joining)]
+    walking = min(walked(data) for _ in range(runs))
+    figures = [seconds / packets * 1e9 for seconds in (reading, plain, joining, walking)]
     print(
         f"{name:16} {packets:10,} packets   segments {figures[0]:6.0f} ns (wanted {WANTED['segments']}, "
-        f"the plain way {figures[1]:.0f})   chunks {figures[2]:6.0f} ns (wanted {WANTED['chunks']})"
+        f"the plain way {figures[1]:.0f})   chunks {figures[2]:6.0f} ns (wanted {WANTED['chunks']})   "
+        f"walk {figures[3]:6.0f} ns (wanted {WANTED['walk']}; {walking / sum(map(len, data)) * 1e9:.2f} s/GB)"
     )
 
 

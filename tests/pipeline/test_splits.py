@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+import gzip
 import pickle
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
 
+import lz4.frame  # type: ignore[import-untyped]  # lz4 ships no types
 import pytest
+import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from decoders.capture.merge import merged
 from decoders.capture.numbering import before
 from decoders.capture.reader import CaptureReader
+from decoders.capture.walk import Walk
+from decoders.capture.write import PcapWriter
 from decoders.streams.chunks import Segment
 from kwcli.env import Environment
 from kwcli.inputs import InputProblem, open_source
 from kwcli.pipeline.sources import find
 from kwcli.pipeline.splits import Plan, Problem, plan, segments
+from tests.capture.frames import ACK, ethernet, ipv4, tcp
+from tests.capture.made import SECOND_NS, capture, damaged
 from tests.captures.shipped import CLEAN, FOLDER, NEGATIVE
 
 Result = tuple[list[Segment], Counter[str], list[str]]
@@ -31,16 +43,21 @@ def whole(paths: Sequence[Path]) -> Result:
         reader = CaptureReader(before=before(number))
         feed: list[list[Segment]] = []
         source = open_source(str(path), Environment.of_process())
+        cut: list[str] = []
         try:
-            feed += [reader.feed(piece) for piece in source.pieces()]
-            reader.finish()
+            for piece in source.pieces():
+                feed.append(reader.feed(piece))
+                if reader.problem is not None:
+                    break
         except InputProblem as problem:
-            problems.append(problem.text)
+            cut.append(problem.text)
         source.close()
+        reader.finish()
         feeds.append(feed)
         counts.update(reader.counts)
-        if reader.problem is not None:
-            problems.append(str(Problem(str(path), reader.problem.offset, reader.problem.text)))
+        if reader.problem is not None and not cut:
+            cut.append(str(Problem(str(path), reader.problem.offset, reader.problem.text)))
+        problems += cut
     return [segment for batch in merged(feeds) for segment in batch], +counts, sorted(problems)
 
 
@@ -76,3 +93,180 @@ def test_shipped_captures(name: str, size: int) -> None:
     else:
         assert len(made.splits) > 1
     assert all(len(pickle.dumps(one)) < 4000 for one in made.splits)
+
+
+def written(folder: Path, files: Sequence[bytes]) -> list[Path]:
+    """Files of these contents, whose names ascend."""
+    paths = [folder / f"{number}.cap" for number in range(len(files))]
+    for path, data in zip(paths, files, strict=True):
+        path.write_bytes(data)
+    return paths
+
+
+def packed(random: Random, data: bytes) -> bytes:
+    """The same compressed, some of the time."""
+    return random.choice([lambda plain: plain, gzip.compress, zstandard.compress, lz4.frame.compress])(data)  # type: ignore[no-any-return]
+
+
+@given(st.integers(0, 2**32))
+@settings(max_examples=150, deadline=None)
+def test_one_capture_in_any_splits(seed: int) -> None:
+    random = Random(seed)
+    data = damaged(random, capture(random, random.choice([0, 3, 40, 150])))
+    with TemporaryDirectory() as folder:
+        paths = written(Path(folder), [data])
+        made = planned(paths, random.choice([100, 700, 3000, 20_000]))
+        assert split(made) == whole(paths)
+        pieces = [piece for one in made.splits for piece in one.pieces]
+        assert [one.ord for one in made.splits] == list(range(len(made.splits)))
+        assert [piece.end for piece in pieces[:-1]] == [piece.begin for piece in pieces[1:]]
+        if pieces:
+            assert (pieces[0].begin, pieces[-1].end) == (0, len(data))
+
+
+@given(st.integers(0, 2**32))
+@settings(max_examples=200, deadline=None)
+def test_several_captures_in_any_splits(seed: int) -> None:
+    """Rotated ones, and such that overlap by little, by much, or only in the time of one packet."""
+    random = Random(seed)
+    files: list[bytes] = []
+    begin_ns = 1_700_000_000 * SECOND_NS
+    for _ in range(random.choice([2, 3, 5])):
+        data = capture(random, random.choice([1, 3, 40, 150]), begin_ns)
+        walk = Walk()
+        walk.feed(data)
+        begin_ns = (walk.mark().high_ns or begin_ns) + random.choice(
+            [0, 0, 1, SECOND_NS, -1, -2000, -SECOND_NS, -(10**11)]
+        )
+        if random.random() < 0.3:
+            data = damaged(random, data)
+        data = packed(random, data)
+        files.append(damaged(random, data) if random.random() < 0.2 and len(data) > 0 else data)
+    if random.random() < 0.5:
+        random.shuffle(files)
+    with TemporaryDirectory() as folder:
+        paths = written(Path(folder), files)
+        made = planned(paths, random.choice([100, 700, 3000, 20_000]))
+        assert split(made) == whole(paths)
+
+
+def rotated(begin_ns: int, count: int, step_ns: int = 1000, *, port: int = 40_000) -> bytes:
+    """A capture of requests that follow one another."""
+    writer = PcapWriter(1)
+    frame = ethernet(ipv4("10.0.0.1", "10.0.0.2", tcp(port, 9092, 7, 9, ACK, bytes(100))))
+    return writer.header() + b"".join(writer.packet(begin_ns + number * step_ns, frame) for number in range(count))
+
+
+def shape(made: Plan) -> list[tuple[bool, list[int]]]:
+    """Of each split whether it merges, and its files."""
+    return [(one.merged, [piece.file for piece in one.pieces]) for one in made.splits]
+
+
+def test_small_captures_that_follow_one_another_are_read_by_one_task(tmp_path: Path) -> None:
+    files = [rotated(number * 10**6, 10) for number in (3, 1, 2, 0)]
+    paths = written(tmp_path, files)
+    assert shape(planned(paths, 3 * len(files[0]))) == [(False, [3, 1, 2]), (False, [0])]
+    assert shape(planned(paths, 1)) == [(False, [number]) for number in (3, 1, 2, 0) for _ in range(10)]
+
+
+def test_only_what_overlaps_is_merged(tmp_path: Path) -> None:
+    first, second = rotated(0, 100), rotated(99_000 - 500, 100)
+    paths = written(tmp_path, [first, second])
+    made = planned(paths, 2000)
+    assert split(made) == whole(paths)
+    assert [one for one in shape(made) if one[0]] == [(True, [0, 1])]
+    assert len(made.splits) > 10
+    assert made.notes == [
+        f"2 captures overlap in time, so one task reads all of their 0 MB: {paths[0]}, {paths[1]} "
+        "(where they are of several machines, --point lets it be several)"
+    ]
+
+
+def test_of_equal_times_the_file_named_first_comes_first(tmp_path: Path) -> None:
+    paths = written(tmp_path, [rotated(0, 5), rotated(4000, 5)])
+    assert shape(planned(paths, 1 << 20)) == [(False, [0, 1])]
+    assert shape(planned(paths[::-1], 1 << 20)) == [(True, [0, 1])]
+    for order in (paths, paths[::-1]):
+        assert split(planned(order, 1 << 20)) == whole(order)
+
+
+def test_points_have_sequences_of_their_own(tmp_path: Path) -> None:
+    paths = written(tmp_path, [rotated(0, 50), rotated(100, 50), rotated(200, 50), rotated(50_000, 50)])
+    found = find([str(paths[3])], [("b", str(paths[1])), ("a", str(paths[0])), ("a", str(paths[2]))])
+    made = plan(found.files, 1 << 20)
+    assert [(one.point, one.ord, one.merged) for one in made.splits] == [
+        ("", 0, False),
+        ("b", 0, False),
+        ("a", 0, True),
+    ]
+    assert sum(len(batch) for one in made.splits for batch in segments(one)) == 200
+
+
+def test_ip_fragments_on_both_sides_of_a_cut(tmp_path: Path) -> None:
+    writer = PcapWriter(1)
+    data = tcp(50_000, 9092, 7, 9, ACK, bytes(100))
+    out = [writer.header()]
+    for number in range(60):
+        parts = [(data[:40], 0x2000), (data[40:80], 0x2005), (data[80:], 10)]
+        frames = [ethernet(ipv4("10.0.0.1", "10.0.0.2", part, fragment=word, ident=number)) for part, word in parts]
+        out += [writer.packet(number, frame) for frame in frames[: 2 if number % 9 == 5 else 3]]
+    path = tmp_path / "fragments.pcap"
+    path.write_bytes(b"".join(out))
+    wanted = whole([path])
+    assert wanted[1]["tcp"] == 54 - 1
+    for size in range(200, 1000, 50):
+        assert split(planned([path], size, 500)) == wanted
+    assert split(planned([path], 300, 0)) != wanted  # or this test would show nothing
+
+
+def test_a_split_is_read_in_small_pieces(tmp_path: Path) -> None:
+    path = tmp_path / "large.pcap"
+    path.write_bytes(rotated(0, 40_000))
+    made = planned([path], 4 << 20)
+    reading = segments(made.splits[1])
+    sizes = [len(batch) for batch in reading]
+    assert max(sizes) < 500
+    assert reading.taken == made.splits[1].size
+
+
+def test_good_captures_go_on_beside_bad_ones(tmp_path: Path) -> None:
+    good = rotated(0, 10)
+    bad = {
+        "cut.pcap": (good[:-5], f"cut off at byte {len(good) - 5:,} inside a packet"),
+        "wrong.pcap": (good[:-170] + bytes(170), f"no packet record: nothing but zeros at byte {len(good) - 170:,}"),
+        "text.txt": (
+            b"some words",
+            'not a capture: starts with "some" (kw reads pcap and pcapng, also .gz .zst .lz4)',
+        ),
+        "empty.pcap": (b"", "empty: there is no capture in it"),
+        "cut.pcap.gz": (gzip.compress(good)[:-5], f"the gzip data is cut off after {len(good):,} bytes of capture"),
+    }
+    paths = [tmp_path / name for name in bad]
+    for path in paths:
+        path.write_bytes(bad[path.name][0])
+    paths.append(tmp_path / "good.pcap")
+    paths[-1].write_bytes(good)
+    made = planned(paths, 1 << 20)
+    out, counts, problems = split(made)
+    assert len(out) == counts["tcp"] == 9 + 9 + 10 + 10
+    assert problems == sorted(f"{tmp_path / name}: {text}" for name, (_, text) in bad.items())
+
+
+def test_a_file_that_changes_under_the_plan_is_a_problem(tmp_path: Path) -> None:
+    path = tmp_path / "one.pcap"
+    data = rotated(0, 100)
+    path.write_bytes(data)
+    made = planned([path], len(data) // 4)
+    path.write_bytes(data[: len(data) // 2])
+    out, _, problems = split(made)
+    assert 40 <= len(out) <= 50
+    assert [problem.partition(": ends at byte")[0] for problem in problems] == [str(path)] * 2
+    path.unlink()
+    assert split(made)[2] == [f"{path}: no such file"] * 4
+
+
+def test_captures_are_looked_at_with_any_map(tmp_path: Path) -> None:
+    paths = written(tmp_path, [rotated(number * 10**6, 10) for number in range(5)])
+    files = find(map(str, paths)).files
+    with ThreadPoolExecutor(2) as pool:
+        assert plan(files, 1000, each=pool.map) == plan(files, 1000)

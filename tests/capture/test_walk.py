@@ -1,0 +1,124 @@
+"""A walk over packet headers: it counts and ends as reading does, and reading can go on wherever it made a mark."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from decoders.capture.numbering import before, file_of, number_of
+from decoders.capture.reader import CaptureReader
+from decoders.capture.walk import Mark, Walk
+from decoders.streams.chunks import Segment
+from tests.capture.made import capture, damaged
+from tests.captures.shipped import CLEAN, NEGATIVE, capture_bytes
+
+
+def read(data: bytes, state: bytes = b"") -> tuple[CaptureReader, list[Segment]]:
+    """A reader at the end of these bytes, and all it gave."""
+    reader = CaptureReader()
+    if state:
+        reader.resume(state)
+    segments = reader.feed(data)
+    return reader, segments + reader.finish()
+
+
+def walk(data: bytes, random: Random, *, fused: bool = True) -> tuple[Walk, list[Mark]]:
+    """A walk in pieces of any size, with marks here and there."""
+    one = Walk(fused=fused)
+    marks = []
+    while one.fed < len(data) and one.problem is None:
+        assert one.feed(data[one.fed : one.fed + random.choice([1, 7, 100, 3000, 50_000])]) == []
+        if random.random() < 0.2:
+            marks.append(one.mark())
+    one.finish()
+    return one, [*marks, one.mark()]
+
+
+def end(reader: CaptureReader) -> object:
+    """How it ended, and the counts that a walk knows."""
+    problem = reader.problem
+    counts = [reader.counts[name] for name in ("packets", "dropped")]
+    return counts, problem and (type(problem), problem.text, problem.offset), reader.kind
+
+
+@pytest.mark.parametrize("name", CLEAN + NEGATIVE)
+def test_shipped_captures(name: str) -> None:
+    data = capture_bytes(name)
+    reader, segments = read(data)
+    one, marks = walk(data, Random(name))
+    assert end(one) == end(reader)
+    assert marks[-1].at == len(data)
+    for mark in marks[:: max(len(marks) // 5, 1)]:
+        assert read(data[mark.at :], mark.state)[1] == _behind(segments, mark)
+    times = [segment[1] for segment in segments]
+    assert _span(marks)[0] <= min(times)
+    assert _span(marks)[1] >= max(times)
+
+
+def _behind(segments: list[Segment], mark: Mark) -> list[Segment]:
+    return [segment for segment in segments if segment[2] > mark.packets]
+
+
+def _span(marks: list[Mark]) -> tuple[int, int]:
+    lows = [mark.low_ns for mark in marks if mark.low_ns is not None]
+    highs = [mark.high_ns for mark in marks if mark.high_ns is not None]
+    return min(lows, default=-1), max(highs, default=-1)
+
+
+@given(st.integers(0, 2**32))
+@settings(max_examples=150, deadline=None)
+def test_it_ends_as_reading_does_and_reading_goes_on_at_any_mark(seed: int) -> None:
+    random = Random(seed)
+    data = damaged(random, capture(random, random.choice([0, 3, 40, 150]), fragments=False))
+    reader, segments = read(data)
+    one, marks = walk(data, random)
+    assert end(one) == end(reader)
+    assert sum(mark.low_ns is None for mark in marks) == sum(mark.high_ns is None for mark in marks)
+    for mark in marks:
+        rest, found = read(data[mark.at :], mark.state)
+        assert end(rest) == end(reader)
+        assert found == _behind(segments, mark)
+
+
+@given(st.integers(0, 2**32))
+@settings(max_examples=150, deadline=None)
+def test_times_are_those_of_the_packets_since_the_mark_before(seed: int) -> None:
+    random = Random(seed)
+    data = damaged(random, capture(random, random.choice([3, 40, 150])))
+    one, marks = walk(data, Random(seed))
+    plain, wanted = walk(data, Random(seed), fused=False)
+    assert marks == wanted
+    assert end(one) == end(plain)
+    _, segments = read(data)
+    packets = 0
+    for mark in marks:
+        times = [segment[1] for segment in segments if packets < segment[2] <= mark.packets]
+        packets = mark.packets
+        if times:
+            assert mark.low_ns is not None
+            assert mark.high_ns is not None
+            assert mark.low_ns <= min(times) <= max(times) <= mark.high_ns
+
+
+def test_numbers_of_packets_carry_the_file() -> None:
+    data = capture_bytes(CLEAN[0])
+    one = Walk(before=before(5))
+    one.feed(data[:50_000])
+    mark = one.mark()
+    _, segments = read(data)
+    reader = CaptureReader()
+    reader.resume(mark.state)
+    found = reader.feed(data[mark.at :])
+    assert [number_of(segment[2]) for segment in found] == [segment[2] for segment in _behind(segments, mark)]
+    assert {file_of(segment[2]) for segment in found} == {5}
+    assert reader.counts["packets"] == read(data)[0].counts["packets"]
+
+
+def test_a_mark_is_small() -> None:
+    for name in CLEAN:
+        one = Walk()
+        one.feed(capture_bytes(name)[:-1])
+        assert len(one.mark().state) < 1000

@@ -1,0 +1,220 @@
+"""Names of captures in, files out: paths of any spelling, patterns, folders, URLs, capture points; fingerprints."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import fsspec
+import pytest
+
+from kwcli.exits import Exit, Failure
+from kwcli.pipeline.sources import SourceFile, find
+from kwcli.pipeline.splits import plan, segments
+from tests.captures.shipped import FOLDER
+from tests.captures.shipped import segments as read
+
+CAPTURE = (FOLDER / "sasl-raw.pcap").read_bytes()
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of captures and of others, which one is in."""
+    for name in (
+        "a.pcap",
+        "b.pcap",
+        "c[1].pcap",
+        "d*e?.pcap",
+        "ü ü.pcap",
+        "day/x.pcap",
+        "day/.hidden.pcap",
+        "day/n/y.pcap",
+    ):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(CAPTURE + name.encode())
+    (tmp_path / "day" / "notes.txt").write_text("no capture at all")
+    (tmp_path / "day" / "empty").write_bytes(b"")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def memory() -> Iterator[fsspec.AbstractFileSystem]:
+    """A store that is gone with the test."""
+    system = fsspec.filesystem("memory")
+    yield system
+    system.rm("/", recursive=True)
+
+
+def names(words: Sequence[str], points: Sequence[tuple[str, str]] = ()) -> list[str]:
+    found = find(words, points)
+    assert not found.problems
+    return [f"{file.point}={file.name}" if file.point else file.name for file in found.files]
+
+
+@pytest.mark.parametrize(
+    ("word", "wanted"),
+    [
+        ("a.pcap", ["a.pcap"]),
+        ("./a.pcap", ["./a.pcap"]),
+        ("?.pcap", ["a.pcap", "b.pcap"]),
+        ("c[1].pcap", ["c[1].pcap"]),
+        ("d*e?.pcap", ["d*e?.pcap"]),
+        ("ü*", ["ü ü.pcap"]),
+        ("day/*/*.pcap", ["day/n/y.pcap"]),
+        ("**/[xy].pcap", ["day/n/y.pcap", "day/x.pcap"]),
+        ("day/n", ["day/n/y.pcap"]),
+    ],
+)
+def test_paths_and_patterns(here: Path, word: str, wanted: list[str]) -> None:
+    assert names([word]) == wanted
+    assert (
+        names([f"file://{here}/{word}"]) == [f"{here}/{name.removeprefix('./')}" for name in wanted] or word[0] == "."
+    )
+    assert {Path(file.path).is_absolute() for file in find([word]).files} == {True}
+
+
+def test_a_folder_stands_for_the_captures_in_it(here: Path) -> None:
+    found = find([str(here / "day")])
+    assert [file.name for file in found.files] == [f"{here}/day/x.pcap", f"{here}/day/n/y.pcap"]
+    assert found.notes == [f"{here}/day: 2 files passed over: no capture"]
+    assert not found.problems
+
+
+def test_a_file_is_one_however_often_it_is_named(here: Path) -> None:
+    os.link("a.pcap", "linked.pcap")
+    os.symlink("a.pcap", "other.pcap")
+    assert names(["a.pcap", "./a.pcap", str(here / "a.pcap"), "other.pcap", "linked.pcap", "[ab].pcap"]) == [
+        "a.pcap",
+        "b.pcap",
+    ]
+
+
+def test_points(here: Path) -> None:
+    assert names(["b.pcap", "a.pcap"], [("one", "a.pcap"), ("two", "day/*.pcap")]) == [
+        "b.pcap",
+        "one=a.pcap",
+        "two=day/x.pcap",
+    ]
+    with pytest.raises(Failure) as caught:
+        find([], [("one", "a.pcap"), ("two", "*.pcap")])
+    assert caught.value.text == "a.pcap belongs to two capture points: one and two"
+    assert caught.value.code == Exit.USAGE
+    assert here
+
+
+def test_what_cannot_be_had_is_told_and_the_others_go_on(here: Path) -> None:
+    os.mkfifo("pipe")
+    os.symlink("nowhere", "dangling")
+    found = find(["nothing.pcap", "no*thing", "pipe", "a.pcap", "dangling", "day\0", "memory://no/such"])
+    assert [file.name for file in found.files] == ["a.pcap"]
+    assert [str(problem) for problem in found.problems] == [
+        "nothing.pcap: no such file",
+        "no*thing: no such file",
+        "pipe: not a file, but something that can be read only once",
+        "dangling: no such file",
+        "day\0: embedded null byte",
+        "memory://no/such: no such file",
+    ]
+    assert here
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
+def test_a_file_that_may_not_be_read(here: Path) -> None:
+    (here / "b.pcap").chmod(0)
+    found = find(["?.pcap"])
+    assert [file.name for file in found.files] == ["a.pcap"]
+    assert [str(problem) for problem in found.problems] == ["b.pcap: no permission to read it"]
+
+
+def test_an_unknown_kind_of_url(here: Path) -> None:
+    with pytest.raises(Failure) as caught:
+        find(["a.pcap", "gopher://host/a.pcap"])
+    assert caught.value.text.startswith(
+        "gopher://host/a.pcap: kw cannot read gopher:// (it reads local paths and abfs:// "
+    )
+    assert caught.value.code == Exit.USAGE
+    assert here
+
+
+@pytest.mark.parametrize(("url", "extra"), [("s3://bucket/a.pcap", "s3"), ("memory://a.pcap", "spark")])
+def test_a_missing_package_names_the_extra(url: str, extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    missing = {"s3": "s3fs", "spark": "fsspec.core"}[extra]
+    monkeypatch.setitem(__import__("sys").modules, missing, None)
+    with pytest.raises(Failure) as caught:
+        find([url])
+    scheme = url.partition(":")[0]
+    assert caught.value.text == f'{url}: {scheme}:// needs the "{extra}" extra: pip install "kw[{extra}]"'
+
+
+def test_urls(memory: fsspec.AbstractFileSystem) -> None:
+    for name in ("a.pcap", "b.pcap", "c[1].pcap", "day/x.pcap", "day/.hidden.pcap", "day/n/y.pcap"):
+        memory.pipe(f"/store/{name}", CAPTURE)
+    memory.pipe("/store/day/notes.txt", b"no capture at all")
+    assert names(["memory://store/a.pcap", "memory:///store/a.pcap"]) == ["memory://store/a.pcap"]
+    assert names(["memory://store/?.pcap"]) == ["memory://store/a.pcap", "memory://store/b.pcap"]
+    assert names(["memory://store/c[1].pcap"]) == ["memory://store/c[1].pcap"]
+    found = find(["memory://store/day/"])
+    assert [file.path for file in found.files] == ["memory://store/day/n/y.pcap", "memory://store/day/x.pcap"]
+    assert found.notes == ["memory://store/day/: 1 file passed over: no capture"]
+
+
+def test_a_capture_of_a_store_is_read_as_one_of_the_disk(memory: fsspec.AbstractFileSystem) -> None:
+    memory.pipe("/store/a.pcap", CAPTURE)
+    memory.pipe("/store/b.pcap.gz", (FOLDER / "old-clients.pcap.gz").read_bytes())
+    made = plan(find(["memory://store/*"]).files, 20_000)
+    assert len(made.splits) > 5
+    found = [segment[:2] + segment[3:] for one in made.splits for batch in segments(one) for segment in batch]
+    wanted = [*read("sasl-raw.pcap"), *read("old-clients.pcap.gz")]
+    assert sorted(found) == sorted(segment[:2] + segment[3:] for segment in wanted)
+    memory.rm("/store/a.pcap")
+    problems = [str(problem) for one in made.splits for problem in _problems(one)]
+    assert set(problems) == {"memory://store/a.pcap: no such file"}
+
+
+def _problems(one: object) -> list[object]:
+    reading = segments(one)  # type: ignore[arg-type]  # a split
+    assert sum(map(len, reading)) >= 0
+    return list(reading.problems)
+
+
+def fingerprint(path: str) -> str:
+    (file,) = find([path]).files
+    assert json.loads(json.dumps(file)) == list(file)
+    assert isinstance(file, SourceFile)
+    return file.fingerprint
+
+
+def test_a_fingerprint_tells_what_changed(here: Path) -> None:
+    path = here / "a.pcap"
+    os.utime(path, ns=(1, 1))
+    seen = {fingerprint("a.pcap")}
+    assert fingerprint(str(path)) in seen  # the same file by another name
+
+    def changed() -> None:
+        found = fingerprint("a.pcap")
+        assert found not in seen
+        seen.add(found)
+
+    os.utime(path, ns=(1, 2))
+    changed()
+    path.write_bytes(path.read_bytes() + b"1")
+    os.utime(path, ns=(1, 2))
+    changed()
+    path.write_bytes(path.read_bytes()[:-1] + b"2")
+    os.utime(path, ns=(1, 2))
+    changed()
+    (here / "copy.pcap").write_bytes(path.read_bytes())
+    os.utime(here / "copy.pcap", ns=(1, 2))
+    assert fingerprint("copy.pcap") not in seen
+
+
+def test_a_fingerprint_reads_a_little_of_a_large_file(here: Path) -> None:
+    path = here / "large.pcap"
+    with path.open("wb") as file:
+        file.write(CAPTURE)
+        file.truncate(1 << 36)  # a hole of 64 GiB
+    assert fingerprint("large.pcap")
