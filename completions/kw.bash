@@ -258,11 +258,13 @@ _kw_values() {
 }
 _kw_verb() {
     case $verb in
-        "") verbs="sniff call proxy stats apis errors decode encode profile playground completion" options="--version -h --help" ;;
+        "") verbs="sniff call proxy stats pipeline apis errors decode encode profile playground completion" options="--version -h --help" ;;
         "sniff") verbs="" options="-i --interface --bpf -w --write --port --api --client-id --topic -f --filter --errors --slower-than --limit --records --reveal-secrets --sort --strict -o --output --color -v --verbose -q --quiet --debug -h --help" ;;
         "call") verbs="" options="--api-version --as-kafka --force --node --split --example --skeleton --edit --dry-run --raw-body --only --select --records --reveal-secrets --compression --acks --magic --repeat --interval --against -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output --color -v --verbose -q --quiet --debug -h --help" ;;
         "proxy") verbs="" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map --port-base --bind --advertise --tls-in --tls-cert --tls-key --tls-client-ca --allow-anonymous --metrics --check --api --client-id --topic -f --filter --errors --slower-than --records --reveal-secrets -o --output --color -v --verbose -q --quiet --debug --no-log -w --write --record --rotate-size --rotate-interval --log-overflow -h --help" ;;
         "stats") verbs="" options="-i --interface --bpf -w --write --port --by --metric --bucket --sort --slowest --api --client-id --topic -f --filter --errors --slower-than --limit --strict -o --output --color -v --verbose -q --quiet --debug -h --help" ;;
+        "pipeline") verbs="run" options="-h --help" ;;
+        "pipeline run") verbs="" options="--out --point --since --until --api --client-id --topic -f --filter --errors --slower-than --port --tables --bodies --reveal-secrets --engine --split-size --strict --explain -v --verbose -q --quiet --debug -h --help" ;;
         "apis") verbs="" options="--release --diff --grep -o --output --color --debug -h --help" ;;
         "errors") verbs="" options="--grep -o --output --color --debug -h --help" ;;
         "decode") verbs="" options="--api --version --api-version --request --response --from --explain --records --reveal-secrets -o --output --color -v --verbose --debug -h --help" ;;
@@ -359,6 +361,19 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "stats --limit") left=1 kind= ;;
         "stats -o"|"stats --output") left=1 kind=words list="text table ndjson json csv" ;;
         "stats --color") left=1 kind=words list="auto always never" ;;
+        "pipeline run --out") left=1 kind=files ;;
+        "pipeline run --point") left=1 kind= ;;
+        "pipeline run --since") left=1 kind= ;;
+        "pipeline run --until") left=1 kind= ;;
+        "pipeline run --api") left=1 kind=apis ;;
+        "pipeline run --client-id") left=1 kind= ;;
+        "pipeline run --topic") left=1 kind= ;;
+        "pipeline run -f"|"pipeline run --filter") left=1 kind= ;;
+        "pipeline run --slower-than") left=1 kind= ;;
+        "pipeline run --port") left=1 kind= ;;
+        "pipeline run --tables") left=1 kind= ;;
+        "pipeline run --engine") left=1 kind=words list="auto local" ;;
+        "pipeline run --split-size") left=1 kind= ;;
         "apis --release") left=1 kind=releases ;;
         "apis --diff") left=2 kind=releases ;;
         "apis --grep") left=1 kind= ;;
@@ -395,6 +410,7 @@ _kw_place() {  # what the argument at a place may be
         "call 0") kind=apis ;;
         "call "*) kind=body ;;
         "stats "*) kind=files ;;
+        "pipeline run "*) kind=files ;;
         "apis 0") kind=apis ;;
         "apis 1") kind=versions ;;
         "errors 0") kind=errors ;;

@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 __all__ = ["closing_line", "tables_line"]
 
 
-def closing_line(tally: Tally, packets: Mapping[str, int], *, engine: str, seconds: float) -> str:
+def closing_line(tally: Tally, packets: Mapping[str, int], *, damaged: int, engine: str, seconds: float) -> str:
     """`193 exchanges, 12 clients, 3 brokers, 49 connections, 28 errors · 2026-11-21 17:34:43–17:35:32 · …`.
 
-    `packets` are the counts of all readers; `engine` says which one it was, and why.
+    `packets` are the counts of all readers, `damaged` how many captures could not be read to their end; `engine` says
+    which one it was, and why.
     """
     parts = [
         counted(tally.exchanges, "exchange"),
@@ -38,6 +39,8 @@ def closing_line(tally: Tally, packets: Mapping[str, int], *, engine: str, secon
         parts.append(f"{counted(sum(runs.values()), 'gap')} ({amount(size)})")
     parts += [counted(tally.runs[reason], noun) for reason, noun in FOREIGN.items() if tally.runs[reason]]
     parts += left_over(packets)
+    if damaged:
+        parts.append(counted(damaged, "damaged capture"))
     when = [time_span(tally.first_ns, tally.last_ns)] if tally.first_ns else []
     return " · ".join([", ".join(parts), *when, counted(packets.get("packets", 0), "packet"), engine, took(seconds)])
 

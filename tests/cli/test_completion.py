@@ -21,7 +21,7 @@ from tests.cli.shells import COMPLETIONS, Answer, ask
 from tests.cli.worlds import kw
 
 FILES = {"bash": "kw.bash", "zsh": "_kw", "fish": "kw.fish"}
-LARGEST = 100_000
+LARGEST = 120_000
 
 
 @pytest.mark.parametrize("shell", SHELLS)

@@ -130,10 +130,12 @@ def test_counts_add_up_in_any_order_and_survive_the_way_home() -> None:
 
 def test_the_closing_lines() -> None:
     found = tally(ONE, OTHER, GAPS, CONNECTIONS)
-    line = closing_line(found, {"packets": 1234, "fragmented": 2}, engine="engine local (small input)", seconds=1.5)
+    packets, engine = {"packets": 1234, "fragmented": 2}, "engine local (small)"
+    line = closing_line(found, packets, damaged=1, engine=engine, seconds=1.5)
     assert line == (
         "5 exchanges, 3 clients, 2 brokers, 2 connections, 2 errors, 1 unanswered, 2 gaps (123B), 1 TLS connection, "
-        "2 incomplete IP packets · 1970-01-01 00:00:03–00:00:07 · 1,234 packets · engine local (small input) · 1.50 s"
+        "2 incomplete IP packets, 1 damaged capture · 1970-01-01 00:00:03–00:00:07 · "
+        "1,234 packets · engine local (small) · 1.50 s"
     )
     written = [
         Written("connections", "1970-01-01", "x", 1, 12),

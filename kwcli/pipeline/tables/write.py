@@ -48,7 +48,11 @@ class _File:
         self.path = path
         self.rows = 0
         self._stream = stream
-        self._writer = pq.ParquetWriter(stream, SCHEMAS[table], compression=COMPRESSION, write_statistics=True)
+        try:
+            self._writer = pq.ParquetWriter(stream, SCHEMAS[table], compression=COMPRESSION, write_statistics=True)
+        except BaseException:
+            _let_go(stream)
+            raise
         self._waiting: list[pa.RecordBatch] = []
         self._count = self._size = 0
 
@@ -77,8 +81,12 @@ class _File:
     def abandon(self) -> None:
         """Let go of the file as it is, whatever is wrong with it."""
         self._writer.is_open = False  # or it would try to end the file when it is collected
-        with suppress(OSError):
-            self._stream.close()
+        _let_go(self._stream)
+
+
+def _let_go(stream: BinaryIO) -> None:
+    with suppress(OSError):
+        stream.close()
 
 
 class TableWriter:

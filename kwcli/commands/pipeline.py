@@ -1,0 +1,169 @@
+"""`kw pipeline`: captures larger than one machine in, Parquet tables and what they say out."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from kwcli.env import Environment
+from kwcli.exits import Failure
+from kwcli.options import Amount, Ports, flat, selection_options, set_debug
+from kwcli.pipeline.options import Moment, Point, TableNames
+from kwcli.pipeline.tables.columns import TABLES
+
+if TYPE_CHECKING:
+    from kwcli.pipeline.wish import Engine
+
+EXAMPLES = """\b
+Examples:
+  kw pipeline run 'captures/*.pcap.gz' --out tables
+  kw pipeline run s3://dumps/2026-11-21/ --out /data/tables"""
+_RUN = """\b
+Examples:
+  kw pipeline run captures/tour.pcapng --out tables
+  kw pipeline run --point b1='b1-*.pcap' --point b2='b2-*.pcap' --out tables --since 2026-11-21T03:00
+  kw pipeline run 's3://dumps/*.pcap' --out /data/kafka --explain
+  kw pipeline run 'dumps/*' --out slow -f 'latency > 1s' --tables exchanges --bodies"""
+
+ENGINES = ("auto", "local")
+
+
+@click.group("pipeline", epilog=EXAMPLES)
+def command() -> None:
+    """Turn captures of any size into tables."""
+
+
+@command.command("run", short_help="Decode captures into Parquet tables.", epilog=_RUN)
+@click.argument("sources", nargs=-1, metavar="[SRC...]", type=click.Path())
+@click.option(
+    "--out",
+    required=True,
+    metavar="DIR",
+    type=click.Path(),
+    help="The folder of the tables; it is made, or has tables of kw already.",
+)
+@click.option(
+    "--point",
+    "points",
+    multiple=True,
+    type=Point(),
+    metavar="NAME=GLOB",
+    help="Captures of one place in the network; the same connection at two points is two.",
+)
+@click.option("--since", "since_ns", type=Moment(), metavar="TIME", help="Only what began at this time or later; UTC.")
+@click.option("--until", "until_ns", type=Moment(), metavar="TIME", help="Only what began before this time.")
+@selection_options
+@click.option(
+    "--port",
+    "ports",
+    multiple=True,
+    type=Ports(),
+    metavar="PORT,...",
+    help="Broker ports; without it Kafka is recognised on any port.",
+)
+@click.option(
+    "--tables",
+    type=TableNames(tuple(TABLES)),
+    default=tuple(TABLES),
+    metavar="NAME,...",
+    help=f"Only these tables, of {', '.join(TABLES)}.",
+)
+@click.option("--bodies", is_flag=True, help="Requests and responses as JSON, too.")
+@click.option("--reveal-secrets", is_flag=True, help="In bodies: tokens, salts and config values in clear.")
+@click.option(
+    "--engine",
+    type=click.Choice(ENGINES),
+    default="auto",
+    help="One process; auto goes by size.",
+)
+@click.option(
+    "--split-size", type=Amount(), default=256 << 20, metavar="SIZE", help="Bytes of capture in one task; 256MiB."
+)
+@click.option("--strict", is_flag=True, help="Exit code 3 when traffic or input was lost or could not be decoded.")
+@click.option("--explain", is_flag=True, help="Say what would be done and why, and do nothing.")
+@click.option("-v", "--verbose", count=True, help="Tell of every capture.")
+@click.option("-q", "--quiet", is_flag=True, help="No summary and no progress.")
+@click.option(
+    "--debug",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=set_debug,
+    help="Show the traceback of a defect, and what Spark says.",
+)
+@click.pass_obj
+def run_command(
+    env: Environment,
+    sources: tuple[str, ...],
+    out: str,
+    points: tuple[tuple[str, str], ...],
+    since_ns: int | None,
+    until_ns: int | None,
+    apis: tuple[tuple[str, ...], ...],
+    client_ids: tuple[str, ...],
+    topics: tuple[str, ...],
+    expression: str | None,
+    errors: bool,
+    slower_than: float | None,
+    ports: tuple[tuple[int, ...], ...],
+    tables: tuple[str, ...],
+    bodies: bool,
+    reveal_secrets: bool,
+    engine: Engine | Literal["auto"],
+    split_size: int,
+    strict: bool,
+    explain: bool,
+    verbose: int,
+    quiet: bool,
+) -> int:
+    """Decode captures into Parquet tables under DIR: exchanges, topic_partitions, connections, skipped.
+
+    SRC is a capture, a folder, a glob or a URL (s3://, gs://, hdfs://, …); with --point several places of a network are
+    told apart. Captures of one point that follow each other are one: connections go on over their ends. The same run
+    again changes nothing; further captures join those that the tables have already.
+    """
+    _check_installed()
+    from kwcli.pipeline.run import run
+    from kwcli.pipeline.wish import Wish
+    from kwcli.selection import select
+
+    if not sources and not points:
+        raise click.UsageError("give captures: files, globs or URLs, or --point NAME=GLOB", click.get_current_context())
+    if since_ns is not None and until_ns is not None and since_ns >= until_ns:
+        raise click.UsageError("--since is not before --until: nothing is between them", click.get_current_context())
+    selection = select(
+        expression,
+        apis=flat(apis),
+        client_ids=client_ids,
+        topics=topics,
+        errors=errors,
+        slower_than=slower_than,
+    )
+    wish = Wish(
+        sources=sources,
+        points=points,
+        out=out,
+        since_ns=since_ns,
+        until_ns=until_ns,
+        filter=selection.text,
+        ports=flat(ports),
+        tables=tables,
+        bodies=bodies,
+        reveal_secrets=reveal_secrets,
+        engine=engine,
+        master=None,
+        split_size=split_size,
+        strict=strict,
+        explain=explain,
+        verbose=verbose,
+        quiet=quiet,
+    )
+    return run(env, wish)
+
+
+def _check_installed() -> None:
+    """What tables are written and read with is not installed with kw alone."""
+    if find_spec("pyarrow") is None:
+        raise Failure('tables need pyarrow, which is not installed: install "kw[spark]"')

@@ -1,0 +1,79 @@
+"""The captures asked for and those that the tables have already in, all that a run covers out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from kwcli.exits import Failure
+from kwcli.pipeline.sources import find
+from kwcli.pipeline.store.cover import gone, left_out
+from kwcli.render.units import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from kwcli.pipeline.pieces import Problem
+    from kwcli.pipeline.sources import Found, SourceFile
+    from kwcli.pipeline.store.manifest import Manifest
+    from kwcli.pipeline.wish import Wish
+
+__all__ = ["Covered", "cover", "look"]
+
+
+class Covered(NamedTuple):
+    """All captures of the tables to be, in an order of their own; words of the command line that could not be had.
+
+    `new` of the captures are not in the tables that are there, or have changed since.
+    """
+
+    files: list[SourceFile]
+    problems: list[Problem]
+    notes: list[str]
+    new: int
+
+    def state(self, manifest: Manifest | None, options: Mapping[str, Any], *, holds: bool) -> str:
+        """What becomes of the folder, in words."""
+        if manifest is None:
+            return "new"
+        if holds:
+            return f"covers {_these(self)} already: nothing to do"
+        count = counted(len(manifest.sources), "capture")
+        if dict(manifest.options) != dict(options):
+            return f"covers {count} with other options: all {len(self.files):,} are done again"
+        if self.new:
+            return f"covers {count}, {self.new:,} are new or have changed: all {len(self.files):,} are done again"
+        return f"covers {count}, as another kw has made it: all {len(self.files):,} are done again"
+
+
+def _these(covered: Covered) -> str:
+    return "this capture" if len(covered.files) == 1 else f"these {len(covered.files):,} captures"
+
+
+def look(wish: Wish) -> Found:
+    """Find the captures asked for. Failure where there are none."""
+    found = find(wish.sources, wish.points)
+    if not found.files:
+        raise Failure(str(found.problems[0]) if found.problems else _none(wish, found.notes))
+    return found
+
+
+def cover(wish: Wish, found: Found, manifest: Manifest | None) -> Covered:
+    """Add the captures that the tables have already. Failure where one of those is not there any more."""
+    left = left_out(manifest, found.files)
+    again = find(
+        [source.path for source in left if not source.point],
+        [(source.point, source.path) for source in left if source.point],
+    )
+    if again.problems or len(again.files) < len(left):
+        there = {file.path for file in again.files}
+        raise Failure(gone(wish.out, [source for source in left if source.path not in there]))
+    files = sorted(found.files + again.files, key=lambda file: (file.point, file.path))
+    known = {(source.point, source.path, source.fingerprint) for source in manifest.sources} if manifest else set()
+    new = sum((file.point, file.path, file.fingerprint) not in known for file in files)
+    return Covered(files, found.problems, found.notes, new)
+
+
+def _none(wish: Wish, notes: list[str]) -> str:
+    words = [*wish.sources, *(place for _, place in wish.points)]
+    return notes[0] if notes else f"{words[0]}: no captures in it"

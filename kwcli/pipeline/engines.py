@@ -1,0 +1,46 @@
+"""What is asked for and how much there is in, the engine that does it and the reason out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from kwcli.exits import Failure
+from kwcli.render.units import amount
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kwcli.pipeline.wish import Engine, Wish
+
+__all__ = ["Chosen", "choose", "java"]
+
+
+class Chosen(NamedTuple):
+    """The engine, why it is this one, and Spark's master where there is one."""
+
+    engine: Engine
+    why: str
+    master: str = ""
+
+    def __str__(self) -> str:
+        return f"engine {self.engine} ({self.why})"
+
+
+def choose(wish: Wish, size: int, variables: Mapping[str, str]) -> Chosen:
+    """The engine for `size` bytes of captures. Failure where Spark is asked for and cannot be had."""
+    if wish.engine == "local":
+        return Chosen("local", "as asked")
+    del variables
+    return Chosen("local", f"{amount(size)} of captures")
+
+
+def java(variables: Mapping[str, str]) -> Path:
+    """The `java` that Spark would run on. Failure says in one line what to install."""
+    from importlib.util import find_spec
+
+    from kwcli.pipeline.spark.java import find_java
+
+    if find_spec("pyspark") is None:
+        raise Failure('Spark is not installed: install "kw[spark]"')
+    return find_java(variables)

@@ -1,0 +1,90 @@
+"""A run that is not made in, what it would do and why out, as lines of text."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kwcli.exits import Failure
+from kwcli.pipeline.engines import java
+from kwcli.render.units import amount, counted
+from kwcli.summary import time_span
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kwcli.pipeline.covering import Covered
+    from kwcli.pipeline.engines import Chosen
+    from kwcli.pipeline.pieces import Piece
+    from kwcli.pipeline.sources import SourceFile
+    from kwcli.pipeline.splits import Plan
+    from kwcli.pipeline.wish import Wish
+
+__all__ = ["explained", "sources"]
+
+
+def explained(
+    wish: Wish, covered: Covered, plan: Plan, chosen: Chosen, state: str, variables: Mapping[str, str]
+) -> Iterator[str]:
+    """The lines: sources, splits, what is selected, tables, engine, Java; `state` is what the folder covers already."""
+    files = covered.files
+    yield f"sources  {counted(len(files), 'capture')}, {amount(sum(file.size for file in files))}"
+    yield from sources(files, plan)
+    merged = sum(split.merged for split in plan.splits)
+    together = f", {counted(merged, 'split')} of captures that overlap in time" if merged else ""
+    yield f"splits   {counted(len(plan.splits), 'split')} of at most {amount(wish.split_size)}{together}"
+    yield f"select   {_selection(wish)}"
+    yield f"tables   {', '.join(wish.tables)}{' with bodies' if wish.bodies else ''}"
+    yield f"out      {wish.out}: {state}"
+    yield f"engine   {chosen.engine}: {chosen.why}{f', on {chosen.master}' if chosen.master else ''}"
+    try:
+        found = str(java(variables))
+    except Failure as failure:
+        found = failure.text
+    yield f"java     {found}"
+
+
+def sources(files: list[SourceFile], plan: Plan) -> Iterator[str]:
+    """A line for each capture: its point, size, splits, times."""
+    pieces: defaultdict[int, list[Piece]] = defaultdict(list)
+    splits: Counter[int] = Counter()
+    for split in plan.splits:
+        for piece in split.pieces:
+            pieces[piece.file].append(piece)
+            splits[piece.file] += 1
+    named = max((len(file.point) for file in files), default=0)
+    wide = max((len(file.name) for file in files), default=0)
+    for number, file in enumerate(files):
+        point = f"{file.point:{named}}  " if named else ""
+        words = [f"{amount(file.size):>7}", counted(splits[number], "split"), *_span(pieces[number])]
+        if not splits[number]:
+            words[1:] = ["nothing in it"]
+        yield f"  {point}{file.name:{wide}}  {'  '.join(words)}"
+
+
+def _span(pieces: list[Piece]) -> list[str]:
+    """From when to when the packets are; from when on, where only that is known."""
+    lows = [piece.low_ns for piece in pieces if piece.low_ns is not None]
+    highs = [piece.high_ns for piece in pieces if piece.high_ns is not None]
+    if not lows:
+        return []
+    if not highs:
+        return [time_span(min(lows), min(lows)).partition("–")[0] + "–…"]
+    return [time_span(min(lows), max(highs))]
+
+
+def _selection(wish: Wish) -> str:
+    parts = [f"since {_moment(wish.since_ns)}"] if wish.since_ns is not None else []
+    if wish.until_ns is not None:
+        parts.append(f"until {_moment(wish.until_ns)}")
+    if wish.filter:
+        parts.append(wish.filter)
+    if wish.ports:
+        parts.append(f"ports {','.join(map(str, sorted(set(wish.ports))))}")
+    return "; ".join(parts) or "everything"
+
+
+def _moment(time_ns: int) -> str:
+    fraction = f".{time_ns % 10**9:09}".rstrip("0").rstrip(".")
+    return time_span(time_ns, time_ns).partition("–")[0].replace(" ", "T") + fraction + "Z"

@@ -1,0 +1,189 @@
+"""What is asked for in, tables in a folder out: find captures, cut them into splits, choose an engine, keep its tables.
+
+Either the folder has the tables of the whole run in the end, or those that it had before.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from kwcli.exits import Exit, Failure
+from kwcli.pipeline.closing import closing_line, tables_line
+from kwcli.pipeline.covering import Covered, cover, look
+from kwcli.pipeline.engines import Chosen, choose
+from kwcli.pipeline.progress import Bar
+from kwcli.pipeline.splits import Plan, plan
+from kwcli.pipeline.store.files import Files, local_root
+from kwcli.pipeline.store.manifest import plain
+from kwcli.pipeline.store.store import Store, opened, refuse_foreign
+from kwcli.summary import left_over
+
+if TYPE_CHECKING:
+    from kwcli.env import Environment
+    from kwcli.pipeline.local import Outcome
+    from kwcli.pipeline.pieces import Problem, Split
+    from kwcli.pipeline.sources import Found, SourceFile
+    from kwcli.pipeline.store.staging import Staging
+    from kwcli.pipeline.wish import Wish
+
+__all__ = ["Work", "run"]
+
+# From here on it is worth processes of their own to look at captures side by side.
+SIDE_BY_SIDE: Final = 1 << 30
+Progress = Callable[[int, int], None]
+
+
+class Work(NamedTuple):
+    """What an engine is to do: the splits, the names of the files by their numbers, what of them is wanted."""
+
+    splits: tuple[Split, ...]
+    files: tuple[str, ...]
+    tables: tuple[str, ...]
+    ports: frozenset[int] | None
+    filter: str
+    since_ns: int | None
+    until_ns: int | None
+    bodies: bool
+    reveal_secrets: bool
+
+
+def run(env: Environment, wish: Wish) -> Exit:
+    """Do it, or say what would be done. Raises Failure."""
+    begun = env.monotonic()
+    found = look(wish)  # before the folder is touched
+    if wish.explain:
+        return _explain(env, wish, found)
+    with opened(wish.out) as store:
+        if store.recovered and not wish.quiet:
+            env.say(f"kw: {wish.out}: {store.recovered}")
+        manifest = store.manifest()
+        covered = cover(wish, found, manifest)
+        if manifest is None or not store.holds(covered.files, wish.options()):
+            return _fill(env, wish, covered, store, begun)
+        for problem in covered.problems:
+            env.say(f"kw: {problem}")
+        if not wish.quiet:
+            env.say(f"kw: {wish.out}: {covered.state(manifest, plain(wish.options()), holds=True)}")
+        return _exit(wish, covered, manifest.facts)
+
+
+def _explain(env: Environment, wish: Wish, found: Found) -> Exit:
+    from kwcli.pipeline.explain import explained
+
+    files = Files(local_root(wish.out))
+    refuse_foreign(files, wish.out)
+    store = Store(files, wish.out)
+    manifest = store.manifest()
+    covered = cover(wish, found, manifest)
+    holds = manifest is not None and store.holds(covered.files, wish.options())
+    state = covered.state(manifest, plain(wish.options()), holds=holds)
+    planned = _plan(wish, covered.files)
+    chosen = choose(wish, _size(covered.files), env.variables)
+    lines = explained(wish, covered, planned, chosen, state, env.variables)
+    env.stdout.write("".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace"))
+    _tell(env, covered, planned, quiet=wish.quiet)
+    return Exit.FAILURE if covered.problems else Exit.DONE
+
+
+def _fill(env: Environment, wish: Wish, covered: Covered, store: Store, begun: float) -> Exit:
+    """Make the tables of these captures."""
+    chosen = choose(wish, _size(covered.files), env.variables)
+    planned = _plan(wish, covered.files)
+    _tell(env, covered, planned, quiet=wish.quiet)
+    if not planned.splits:
+        raise Failure("nothing of that is a capture that can be read: no tables were written")
+    if wish.verbose and not wish.quiet:
+        from kwcli.pipeline.explain import sources
+
+        for line in sources(covered.files, planned):
+            env.say(f"kw: {line.strip()}")
+    bar = Bar(env, len(planned.splits), sum(split.size for split in planned.splits), wanted=not wish.quiet)
+    staging = store.staging()
+    try:
+        outcome = _engine(env, chosen, _work(wish, covered.files, planned), staging, bar.show)
+        told = [*planned.problems, *outcome.problems]
+        facts = _facts(chosen, outcome, told)
+        options, files = wish.options(), covered.files
+        store.commit(staging, outcome.written, sources=files, options=options, tables=wish.tables, facts=facts)
+    finally:
+        bar.hide()
+    for problem in outcome.problems:
+        env.say(f"kw: {problem}; what came before it is in the tables")
+    if not wish.quiet:
+        seconds = env.monotonic() - begun
+        damaged = facts["damaged"]
+        env.say(closing_line(outcome.tally, outcome.counts, damaged=damaged, engine=str(chosen), seconds=seconds))
+        env.say(tables_line(outcome.written, wish.out))
+    return _exit(wish, covered, facts)
+
+
+def _tell(env: Environment, covered: Covered, planned: Plan, *, quiet: bool) -> None:
+    """What is wrong with captures as far as it is known, and what is worth a line."""
+    for problem in [*covered.problems, *planned.problems]:
+        env.say(f"kw: {problem}")
+    for note in [] if quiet else [*covered.notes, *planned.notes]:
+        env.say(f"kw: {note}")
+
+
+def _facts(chosen: Chosen, outcome: Outcome, problems: list[Problem]) -> dict[str, Any]:
+    """What the manifest keeps of a run besides its tables. Nothing in it is a matter of how long it took, or when."""
+    return {
+        "engine": chosen.engine,
+        "exchanges": outcome.tally.exchanges,
+        "connections": outcome.tally.connections,
+        "packets": outcome.counts["packets"],
+        "first_ns": outcome.tally.first_ns,
+        "last_ns": outcome.tally.last_ns,
+        "problems": [str(problem) for problem in problems],
+        "damaged": len({problem.file for problem in problems}),
+        "lossy": outcome.tally.lossy or bool(problems) or bool(left_over(outcome.counts)),
+    }
+
+
+def _exit(wish: Wish, covered: Covered, facts: Mapping[str, Any]) -> Exit:
+    """A capture that could not be had is a failure, of which the tables have nothing; loss counts where it is asked."""
+    if covered.problems:
+        return Exit.FAILURE
+    return Exit.LOSSY if wish.strict and facts["lossy"] else Exit.DONE
+
+
+# -- planning ----------------------------------------------------------------------------------------------------------
+
+
+def _size(files: list[SourceFile]) -> int:
+    return sum(file.size for file in files)
+
+
+def _plan(wish: Wish, files: list[SourceFile]) -> Plan:
+    """The splits; large captures are looked at side by side."""
+    if len(files) < 2 or _size(files) < SIDE_BY_SIDE:
+        return plan(files, wish.split_size)
+    with ProcessPoolExecutor(min(os.cpu_count() or 1, len(files))) as pool:
+        return plan(files, wish.split_size, each=pool.map)
+
+
+def _work(wish: Wish, files: list[SourceFile], planned: Plan) -> Work:
+    return Work(
+        splits=tuple(planned.splits),
+        files=tuple(file.path for file in files),
+        tables=wish.tables,
+        ports=frozenset(wish.ports) or None,
+        filter=wish.filter,
+        since_ns=wish.since_ns,
+        until_ns=wish.until_ns,
+        bodies=wish.bodies,
+        reveal_secrets=wish.reveal_secrets,
+    )
+
+
+# -- engines -----------------------------------------------------------------------------------------------------------
+
+
+def _engine(env: Environment, chosen: Chosen, work: Work, staging: Staging, progress: Progress) -> Outcome:
+    del env, chosen
+    from kwcli.pipeline import local
+
+    return local.run(work, staging, progress)

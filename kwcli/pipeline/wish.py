@@ -1,0 +1,43 @@
+"""What `kw pipeline run` is asked for, as one value; and the part of it that rows depend on, for the manifest."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+__all__ = ["Engine", "Wish"]
+
+Engine = Literal["local", "stitch", "shuffle"]
+
+
+class Wish(NamedTuple):
+    """Checked words of the command line. `engine` may be `auto`; no `ports`: Kafka is recognised on any of them."""
+
+    sources: tuple[str, ...]
+    points: tuple[tuple[str, str], ...]
+    out: str
+    since_ns: int | None
+    until_ns: int | None
+    filter: str
+    ports: tuple[int, ...]
+    tables: tuple[str, ...]
+    bodies: bool
+    reveal_secrets: bool
+    engine: Engine | Literal["auto"]
+    master: str | None
+    split_size: int
+    strict: bool
+    explain: bool
+    verbose: int
+    quiet: bool
+
+    def options(self) -> dict[str, Any]:
+        """What the rows depend on, whoever makes them and in however many parts."""
+        return {
+            "since_ns": self.since_ns,
+            "until_ns": self.until_ns,
+            "filter": self.filter,
+            "ports": sorted(set(self.ports)),
+            "tables": list(self.tables),
+            "bodies": self.bodies,
+            "reveal_secrets": self.bodies and self.reveal_secrets,
+        }
