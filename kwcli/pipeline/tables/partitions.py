@@ -8,6 +8,7 @@ from uuid import UUID
 
 from decoders.analysis.contents import WELL_KNOWN
 from decoders.apis.error_codes import error_name
+from decoders.filters.topics import entity_paths
 from decoders.records.summary import sole, summarize
 from decoders.wire.primitives import uuid_text
 from kwcli.pipeline.tables.places import PLACES, TOPIC_ID, Place, has_id, topic_name
@@ -32,6 +33,7 @@ NAMES: Final = (
     *("topic", "topic_id", "partition", "side", "group", "error_code", "error", "offset", "high_watermark"),
     *("batches", "records", "bytes", "codec", "magic"),
 )
+_EMPTY: Final = (None,) * (len(NAMES) - 5)
 Shown = Callable[[str], str]
 
 
@@ -60,13 +62,72 @@ def partitions_of(exchange: Exchange, shown: Shown) -> list[Partition]:
                 where = (topic, identity, number, shown_group if place.outer else None)
                 row = known.get(where)
                 if row is None:
-                    row = known[where] = [topic, identity, number, place.side, shown_group, *(None,) * 9]
+                    row = known[where] = [topic, identity, number, place.side, shown_group, *_EMPTY]
                     rows.append(row)
                 elif row[_SIDE] != place.side:
                     row[_SIDE] = "both"
                 if part.__class__ is not int:
                     _read(row, place, part, raw)
     return rows
+
+
+class Sole:
+    """An API whose two messages have one array of topics each: most of them name one partition, and nothing else."""
+
+    __slots__ = ("_ask", "_ask_name", "_others", "_reply", "_reply_name")
+
+    def __init__(self, key: int) -> None:
+        self._ask, self._reply = PLACES[key]
+        self._ask_name, self._reply_name = topic_name(key, self._ask), topic_name(key, self._reply)
+        paths = entity_paths(key, "request", "topicName") + entity_paths(key, "response", "topicName")
+        arrays = {path.partition("[")[0] for path in paths}
+        self._others = tuple(arrays - {self._ask.topics, self._reply.topics})
+
+    @classmethod
+    def of(cls, key: int) -> Sole | None:
+        """None where an API is none of these."""
+        places = PLACES.get(key, ())
+        plain = len(places) == 2 and all(place.number and not place.outer for place in places)
+        return cls(key) if plain and all(topic_name(key, place) for place in places) else None
+
+    def read(self, exchange: Exchange, shown: Shown) -> Partition | None:
+        """The row of an exchange that names one partition of one topic, by its name; what `partitions_of` gives.
+
+        None for any other exchange. Views are there.
+        """
+        ask, view = self._ask, exchange.request_view
+        try:
+            (element,) = view[ask.topics]
+            (part,) = element[ask.partitions]
+            topic, number = element[self._ask_name], part[ask.number]
+            for name in self._others:
+                if view.get(name):
+                    return None
+        except (KeyError, TypeError, ValueError):  # another number of them, a version with ids, a side that fails
+            return None
+        row: Partition = [shown(topic), None, number, "request", None, *_EMPTY]
+        if ask.group:
+            group = view.get(ask.group)
+            row[_GROUP] = None if group is None else shown(group)
+        if ask.offset:
+            row[_OFFSET] = part.get(ask.offset)
+        if ask.records:
+            _count(row, exchange.request_raw, part.get(ask.records))
+        reply, view = self._reply, exchange.response_view
+        if view is None:
+            return row if topic else None
+        try:
+            elements = view[reply.topics]
+            if elements:
+                (element,) = elements
+                (part,) = element[reply.partitions]
+                if element[self._reply_name] != topic or part[reply.number] != number:
+                    return None
+                row[_SIDE] = "both"
+                _read(row, reply, part, exchange.response_raw)
+        except (KeyError, TypeError, ValueError):
+            return None
+        return row if topic else None
 
 
 def _topics(place: Place, view: dict[str, Any]) -> Iterator[tuple[str | None, dict[str, Any]]]:

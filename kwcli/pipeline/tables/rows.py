@@ -24,7 +24,8 @@ from decoders.exchanges.topics import at_path
 from decoders.filters.topics import entity_paths
 from decoders.wire.primitives import uuid_text
 from kwcli.pipeline.tables.build import ROW, build, shown
-from kwcli.pipeline.tables.partitions import NAMES, Partition, partitions_of
+from kwcli.pipeline.tables.partitions import NAMES, Partition, Sole, partitions_of
+from kwcli.pipeline.tables.places import PLACES
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange, Settled, Skipped
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 _WAITING: Final = frozenset({FETCH, SHARE_FETCH})
 _topics: Final = DIMENSIONS["topic"].get
 _groups: Final = DIMENSIONS["group"].get
+_NO_PARTS: Final[list[Partition]] = []
 _NOTHING: Final[tuple[None, ...]] = (None,) * 3
 _NO_BODIES: Final[tuple[None, ...]] = (None,) * 2
 _NO_WAIT: Final[tuple[None, ...]] = (None,) * 6
@@ -66,7 +68,7 @@ class Pool:
 class Kind:
     """What is to be looked for in exchanges of one API."""
 
-    __slots__ = ("groups", "holds", "throttles", "topics", "waits")
+    __slots__ = ("groups", "holds", "places", "sole", "throttles", "topics", "waits")
 
     def __init__(self, key: int) -> None:
         self.topics = bool(entity_paths(key, "request", "topicName") or entity_paths(key, "response", "topicName"))
@@ -74,6 +76,8 @@ class Kind:
         self.throttles = bool(throttle_needs(key, "response"))
         self.waits = key in _WAITING
         self.holds = key in HOLDERS
+        self.places = key in PLACES
+        self.sole = Sole.of(key)
 
 
 class ExchangeColumns:
@@ -144,25 +148,29 @@ class ExchangeColumns:
         return made
 
     def _add(self, exchange: Exchange) -> None:
-        status = exchange.status  # looks at both sides
         if not exchange.looked:
-            exchange.view("request")
-        key, spec = exchange.api_key, exchange.spec
-        topics = groups = 0
+            exchange.view("request")  # looks at both sides
+        key, spec, failed = exchange.api_key, exchange.spec, exchange.failed
+        status = "undecoded" if failed and exchange.outcome == "complete" else exchange.outcome
+        topics = groups = count = 0
         contents: tuple[Any, ...] = _NOTHING
         waits: tuple[Any, ...] = _NO_WAIT
         throttle = None
-        parts: list[Partition] = []
         if key is not None:
             kind = self._kinds.get(key) or self._kind(key)
-            if kind.topics:
+            parts, sole = _NO_PARTS, None
+            if self._partitions and kind.places:
+                sole = kind.sole.read(exchange, self._shown) if kind.sole else None
+                parts = [sole] if sole else partitions_of(exchange, self._shown)
+                self._parts += parts
+                count = len(parts)
+            if sole is not None:
+                topics = self._topic(sole[0])
+            elif kind.topics:
                 topics = self._topics_of(exchange)
             if kind.groups:
                 found = tuple(dict.fromkeys(map(self._shown, _groups(exchange))))
                 groups = self._groups.place(found, found) if found else 0
-            if self._partitions:
-                parts = partitions_of(exchange, self._shown)
-                self._parts += parts
             if kind.holds:
                 contents = self._contents(exchange, parts)
             view = exchange.response_view
@@ -170,7 +178,7 @@ class ExchangeColumns:
                 throttle = view.get("throttle_time_ms") or None
             if kind.waits:
                 waits = _waits(exchange)
-        unusual = exchange.extra or exchange.error_codes or exchange.failed or exchange.early
+        unusual = exchange.extra or exchange.error_codes or failed or exchange.early
         client_id, software = exchange.client_id, exchange.client_software
         who = (client_id, software["name"], software["version"]) if software else (client_id, None, None)
         bodies = _NO_BODIES if self._bodies is None else self._bodies_of(exchange, self._bodies)
@@ -200,7 +208,7 @@ class ExchangeColumns:
                 throttle,
                 *waits,
                 *bodies,
-                len(parts),
+                count,
             )
         )
 
@@ -223,6 +231,11 @@ class ExchangeColumns:
                 self._texts.clear()
             found = self._texts[text] = shown(text)
         return found
+
+    def _topic(self, name: str) -> int:
+        """One topic that is named."""
+        at = self._topics.at.get(name)
+        return self._topics.place(name, ((name,), (), ())) if at is None else at
 
     def _topics_of(self, exchange: Exchange) -> int:
         names = tuple(_topics(exchange))
