@@ -14,17 +14,22 @@ from kwcli.proxy.core.upstream_auth import CREDENTIALS, HOLD, READY, UpstreamLog
 if TYPE_CHECKING:
     from kwcli.net.aio import Logins
     from kwcli.net.core.config import Address, ClientConfig
+    from kwcli.proxy.pauses import Pauses
     from kwcli.proxy.session import Session
 
 
 class Login:
     """Stands between a session and the socket to its broker, once that is connected."""
 
-    def __init__(self, session: Session, address: Address, config: ClientConfig, logins: Logins) -> None:
+    def __init__(
+        self, session: Session, address: Address, config: ClientConfig, logins: Logins, pauses: Pauses
+    ) -> None:
         self._session = session
         self._address = address
         self._timeout_s = config.timeout_s
         self._logins = logins
+        self._pauses = pauses
+        self._through = False  # there was a login already
         self._core = UpstreamLogin(client_id=config.client_id, software=("kw", VERSION), tls="SSL" in config.protocol)
         self._asking: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -87,7 +92,7 @@ class Login:
         try:
             mechanism = await self._logins.mechanism(self._address)
         except Failure as failure:
-            self._session.end(failure.text, loud=True)
+            self._end(failure.text)
             return
         finally:
             self._asking = None
@@ -97,10 +102,26 @@ class Login:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        self._through = True
+        self._pauses.end(self._address)
         self._session.wait_for_login(False)
 
     def _late(self) -> None:
         self._close(f"did not finish the login within {self._timeout_s:.3g} s")
 
     def _close(self, text: str) -> None:
-        self._session.end(f"{shown(self._address)} {text}", loud=True)
+        self._end(f"{shown(self._address)} {text}")
+
+    def _end(self, text: str) -> None:
+        """The session is over; where nobody was let in, the next ones are not even to try for a while."""
+        if self._through:
+            self._session.end(text, loud=True)
+            return
+        pause_s = self._pauses.begin(self._address)
+        if pause_s is None:
+            self._session.note(text)
+            self._session.end(text)
+        else:
+            self._session.end(
+                f"{text}; it is tried again in {pause_s:.3g} s, who comes before is turned away", loud=True
+            )

@@ -25,6 +25,8 @@ from kwcli.proxy.login import Login
 from kwcli.proxy.memory import TRIM_S, trim, tune
 from kwcli.proxy.metrics import Metrics
 from kwcli.proxy.metrics_server import MetricsConnection, metrics_socket
+from kwcli.proxy.notes import Notes
+from kwcli.proxy.pauses import Pauses
 from kwcli.proxy.ports import Ports, ports_file
 from kwcli.proxy.session import Session
 from kwcli.proxy.settings import Settings
@@ -34,8 +36,6 @@ from kwcli.proxy.table import table
 _LOOK_S: Final = 0.05
 # For a client's TLS handshake.
 _GREETING_S: Final = 10.0
-# What was said once is not said again; so many different lines are remembered.
-_NOTES_MAX: Final = 1000
 
 
 class Proxy:
@@ -63,7 +63,8 @@ class Proxy:
         self._servers: list[asyncio.Server | TlsServer] = []
         self._starting: set[asyncio.Task[None]] = set()
         self._count = 0
-        self._notes: set[str] = set()
+        self.pauses = Pauses(time.monotonic)
+        self._notes = Notes()
         self._signals = 0
         self._ended = asyncio.Event()
 
@@ -76,11 +77,9 @@ class Proxy:
             self._say(f"connection {session.number} from {session.peer} ({name}): {text}")
 
     def note(self, text: str, session: Session) -> None:
-        """What people should know of; the same once."""
-        if text in self._notes or len(self._notes) >= _NOTES_MAX:
-            return
-        self._notes.add(text)
-        self.told(session, text, loud=True)
+        """What people should know of; the same once, and at the end how often it was so."""
+        if self._notes.first(text):
+            self.told(session, text, loud=True)
 
     def _say(self, text: str) -> None:
         self.env.say(f"kw: {text}")
@@ -183,14 +182,14 @@ class Proxy:
             self.metrics.refused += 1
         trust = self.settings.tls.trust
         text = f"refused: the client {refusal(error, str(trust) if trust else None)}"
-        once = f"{peer.rpartition(':')[0]} {text}"  # clients try again and again
-        if once not in self._notes and len(self._notes) < _NOTES_MAX:
-            self._notes.add(once)
+        if self._notes.first(f"connection from {peer.rpartition(':')[0]} {text}"):  # clients try again and again
             self._say(f"connection from {peer} {text}")
 
     def login(self, session: Session, address: Address) -> Login | None:
         """The proxy's own login for a connection to the broker at `address`, where it has one."""
-        return Login(session, address, self.settings.config, self._logins) if self._logins is not None else None
+        if self._logins is None:
+            return None
+        return Login(session, address, self.settings.config, self._logins, self.pauses)
 
     def _signalled(self) -> None:
         self._signals += 1
@@ -216,6 +215,8 @@ class Proxy:
             await asyncio.sleep(_LOOK_S)
         self._cut()
         await asyncio.sleep(0)
+        if not self.settings.quiet:
+            self._notes.repeat(self._say)
 
     def _idle(self) -> bool:
         over = [session.drain() for session in self.sessions.values()]

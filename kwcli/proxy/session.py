@@ -13,7 +13,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from kwcli.exits import Failure
 from kwcli.net.core.addresses import shown
 from kwcli.proxy.core.commands import (
     ANSWERED,
@@ -34,6 +33,8 @@ from kwcli.proxy.core.commands import (
 )
 from kwcli.proxy.core.connection import Connection
 from kwcli.proxy.feed import Feed, How
+from kwcli.proxy.reaching import reach
+from kwcli.proxy.room import Room
 from kwcli.proxy.side import ASKED, DIALLING, DRAINING, FULL, LOG, LOGIN, QUESTION, Side
 
 if TYPE_CHECKING:
@@ -73,10 +74,9 @@ class Session:
         self._dialling: asyncio.Task[None] | None = None
         self._early: list[bytes] = []  # came before there was a broker to give it to
         self._early_end = False
-        self._reserved = 0
+        self.room = Room(proxy.budget, lambda: bool(self.server.holds & FULL) and not self.client.lost)
         self._login: Login | None = None
         self._ending = False  # the client sends no more, and the broker cannot be told so
-        self._owed = 0  # room to give back when the client's socket has taken what is in its buffer
         self._over = False
 
     # Beginning
@@ -99,21 +99,18 @@ class Session:
         self._dialling = asyncio.get_running_loop().create_task(self._dial())
 
     async def _dial(self) -> None:
-        failures = []
-        for target in self.listener.targets:
-            try:
-                await self._proxy.dialler.dial(target, lambda: self.server)
-            except Failure as failure:
-                failures.append(failure.text)
-                continue
-            self.upstream = shown(target)
-            self._target = target
-            break
+        proxy = self._proxy
+        reached = await reach(self.listener.targets, proxy.dialler, proxy.pauses, lambda: self.server)
         self._dialling = None
+        if reached.target is not None:
+            self._target = reached.target
+            self.upstream = shown(reached.target)
         if self.server.transport is None:
             if self._meter is not None:
                 self._meter.failed += 1
-            self.end("; ".join(failures), loud=True)
+            for text in reached.paused:
+                self.note(text)
+            self.end("; ".join([*reached.failures, *reached.paused]), loud=bool(reached.failures))
         elif self._over:
             self.server.close()
         else:
@@ -237,7 +234,7 @@ class Session:
 
     def _do(self, what: int, command: Command) -> None:
         if what == RELEASE:
-            self._release(command[1])
+            self.room.give(command[1])
         elif what == PAUSE:
             self._side(command[1]).hold(ASKED)
         elif what == RESUME:
@@ -260,27 +257,17 @@ class Session:
     def _side(self, side: int) -> Side:
         return self.client if side == CLIENT else self.server
 
-    # Room for frames that are held
-
     def _reserve(self, size: int) -> bool:
-        if self._proxy.budget.take(size):
-            self._reserved += size
+        """Room for a frame that will be held; without it nothing more is read from the broker until there is."""
+        if self.room.take(size):
             return True
         self.server.hold(QUESTION)
-        self._proxy.budget.wait(self, size, lambda: self._granted(size))
+        self.room.wait(size, self._granted)
         return False
 
-    def _granted(self, size: int) -> None:
-        self._reserved += size
+    def _granted(self) -> None:
         self.server.free(QUESTION)
         self._run(self.core.reserved(now_ns()))
-
-    def _release(self, size: int) -> None:
-        if self.server.holds & FULL and not self.client.lost:
-            self._owed += size
-            return
-        self._reserved -= size
-        self._proxy.budget.release(size)
 
     # Full and empty buffers
 
@@ -291,9 +278,8 @@ class Session:
     def drained(self, side: Side) -> None:
         """There is room in it again."""
         (self.server if side is self.client else self.client).free(FULL)
-        if side is self.client and self._owed:
-            owed, self._owed = self._owed, 0
-            self._release(owed)
+        if side is self.client:
+            self.room.drained()
 
     # Ends
 
@@ -370,7 +356,7 @@ class Session:
             self._feed.closed(self.number, how, now_ns())
         self.client.close()
         self.server.close()
-        self._proxy.budget.forget(self)
+        self.room.wait_no_more()
 
     def abort(self) -> None:
         """Cut both sides."""
@@ -389,8 +375,6 @@ class Session:
         return self._over
 
     def _forget(self) -> None:
-        size, self._reserved, self._owed = self._reserved, 0, 0
-        if size:
-            self._proxy.budget.release(size)
+        self.room.leave()
         if self._proxy.sessions.pop(self.number, None) is not None and self._meter is not None:
             self._meter.open -= 1

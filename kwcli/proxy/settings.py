@@ -26,5 +26,6 @@ class Settings(NamedTuple):
     budget: int = BUDGET
     drain_s: float = DRAIN_S
     verbose: int = 0
+    quiet: bool = False  # say nothing at the end
     metrics: int | None = None  # the port for Prometheus on loopback
     tls: Inbound | None = None  # what listeners speak TLS by

@@ -52,7 +52,7 @@ def start(
         return check(env, Wish(config, port_base, bind, host, make, metrics))
     tls = make() if make is not None else None
     found = discover(config)
-    settings = Settings(config, port_base, bind, host, verbose=log.verbose, metrics=metrics, tls=tls)
+    settings = Settings(config, port_base, bind, host, verbose=log.verbose, quiet=log.quiet, metrics=metrics, tls=tls)
     if plan is None:
         return serve(Proxy(env, settings, found))
     return _logged(env, settings, found, plan, log.overflow)

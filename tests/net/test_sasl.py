@@ -162,3 +162,21 @@ def test_a_mechanism_by_its_name(sasl: Sasl, first: bytes) -> None:
     made = mechanism(sasl, "localhost", "t")
     assert made.name == sasl.mechanism
     assert made.first().startswith(first)
+
+
+def test_the_salted_password_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    worked: list[int] = []
+
+    def derive(algorithm: str, password: bytes, salt: bytes, iterations: int) -> bytes:
+        worked.append(iterations)
+        return real(algorithm, password, salt, iterations)
+
+    real = hashlib.pbkdf2_hmac
+    monkeypatch.setattr(hashlib, "pbkdf2_hmac", derive)
+    proofs = []
+    for iterations in (4096, 4096, 8192):
+        scram = Scram("SCRAM-SHA-256", "alice", "only here", nonce="abc")
+        scram.first()
+        proofs.append(scram.answer(f"r=abcdef,s=c2FsdA==,i={iterations}".encode()))
+    assert worked == [4096, 8192]
+    assert proofs[0] == proofs[1] != proofs[2]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import wraps
 from typing import Any
@@ -124,9 +124,17 @@ class Running:
 
 @asynccontextmanager
 async def running(
-    script: Script | None, *, servers: Sequence[Address] = (), base: int | None = None, **settings: Any
+    script: Script | None,
+    *,
+    servers: Sequence[Address] = (),
+    base: int | None = None,
+    way: Mapping[str, Any] | None = None,
+    **settings: Any,
 ) -> AsyncIterator[Running]:
-    """A proxy before a broker that does as `script` says on every connection; without one nobody is there."""
+    """A proxy before a broker that does as `script` says on every connection; without one nobody is there.
+
+    `way` is what else the proxy is told of the way to it (ClientConfig).
+    """
     server = None
     tasks: set[asyncio.Task[None]] = set()
     if script is not None:
@@ -138,7 +146,7 @@ async def running(
     env = Environment(
         stdin=io.BytesIO(), stdout=io.BytesIO(), stderr=stderr, variables={"XDG_STATE_HOME": "/nonexistent"}
     )
-    config = ClientConfig(tuple(servers))
+    config = ClientConfig(tuple(servers), **(way or {}))
     proxy = Proxy(env, Settings(config, base or port_base(12), **settings), Found({}, None))
     proxy.bind()
     made = Running(proxy, stderr, asyncio.create_task(proxy.run()))

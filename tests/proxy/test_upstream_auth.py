@@ -44,6 +44,10 @@ class Broker:
             answers.append(self.answer(frame))
         return b"".join(answers)
 
+    def drop(self) -> None:
+        """A new connection."""
+        self._left = b""
+
     def answer(self, frame: bytes) -> bytes:
         asked = decoders.decode_request(frame)
         self.seen.append((decoders.api(asked.api_key).name, asked.api_version))

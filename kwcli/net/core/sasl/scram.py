@@ -11,6 +11,7 @@ import hashlib
 import hmac
 import os
 from base64 import b64decode, b64encode
+from functools import lru_cache
 from typing import Final
 
 from kwcli.net.core.sasl.mechanism import SaslRefused
@@ -69,7 +70,7 @@ class Scram:
             raise SaslRefused(
                 f"the server asks for {iterations} iterations; {LEAST_ITERATIONS} to {MOST_ITERATIONS} are sensible"
             )
-        salted = hashlib.pbkdf2_hmac(self._hash, self._password, _bytes(salt, "salt"), int(iterations))
+        salted = _salted(self._hash, self._password, _bytes(salt, "salt"), int(iterations))
         client_key = self._hmac(salted, b"Client Key")
         stored_key = hashlib.new(self._hash, client_key).digest()
         final = f"c=biws,r={nonce}"  # biws: base64 of the "n,," that the first message began with
@@ -86,6 +87,12 @@ class Scram:
 
     def _hmac(self, key: bytes, message: bytes) -> bytes:
         return hmac.digest(key, message, self._hash)
+
+
+@lru_cache(maxsize=16)
+def _salted(algorithm: str, password: bytes, salt: bytes, iterations: int) -> bytes:
+    """The salted password: some ms of work, and the same for every connection to the brokers of a cluster."""
+    return hashlib.pbkdf2_hmac(algorithm, password, salt, iterations)
 
 
 def _fields(message: bytes) -> dict[str, str]:

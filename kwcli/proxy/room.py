@@ -1,0 +1,62 @@
+"""One connection's part of the budget: taken before a frame is held, given back when the client's socket has it.
+
+What goes into a full buffer still takes memory, so its room is owed until the buffer has drained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kwcli.proxy.core.budget import Budget
+
+
+class Room:
+    """`full` asks whether the client's buffer is full."""
+
+    __slots__ = ("_budget", "_full", "_owed", "_taken")
+
+    def __init__(self, budget: Budget, full: Callable[[], bool]) -> None:
+        self._budget = budget
+        self._full = full
+        self._taken = 0
+        self._owed = 0  # to be given back when the client's socket has taken what is in its buffer
+
+    def take(self, size: int) -> bool:
+        """Room for a frame, if there is some."""
+        if self._budget.take(size):
+            self._taken += size
+            return True
+        return False
+
+    def wait(self, size: int, granted: Callable[[], None]) -> None:
+        """Call `granted` when there is."""
+
+        def taken() -> None:
+            self._taken += size
+            granted()
+
+        self._budget.wait(self, size, taken)
+
+    def give(self, size: int) -> None:
+        """A frame has been sent to the client."""
+        if self._full():
+            self._owed += size
+            return
+        self._taken -= size
+        self._budget.release(size)
+
+    def drained(self) -> None:
+        """The client's buffer has room again."""
+        if self._owed:
+            owed, self._owed = self._owed, 0
+            self.give(owed)
+
+    def wait_no_more(self) -> None:
+        """The connection ends: nothing more will be held for it."""
+        self._budget.forget(self)
+
+    def leave(self) -> None:
+        """The client has gone, and all that was for it."""
+        size, self._taken, self._owed = self._taken, 0, 0
+        if size:
+            self._budget.release(size)

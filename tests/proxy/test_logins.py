@@ -1,0 +1,103 @@
+"""Logins of the proxy that brokers refuse: one line, a pause, nobody else tries; and what is said more than once."""
+
+from __future__ import annotations
+
+import asyncio
+
+from kwcli.net.core.config import Sasl
+from kwcli.proxy.notes import Notes
+from kwcli.proxy.pauses import FIRST_S, MOST_S, Pauses
+from tests.proxy.running import in_loop, rest, running
+from tests.proxy.test_upstream_auth import Broker, request, response
+
+WAY = {"protocol": "SASL_PLAINTEXT", "sasl": Sasl("PLAIN", "alice", "secret")}
+
+
+@in_loop
+async def test_a_refused_login_is_not_repeated_for_every_client() -> None:
+    broker = Broker(password="another")
+
+    async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        broker.drop()
+        while data := await reader.read(1 << 16):
+            writer.write(broker.feed(data))
+
+    clock = [100.0]
+    async with running(script, way=WAY) as proxy:
+        proxy.proxy.pauses = Pauses(lambda: clock[0])
+        for _ in range(5):
+            reader, _ = await proxy.connect()
+            assert await rest(reader) == b""
+        assert [name for name, _ in broker.seen].count("SaslAuthenticate") == 1
+        assert proxy.said.count("refused the PLAIN credentials") == proxy.said.count("it is tried again in 1 s") == 1
+        assert proxy.said.count("did not take the proxy's login") == 1
+        clock[0] += 1.1
+        reader, _ = await proxy.connect()
+        assert await rest(reader) == b""
+        assert proxy.said.count("it is tried again in 2 s") == 1
+        clock[0] += 2.1
+        broker.password = "secret"
+        reader, writer = await proxy.connect()
+        writer.write(request(3, 12, 7))
+        answer = response(3, 12, 7, {"cluster_id": "cluster 7"})
+        assert await reader.readexactly(len(answer)) == answer
+        assert not proxy.proxy.pauses.holds(proxy.proxy.settings.config.servers[0])
+    assert "4 times: " in proxy.said
+
+
+@in_loop
+async def test_clients_that_come_together_get_one_line() -> None:
+    broker = Broker(password="another")
+    gate = asyncio.Event()
+
+    async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        mine = Broker(password="another")
+        while data := await reader.read(1 << 16):
+            out = mine.feed(data)
+            if ("SaslAuthenticate", 2) in mine.seen:
+                broker.seen += mine.seen
+                await gate.wait()
+            writer.write(out)
+
+    async with running(script, way=WAY) as proxy:
+        clients = [await proxy.connect() for _ in range(6)]
+        while len(broker.seen) < 6 * 3:
+            await asyncio.sleep(0.01)
+        gate.set()
+        for reader, _ in clients:
+            assert await rest(reader) == b""
+        assert proxy.said.count("it is tried again in") == 1
+        assert proxy.said.count("refused the PLAIN credentials") == 2  # once with the pause, once for all the others
+    assert "5 times: " in proxy.said
+
+
+def test_pauses_grow_to_a_bound_and_end_with_a_login() -> None:
+    now = [0.0]
+    pauses = Pauses(lambda: now[0])
+    where = ("broker", 9092)
+    lengths = []
+    for _ in range(8):
+        length = pauses.begin(where)
+        assert length is not None
+        assert pauses.holds(where)
+        assert pauses.begin(where) is None
+        assert not pauses.holds(("another", 9092))
+        lengths.append(length)
+        now[0] += length
+        assert not pauses.holds(where)
+    assert lengths == [FIRST_S, 2.0, 4.0, 8.0, 16.0, MOST_S, MOST_S, MOST_S]
+    pauses.end(where)
+    assert pauses.begin(where) == FIRST_S
+
+
+def test_notes_are_said_once_and_counted() -> None:
+    notes, said = Notes(), list[str]()
+    assert [notes.first(text) for text in ("a", "b", "a", "a")] == [True, True, False, False]
+    notes.repeat(said.append)
+    assert said == ["3 times: a"]
+
+
+def test_notes_without_end_fill_no_memory() -> None:
+    notes = Notes()
+    assert sum(notes.first(str(number)) for number in range(5000)) == 1000
+    assert not notes.first("4999")
