@@ -43,7 +43,8 @@ INTERFACES_MAX: Final = 4096
 SEGMENT_COST: Final = 256
 # Connections that ended, still remembered so that their last packets do not look like new ones.
 CLOSED_MAX: Final = 65_536
-# A connection silent for so long (ns of capture time) is over: brokers and clients close theirs after 10 minutes.
-IDLE_NS: Final = 2 * 3600 * 10**9
+# A connection silent for so long (ns of capture time) is over: brokers and clients close theirs after 10 minutes, and
+# an operating system asks one that says nothing whether it is still there (keep-alive) after 2 hours.
+IDLE_NS: Final = 3 * 3600 * 10**9
 # Groups of a statistic, 1.3 KiB each: clients × APIs × topics of a large cluster, not every millisecond of a day.
 GROUPS_MAX: Final = 2 * 10**5

@@ -68,20 +68,21 @@ class Patch(NamedTuple):
 class Facts:
     """What connections may know of one another, with the time since when: `brokers`, and topic id → name, time.
 
-    `last_ns` is the time of the last packet. Facts of many splits are one by `add`, in any order.
+    `last` is time and number of the capture's last packet. Facts of many splits are one by `add`, in any order.
     """
 
-    __slots__ = ("brokers", "last_ns", "topics")
+    __slots__ = ("brokers", "last", "topics")
 
     def __init__(self) -> None:
         self.brokers: dict[str, int] = {}
         self.topics: dict[bytes, tuple[str, int]] = {}
-        self.last_ns = 0
+        self.last = (0, 0)
 
     def add(self, blob: bytes) -> None:
         """Take over those of a FACT part. Raises DecodeError when it is none."""
-        brokers, topics, last_ns = fields(unpack(blob), dict, dict, int)
-        self.last_ns = max(self.last_ns, last_ns)
+        brokers, topics, last = fields(unpack(blob), dict, dict, tuple)
+        last_ns, packet = fields(last, int, int)
+        self.last = max(self.last, (last_ns, packet))
         for endpoint, since_ns in brokers.items():
             self.brokers[endpoint] = min(self.brokers.get(endpoint, since_ns), since_ns)
         for identity, row in topics.items():
@@ -92,7 +93,7 @@ class Facts:
 
     def pack(self) -> bytes:
         """The blob of a FACT part."""
-        return pack([self.brokers, {identity: list(row) for identity, row in self.topics.items()}, self.last_ns])
+        return pack([self.brokers, {identity: list(row) for identity, row in self.topics.items()}, self.last])
 
 
 def canonical(key: bytes) -> bytes:

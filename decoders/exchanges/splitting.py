@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from decoders.exchanges.needs import Needs
-from decoders.exchanges.parts import SEGMENTS, Part, canonical, pack_segments
+from decoders.exchanges.parts import FACT, SEGMENTS, Facts, Part, canonical, pack_segments
 from decoders.limits import SEGMENT_COST
 from decoders.streams.chunks import Segment
 
@@ -36,6 +36,7 @@ class Splitter:
         self._raw, self._ports, self._needs = raw, ports, needs
         self._tracks: dict[bytes, Track] = {}  # by both keys
         self._size = 0
+        self._facts = Facts()
 
     def feed(self, segments: list[Segment]) -> list[Part]:
         """The parts that are ready."""
@@ -49,17 +50,22 @@ class Splitter:
             self._size += size
             if track.size >= PART_SIZE:
                 self._hand_on(track, parts)
+        if segments:
+            self._facts.last = segments[-1][1:3]
         if self._size > WAITING_MAX:
-            parts += self.finish()
+            self._hand_all_on(parts)
         return parts
 
     def finish(self) -> list[Part]:
         """The rest."""
         parts: list[Part] = []
+        self._hand_all_on(parts)
+        return [*parts, Part(b"", 0, FACT, self._facts.pack(), [])]
+
+    def _hand_all_on(self, parts: list[Part]) -> None:
         for key, track in self._tracks.items():
             if track.segments and key == track.key:
                 self._hand_on(track, parts)
-        return parts
 
     def _track(self, key: bytes) -> Track:
         its = canonical(key)

@@ -48,7 +48,7 @@ class Pairer:
         if chunks:
             summary = self.context.summary
             summary.first_ns = summary.first_ns or chunks[0][1]
-            summary.last_ns = chunks[-1][1]
+            summary.last_ns = max(summary.last_ns, chunks[-1][1])
             advance(self.context, chunks, self._unusual)
         return self._given()
 

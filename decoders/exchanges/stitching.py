@@ -36,9 +36,9 @@ class Stitcher:
     ) -> None:
         self.key = key
         self._reread = reread
+        self._facts = facts or Facts()
         self._engine = Engine(ports, needs, connections=True)
-        if facts is not None:
-            self._engine.pairer.context.brokers.update(facts.brokers)
+        self._engine.pairer.context.brokers.update(self._facts.brokers)
 
     def take(self, part: Part) -> tuple[list[Row], Patch | None]:
         """What settles with a part; and, of ROWS, what makes the part's own rows true (None: they do not count)."""
@@ -48,6 +48,9 @@ class Stitcher:
 
     def finish(self) -> list[Row]:
         """What the end of the capture settles."""
+        last_ns, packet = self._facts.last
+        if last_ns:
+            self._engine.reassembly.until(last_ns, packet)
         return cast(list[Row], self._engine.finish())
 
     def _feed(self, blob: bytes) -> list[Row]:

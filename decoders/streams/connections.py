@@ -25,7 +25,7 @@ SWEEP_MIN: Final = 4096
 class TcpConnection(Connection):
     """A connection put together from segments."""
 
-    __slots__ = ("began_packet", "known", "over", "reset")
+    __slots__ = ("at", "began_packet", "drowsy", "known", "over", "reset")
 
     half = Flow
     first: Flow
@@ -36,6 +36,8 @@ class TcpConnection(Connection):
         self.over = False
         self.reset: Flow | None = None  # who sent a RST
         self.began_packet = 0
+        self.at = (began_ns, 0)  # time and number of its latest packet that took the slow path
+        self.drowsy = False  # on the slow path for nothing but that
         self.known = False  # long enough for segments from before the first one to have come
 
     @property
@@ -53,6 +55,38 @@ class TcpConnection(Connection):
         if abs(packet - self.began_packet) >= MET or (idle and time_ns - self.began_ns >= MET_NS):
             self.known = True
 
+    def lapsed(self, time_ns: int, packet: int, *, idle: bool) -> tuple[int, int] | None:
+        """The oldest mark, of those that patience has ended with until now; None where that changes nothing."""
+        flows = (self.first, self.second)
+        return min((flow.since for flow in flows if flow.lapses(time_ns, packet, self.at, idle=idle)), default=None)
+
+    def lapse(self, time_ns: int, packet: int, since: tuple[int, int], *, idle: bool) -> None:
+        """Let patience end with what the marks of that time hold.
+
+        What is known now was known since the connection's latest packet: looked at often or once, it comes to the same.
+        """
+        flows = (self.first, self.second)
+        for flow in [flow for flow in flows if flow.lapses(time_ns, packet, self.at, idle=idle)]:
+            if flow.since == since:
+                flow.lapse(*self.at)
+
+    def park(self) -> None:
+        """Send the next segment down the slow path."""
+        for flow in (self.first, self.second):
+            flow.sync()
+            flow.next = WAITING
+
+    def doze(self) -> None:
+        """Send the next segment down the slow path, where it is seen if the connection was silent for too long."""
+        if self.first.next != WAITING:
+            self.park()
+            self.drowsy = True
+
+    def wake(self) -> None:
+        """Go on as before."""
+        self.drowsy = False
+        self.settle()
+
     def settle(self) -> bool:
         """Decide between fast and slow path for what follows; True when something is held, or missing."""
         first, second = self.first, self.second
@@ -64,20 +98,22 @@ class TcpConnection(Connection):
     def export(self) -> object:
         """The state as built-in values."""
         reset = 0 if self.reset is None else 1 if self.reset is self.first else 2
-        facts = [self.number, self.began_ns, self.opened, self.began_packet, self.known, reset]
-        return [*facts, self.first.export(), self.second.export()]
+        facts = [self.number, self.began_ns, self.opened, self.began_packet, self.known, self.drowsy, reset]
+        return [*facts, self.at, self.first.export(), self.second.export()]
 
     @classmethod
     def resumed(cls, state: object) -> TcpConnection:
         """The connection whose `export` gave this. Raises DecodeError when it is something else."""
-        number, began_ns, opened, began_packet, known, reset, first, second = fields(
-            state, int, int, bool, int, bool, int, list, list
+        number, began_ns, opened, began_packet, known, drowsy, reset, at, first, second = fields(
+            state, int, int, bool, int, bool, bool, int, tuple, list, list
         )
         texts = [row[1] if len(row) > 1 else None for row in (first, second)]
         if not isinstance(texts[0], str) or not isinstance(texts[1], str):
             raise Malformed("a saved connection without addresses")
         connection = cls(number, texts[0], texts[1], began_ns, opened=opened)
-        connection.began_packet, connection.known = began_packet, known
+        connection.began_packet, connection.known, connection.drowsy = began_packet, known, drowsy
+        at_ns, at_packet = fields(at, int, int)
+        connection.at = (at_ns, at_packet)
         connection.reset = {1: connection.first, 2: connection.second}.get(reset)
         connection.first.resume(first)
         connection.second.resume(second)
@@ -108,16 +144,17 @@ class Connections:
         else:
             connection = TcpConnection(self.count, target, source, time_ns, opened=False)
             flow = connection.second
-        connection.began_packet = packet
+        connection.began_packet, connection.at = packet, (time_ns, packet)
         flow.key, flow.peer.key = key, turned(key)
         for half in (flow, flow.peer):
             self.flows[half.key] = half
             self._ended.pop(half.key, None)
         return flow
 
-    def end(self, connection: TcpConnection, time_ns: int) -> None:
+    def end(self, connection: TcpConnection) -> None:
         """A connection is over: remember it for a while."""
         connection.over = True
+        time_ns = connection.last_ns
         for flow in (connection.first, connection.second):
             self.flows.pop(flow.key, None)  # both have the same key where an endpoint talks to itself
             if flow.place:
@@ -139,6 +176,11 @@ class Connections:
             return None
         size = len(data) + cut
         return max(min(ahead(seq, after) + size, size), 0)
+
+    def drowsy(self, now_ns: int) -> list[TcpConnection]:
+        """Connections that have been silent for half the time after which they are over."""
+        known = {id(flow.connection): flow.connection for flow in self.flows.values()}
+        return [connection for connection in known.values() if connection.last_ns < now_ns - IDLE_NS // 2]
 
     def silent(self, now_ns: int) -> list[TcpConnection]:
         """Connections to end before the next is opened, looked for at ever larger numbers of them.

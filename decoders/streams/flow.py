@@ -152,19 +152,37 @@ class Flow(Half):
             return self.heard + 1 >= start or self.sure >= start
         return 0 < self.sent <= start or len(self.held) >= SURE
 
-    def watch(self, time_ns: int, packet: int, *, idle: bool) -> None:
-        """Let patience run: `sure` follows what was known PATIENCE packets of the connection ago.
+    def watch(self, time_ns: int, packet: int) -> None:
+        """Let patience run: `sure` follows what was known PATIENCE packets of the connection ago, or a while ago."""
+        if self.packets + self.peer.packets - self.mark[3] >= PATIENCE or self._waited(time_ns, packet, idle=False):
+            self.lapse(time_ns, packet)
 
-        Or PATIENCE_NS ago, if PATIENCE packets of the capture came since or it is `idle`: a pause between two packets
-        alone proves nothing, for packets that change places do so across it.
+    @property
+    def since(self) -> tuple[int, int]:
+        """Time and packet number of the mark."""
+        return self.mark[5], self.mark[4]
+
+    def _waited(self, time_ns: int, packet: int, *, idle: bool) -> bool:
+        """Whether the mark is PATIENCE_NS old, if PATIENCE packets of the capture came since or it is `idle`.
+
+        A pause between two packets alone proves nothing, for packets that change places do so across it.
         """
-        acked, top, heard, packets, since_packet, since_ns = self.mark
-        if self.packets + self.peer.packets - packets < PATIENCE and (
-            time_ns - since_ns < PATIENCE_NS or not (idle or abs(packet - since_packet) >= PATIENCE)
-        ):
-            return
+        _, _, _, _, since_packet, since_ns = self.mark
+        return time_ns - since_ns >= PATIENCE_NS and (idle or abs(packet - since_packet) >= PATIENCE)
+
+    def _proven(self) -> int:
+        """What is sure once patience with what the mark holds has ended."""
+        acked, top, heard, *_ = self.mark
         # A peer that is not heard at all will not acknowledge either.
-        self.sure = max(self.sure, acked, top if heard == self.peer.packets else 0)
+        return max(self.sure, acked, top if heard == self.peer.packets else 0)
+
+    def lapses(self, time_ns: int, packet: int, at: tuple[int, int], *, idle: bool) -> bool:
+        """Whether patience has ended until now and that changes something; `at`: the connection's latest packet."""
+        return self._waited(time_ns, packet, idle=idle) and (self.since != at or self._proven() > self.sure)
+
+    def lapse(self, time_ns: int, packet: int) -> None:
+        """Patience with what the mark holds has ended; note what is known at this time."""
+        self.sure = self._proven()
         self.remember(time_ns, packet)
 
     def remember(self, time_ns: int, packet: int) -> None:

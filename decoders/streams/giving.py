@@ -40,7 +40,8 @@ class Giver:
                 self._give(second)
 
     def lose(self, connection: TcpConnection) -> None:
-        """Give up the holes that nobody will fill, and give what is behind them."""
+        """Give up the holes that nobody will fill, and give what is behind them, and what begins for sure."""
+        self.release(connection)
         pending = [connection.first, connection.second]
         while pending:
             flow = pending[0]

@@ -18,15 +18,14 @@ depends on the segments alone, never on how they came in batches.
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import Final
 
 from decoders.errors import Malformed
-from decoders.limits import HELD_MAX, OUT_OF_ORDER_MAX
-from decoders.streams.chunks import Chunk, Close, How, Segment
-from decoders.streams.connections import LATE, Connections, TcpConnection
-from decoders.streams.flow import ENDS, FAR, MASK, PATIENCE, PATIENCE_NS, PLAIN, RESETS, UNSEEN, Flow, ahead
-from decoders.streams.giving import Giver
+from decoders.limits import HELD_MAX, IDLE_NS, OUT_OF_ORDER_MAX
+from decoders.streams.chunks import Chunk, Segment
+from decoders.streams.connections import LATE, TcpConnection
+from decoders.streams.flow import ENDS, FAR, MASK, PLAIN, RESETS, UNSEEN, Flow, ahead
+from decoders.streams.patience import Patience
 from decoders.wire.state import fields, pack, unpack
 
 __all__ = ["Reassembly"]
@@ -40,11 +39,9 @@ ACK: Final = 16
 TWICE_NS: Final = 10**6
 # Between two looks at what waits, when nothing comes.
 TICK_NS: Final = 10**8
-# Connections looked at in one go: time jumps as the capture wants, work does not.
-LOOK_MAX: Final = 256
 
 
-class Reassembly:
+class Reassembly(Patience):
     """All TCP connections of one capture.
 
     `counts`: `stray` segments that fit nowhere, `after_close` bytes behind a connection's end. `connection_count` is
@@ -52,15 +49,14 @@ class Reassembly:
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self.counts = {"stray": 0, "after_close": 0}
-        self._connections = Connections()
-        self._giver = Giver()
-        self._waiting: dict[TcpConnection, None] = {}  # holding segments, or lacking some
-        self._resets: dict[TcpConnection, tuple[int, int]] = {}  # after a RST, with its time and packet number
-        self._look_ns = 0  # when to look for holes that nobody will fill
+        self._drowsy_ns = 0  # when to look for connections that say nothing
 
     def feed(self, segments: list[Segment], now_ns: int = 0) -> list[Chunk]:
         """The chunks that are sure with these segments; without segments, those that are sure because time passed."""
+        if segments and segments[-1][1] >= self._drowsy_ns:
+            return self._feed_long(segments)
         out: list[Chunk] = []
         self._giver.out = out
         append, flows, slow = out.append, self._connections.flows, self._slow
@@ -94,8 +90,14 @@ class Reassembly:
         out: list[Chunk] = []
         self._giver.out = out
         for connection in self.connections().values():
-            self._close(connection, "capture_end")
+            self._pass(connection)
+            if not connection.over:
+                self._close(connection, "capture_end")
         return out
+
+    def until(self, time_ns: int, packet: int) -> None:
+        """The capture goes on to this time and packet, without one of these connections."""
+        self._giver.time_ns, self._giver.packet = time_ns, packet
 
     @property
     def connection_count(self) -> int:
@@ -106,14 +108,39 @@ class Reassembly:
         """The connections that are open now, by number, in order of appearance."""
         return self._connections.by_number()
 
+    def _feed_long(self, segments: list[Segment]) -> list[Chunk]:
+        """Segments among which a connection may speak again that was silent for too long."""
+        out: list[Chunk] = []
+        begin = 0
+        for index, segment in enumerate(segments):
+            if segment[1] >= self._drowsy_ns:
+                # None of these may be drowsy yet, so this is no call of itself again.
+                out += self.feed(segments[begin:index])
+                for connection in self._connections.drowsy(segment[1]):
+                    connection.doze()
+                self._drowsy_ns = segment[1] + IDLE_NS // 2
+                begin = index
+        return out + self.feed(segments[begin:])
+
     def _slow(self, flow: Flow | None, segment: Segment) -> None:
         """Any segment; the fast path is a short cut for some."""
         _, time_ns, packet, _, ack, flags, _, _ = segment
         self._giver.time_ns, self._giver.packet = time_ns, packet
+        if flow is not None:
+            self._pass(flow.connection)
+            if flow.connection.over:
+                flow = None
+            elif flow.connection.drowsy:
+                flow.connection.wake()
+                out = self._giver.out
+                out += self.feed([segment])
+                self._giver.out = out
+                return
         flow = self._synchronize(flow, segment) if flags & SYN else flow or self._join(segment)
         if flow is None:
             return
         connection, peer = flow.connection, flow.peer
+        connection.at = (time_ns, packet)
         flow.sync()
         peer.sync()
         if flags & ACK:
@@ -192,60 +219,19 @@ class Reassembly:
             self._giver.hold(flow, entry)
         self._advance(flow.connection)
 
-    def _advance(self, connection: TcpConnection, *, idle: bool = False) -> None:
+    def _advance(self, connection: TcpConnection) -> None:
         """Give all that can be given of a connection, holes that are lost included; then decide on its path."""
         giver, time_ns, packet = self._giver, self._giver.time_ns, self._giver.packet
-        connection.meet(time_ns, packet, idle=idle)
+        connection.meet(time_ns, packet, idle=False)
         giver.release(connection)
         flows = (connection.first, connection.second)
         if connection in self._waiting:
             for flow in flows:
-                flow.watch(time_ns, packet, idle=idle)
+                flow.watch(time_ns, packet)
             giver.lose(connection)
         while max(flow.held_size for flow in flows) > OUT_OF_ORDER_MAX and giver.force(connection):
             pass
         self._settle(connection)
-
-    def _settle(self, connection: TcpConnection) -> None:
-        """What follows from the state of a connection."""
-        if connection.ended:
-            self._close(connection, "fin")
-            return
-        if not connection.settle():
-            self._waiting.pop(connection, None)
-        elif connection not in self._waiting:
-            self._waiting[connection] = None
-            for flow in (connection.first, connection.second):
-                flow.sure = 0
-                flow.remember(self._giver.time_ns, self._giver.packet)
-        if not connection.reset:
-            self._resets.pop(connection, None)
-        elif connection not in self._resets:
-            self._resets[connection] = (self._giver.time_ns, self._giver.packet)
-
-    def _make_room(self) -> None:
-        """Give up what was waited for longest."""
-        for connection in list(self._waiting):
-            self._giver.flush(connection)
-            self._settle(connection)
-            if self._giver.held <= HELD_MAX * 9 // 10:
-                return
-
-    def _look(self, *, idle: bool = False) -> None:
-        """Do what the passing of time does; `idle`: it passes without packets."""
-        time_ns = self._giver.time_ns
-        if len(self._waiting) <= LOOK_MAX:
-            self._look_ns = time_ns + PATIENCE_NS
-        for connection in list(islice(self._waiting, LOOK_MAX)):
-            self._advance(connection, idle=idle)
-            if self._waiting.pop(connection, 0) is None:
-                self._waiting[connection] = None  # the others first, next time
-        while self._resets:
-            connection, (reset_ns, packet) = next(iter(self._resets.items()))
-            passed = abs(self._giver.packet - packet)
-            if reset_ns + PATIENCE_NS > time_ns or not (idle or passed >= PATIENCE):
-                break
-            self._close(connection, "rst")
 
     # Beginning and end of connections
 
@@ -294,23 +280,10 @@ class Reassembly:
     def _open(self, segment: Segment, *, initiator: bool) -> Flow:
         key, time_ns, packet = segment[:3]
         for silent in self._connections.silent(time_ns):
-            self._close(silent, "idle")
+            self._pass(silent)
+            if not silent.over:
+                self._close(silent, "idle")
         return self._connections.open(key, time_ns, packet, initiator=initiator)
-
-    def _close(self, connection: TcpConnection, how: How) -> None:
-        """The end of a connection: what is held comes first."""
-        giver = self._giver
-        giver.flush(connection)
-        self._waiting.pop(connection, None)
-        self._resets.pop(connection, None)
-        if connection.reset:
-            how = "rst"
-        elif connection.ended or (how == "idle" and (connection.first.ended or connection.second.ended)):
-            how = "fin"
-        giver.out.append((connection.first, giver.time_ns, giver.packet, Close(how)))
-        for flow in (connection.first, connection.second):
-            giver.forget(flow)
-        self._connections.end(connection, giver.time_ns)
 
     # Handing over
 
@@ -318,7 +291,7 @@ class Reassembly:
         """The state between two feeds, for `resume`."""
         waiting = [connection.number for connection in self._waiting]
         resets = [[connection.number, *since] for connection, since in self._resets.items()]
-        place = [self._look_ns, self._giver.time_ns, self._giver.packet]
+        place = [self._look_ns, self._drowsy_ns, self._giver.time_ns, self._giver.packet]
         return pack([dict(self.counts), self._connections.export(), waiting, resets, place])
 
     def resume(self, state: bytes) -> None:
@@ -330,7 +303,7 @@ class Reassembly:
         if counts.keys() != self.counts.keys() or not all(isinstance(count, int) for count in counts.values()):
             raise Malformed("a saved state with other counts")
         self.counts = counts
-        self._look_ns, self._giver.time_ns, self._giver.packet = fields(place, int, int, int)
+        self._look_ns, self._drowsy_ns, self._giver.time_ns, self._giver.packet = fields(place, int, int, int, int)
         self._connections.resume(table)
         known = self.connections()
         since = [tuple(fields(row, int, int, int)) for row in resets]
