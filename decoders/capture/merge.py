@@ -16,13 +16,14 @@ _TIME: Final = 1  # of a segment
 
 
 class _Feed:
-    """One capture: its batches, the one at hand and the place in it."""
+    """One capture: its batches, the one at hand and the place in it; while none is, `since` for the time of it."""
 
-    __slots__ = ("_batches", "_number", "at", "batch")
+    __slots__ = ("_batches", "_number", "_since", "at", "batch")
 
-    def __init__(self, number: int, batches: Iterable[list[Segment]]) -> None:
+    def __init__(self, number: int, batches: Iterable[list[Segment]], since: int) -> None:
         self._number = number
         self._batches = iter(batches)
+        self._since = since
         self.batch: list[Segment] = []
         self.at = 0
 
@@ -37,7 +38,7 @@ class _Feed:
 
     def turn(self) -> tuple[int, int]:
         """When it is this capture's turn: the time of its next segment; of equal times the first capture's."""
-        return self.batch[self.at][_TIME], self._number
+        return self.batch[self.at][_TIME] if self.batch else self._since, self._number
 
     def take(self, until: tuple[int, int]) -> list[Segment]:
         """The next segment and those behind it that come before another capture's turn."""
@@ -52,17 +53,24 @@ class _Feed:
         return batch[at:end]
 
 
-def merged(captures: Sequence[Iterable[list[Segment]]]) -> Iterator[list[Segment]]:
-    """The segments of all captures by time, in batches. A capture is read as far as is needed, and no further."""
-    feeds = [feed for number, batches in enumerate(captures) if (feed := _Feed(number, batches)).ready()]
+def merged(captures: Sequence[Iterable[list[Segment]]], since: Sequence[int] | None = None) -> Iterator[list[Segment]]:
+    """The segments of all captures by time, in batches. A capture is read as far as is needed, and no further.
+
+    With `since`, times that no segment of the capture is before, it is begun only when it may be its turn.
+    """
+    feeds = [_Feed(number, batches, since[number] if since else 0) for number, batches in enumerate(captures)]
+    if since is None:
+        feeds = [feed for feed in feeds if feed.ready()]
     out: list[Segment] = []
     while len(feeds) > 1:
         feeds.sort(key=_Feed.turn)
         feed = feeds[0]
-        out += feed.take(feeds[1].turn())
+        if feed.batch:
+            out += feed.take(feeds[1].turn())
         if feed.at == len(feed.batch):
-            yield out  # before it is waited for more
-            out = []
+            if out:
+                yield out  # before it is waited for more
+                out = []
             if not feed.ready():
                 feeds.remove(feed)
     for feed in feeds:

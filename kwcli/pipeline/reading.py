@@ -39,7 +39,7 @@ class Reading:
     def __iter__(self) -> Iterator[list[Segment]]:
         feeds = [self._piece(piece) for piece in self.split.pieces]
         if self.split.merged:
-            yield from merged(feeds)
+            yield from merged(feeds, [piece.low_ns or 0 for piece in self.split.pieces])
         else:
             for feed in feeds:
                 yield from feed

@@ -71,7 +71,8 @@ def plan(
             made.problems.append(found.problem)
     for point, some in units.items():
         groups = [_joined(group) for group in _separate(sorted(some, key=_Unit.place))]
-        made.notes.extend(_note(point, group) for group in groups if len(group) > 1 and _weight(group) > split_size)
+        large = [group for group in groups if len(group) > 1 and _weight(group) > split_size]
+        made.notes.extend([_note(point, large)] if large else [])
         together = _together(groups, split_size)
         made.splits.extend(
             Split(point, number, tuple(pieces), merged) for number, (pieces, merged) in enumerate(together)
@@ -173,9 +174,13 @@ def _weight(pieces: list[Piece]) -> int:
     return sum(piece.weight for piece in pieces)
 
 
-def _note(point: str, group: list[Piece]) -> str:
-    names = ", ".join(piece.name for piece in group[:3]) + (" …" if len(group) > 3 else "")
+def _note(point: str, groups: list[list[Piece]]) -> str:
+    """Groups of captures too large for a split, which cannot be cut."""
+    largest = max(groups, key=_weight)
+    names = ", ".join(piece.name for piece in largest[:3]) + (" …" if len(largest) > 3 else "")
     return (
-        f"{len(group):,} captures{f' of {point}' if point else ''} overlap in time, so one task reads all of their "
-        f"{_weight(group) / 1e6:,.0f} MB: {names} (where they are of several machines, --point lets it be several)"
+        f"{f'{point}: ' if point else ''}captures overlap in time, so one task reads "
+        f"{_weight(largest) / 1e6:,.1f} MB of {len(largest):,} files: {names}"
+        f"{f' (and {len(groups) - 1:,} times more)' if len(groups) > 1 else ''}; "
+        "captures of several machines can be told apart with --point"
     )

@@ -43,6 +43,25 @@ def test_batches_make_no_difference(times: list[list[int]], size: int, other: in
     assert one == two
 
 
+@given(st.lists(st.lists(st.integers(0, 50)), max_size=4), st.integers(1, 5), st.data())
+def test_a_capture_that_begins_later_is_begun_later(times: list[list[int]], size: int, data: st.DataObject) -> None:
+    captures = [[segment(i, n, t) for n, t in enumerate(one)] for i, one in enumerate(times)]
+    since = [data.draw(st.integers(0, min(one, default=50))) for one in times]
+    begun: list[int] = []
+
+    def feed(number: int) -> Iterator[list[Segment]]:
+        begun.append(number)
+        yield from cut(captures[number], size)
+
+    out = []
+    for batch in merged([feed(number) for number in range(len(times))], since):
+        out += batch
+        assert {one[0][0] for one in out} <= set(begun)
+        late = [number for number in begun if since[number] > max(one[1] for one in out)]
+        assert len(late) <= 1
+    assert out == [x for batch in merged([cut(c, size) for c in captures]) for x in batch]
+
+
 def test_a_capture_is_not_waited_for_before_it_is_its_turn() -> None:
     def live() -> Iterator[list[Segment]]:
         yield [segment(0, 0, 5)]
