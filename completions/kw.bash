@@ -264,7 +264,7 @@ _kw_verb() {
         "proxy") verbs="" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map --port-base --bind --advertise --tls-in --tls-cert --tls-key --tls-client-ca --allow-anonymous --metrics --check --api --client-id --topic -f --filter --errors --slower-than --records --reveal-secrets -o --output --color -v --verbose -q --quiet --debug --no-log -w --write --record --rotate-size --rotate-interval --log-overflow -h --help" ;;
         "stats") verbs="" options="-i --interface --bpf -w --write --port --by --metric --bucket --sort --slowest --api --client-id --topic -f --filter --errors --slower-than --limit --strict -o --output --color -v --verbose -q --quiet --debug -h --help" ;;
         "pipeline") verbs="run" options="-h --help" ;;
-        "pipeline run") verbs="" options="--out --point --since --until --api --client-id --topic -f --filter --errors --slower-than --port --tables --bodies --reveal-secrets --engine --split-size --strict --explain -v --verbose -q --quiet --debug -h --help" ;;
+        "pipeline run") verbs="" options="--out --point --since --until --api --client-id --topic -f --filter --errors --slower-than --port --tables --bodies --reveal-secrets --engine --master --split-size --strict --explain -v --verbose -q --quiet --debug -h --help" ;;
         "apis") verbs="" options="--release --diff --grep -o --output --color --debug -h --help" ;;
         "errors") verbs="" options="--grep -o --output --color --debug -h --help" ;;
         "decode") verbs="" options="--api --version --api-version --request --response --from --explain --records --reveal-secrets -o --output --color -v --verbose --debug -h --help" ;;
@@ -372,7 +372,8 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "pipeline run --slower-than") left=1 kind= ;;
         "pipeline run --port") left=1 kind= ;;
         "pipeline run --tables") left=1 kind= ;;
-        "pipeline run --engine") left=1 kind=words list="auto local" ;;
+        "pipeline run --engine") left=1 kind=words list="auto local stitch shuffle" ;;
+        "pipeline run --master") left=1 kind= ;;
         "pipeline run --split-size") left=1 kind= ;;
         "apis --release") left=1 kind=releases ;;
         "apis --diff") left=2 kind=releases ;;

@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 EXAMPLES = """\b
 Examples:
   kw pipeline run 'captures/*.pcap.gz' --out tables
-  kw pipeline run s3://dumps/2026-11-21/ --out /data/tables"""
+  kw pipeline run s3://dumps/2026-11-21/ --out /data/tables --master spark://head:7077"""
 _RUN = """\b
 Examples:
   kw pipeline run captures/tour.pcapng --out tables
   kw pipeline run --point b1='b1-*.pcap' --point b2='b2-*.pcap' --out tables --since 2026-11-21T03:00
-  kw pipeline run 's3://dumps/*.pcap' --out /data/kafka --explain
+  kw pipeline run 's3://dumps/*.pcap' --out /data/kafka --master yarn --explain
   kw pipeline run 'dumps/*' --out slow -f 'latency > 1s' --tables exchanges --bodies"""
 
-ENGINES = ("auto", "local")
+ENGINES = ("auto", "local", "stitch", "shuffle")
 
 
 @click.group("pipeline", epilog=EXAMPLES)
 def command() -> None:
-    """Turn captures of any size into tables."""
+    """Turn captures of any size into tables: in one process, or on Spark."""
 
 
 @command.command("run", short_help="Decode captures into Parquet tables.", epilog=_RUN)
@@ -76,7 +76,10 @@ def command() -> None:
     "--engine",
     type=click.Choice(ENGINES),
     default="auto",
-    help="One process; auto goes by size.",
+    help="One process, or Spark: stitch, or the slow reference; auto goes by size.",
+)
+@click.option(
+    "--master", metavar="URL", help="Where Spark runs: local[2], spark://head:7077, yarn; this machine without it."
 )
 @click.option(
     "--split-size", type=Amount(), default=256 << 20, metavar="SIZE", help="Bytes of capture in one task; 256MiB."
@@ -112,6 +115,7 @@ def run_command(
     bodies: bool,
     reveal_secrets: bool,
     engine: Engine | Literal["auto"],
+    master: str | None,
     split_size: int,
     strict: bool,
     explain: bool,
@@ -133,6 +137,8 @@ def run_command(
         raise click.UsageError("give captures: files, globs or URLs, or --point NAME=GLOB", click.get_current_context())
     if since_ns is not None and until_ns is not None and since_ns >= until_ns:
         raise click.UsageError("--since is not before --until: nothing is between them", click.get_current_context())
+    if master is not None and engine == "local":
+        raise click.UsageError("--master is for Spark: --engine local has none", click.get_current_context())
     selection = select(
         expression,
         apis=flat(apis),
@@ -153,7 +159,7 @@ def run_command(
         bodies=bodies,
         reveal_secrets=reveal_secrets,
         engine=engine,
-        master=None,
+        master=master,
         split_size=split_size,
         strict=strict,
         explain=explain,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kwcli.exits import Failure
 from kwcli.render.units import amount
@@ -13,7 +13,12 @@ if TYPE_CHECKING:
 
     from kwcli.pipeline.wish import Engine, Wish
 
-__all__ = ["Chosen", "choose", "java"]
+__all__ = ["LOCAL_MAX", "Chosen", "choose", "java"]
+
+# Up to so many bytes one process is done first: Spark takes some seconds to start, and on two cores needs as long as
+# this to make up for them (`python -m tests.bench.pipeline`).
+LOCAL_MAX: Final = 4 * 10**9
+MASTER: Final = "local[*]"
 
 
 class Chosen(NamedTuple):
@@ -31,8 +36,19 @@ def choose(wish: Wish, size: int, variables: Mapping[str, str]) -> Chosen:
     """The engine for `size` bytes of captures. Failure where Spark is asked for and cannot be had."""
     if wish.engine == "local":
         return Chosen("local", "as asked")
-    del variables
-    return Chosen("local", f"{amount(size)} of captures")
+    if wish.engine != "auto":
+        java(variables)
+        return Chosen(wish.engine, "as asked", wish.master or MASTER)
+    if wish.master is not None:
+        java(variables)
+        return Chosen("stitch", "--master names a Spark", wish.master)
+    if size <= LOCAL_MAX:
+        return Chosen("local", f"{amount(size)} of captures, Spark from {amount(LOCAL_MAX)} on")
+    try:
+        java(variables)
+    except Failure as failure:
+        return Chosen("local", f"no Spark: {failure.text}")
+    return Chosen("stitch", f"{amount(size)} of captures, more than {amount(LOCAL_MAX)}", MASTER)
 
 
 def java(variables: Mapping[str, str]) -> Path:

@@ -1,0 +1,89 @@
+"""A command line in, what it and all processes below it cost out: wall and CPU seconds, and peak memory by role.
+
+The operating system adds up the CPU time of children only where they are waited for, which Spark does not do; so the
+tree is looked at in /proc all the time, and what a process had used when it was last seen counts.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+PERIOD_S: Final = 0.05
+TICKS: Final = os.sysconf("SC_CLK_TCK")
+# What stands in a command line → the role of its process; the first that fits, else the role is `kw`.
+ROLES: Final = (("pyspark.daemon", "worker"), ("pyspark/daemon", "worker"), ("java", "jvm"))
+
+
+class TreeCost(NamedTuple):
+    """`peak_mb` has the largest resident set of one process, by role: `kw` (what was started), `jvm`, `worker`."""
+
+    wall_s: float
+    cpu_s: float
+    peak_mb: dict[str, float]
+    exit_code: int
+    said: str
+
+
+def run(command: Sequence[str], *, env: Mapping[str, str] | None = None, limit_s: float = 3600) -> TreeCost:
+    """Run a command; what it says on standard error is kept, what it prints is not."""
+    began = time.perf_counter()
+    seen: dict[tuple[int, int], tuple[str, float, float]] = {}
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env={**os.environ, **(env or {})},
+    )
+    try:
+        assert process.stderr is not None
+        os.set_blocking(process.stderr.fileno(), False)
+        said = b""
+        while process.poll() is None:
+            if time.perf_counter() - began > limit_s:
+                raise TimeoutError(f"{command[-1]}: not done after {limit_s:.0f} s")
+            _look(process.pid, seen)
+            said += process.stderr.read() or b""
+            time.sleep(PERIOD_S)
+        said += process.stderr.read() or b""
+    finally:
+        process.kill()
+        process.wait()
+    peaks: dict[str, float] = {}
+    for role, _, peak in seen.values():
+        peaks[role] = max(peak, peaks.get(role, 0.0))
+    cpu = sum(used for _, used, _ in seen.values())
+    return TreeCost(time.perf_counter() - began, cpu, peaks, process.returncode, said.decode(errors="replace"))
+
+
+def _look(root: int, seen: dict[tuple[int, int], tuple[str, float, float]]) -> None:
+    """Take down what each process of the tree has used until now."""
+    left = [root]
+    while left:
+        pid = left.pop()
+        try:
+            place = Path(f"/proc/{pid}")
+            fields = (place / "stat").read_text().rpartition(") ")[2].split()
+            words = (place / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            peak = _peak_mb((place / "status").read_text())
+            for thread in (place / "task").iterdir():
+                left += map(int, (thread / "children").read_text().split())
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # it ended meanwhile
+        role = "kw" if pid == root else next((role for word, role in ROLES if word in words), "kw")
+        key = pid, int(fields[19])  # a number may be used again: with the time of its start it is unique
+        before = seen.get(key, (role, 0.0, 0.0))
+        seen[key] = (role, (int(fields[11]) + int(fields[12])) / TICKS, max(peak, before[2]))
+
+
+def _peak_mb(status: str) -> float:
+    """VmHWM; a process that ends has none any more."""
+    for line in status.splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) / 1024
+    return 0.0

@@ -1,0 +1,91 @@
+"""`kw pipeline run` on Spark: the tables, words and exit codes that one process gives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kwcli.exits import Exit
+from kwcli.pipeline import engines
+from kwcli.pipeline.tables.columns import TABLES
+from tests.cli.worlds import kw, world
+from tests.pipeline.test_run import CAPTURES, RAW, TOUR, known, rows, run
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# What is outside of the comparison: numbers for people, and what is learnt from other connections.
+OUTSIDE = ("connection", "topics", "topic_names", "error_topics", "topic")
+
+
+@pytest.mark.parametrize("engine", ["stitch", "shuffle"])
+def test_spark_gives_the_same_tables(spark: SparkSession, tmp_path: Path, engine: str) -> None:
+    damaged = tmp_path / "cut.pcap"
+    damaged.write_bytes(RAW.read_bytes()[:-1000])
+    words: list[str | Path] = [damaged, "--point", f"tour={TOUR}", "--split-size", "100kB", "--out"]
+    one = run(*words, tmp_path / "one", "--engine", "local", "--strict", code=Exit.LOSSY)
+    other = run(*words, tmp_path / "two", "--engine", engine, "--master", "local[2]", "--strict", code=Exit.LOSSY)
+    assert spark.version
+    for table in TABLES:
+        found = [rows(tmp_path / folder, table) for folder in ("one", "two")]
+        for row in found[0] + found[1]:
+            for name in OUTSIDE:
+                row.pop(name, None)
+        assert sorted(map(str, found[0])) == sorted(map(str, found[1]))
+    assert other.err.splitlines()[0] == one.err.splitlines()[0]
+    summaries = [outcome.err.splitlines()[1].partition(" · engine ") for outcome in (one, other)]
+    assert summaries[0][0] == summaries[1][0]
+    assert summaries[1][2].startswith(f"{engine} (as asked) · ")
+    assert "nothing to do" in run(damaged, "--out", tmp_path / "two").err
+
+
+def test_a_master_asks_for_spark(spark: SparkSession, tmp_path: Path) -> None:
+    assert spark.version
+    outcome = run(TOUR, "--out", tmp_path / "out", "--master", "local[2]", "--api", "Fetch")
+    assert "engine stitch (--master names a Spark)" in outcome.err
+    assert known(rows(tmp_path / "out"))
+
+
+def test_much_goes_to_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines, "LOCAL_MAX", 300_000)
+    said = run(TOUR, RAW, "--out", tmp_path / "out", "--explain").out
+    assert "engine   stitch: 311.1kB of captures, more than 300.0kB, on local[*]" in said.splitlines()
+    said = run(TOUR, "--out", tmp_path / "out", "--explain").out
+    assert "engine   local: 171.5kB of captures, Spark from 300.0kB on" in said.splitlines()
+
+
+@pytest.fixture
+def no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A machine on which there is an old Java only."""
+    from kwcli.pipeline.spark import java
+
+    old = tmp_path / "old" / "bin" / "java"
+    old.parent.mkdir(parents=True)
+    old.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n")
+    old.chmod(0o755)
+    monkeypatch.setattr(java, "find_spec", lambda _: None)
+    return str(old.parent.parent)
+
+
+def test_without_java_one_line_says_what_to_install(tmp_path: Path, no_java: str) -> None:
+    env = world(variables={"JAVA_HOME": no_java})
+    outcome = kw("pipeline", "run", str(TOUR), "--out", str(tmp_path / "out"), "--engine", "stitch", env=env)
+    assert outcome.code == Exit.FAILURE
+    assert outcome.err == (
+        f"kw: Spark needs Java 17 or newer (JAVA_HOME={no_java} is Java 11): set JAVA_HOME, or install "
+        '"kw[spark]", which brings one\n'
+    )
+    assert not (tmp_path / "out" / "exchanges").exists()
+
+
+def test_without_java_much_is_done_in_one_process(
+    tmp_path: Path, no_java: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engines, "LOCAL_MAX", 1000)
+    env = world(variables={"JAVA_HOME": no_java})
+    outcome = kw("pipeline", "run", str(CAPTURES / "tour.pcapng"), "--out", str(tmp_path / "out"), env=env)
+    assert outcome.code == Exit.DONE
+    assert "engine local (no Spark: Spark needs Java 17 or newer" in outcome.err
+    assert len(rows(tmp_path / "out")) == 193
