@@ -3,46 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import pyarrow.dataset as ds
 import pytest
 
 from decoders.exchanges.ended import Ended, Row
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.record import to_json_dict
 from kwcli.pipeline import local
-from kwcli.pipeline.pieces import Split
-from kwcli.pipeline.sources import find
-from kwcli.pipeline.splits import plan
 from kwcli.pipeline.store.store import opened
 from kwcli.pipeline.tables.columns import TABLES
 from tests.captures.shipped import CLEAN, FOLDER, NEGATIVE, segments
-
-
-class Job(NamedTuple):
-    """What the engine is told."""
-
-    splits: Sequence[Split]
-    files: Sequence[str]
-    tables: tuple[str, ...] = tuple(TABLES)
-    ports: frozenset[int] | None = None
-    filter: str | None = None
-    since_ns: int | None = None
-    until_ns: int | None = None
-    bodies: bool = False
-    reveal_secrets: bool = False
-
-
-def job_of(words: Sequence[str], *, points: Sequence[tuple[str, str]] = (), size: int = 1 << 30, **more: Any) -> Job:
-    """A job over captures, cut at this size."""
-    found = find(words, points)
-    assert not found.problems
-    made = plan(found.files, size)
-    assert not made.problems
-    return Job(made.splits, [file.path for file in found.files], **more)
+from tests.pipeline.jobs import Job, job_of, rows_in
 
 
 def run(folder: Path, job: Job) -> local.Outcome:
@@ -52,12 +25,6 @@ def run(folder: Path, job: Job) -> local.Outcome:
         outcome = local.run(job, staging)
         store.commit(staging, outcome.written, sources=[], options={}, tables=job.tables, facts={})
     return outcome
-
-
-def rows_in(folder: Path, table: str) -> list[dict[str, Any]]:
-    """What a reader of Parquet finds, in a fixed order."""
-    rows = ds.dataset(folder / table, partitioning="hive").to_table().to_pylist()
-    return sorted(rows, key=lambda row: (row["time_ns"], repr(row)))
 
 
 @pytest.mark.parametrize("name", [*CLEAN, *NEGATIVE])

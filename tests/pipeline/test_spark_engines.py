@@ -11,8 +11,8 @@ import pytest
 from kwcli.pipeline import local
 from kwcli.pipeline.store.store import opened
 from tests.captures.shipped import CLEAN, FOLDER, NEGATIVE, capture_bytes
-from tests.pipeline.test_local import Job, job_of
-from tests.pipeline.test_local import run as run_local
+from tests.pipeline.jobs import Job, job_of
+from tests.pipeline.jobs import run as run_local
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -1,0 +1,43 @@
+"""Jobs for the engines of the pipeline, and what a reader finds in the tables that they leave."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow.dataset as ds
+
+from kwcli.pipeline.pieces import Split
+from kwcli.pipeline.sources import find
+from kwcli.pipeline.splits import plan
+from kwcli.pipeline.tables.columns import TABLES
+
+
+class Job(NamedTuple):
+    """What the engine is told."""
+
+    splits: Sequence[Split]
+    files: Sequence[str]
+    tables: tuple[str, ...] = tuple(TABLES)
+    ports: frozenset[int] | None = None
+    filter: str | None = None
+    since_ns: int | None = None
+    until_ns: int | None = None
+    bodies: bool = False
+    reveal_secrets: bool = False
+
+
+def job_of(words: Sequence[str], *, points: Sequence[tuple[str, str]] = (), size: int = 1 << 30, **more: Any) -> Job:
+    """A job over captures, cut at this size."""
+    found = find(words, points)
+    assert not found.problems
+    made = plan(found.files, size)
+    assert not made.problems
+    return Job(made.splits, [file.path for file in found.files], **more)
+
+
+def rows_in(folder: Path, table: str) -> list[dict[str, Any]]:
+    """What a reader of Parquet finds, in a fixed order."""
+    rows = ds.dataset(folder / table, partitioning="hive").to_table().to_pylist()
+    return sorted(rows, key=lambda row: (row["time_ns"], repr(row)))

@@ -1,0 +1,71 @@
+"""A run killed with -9 at random moments, and started again, leaves what an undisturbed one leaves."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Final
+
+from kwcli.pipeline import local
+from kwcli.pipeline.sources import find
+from kwcli.pipeline.store.reading import tables_at
+from kwcli.pipeline.store.staging import STAGING
+from kwcli.pipeline.store.store import JOURNAL, opened
+from kwcli.pipeline.tables.columns import TABLES
+from tests.captures.shipped import FOLDER
+from tests.pipeline.jobs import job_of, rows_in
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+OLD: Final = [str(FOLDER / "sasl-raw.pcap")]
+NEW: Final = [*OLD, str(FOLDER / "tour.pcapng"), str(FOLDER / "three-nodes.pcapng.zst")]
+KILLS: Final = 4
+LONGEST_S: Final = 1.5
+
+
+def run(out: str, words: list[str]) -> None:
+    """A run over these captures, from its lock to its tables."""
+    job = job_of(words, size=40_000)
+    with opened(out) as store:
+        staging = store.staging()
+        done = local.run(job, staging)
+        store.commit(staging, done.written, sources=find(words).files, options={}, tables=TABLES, facts={})
+
+
+def run_on(out: str) -> None:
+    """One run after the other, over few captures and over all of them, until somebody ends it."""
+    while True:
+        for words in (OLD, NEW):
+            run(out, words)
+
+
+def covered(out: Path) -> list[str]:
+    """What the tables cover, after a reader has looked; the rows of all tables are those of the manifest."""
+    _, manifest = tables_at(str(out))
+    assert not (out / JOURNAL).exists()
+    for name in TABLES:
+        assert len(rows_in(out, name)) == manifest.tables[name].rows
+    return [source.path for source in manifest.sources]
+
+
+def test_a_run_killed_at_random_moments_and_started_again_equals_an_undisturbed_one(tmp_path: Path) -> None:
+    undisturbed, out = tmp_path / "undisturbed", tmp_path / "out"
+    run(str(undisturbed), NEW)
+    run(str(out), OLD)
+    code = "import sys; from tests.pipeline.test_killed import run_on; print(1, flush=True); run_on(sys.argv[1])"
+    for _ in range(KILLS):
+        with subprocess.Popen([sys.executable, "-c", code, str(out)], cwd=ROOT, stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"1\n"
+            time.sleep(random.uniform(0, LONGEST_S))
+            process.send_signal(signal.SIGKILL)
+            assert process.wait(60) == -signal.SIGKILL
+        assert covered(out) in (OLD, sorted(NEW))
+    run(str(out), NEW)
+    assert covered(out) == sorted(NEW)
+    assert not (out / STAGING).exists()
+    for name in TABLES:
+        assert rows_in(out, name) == rows_in(undisturbed, name)
