@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 
 import pyarrow.dataset as ds
 
+from kwcli.pipeline import local
 from kwcli.pipeline.pieces import Split
 from kwcli.pipeline.sources import find
 from kwcli.pipeline.splits import plan
+from kwcli.pipeline.store.store import opened
 from kwcli.pipeline.tables.columns import TABLES
 
 
@@ -35,6 +37,15 @@ def job_of(words: Sequence[str], *, points: Sequence[tuple[str, str]] = (), size
     made = plan(found.files, size)
     assert not made.problems
     return Job(made.splits, [file.path for file in found.files], **more)
+
+
+def run(folder: Path, job: Job) -> local.Outcome:
+    """Into tables."""
+    with opened(str(folder)) as store:
+        staging = store.staging()
+        outcome = local.run(job, staging)
+        store.commit(staging, outcome.written, sources=[], options={}, tables=job.tables, facts={})
+    return outcome
 
 
 def rows_in(folder: Path, table: str) -> list[dict[str, Any]]:

@@ -26,7 +26,7 @@ KILLS: Final = 4
 LONGEST_S: Final = 1.5
 
 
-def run(out: str, words: list[str]) -> None:
+def run_over(out: str, words: list[str]) -> None:
     """A run over these captures, from its lock to its tables."""
     job = job_of(words, size=40_000)
     with opened(out) as store:
@@ -39,7 +39,7 @@ def run_on(out: str) -> None:
     """One run after the other, over few captures and over all of them, until somebody ends it."""
     while True:
         for words in (OLD, NEW):
-            run(out, words)
+            run_over(out, words)
 
 
 def covered(out: Path) -> list[str]:
@@ -53,8 +53,8 @@ def covered(out: Path) -> list[str]:
 
 def test_a_run_killed_at_random_moments_and_started_again_equals_an_undisturbed_one(tmp_path: Path) -> None:
     undisturbed, out = tmp_path / "undisturbed", tmp_path / "out"
-    run(str(undisturbed), NEW)
-    run(str(out), OLD)
+    run_over(str(undisturbed), NEW)
+    run_over(str(out), OLD)
     code = "import sys; from tests.pipeline.test_killed import run_on; print(1, flush=True); run_on(sys.argv[1])"
     for _ in range(KILLS):
         with subprocess.Popen([sys.executable, "-c", code, str(out)], cwd=ROOT, stdout=subprocess.PIPE) as process:
@@ -64,7 +64,7 @@ def test_a_run_killed_at_random_moments_and_started_again_equals_an_undisturbed_
             process.send_signal(signal.SIGKILL)
             assert process.wait(60) == -signal.SIGKILL
         assert covered(out) in (OLD, sorted(NEW))
-    run(str(out), NEW)
+    run_over(str(out), NEW)
     assert covered(out) == sorted(NEW)
     assert not (out / STAGING).exists()
     for name in TABLES:

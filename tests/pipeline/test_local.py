@@ -11,20 +11,9 @@ import pytest
 from decoders.exchanges.ended import Ended, Row
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.record import to_json_dict
-from kwcli.pipeline import local
-from kwcli.pipeline.store.store import opened
 from kwcli.pipeline.tables.columns import TABLES
 from tests.captures.shipped import CLEAN, FOLDER, NEGATIVE, segments
-from tests.pipeline.jobs import Job, job_of, rows_in
-
-
-def run(folder: Path, job: Job) -> local.Outcome:
-    """Into tables."""
-    with opened(str(folder)) as store:
-        staging = store.staging()
-        outcome = local.run(job, staging)
-        store.commit(staging, outcome.written, sources=[], options={}, tables=job.tables, facts={})
-    return outcome
+from tests.pipeline.jobs import job_of, rows_in, run
 
 
 @pytest.mark.parametrize("name", [*CLEAN, *NEGATIVE])

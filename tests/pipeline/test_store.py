@@ -306,12 +306,19 @@ def test_reading_where_there_are_no_tables_says_so(tmp_path: Path) -> None:
 
 # -- two at once -----------------------------------------------------------------------------------------------------
 
+# It has a child that outlives it, as that of a pool does.
 HOLDER: Final = """
-import sys, time
+import os, sys, time
 from kwcli.pipeline.store.store import opened
 with opened(sys.argv[1]) as store:
     store.staging()
-    print("ready", flush=True)
+    child = os.fork()
+    if not child:
+        sys.stdout.close()
+        os.close(1)
+        time.sleep(20)
+        os._exit(0)
+    print(child, flush=True)
     time.sleep(60)
 """
 
@@ -321,9 +328,10 @@ def holder(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
     """Another process that is writing to the folder."""
     with subprocess.Popen([sys.executable, "-c", HOLDER, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
-        assert process.stdout.readline() == b"ready\n"
+        child = int(process.stdout.readline())
         yield process
         process.kill()
+        os.kill(child, signal.SIGKILL)
 
 
 def test_a_second_run_is_refused_and_a_dead_one_does_not_count(tmp_path: Path, holder: subprocess.Popen[bytes]) -> None:

@@ -5,8 +5,20 @@ from __future__ import annotations
 import fcntl
 import os
 import socket
+from typing import Final
 
 from kwcli.exits import Failure
+
+# Open handles. A process made by a fork has them too, and would keep the lock when its parent is gone.
+_HELD: Final[set[int]] = set()
+
+
+def _forget() -> None:
+    while _HELD:
+        os.close(_HELD.pop())
+
+
+os.register_at_fork(after_in_child=_forget)
 
 
 class Lock:
@@ -28,6 +40,7 @@ class Lock:
             os.close(handle)
             raise
         self._handle = handle
+        _HELD.add(handle)
         os.ftruncate(handle, 0)
         os.pwrite(handle, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
         return True
@@ -47,6 +60,7 @@ class Lock:
 
     def release(self) -> None:
         """Let go of it."""
-        if self._handle is not None:
+        if self._handle in _HELD:
+            _HELD.remove(self._handle)
             os.close(self._handle)
-            self._handle = None
+        self._handle = None
