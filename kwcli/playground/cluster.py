@@ -8,6 +8,7 @@ import time
 import uuid
 from base64 import urlsafe_b64encode
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -19,7 +20,7 @@ from kwcli.playground.options import LISTENERS, PASSWORDS, Options
 from kwcli.playground.ports import free_ports, next_ports
 from kwcli.playground.process import JAVA_FLAGS, Process, run_java
 from kwcli.playground.properties import NodePlan
-from kwcli.playground.ready import answers
+from kwcli.playground.ready import answers, brokers_known
 
 __all__ = ["Cluster", "StartFailed", "class_path"]
 
@@ -74,17 +75,19 @@ class Cluster:
     # Life
 
     def start(self) -> None:
-        """Format and start everything; returns when every node answers."""
+        """Format and start everything; returns when every node answers and brokers know each other."""
         self.folder.mkdir(parents=True, exist_ok=True)
         if any(LISTENERS[name].endswith("SSL") for name in self.options.listeners):
             make_certificates(self.folder / "tls")
         self._start_others()
-        for node in self.nodes:
-            self._prepare(node)
+        self._flags()  # what they name is made once
+        with ThreadPoolExecutor() as threads:
+            list(threads.map(self._prepare, self.nodes))
         for node in self.nodes:
             self.start_node(node.id, wait=False)
         for node in self.nodes:
             self.wait_until_ready(node.id)
+        self._wait_until_known()
 
     def stop(self) -> None:
         """Stop all nodes at once, then what they stood on, then remove the folder."""
@@ -144,6 +147,7 @@ class Cluster:
         self._processes[number] = Process(command, node.folder / "output.log")
         if wait:
             self.wait_until_ready(number)
+            self._wait_until_known()
 
     def stop_node(self, number: int) -> None:
         """Stop one node in good order."""
@@ -167,6 +171,18 @@ class Cluster:
             if not process.running or time.monotonic() > deadline:
                 raise StartFailed(f"node {number} does not answer: {process.tail()}{self._log_tail(node)}")
             time.sleep(0.05)
+
+    def _wait_until_known(self) -> None:
+        """Block until every broker that runs, as far as it may be asked without a login, knows all that run."""
+        deadline = time.monotonic() + self.options.start_timeout_s
+        brokers = {node.id: node for node in self.nodes if node.broker and node.id in self._processes}
+        wanted = {number for number in brokers if self.running(number)}
+        for number in wanted:
+            port = next((port for name, port in brokers[number].ports.items() if LISTENERS.get(name) == "PLAINTEXT"), 0)
+            while port and not wanted <= brokers_known(self.options.host, port):
+                if time.monotonic() > deadline:
+                    raise StartFailed(f"node {number} does not hear of the others: {self._log_tail(brokers[number])}")
+                time.sleep(0.05)
 
     def node(self, number: int) -> NodePlan:
         """The plan of the node with this id."""

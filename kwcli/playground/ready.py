@@ -1,26 +1,51 @@
-"""Asks a broker for ApiVersions v0 on a plain socket: the only proof that it serves requests, not just accepts them."""
+"""Asks a broker in plain words: ApiVersions, the only proof that it serves requests, and Metadata for whom it knows."""
 
 from __future__ import annotations
 
 import socket
 import struct
 
-__all__ = ["answers"]
+from decoders import decode_response, encode_request
 
-_API_VERSIONS_V0 = struct.pack(">hhih", 18, 0, 1, 2) + b"kw"
+__all__ = ["answers", "brokers_known"]
+
+_API_VERSIONS = 18
+_METADATA = 3
+_METADATA_VERSION = 4  # it makes no topics
 
 
 def answers(host: str, port: int, *, timeout_s: float = 2.0) -> bool:
     """Whether a Kafka listener without TLS answers ApiVersions v0 (SASL listeners do, before authentication)."""
     try:
-        with socket.create_connection((host, port), timeout=timeout_s) as connection:
-            connection.settimeout(timeout_s)
-            connection.sendall(struct.pack(">i", len(_API_VERSIONS_V0)) + _API_VERSIONS_V0)
-            (size,) = struct.unpack(">i", _exactly(connection, 4))
-            correlation_id, error_code = struct.unpack_from(">ih", _exactly(connection, size))
+        frame = _asked(host, port, encode_request(_API_VERSIONS, 0, {}, correlation_id=1, client_id="kw"), timeout_s)
+        correlation_id, error_code = struct.unpack_from(">ih", frame)
     except (OSError, EOFError):
         return False
     return bool(correlation_id == 1 and error_code == 0)
+
+
+def brokers_known(host: str, port: int, *, timeout_s: float = 2.0) -> set[int]:
+    """The ids of the brokers that the one on a listener without TLS and SASL knows; none while it does not answer."""
+    request = {"topics": [], "allow_auto_topic_creation": False}
+    try:
+        frame = _asked(
+            host,
+            port,
+            encode_request(_METADATA, _METADATA_VERSION, request, correlation_id=1, client_id="kw"),
+            timeout_s,
+        )
+    except (OSError, EOFError):
+        return set()
+    return {row["node_id"] for row in decode_response(frame, _METADATA, _METADATA_VERSION).body["brokers"]}
+
+
+def _asked(host: str, port: int, request: bytes, timeout_s: float) -> bytes:
+    """The frame that answers a frame, without its size."""
+    with socket.create_connection((host, port), timeout=timeout_s) as connection:
+        connection.settimeout(timeout_s)
+        connection.sendall(struct.pack(">i", len(request)) + request)
+        (size,) = struct.unpack(">i", _exactly(connection, 4))
+        return _exactly(connection, size)
 
 
 def _exactly(connection: socket.socket, size: int) -> bytes:

@@ -29,6 +29,12 @@ class Cluster(cluster.Cluster):
         self._zookeeper: Process | None = None
         (self.zookeeper_port,) = free_ports(1, self.options.host)
 
+    def stop(self) -> None:
+        """At once, where nothing of it is kept: three nodes that take leave of each other take seconds."""
+        if not self._keep:
+            self.kill()
+        super().stop()
+
     @property
     def on_zookeeper(self) -> bool:
         return self.options.mode == "zookeeper"

@@ -108,7 +108,7 @@ class Ground:
 
     def _topic_id(self) -> str:
         """Of the topic, as soon as the node that is asked has heard of it."""
-        until = time.monotonic() + 10
+        until = time.monotonic() + 30
         while True:
             (record,) = self.calls("Metadata", "topics[].name=orders")
             if not record["errors"] or time.monotonic() > until:
@@ -119,7 +119,7 @@ class Ground:
     def errors(self, name: str, node: int) -> set[int]:
         """The error codes that a node answers with, when it answers for good."""
         words = WORDS[name].format(id=self.topic).split()
-        until = time.monotonic() + 10
+        until = time.monotonic() + 30
         while True:
             (record,) = self.calls(name, *words, "--node", str(node))
             found = {error["code"] for error in record["errors"]}
@@ -137,7 +137,7 @@ def ground() -> Iterator[Ground]:
 def is_here(ground: Ground, name: str, node: int, wanted: bool) -> bool:
     """Whether a node takes the request; asked for a while until it is as wanted, for it may not know yet."""
     not_here = UNKNOWN_HERE.get(name, NOT_HERE)
-    until = time.monotonic() + 5
+    until = time.monotonic() + 30
     while True:
         here = not ground.errors(name, node) & not_here
         if here is wanted or time.monotonic() > until:

@@ -96,7 +96,7 @@ def test_rows_come_as_they_settle(broker: socket.socket, tmp_path: Path) -> None
             row = json.loads(process.stdout.readline())
             waited.append(time.monotonic() - settled)
             assert (row["api"], row["correlation_id"], row["request"]["group_id"]) == ("Heartbeat", number, "billing")
-        assert min(waited) < 0.2
+        assert min(waited) < 1.0
         process.send_signal(signal.SIGINT)
         rest, err = process.communicate()
         assert process.returncode == Exit.INTERRUPTED

@@ -68,7 +68,7 @@ async def ask(config: ClientConfig, address: tuple[str, int], said: bytes = b"kw
     transport = await Dialler(config).dial(address, lambda: protocol)
     transport.write(said)
     try:
-        return await asyncio.wait_for(protocol.heard, 5)
+        return await asyncio.wait_for(protocol.heard, 20)
     finally:
         transport.abort()
         await asyncio.sleep(0.01)
@@ -174,7 +174,7 @@ async def greeted(context: ssl.SSLContext, config: ClientConfig) -> tuple[bytes 
     try:
         answer = await ask(config, ("localhost", sock.getsockname()[1]))
     except (OSError, EOFError):
-        await asyncio.wait_for(failed.wait(), 5)
+        await asyncio.wait_for(failed.wait(), 20)
     finally:
         server.close()
         await asyncio.sleep(0.01)

@@ -48,14 +48,14 @@ def test_a_silent_server_leaves_time_for_the_others() -> None:
     node = Node()
     with Responder(silent) as nobody, Responder(each_request(node.answer)) as broker:
         config = ClientConfig(servers=(nobody.address, broker.address))
-        deadline = Deadline(2.0, time.monotonic)
+        deadline = Deadline(4.0, time.monotonic)
         with Cluster(config, deadline, tell=lambda line, _important: told.append(line)) as cluster:
             connection = cluster.any()
             assert connection.address == broker.address
             assert connection.deadline is deadline
-            assert 0.1 < deadline.left() < 1.1
+            assert 0.0 < deadline.left() < 2.1
     (line,) = told
-    assert "accepted the connection but says nothing within 1 s" in line
+    assert "accepted the connection but says nothing within 2 s" in line
 
 
 def test_brokers_that_want_to_hear_it_are_told_whom_we_take_them_for() -> None:

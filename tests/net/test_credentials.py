@@ -125,7 +125,7 @@ def test_a_silent_endpoint_is_given_up_in_time(drip: bool) -> None:
         refused = failure(oauth(f"http://127.0.0.1:{listener.getsockname()[1]}/"), 0.3)
         ended.set()
         thread.join()
-    assert time.monotonic() - begun < 2
+    assert time.monotonic() - begun < 10
     assert refused.code == Exit.TIMEOUT
     assert "did not answer within 0.3 s" in refused.text
 

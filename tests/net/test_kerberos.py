@@ -104,4 +104,4 @@ class TestRealm:
             code, out, err = call(cluster, *told, conf=tmp_path / "krb5.conf")
         assert (code, out) == (Exit.TIMEOUT, "")
         assert "the Kerberos library (a KDC that is silent?) did not answer within 1 s" in err
-        assert time.monotonic() - begun < 4
+        assert time.monotonic() - begun < 10

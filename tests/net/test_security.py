@@ -149,7 +149,7 @@ def test_a_delegation_token(scene: Scene) -> None:
     made = ok(kw("call", "CreateDelegationToken", *where, *login, "--example", "--reveal-secrets", "-o", "ndjson"))
     token = made["response"]
     options = f'username="{token["token_id"]}" password="{token["hmac"]["base64"]}" tokenauth="true"'
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 30
     settings = java("scram.ScramLoginModule", options, "SCRAM-SHA-256")
     while (done := scene.call("SASL_PLAINTEXT", "SASL_PLAINTEXT", settings)).code and time.monotonic() < deadline:
         time.sleep(0.1)  # until the broker has read of it
@@ -251,7 +251,7 @@ def test_a_wrong_setting_has_its_own_line(scene: Scene, name: str) -> None:
     listener, protocol, settings, line, code = WRONG[name]
     begun = time.monotonic()
     done = scene.call(listener, protocol, settings)
-    assert time.monotonic() - begun < 3
+    assert time.monotonic() - begun < 9  # sooner than its time-out
     line = line.format(f=scene.folder)
     where = "" if code is Exit.USAGE else f"localhost:{scene.port(listener)} "
     assert done.err.startswith(f"kw: {where}{line}")

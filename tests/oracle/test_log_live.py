@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import orjson
@@ -26,6 +27,13 @@ _ROOT = Path(__file__).resolve().parents[2]
 def _hear_interrupts() -> None:
     """Tests that are run in the background have inherited deafness to Ctrl-C."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def _until(true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 @pytest.mark.broker
@@ -51,13 +59,15 @@ def test_a_live_capture_agrees_with_the_log(tmp_path: Path) -> None:
     with lines.open("wb") as out, said.open("wb") as err:
         live = subprocess.Popen(command, cwd=_ROOT, stdout=out, stderr=err, preexec_fn=_hear_interrupts)
     try:
-        time.sleep(3)
+        _until(lambda: b"listening on lo" in said.read_bytes())
         with cluster:
             read = family(cluster, "librdkafka")
-            time.sleep(0.5)
             # Rows come as they settle.
-            assert lines.read_bytes().count(b"\n") > 50
-        time.sleep(1)
+            _until(lambda: lines.read_bytes().count(b"\n") > 50)
+        sizes = [-1, lines.stat().st_size]
+        while sizes[-1] != sizes[-2]:
+            time.sleep(1.5)
+            sizes.append(lines.stat().st_size)
         live.send_signal(signal.SIGINT)
         code = live.wait(20)
     finally:

@@ -17,7 +17,7 @@ from kwcli.playground.properties import NodePlan
 from tests.broker.cluster import Cluster
 
 ROOT = Path(__file__).resolve().parents[2]
-START_S = 15.0
+START_S = 30.0
 
 
 class HiddenCluster(Cluster):

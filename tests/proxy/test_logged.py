@@ -53,12 +53,12 @@ class Logged:
         producer = Producer({"bootstrap.servers": self.bootstrap, "client.id": "shop"})
         for number in range(count):
             producer.produce("orders", f"order {number}")
-        assert producer.flush(10) == 0
+        assert producer.flush(60) == 0
         del producer
         group = f"billing-{time.monotonic_ns()}"
         reader = Consumer({"bootstrap.servers": self.bootstrap, "group.id": group, "auto.offset.reset": "earliest"})
         reader.subscribe(["orders"])
-        deadline, got = time.monotonic() + 15, 0
+        deadline, got = time.monotonic() + 60, 0
         while got < count and time.monotonic() < deadline:
             got += reader.poll(0.5) is not None
         reader.close()
