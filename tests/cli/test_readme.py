@@ -28,6 +28,13 @@ def block(start: str) -> list[str]:
     return text[: text.index("```")].splitlines()
 
 
+def python_of(heading: str) -> str:
+    """The first Python example of a chapter."""
+    text = README[README.index(f"\n{heading}") :]
+    text = text[text.index("```python\n") + len("```python\n") :]
+    return text[: text.index("```")]
+
+
 def test_the_tour_shows_real_lines_in_their_order() -> None:
     outcome = kw("sniff", TOUR, "-o", "text", env=world(columns=100, variables={"COLUMNS": "100"}))
     assert outcome.code == Exit.DONE
@@ -56,8 +63,7 @@ def test_every_option_of_sniff_that_is_told_exists(capsys: pytest.CaptureFixture
 
 def test_the_library_example_runs(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    code = README[README.index("```python\n") + len("```python\n") :]
-    exec(compile(code[: code.index("```")], "README.md", "exec"), {})
+    exec(compile(python_of("## The library"), "README.md", "exec"), {})
     *produced, body, versions = capsys.readouterr().out.splitlines()
     assert any(line.startswith("checkout-7 ") and " zstd " in line for line in produced)
     assert body.startswith("{'topics': None, 'allow_auto_topic_creation': True, ")
@@ -90,6 +96,34 @@ def test_every_option_of_stats_that_is_told_exists(capsys: pytest.CaptureFixture
     section = README[README.index("## `kw stats`") :].split("\n## ")[0]
     told = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", section))
     kw("stats", "--help")
+    known = set(re.findall(r"--[a-z][a-z-]+", capsys.readouterr().out))
+    assert len(told) > 10
+    assert told <= known
+
+
+def test_the_quick_start_of_the_pipeline(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "captures").symlink_to(ROOT / "captures")
+    (command,) = re.findall(r"^\$ kw (pipeline run .*)$", README, re.MULTILINE)
+    outcome = kw(*shlex.split(command))
+    assert outcome.code == Exit.DONE
+    assert list(map(measured, outcome.err.splitlines())) == list(map(measured, block(f"$ kw {command}")[1:]))
+    exec(compile(python_of("## `kw pipeline`"), "README.md", "exec"), {})
+    assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == block("              count  median ")
+
+
+def measured(line: str) -> str:
+    """A line without how long it took and how well the bytes were compressed, which depends on the library."""
+    return re.sub(r", [\d.]+[kM]?B\b|[\d.]+ s$", "", line)
+
+
+def test_every_option_of_the_pipeline_that_is_told_exists(capsys: pytest.CaptureFixture[str]) -> None:
+    section = README[README.index("## `kw pipeline`") :].split("\n## ")[0]
+    told = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", section))
+    for name in ("run", "report", "sql"):
+        kw("pipeline", name, "--help")
     known = set(re.findall(r"--[a-z][a-z-]+", capsys.readouterr().out))
     assert len(told) > 10
     assert told <= known
