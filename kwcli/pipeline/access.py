@@ -201,9 +201,7 @@ def _remote(url: str, scheme: str) -> Iterator[tuple[Place, bool]]:
     whole = url.rstrip("/")
     prefix = whole[: -len(path)] if whole.endswith(path) else f"{scheme}://"
     with _asked(url, scheme):
-        found = [(path, system.info(path))] if system.exists(path) else []
-        if not found and glob.has_magic(path):
-            found = sorted(system.glob(path, detail=True).items())
+        found = _found(system, path)
         listed: list[tuple[Any, Any, bool]] = []
         for one, about in found:
             if about["type"] == "directory":
@@ -216,8 +214,19 @@ def _remote(url: str, scheme: str) -> Iterator[tuple[Place, bool]]:
     for name, about, inside in listed:
         stamp = next((str(about[key]) for key in _STAMPS if about.get(key)), "")
         full = prefix + str(name)
-        identity = (scheme, repr(system.storage_options), str(name))
+        identity = (SCHEMES[scheme] or scheme, repr(system.storage_options), str(name))
         yield Place(full, full, int(about.get("size") or 0), stamp, identity), inside
+
+
+def _found(system: Any, path: str) -> list[tuple[str, Any]]:
+    """What exists under this name, else what it is a pattern of."""
+    try:
+        return [(path, system.info(path))]
+    except FileNotFoundError as error:
+        cause = error.__cause__  # over HTTP all that goes wrong is a file not found, for a reason
+        if isinstance(cause, OSError) or getattr(cause, "status", 404) != 404:
+            raise cause from None  # type: ignore[misc]  # it is an exception
+        return sorted(system.glob(path, detail=True).items()) if glob.has_magic(path) else []
 
 
 def _hidden(path: str) -> bool:
