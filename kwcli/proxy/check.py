@@ -7,10 +7,11 @@ or a broker's versions are not, 5 a broker cannot be reached, 6 it refuses the l
 from __future__ import annotations
 
 import ipaddress
+import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from decoders.apis import NAMES, api
 from kwcli.env import Environment
@@ -51,16 +52,41 @@ class Wish(NamedTuple):
     metrics: int | None = None
 
 
-def check(env: Environment, wish: Wish) -> int:
-    """Print what is found, as it is found; the exit code is that of the worst."""
+def check(env: Environment, wish: Wish, output: str | None = None) -> int:
+    """Print what is found, as it is found, in `output`'s form; the exit code is that of the worst. Raises Failure."""
+    if output not in _FORMS:
+        raise Failure(f"--check prints text, ndjson or json, not {output}", Exit.USAGE)
+    line, between, ends = _FORMS[output]
     codes = set()
-    for finding in findings(env.variables, wish):
-        mark = "fail" if finding.code else "ok"
-        env.stdout.write(f"{mark:4}  {finding.what:12}  {finding.text}\n".encode())
+    env.stdout.write(ends[:1])
+    for number, finding in enumerate(findings(env.variables, wish)):
+        env.stdout.write((between if number else b"") + line(finding).encode())
         env.stdout.flush()
         codes.add(finding.code)
+    env.stdout.write(ends[1:])
+    env.stdout.flush()
     order = (Exit.REFUSED, Exit.UNREACHABLE, Exit.TIMEOUT, Exit.FAILURE)
     return next((code for code in order if code in codes), Exit.DONE)
+
+
+def _text(finding: Finding) -> str:
+    mark = "fail" if finding.code else "ok"
+    return f"{mark:4}  {finding.what:12}  {finding.text}\n"
+
+
+def _json(finding: Finding) -> str:
+    """`code` is what the exit code would be, were this all."""
+    found = {"kind": "finding", "what": finding.what, "ok": not finding.code, "code": int(finding.code)}
+    return json.dumps({**found, "text": finding.text}, ensure_ascii=False)
+
+
+# By the option -o: a line, what stands between two, what stands around all.
+_FORMS: Final[Mapping[str | None, tuple[Callable[[Finding], str], bytes, bytes]]] = {
+    None: (_text, b"", b""),
+    "text": (_text, b"", b""),
+    "ndjson": (lambda finding: _json(finding) + "\n", b"", b""),
+    "json": (_json, b",\n", b"[]\n"),
+}
 
 
 def findings(variables: Mapping[str, str], wish: Wish) -> Iterator[Finding]:

@@ -49,7 +49,7 @@ def start(
     if only_check:
         from kwcli.proxy.check import Wish, check
 
-        return check(env, Wish(config, port_base, bind, host, make, metrics))
+        return check(env, Wish(config, port_base, bind, host, make, metrics), log.output)
     tls = make() if make is not None else None
     found = discover(config)
     settings = Settings(config, port_base, bind, host, verbose=log.verbose, quiet=log.quiet, metrics=metrics, tls=tls)

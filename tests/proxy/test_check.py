@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,7 +17,7 @@ from kwcli.playground.certificates import make_certificates
 from kwcli.playground.ports import free_ports
 from kwcli.proxy.check import Wish, check, findings
 from kwcli.proxy.tls.inbound import Inbound, TlsIn
-from tests.cli.worlds import world
+from tests.cli.worlds import kw, world
 from tests.net.playbook import offers
 from tests.net.responder import Responder, each_request, framed
 
@@ -66,6 +67,30 @@ def test_all_is_well(state: dict[str, str]) -> None:
         f"ok    node 2        {where} is the one that was asked",
         f"ok    ports         free on 127.0.0.1: {base}, {base + 3}",
     ]
+
+
+@pytest.mark.parametrize("output", ["ndjson", "json"])
+def test_findings_for_programs(output: str) -> None:
+    (base,) = free_ports(1)
+    with Broker({**OFFERED, 999: (0, 0)}) as broker:
+        done = kw("proxy", "-b", f"127.0.0.1:{broker.address[1]}", "--port-base", str(base), "--check", "-o", output)
+    told = json.loads(done.out) if output == "json" else [json.loads(line) for line in done.out.splitlines()]
+    assert (done.code, done.err) == (Exit.FAILURE, "")
+    assert [(each["what"], each["ok"], each["code"]) for each in told] == [
+        ("upstream", True, 0),
+        ("versions", False, 1),
+        ("cluster", True, 0),
+        ("node 2", True, 0),
+        ("ports", True, 0),
+    ]
+    assert all(set(each) == {"kind", "what", "ok", "code", "text"} for each in told)
+    assert told[1]["text"].endswith("clients will go round the proxy")
+
+
+def test_findings_are_no_table() -> None:
+    done = kw("proxy", "-b", "127.0.0.1:1", "--check", "-o", "csv")
+    assert (done.code, done.out) == (Exit.USAGE, "")
+    assert done.err == "kw: --check prints text, ndjson or json, not csv\n"
 
 
 @pytest.mark.parametrize(

@@ -83,12 +83,16 @@ class Keeping:
                     chunks.append((kept.halves[kind], time_ns, 0, content))
                 else:
                     self._track(kept, kept.client, kind, time_ns, content)
+                    if kept in self._lost:
+                        self._settle()  # what comes next is for the file, if this has brought it in step
             elif kind == Kind.UPSTREAM:
                 correlation_id, sent_ns, first_ns = TIMES.unpack(content)
                 self._rows.upstream(kept.connection.number, correlation_id, (first_ns - sent_ns) / 1e6)
             else:
                 self._event(kept, kind, number, time_ns, content)
         self._settle()
+        if self._files is not None:
+            self._filed(self._files.flush)
 
     def finish(self) -> None:
         """The data path has ended."""
@@ -226,8 +230,6 @@ class Keeping:
         self._ended = []
         if self._lost:
             self._find_step()
-        if self._files is not None:
-            self._filed(self._files.flush)
 
     def _find_step(self) -> None:
         """Where the engine has found frames again, so has the veil."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
+from collections.abc import Container
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -15,6 +17,7 @@ from kwcli.config import Settings
 from kwcli.proxy.log.feed import Feed
 from kwcli.proxy.log.plan import Plan
 from kwcli.proxy.log.spawn import start
+from kwcli.proxy.log.wire import CLIENT, HEAD, SERVER, SIZE, Kind
 from tests.cli.worlds import kw
 
 FOLDER: Final = Path(__file__).resolve().parents[3] / "captures"
@@ -49,6 +52,35 @@ def play(feed: Feed, chunks: list[Chunk], *, seed: int | None = None) -> None:
                 size = len(data) if seed is None else cuts.choice([1, 3, 14, 100, 5000, len(data)])
                 feed.chunk(number, side, time_ns, data[:size])
                 data = data[size:]
+
+
+def play_with_gaps(feed: Feed, chunks: list[Chunk], lost: Container[int]) -> int:
+    """Have it told of them but for those with these numbers, as after an overflow; how many gaps were declared."""
+    missing: Counter[tuple[int, int]] = Counter()
+    known: set[int] = set()
+    gaps = 0
+
+    def declare(number: int, side: int, time_ns: int) -> int:
+        size = missing.pop((number, side), 0)
+        if size:
+            feed.tell(HEAD.pack(Kind.GAP + side, number, time_ns, SIZE.size) + SIZE.pack(size))
+        return size > 0
+
+    for place, (half, time_ns, _, data) in enumerate(chunks):
+        connection = half.connection
+        number, side = connection.number, int(half is not connection.first)
+        if number not in known:
+            known.add(number)
+            feed.opened(number, connection.first.source, connection.first.target, connection.first.target, time_ns)
+        if isinstance(data, Close):
+            gaps += declare(number, CLIENT, time_ns) + declare(number, SERVER, time_ns)
+            feed.closed(number, data.how, time_ns)
+        elif isinstance(data, bytes) and place in lost:
+            missing[number, side] += len(data)
+        elif isinstance(data, bytes):
+            gaps += declare(number, side, time_ns)
+            feed.chunk(number, side, time_ns, data)
+    return gaps
 
 
 def logged(folder: Path, plan: Plan, chunks: list[Chunk], **how: Any) -> tuple[bytes, str]:

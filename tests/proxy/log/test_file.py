@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 import shutil
 import subprocess
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from kwcli.proxy.log.wire import CLIENT, SERVER
 from tests.bench.proxy_log import conversation
 from tests.captures.test_secrets import _all_secrets
 from tests.cli.worlds import kw
-from tests.proxy.log.played import FOLDER, NDJSON, chunks_of, logged, play, records, sniffed
+from tests.proxy.log.played import FOLDER, NDJSON, chunks_of, logged, play, play_with_gaps, records, sniffed
 
 WHOLE = ["first-steps.pcapng", "sasl-framed.pcapng", "sasl-raw.pcap", "share-groups.pcapng", "tour.pcapng"]
 SECRET = ["first-steps.pcapng", "sasl-framed.pcapng", "sasl-raw.pcap"]
@@ -136,6 +138,48 @@ def test_the_rows_go_on_when_the_file_is_full(tmp_path: Path) -> None:
     out, err = logged(tmp_path, Plan(NDJSON, write="/dev/full"), chunks_of("tour.pcapng"))
     assert err == "kw: the capture file: no space left on device; nothing more is written to it\n"
     assert records(out) == sniffed(FOLDER / "tour.pcapng")
+
+
+WHOLLY = ("complete", "no_response_expected", "token")
+# What is learnt from exchanges that may be among the missing ones.
+LEARNT = ("topic_names", "fetch_session", "client_software")
+
+
+def _by_status(rows: list[dict[str, Any]]) -> dict[str, Counter[str]]:
+    found: dict[str, Counter[str]] = defaultdict(Counter)
+    for row in rows:
+        kept = {name: value for name, value in row.items() if name not in LEARNT}
+        found[row["reason"] if row["kind"] == "skipped" else row["status"]][json.dumps(kept, sort_keys=True)] += 1
+    return found
+
+
+@pytest.mark.parametrize("name", WHOLE)
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_around_a_gap_is_right_in_rows_and_file(name: str, seed: int, tmp_path: Path) -> None:
+    """Both tell of some exchanges less, and of none otherwise than it was; the file lacks what brings it in step."""
+    dice = random.Random(seed)
+    chunks = chunks_of(name)
+    lost: set[int] = set()
+    for _ in range(4):
+        begin = dice.randrange(len(chunks))
+        lost.update(range(begin, begin + dice.randrange(1, 20)))
+    path = tmp_path / "x.pcapng"
+    with (tmp_path / "out").open("w+b") as out:
+        log = start(Plan(NDJSON, write=str(path)), stdout=out, most=1 << 30)
+        gaps = play_with_gaps(log.feed, chunks, lost)
+        assert log.finish()
+        out.seek(0)
+        rows = _by_status(records(out.read()))
+    read, real = _by_status(sniffed(path)), _by_status(sniffed(FOLDER / name))
+    assert gaps
+    assert rows["complete"] <= real["complete"]
+    assert read["complete"] <= rows["complete"]
+    assert (rows["complete"] - read["complete"]).total() <= 2 * gaps
+    assert (real["complete"] - rows["complete"]).total() <= len(lost) + 2 * gaps
+    assert set(read) <= {*WHOLLY, "undecoded", "lost", "unanswered", "orphan_response"}
+    assert all(json.loads(row)["reason"] == "lost" for row in read["undecoded"])
+    for status in WHOLLY[1:]:
+        assert (read[status] - rows[status]).total() <= gaps
 
 
 def test_rows_and_file_find_their_step_again_behind_a_gap(tmp_path: Path) -> None:
