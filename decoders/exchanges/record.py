@@ -32,6 +32,9 @@ SCALARS: Final = (
 )
 
 Plans = tuple[Plan | None, Plan | None]
+_NO_PLANS: Final[Plans] = (None, None)
+# Bodies, error codes of the response, plans to look names up by; by side: failures, early layouts, bytes behind.
+_Read = tuple[Any, Any, list[dict[str, Any]], Plans, Any, Any, Any]
 
 
 def to_json_dict(settled: Settled, options: Options = PLAIN) -> dict[str, Any]:
@@ -68,28 +71,13 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
     """The record of an exchange."""
     ends = exchange.ends
     spec = exchange.spec
-    failures: dict[Side, Failure] | None = None
-    layout: dict[Side, str] | None = None
-    errors: list[dict[str, Any]] = []
-    plans: Plans = (None, None)
-    trailing = None
-    quick = both_quick(exchange, options)
-    if quick is not None:
-        request, response, readers = quick
-        if readers.errors is not None and response is not None:
-            readers.errors(response, errors)
-        if readers.nameless:
-            plans = readers.plans
-    elif spec.key is None:
-        request, response, failures = _unread(exchange, options)
-    else:
-        request, response, plans, failures, layout, trailing = _closely(exchange, options)
-        errors = [] if response is None or plans[1] is None else errors_in(plans[1], response)
+    request, response, errors, plans, failures, layout, trailing = _read(exchange, options)
     status: str = exchange.outcome
-    reason = None
-    if failures and status == "complete":
-        status = "undecoded"
-        reason = next(iter(failures.values())).reason
+    reason = undecoded = None
+    if failures:
+        if status == "complete":
+            status, reason = "undecoded", next(iter(failures.values())).reason
+        undecoded = {side: undecoded_json(exchange, side, failure, options) for side, failure in failures.items()}
     client_id = exchange.client_id
     request_end_ns, response_ns = exchange.request_end_ns, exchange.response_ns
     response_end_ns = exchange.response_end_ns
@@ -116,24 +104,36 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
         "errors": errors,
         "request": request,
         "response": response,
+        # Packets count from 1; what a connection of our own has sent or received was in none.
         "packets": {
-            # Packets count from 1; what a connection of our own has sent or received was in none.
             "request": [exchange.request_packet, exchange.request_packet_end] if exchange.request_packet else None,
             "response": [exchange.response_packet, exchange.response_packet_end] if exchange.response_packet else None,
         },
     }
     _add_said(record, exchange, plans)
-    if layout:
-        record["layout"] = layout
-    if trailing:
-        record["trailing"] = trailing
-    if failures:
-        record["undecoded"] = {
-            side: undecoded_json(exchange, side, failure, options) for side, failure in failures.items()
-        }
+    if layout or trailing or undecoded:
+        rare = {"layout": layout, "trailing": trailing, "undecoded": undecoded}
+        record |= {name: said for name, said in rare.items() if said}
     if exchange.extra is not None:
         _add_extra(record, exchange.extra)
     return record
+
+
+def _read(exchange: Exchange, options: Options) -> _Read:
+    """The bodies, and what they and reading them gave."""
+    quick = both_quick(exchange, options)
+    if quick is not None:
+        request, response, readers = quick
+        errors: list[dict[str, Any]] = []
+        if readers.errors is not None and response is not None:
+            readers.errors(response, errors)
+        return request, response, errors, readers.plans if readers.nameless else _NO_PLANS, None, None, None
+    if exchange.spec.key is None:
+        request, response, failures = _unread(exchange, options)
+        return request, response, [], _NO_PLANS, failures, None, None
+    request, response, plans, failures, layout, trailing = _closely(exchange, options)
+    errors = [] if response is None or plans[1] is None else errors_in(plans[1], response)
+    return request, response, errors, plans, failures, layout, trailing
 
 
 def _add_said(record: dict[str, Any], exchange: Exchange, plans: Plans) -> None:
@@ -145,7 +145,7 @@ def _add_said(record: dict[str, Any], exchange: Exchange, plans: Plans) -> None:
     software = exchange.client_software
     if software is not None:
         record["client_software"] = {"name": json_text(software["name"]), "version": json_text(software["version"])}
-    if exchange.known and plans != (None, None):
+    if exchange.known and plans != _NO_PLANS:
         names = topic_names(exchange, record["request"], record["response"], plans)
         if names:
             record["topic_names"] = names

@@ -49,17 +49,14 @@ def encode_batch(
     has no room for.
     """
     if magic != _MAGIC:
-        told = {
-            "producer_id": producer_id,
-            "producer_epoch": producer_epoch,
-            "base_sequence": base_sequence,
-            "transactional": transactional or None,
-            "control": control or None,
-            "delete_horizon_ms": delete_horizon_ms,
-        }
-        for name, value in told.items():
-            if value not in (None, -1):
-                raise EncodeError("needs magic 2", path=name)
+        _refuse(
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            base_sequence=base_sequence,
+            transactional=transactional or None,
+            control=control or None,
+            delete_horizon_ms=delete_horizon_ms,
+        )
         return encode_message_set(
             records,
             magic,
@@ -68,15 +65,10 @@ def encode_batch(
             timestamp_type=timestamp_type,
             max_timestamp=max_timestamp,
         )
+    base_offset, last_offset = _offsets(records, base_offset, last_offset)
     stamps = [-1 if record.timestamp is None else record.timestamp for record in records]
-    if base_offset is None:
-        base_offset = records[0].offset if records else 0
-    if last_offset is None:
-        last_offset = records[-1].offset if records else base_offset - 1
-    if delete_horizon_ms is not None:
-        base_timestamp = delete_horizon_ms
-    elif base_timestamp is None:
-        base_timestamp = stamps[0] if stamps else -1
+    if delete_horizon_ms is not None or base_timestamp is None:
+        base_timestamp = next(iter(stamps), -1) if delete_horizon_ms is None else delete_horizon_ms
     payload = b"".join(
         _record(record, stamp - base_timestamp, base_offset, index)
         for index, (record, stamp) in enumerate(zip(records, stamps, strict=True))
@@ -95,6 +87,22 @@ def encode_batch(
         *(-1 if number is None else number for number in (producer_id, producer_epoch, base_sequence)),
         len(records),
     )
+
+
+def _refuse(**told: int | None) -> None:
+    """What a message of magic 0 or 1 has no room for must not be said."""
+    for name, value in told.items():
+        if value not in (None, -1):
+            raise EncodeError("needs magic 2", path=name)
+
+
+def _offsets(records: Sequence[Record], first: int | None, last: int | None) -> tuple[int, int]:
+    """The first and the last offset, as given or as the records have them."""
+    if first is None:
+        first = records[0].offset if records else 0
+    if last is None:
+        last = records[-1].offset if records else first - 1
+    return first, last
 
 
 def _timestamp_flag(kind: str | None) -> int:
