@@ -90,3 +90,24 @@ def test_every_shipped_capture(
     assert counts == told
     assert counts["exchanges"] > 3000
     assert outcome.problems == []
+
+
+@pytest.mark.parametrize("word", ["/notes/", "/exchanges/"], ids=["reading", "writing"])
+def test_a_worker_that_is_killed_changes_nothing(spark: SparkSession, tmp_path: Path, word: str) -> None:
+    from pyspark import cloudpickle
+
+    import tests.pipeline.mishaps
+    from kwcli.pipeline.spark.engine import run
+    from tests.pipeline.mishaps import DeadlyFiles
+
+    cloudpickle.register_pickle_by_value(tests.pipeline.mishaps)  # type: ignore[no-untyped-call]  # it has no types
+    job = job_of([str(FOLDER / "tour.pcapng")], size=60_000)
+    run_local(tmp_path / "expected", job)
+    marker = tmp_path / "killed"
+    with opened(str(tmp_path / "tables")) as store:
+        staging = store.staging()
+        staging.files = DeadlyFiles(staging.files.root, word, "worker", marker)
+        outcome = run(spark, job, staging, partitions=2)
+        assert marker.exists()
+        store.commit(staging, outcome.written, sources=[], options={}, tables=job.tables, facts={})
+    same(spark, tmp_path / "expected", tmp_path / "tables")

@@ -1,0 +1,60 @@
+"""`python -m tests.pipeline.driving MASTER OUT SIZE CAPTURE…`: a driver of its own, since a process has one session.
+
+Runs the job three times: undisturbed, with a Python worker that is killed, with an executor that is killed; then reads
+the first capture with the data source. Prints what the tasks said of where their kw is from.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import tests.pipeline.mishaps
+from kwcli.pipeline.run import Work
+from kwcli.pipeline.store.files import Files
+from kwcli.pipeline.store.store import opened
+from tests.pipeline.jobs import job_of
+from tests.pipeline.mishaps import DeadlyFiles
+
+
+def main() -> None:
+    import pyarrow as pa
+    from pyspark import cloudpickle
+
+    from kwcli.pipeline.spark import session
+    from kwcli.pipeline.spark.engine import run
+
+    cloudpickle.register_pickle_by_value(tests.pipeline.mishaps)  # type: ignore[no-untyped-call]  # it has no types
+    master, out, size, *captures = sys.argv[1:]
+    spark = session(master, conf={"spark.executor.memory": "512m", "spark.driver.memory": "512m"})
+    made = job_of([], points=[(Path(name).name, name) for name in captures], size=int(size))
+    job = Work(**{**made._asdict(), "splits": tuple(made.splits), "files": tuple(made.files)})  # what workers know, too
+    for name, word, victim in (
+        ("plain", "", None),
+        ("worker", "/exchanges/", "worker"),
+        ("executor", "/notes/", "executor"),
+    ):
+        with opened(f"{out}/{name}") as store:
+            staging = store.staging()
+            kept = staging.files
+            if victim:
+                staging.files = DeadlyFiles(kept.root, word, victim, Path(out, f"{name}.killed"))  # type: ignore[arg-type]
+            outcome = run(spark, job, staging, partitions=3)
+            staging.files = Files(kept.root)
+            store.commit(staging, outcome.written, sources=[], options={}, tables=job.tables, facts={})
+
+    def where(batches: Iterator[Any]) -> Iterator[Any]:
+        import kwcli
+
+        for batch in batches:
+            yield pa.RecordBatch.from_arrays([pa.array([kwcli.__file__] * batch.num_rows)], ["place"])
+
+    places = spark.range(0, 4, 1, 4).mapInArrow(where, "place string").distinct().collect()
+    count = spark.read.format("kafka_wire").load(captures[0]).count()
+    sys.stdout.write(f"{sorted(row[0] for row in places)}\n{count}\n")
+
+
+if __name__ == "__main__":
+    main()
