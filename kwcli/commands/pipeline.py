@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from kwcli.config import settings
 from kwcli.env import Environment
 from kwcli.exits import Failure
-from kwcli.options import Amount, Ports, flat, selection_options, set_debug
+from kwcli.options import Amount, Ports, flat, output_options_with, selection_options, set_debug
 from kwcli.pipeline.options import Moment, Point, TableNames
 from kwcli.pipeline.tables.columns import TABLES
 
@@ -26,13 +27,18 @@ Examples:
   kw pipeline run --point b1='b1-*.pcap' --point b2='b2-*.pcap' --out tables --since 2026-11-21T03:00
   kw pipeline run 's3://dumps/*.pcap' --out /data/kafka --master yarn --explain
   kw pipeline run 'dumps/*' --out slow -f 'latency > 1s' --tables exchanges --bodies"""
+_REPORT = """\b
+Examples:
+  kw pipeline report tables --target 4.0
+  kw pipeline report tables --html report.html
+  kw pipeline report /data/tables --master 'local[*]' -o json > report.json"""
 
 ENGINES = ("auto", "local", "stitch", "shuffle")
 
 
 @click.group("pipeline", epilog=EXAMPLES)
 def command() -> None:
-    """Turn captures of any size into tables: in one process, or on Spark."""
+    """Turn captures of any size into tables, in one process or on Spark, and tables into reports."""
 
 
 @command.command("run", short_help="Decode captures into Parquet tables.", epilog=_RUN)
@@ -167,6 +173,44 @@ def run_command(
         quiet=quiet,
     )
     return run(env, wish)
+
+
+@command.command("report", short_help="Say what the tables hold.", epilog=_REPORT)
+@click.argument("folder", metavar="DIR", type=click.Path())
+@click.option(
+    "--target", metavar="RELEASE", help="Kafka release that clients are held against; without it the newest one."
+)
+@click.option(
+    "--html", "html_path", metavar="FILE", type=click.Path(), help="Write one HTML page with charts, and nothing else."
+)
+@click.option("--master", metavar="URL", help="Count on Spark: local[*], spark://HOST:PORT, …; without it right here.")
+@lambda command: output_options_with(
+    command,
+    verbose="Leave out no row and no column.",
+    quiet="Say nothing on standard error.",
+    formats=("text", "ndjson", "json"),
+)
+@click.pass_obj
+def report_command(
+    env: Environment,
+    folder: str,
+    target: str | None,
+    html_path: str | None,
+    master: str | None,
+    output: str | None,
+    color: str,
+    verbose: int,
+    quiet: bool,
+) -> int:
+    """Say what the tables in DIR hold: latencies, errors, old versions, talkers, batches, throttling, connections.
+
+    Latencies by API, client, topic and broker, over time; the clients that a release no longer serves (KIP-896).
+    """
+    _check_installed()
+    from kwcli.pipeline.report import report
+
+    shown = settings(env, output=output, color=color, verbose=verbose, quiet=quiet)
+    return report(env, shown, folder, target=target, html_path=html_path, master=master)
 
 
 def _check_installed() -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,36 +14,19 @@ from decoders.apis.releases import RELEASES
 from kwcli.config import Settings
 from kwcli.exits import Exit, Failure
 from kwcli.pipeline.report import report
-from kwcli.pipeline.tables.schemas import SCHEMAS
-from kwcli.pipeline.tables.write import TableWriter
-from tests.captures.shipped import segments
 from tests.cli.worlds import kw, world
-from tests.pipeline.rows import batch_of, settled_for_tables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 CAPTURES = Path(__file__).resolve().parents[2] / "captures"
 NAMES = ("tour.pcapng", "three-nodes.pcapng.zst", "sasl-framed.pcapng")
-TABLES = ("exchanges", "topic_partitions", "connections", "skipped")
 
 
-def write(folder: Path, name: str, connections: list[dict[str, Any]] | None = None) -> Path:
+def write(folder: Path, name: str, *words: str) -> Path:
     """The tables of a capture that ships."""
-
-    def opened(path: str) -> BinaryIO:
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        return (folder / path).open("wb")
-
-    with TableWriter(opened, TABLES) as writer:
-        settled = settled_for_tables(segments(name))
-        for at in range(0, len(settled), 50):
-            writer.write(batch_of(settled[at : at + 50]))
-        if connections:
-            import pyarrow as pa
-
-            writer.write_table("connections", pa.RecordBatch.from_pylist(connections, SCHEMAS["connections"]))
-        writer.close()
+    outcome = kw("pipeline", "run", str(CAPTURES / name), "--out", str(folder), "-q", *words)
+    assert outcome.code == Exit.DONE, outcome.err
     return folder
 
 
@@ -55,7 +39,7 @@ def found(folder: Path, **options: Any) -> dict[str, Any]:
     return made
 
 
-def shown(folder: Path, width: int, **options: Any) -> list[str]:
+def shown(folder: Path, width: int | None, **options: Any) -> list[str]:
     """The lines of its text."""
     env = world()
     assert report(env, Settings(format="text", width=width, **options), str(folder)) == Exit.DONE
@@ -115,19 +99,68 @@ def test_text_fits_the_terminal(width: int, tmp_path: Path) -> None:
 
 
 def test_tables_that_are_not_there_are_told(tmp_path: Path) -> None:
-    folder = write(tmp_path, "tour.pcapng")
+    folder = write(tmp_path, "tour.pcapng", "--tables", "exchanges,topic_partitions")
     made = found(folder)
     assert made["tables"]["connections"] is None
     assert made["connections"] is made["summary"]["connections"] is None
     assert "not there: the tables connections, skipped" in shown(folder, 100)
 
 
+@pytest.mark.parametrize("width", [None, 80])
+def test_tables_without_rows_make_an_empty_report(width: int | None, tmp_path: Path) -> None:
+    folder = write(tmp_path, "tour.pcapng", "-f", "latency > 1h")
+    made = found(folder)
+    assert made["tables"]["exchanges"] == made["summary"]["count"] == 0
+    assert made["first"] is made["summary"]["p99"] is None
+    assert made["latency"]["api"] == made["errors"] == made["slowest"] == made["over_time"] == []
+    lines = shown(folder, width)
+    assert lines[0].startswith("0 exchanges")
+    assert "  no exchanges" in lines
+
+
+def test_connections_are_those_of_the_table(tmp_path: Path) -> None:
+    made = found(write(tmp_path, "tour.pcapng"))["connections"]
+    assert made["count"] == sum(row["count"] for row in made["client"]) > 10
+    assert sum(made["closed"].values()) == made["count"]
+    assert sum(row["exchanges"] for row in made["client"]) == 193
+
+
 def test_a_folder_without_tables_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(Failure, match="no tables of kw pipeline"):
+    with pytest.raises(Failure, match="no tables"):
         found(tmp_path)
-    broken = tmp_path / "exchanges" / "date=2026-11-21"
-    broken.mkdir(parents=True)
-    (broken / "a.parquet").write_bytes(b"PAR1 nonsense")
+    folder = write(tmp_path / "tables", "tour.pcapng")
+    (file,) = (folder / "exchanges").rglob("*.parquet")
+    file.write_bytes(b"PAR1 nonsense")
     with pytest.raises(Failure) as failure:
-        found(tmp_path)
+        found(folder)
     assert "\n" not in failure.value.text
+
+
+def test_what_the_readme_shows_is_what_is_printed(tmp_path: Path) -> None:
+    readme = (CAPTURES.parent / "README.md").read_text()
+    start = "$ kw pipeline report tables --target 4.0\n"
+    told = readme[readme.index(start) + len(start) :]
+    env = world(columns=100, terminal=True, variables={"NO_COLOR": "1"})
+    folder = write(tmp_path, "tour.pcapng")
+    printed = kw("pipeline", "report", str(folder), "--target", "4.0", env=env).out.splitlines()
+    lines = [line for line in told[: told.index("```")].splitlines() if line not in ("…", "")]
+    places = [printed.index(line) for line in lines]
+    assert len(places) > 10
+    assert places == sorted(places)
+
+
+def test_every_option_that_is_told_exists(capsys: pytest.CaptureFixture[str]) -> None:
+    readme = (CAPTURES.parent / "README.md").read_text()
+    section = readme[readme.index("## `kw pipeline report`") :].split("\n## ")[0]
+    told = set(re.findall(r"^\| `(--[a-z-]+)", section, re.MULTILINE))
+    kw("pipeline", "report", "--help")
+    assert {"--target", "--html", "--master"} == told <= set(re.findall(r"--[a-z-]+", capsys.readouterr().out))
+
+
+def test_every_key_that_is_told_is_there(tmp_path: Path) -> None:
+    readme = (CAPTURES.parent / "README.md").read_text()
+    section = readme[readme.index("`-o json` is one object.") :].split("\n## ")[0]
+    told = {
+        key for line in re.findall(r"^\| (`.*?`) \|", section, re.MULTILINE) for key in re.findall(r"`(\w+)`", line)
+    }
+    assert told == set(found(write(tmp_path, "tour.pcapng"))) - {"kind", "schema"}

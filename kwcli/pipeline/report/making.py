@@ -18,12 +18,23 @@ if TYPE_CHECKING:
 WRITERS: Final = {"text": ("text", "text"), "ndjson": ("plain", "ndjson"), "json": ("plain", "json")}
 
 
-def make(env: Environment, shown: Settings, folder: str, *, target: str | None, master: str | None) -> int:
+def make(
+    env: Environment, shown: Settings, folder: str, *, target: str | None, html_path: str | None, master: str | None
+) -> int:
     """See `report`."""
     release = RELEASES[-1] if target is None else release_named(target)
     if find_spec("pyarrow") is None or find_spec("numpy") is None:
         raise Failure('reading tables needs pyarrow: install "kw[report]"')
+    if html_path is not None and find_spec("plotly") is None:
+        raise Failure('--html draws its charts with plotly: install "kw[report]"')
     found = _found(env, folder, release, master)
+    if html_path is not None:
+        from kwcli.pipeline.report.page import page
+
+        _write_file(html_path, page(found).encode("utf-8", "backslashreplace"))
+        if not shown.quiet:
+            env.say(f"{html_path}: written")
+        return Exit.DONE
     module, name = WRITERS[shown.format]
     draw = getattr(import_module(f"kwcli.pipeline.report.{module}"), name)
     env.stdout.write(draw(found, shown).encode("utf-8", "backslashreplace"))
@@ -42,3 +53,11 @@ def _found(env: Environment, folder: str, release: str, master: str | None) -> d
 
         return contents(count_all(tables, count_there(env, tables, master)), release)
     return contents(count_all(tables, count_here(tables)), release)
+
+
+def _write_file(path: str, data: bytes) -> None:
+    try:
+        with open(path, "wb") as file:
+            file.write(data)
+    except OSError as problem:
+        raise Failure(f"{path}: {problem.strerror or problem}") from None

@@ -92,7 +92,7 @@ LATENCY: Final = (
     Said("count", _count("count"), 1),
     Said("rate", lambda row: per_second(row["rate"]), 8),
     Said("errors", _count("errors"), 4, bad=True),
-    Said("share", _error_share, 9, bad=True),
+    Said("err%", _error_share, 9, bad=True),
     Said("waited", _count("waited"), 7),
     Said("p50", _took("p50"), 2),
     Said("p90", _took("p90"), 7),
@@ -184,7 +184,7 @@ SECTIONS: Final[tuple[Section, ...]] = (
             Said("broker", _name("broker"), 5, False),
             Said("time", lambda row: row["time"][:23].replace("T", " "), 3, False),
             Said("packets", _packets, 4, False),
-            Said("capture", lambda row: clean(row["source_file"] or NOTHING), 4, False, 12),
+            Said("capture", lambda row: clean((row["source_file"] or NOTHING).rpartition("/")[2]), 4, False, 12),
             Said("sent", _bytes("request_size"), 7),
             Said("got", _bytes("response_size"), 7),
             Said("address", _name("client"), 8, False),
@@ -198,7 +198,7 @@ SECTIONS: Final[tuple[Section, ...]] = (
             Said("error", _name("error"), 0, False, 20, bad=True),
             Said("api", _name("api"), 0, False, 14),
             Said("exchanges", _count("exchanges"), 1),
-            Said("of its API", _share("share"), 2),
+            Said("of its API", _share("share"), 3),
             Said("codes", _count("codes"), 3),
         ),
         "no error codes",
@@ -253,7 +253,7 @@ SECTIONS: Final[tuple[Section, ...]] = (
         (
             Said("topic", _name("topic"), 0, False, 14),
             Said("api", _name("api"), 0, False),
-            Said("batches", _count("batches"), 2),
+            Said("batches", _count("batches"), 3),
             Said("rec/batch", _whole("records_per_batch"), 1),
             Said("p50", _whole("records_p50"), 7),
             Said("p99", _whole("records_p99"), 7),
@@ -288,10 +288,10 @@ SECTIONS: Final[tuple[Section, ...]] = (
         (
             Said("client", _name("client"), 0, False, 14),
             Said("connections", _count("count"), 0),
-            Said("exchanges", _count("exchanges"), 2),
+            Said("exchanges", _count("exchanges"), 3),
             Said("bytes", _bytes("bytes"), 3),
             Said("packets", _count("packets"), 6),
-            Said("gaps", _count("gaps"), 2, bad=True),
+            Said("gaps", _count("gaps"), 3, bad=True),
             Said("missing", lambda row: amount(row["missing"]) if row["missing"] else NOTHING, 2, bad=True),
             Said("sent again", _count("retransmissions"), 4),
         ),
@@ -317,3 +317,30 @@ SECTIONS: Final[tuple[Section, ...]] = (
         "nothing was lost or skipped",
     ),
 )
+
+
+def title_of(section: Section, report: Report) -> str:
+    """The title of a section; one that is about a release names it."""
+    return section.title.replace("the target release", f"Kafka {(report['old_versions'] or {}).get('target')}")
+
+
+def totals(report: Report) -> list[tuple[str, str]]:
+    """What there is of everything, name by name."""
+    summary = report["summary"]
+    count = summary["count"] or 0
+    found = [("exchanges", f"{count:,}")]
+    if summary["rate"]:
+        found.append(("rate", per_second(summary["rate"])))
+    found += [(name, took(summary[name])) for name in ("p50", "p99", "max") if summary[name] is not None]
+    for name in ("errors", "unanswered", "undecoded"):
+        if summary[name]:
+            found.append((name, f"{summary[name]:,} ({percent(summary[name] / count)})"))
+    found += [(name, f"{summary[name]:,}") for name in ("clients", "brokers", "topics", "connections") if summary[name]]
+    found += [
+        (name, f"{summary[key]:,}")
+        for name, key in (("long polls", "waited"), ("throttled", "throttled"))
+        if summary[key]
+    ]
+    if count:
+        found += [("sent", amount(summary["request_bytes"])), ("got", amount(summary["response_bytes"]))]
+    return found

@@ -26,8 +26,10 @@ def count_there(env: Environment, tables: Tables, master: str) -> Run:
 
     def run(counted: Mapping[str, Counted], table: str) -> Folds:
         whole = Folds(counted, table)
+        if not tables.files[table]:
+            return whole
         tables.check(table, whole.columns)
-        rows = spark.read.parquet(*tables.files(table)).select(*whole.columns)
+        rows = spark.read.parquet(*tables.files[table]).select(*whole.columns)
         states = rows.mapInArrow(partial(count_part, counted, table), _STATE)
         try:
             found = states.collect()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import datetime
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.slices import Join, added
-from kwcli.pipeline.report.sections import SECTIONS, WAITED, Section, per_second, percent
+from kwcli.pipeline.report.over_time import numbers, slices
+from kwcli.pipeline.report.sections import SECTIONS, WAITED, Section, per_second, percent, title_of
 from kwcli.render.palette import Palette, palette
 from kwcli.render.units import amount, cells, counted, took
 from kwcli.stats.grid import Column, lines
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 # Rows of a table without -v.
 ROWS: Final = 10
-NS: Final = 10**9
 _LABEL: Final = 10
 
 
@@ -33,9 +32,7 @@ def text(report: Report, settings: Settings) -> str:
         rows = section.rows(report)
         if rows is None:
             continue
-        title = section.title
-        if section.name == "old-versions":
-            title = title.replace("the target release", f"Kafka {report['old_versions']['target']}")
+        title = title_of(section, report)
         if not rows:
             out += ["", f"{paint.api}{title}{paint.off}", f"{paint.dim}  {section.none}{paint.off}"]
             continue
@@ -53,7 +50,7 @@ def _head(report: Report, settings: Settings, paint: Palette) -> Iterator[str]:
     summary = report["summary"]
     tables = report["tables"]
     if tables["exchanges"] is not None:
-        yield from wrapped(" · ".join(_said(report, summary)), settings.width)
+        yield from _together(_said(report, summary), settings.width)
         points = report["over_time"]
         if len(points) > 1:
             yield ""
@@ -62,6 +59,17 @@ def _head(report: Report, settings: Settings, paint: Palette) -> Iterator[str]:
     if absent:
         yield ""
         yield from _note(f"not there: the tables {', '.join(absent)}", settings.width, paint)
+
+
+def _together(parts: Iterable[str], width: int | None) -> list[str]:
+    """The parts in lines that fit, dots between those on one line."""
+    out: list[str] = []
+    for part in parts:
+        if out and (width is None or cells(out[-1]) + cells(part) + 3 <= width):
+            out[-1] += f" · {part}"
+        else:
+            out.append(part)
+    return out
 
 
 def _said(report: Report, summary: Row) -> Iterator[str]:
@@ -113,26 +121,6 @@ def _axis(report: Report, width: int, buckets: int) -> str:
     first, last = (report[name][11:19] for name in ("first", "last"))
     room = marks - cells(first) - cells(last)
     return f"{first}{' ' * room}{last}" if room > 0 else first
-
-
-def numbers(report: Report) -> tuple[int, int]:
-    """The first and the last bucket of time."""
-    width = round(report["bucket_s"] * NS)
-    first, last = (_ns(report[name]) // width for name in ("first", "last"))
-    return first, last
-
-
-def slices(points: list[Row], key: str, report: Report, scale: int = 1) -> dict[int, int]:
-    """A value by bucket, as an integer."""
-    width = round(report["bucket_s"] * NS)
-    return {_ns(row["time"]) // width: round(row[key] * scale) for row in points if row[key] is not None}
-
-
-def _ns(time: str) -> int:
-    if not time.endswith("Z") or not time[:4].isdecimal() or time[4] != "-":
-        return int(time.partition("s")[0]) * NS  # beyond the calendar
-    whole, _, fraction = time.removesuffix("Z").partition(".")
-    return int(datetime.fromisoformat(f"{whole}+00:00").timestamp()) * NS + int(fraction.ljust(9, "0"))
 
 
 def _columns(section: Section, rows: list[Row], report: Report, paint: Palette) -> list[Column]:
