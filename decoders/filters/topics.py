@@ -46,8 +46,9 @@ def names(exchange: Exchange, side: Side, entity: str) -> Iterator[str]:
                 yield text
     if side == "request" and key in RESOURCES and entity in RESOURCE_TYPES:
         for resource in view.get(RESOURCES[key]) or ():
-            if resource.get("resource_type") == RESOURCE_TYPES[entity]:
-                yield resource["resource_name"]
+            name = resource.get("resource_name")  # None where the request fails before it
+            if resource.get("resource_type") == RESOURCE_TYPES[entity] and name is not None:
+                yield name
 
 
 def all_names(exchange: Exchange, entity: str) -> list[Any]:

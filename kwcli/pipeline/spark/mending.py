@@ -12,8 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from decoders.wire.primitives import uuid_text
-from decoders.wire.text import json_text
-from kwcli.pipeline.tables.build import split_address
+from kwcli.pipeline.tables.build import shown, split_address
 from kwcli.pipeline.tables.schemas import PARTITION
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ class Mending:
         topics = {} if facts is None else facts.topics
         rows = [(uuid_text(identity), name, since) for identity, (name, since) in sorted(topics.items())]
         self._ids = pa.array([row[0] for row in rows], pa.string())
-        self._names = pa.array([_shown(row[1]) for row in rows], pa.string())
+        self._names = pa.array([shown(row[1]) for row in rows], pa.string())
         self._since = pa.array([row[2] for row in rows], pa.int64())
 
     def patched(self, rows: pa.RecordBatch, patch: Patch) -> pa.RecordBatch:
@@ -56,7 +55,7 @@ class Mending:
                 ("client_software_name", software["name"]),
                 ("client_software_version", software["version"]),
             ):
-                columns[name] = pc.if_else(known, rows.column(name), _same(rows, name, _shown(text)))
+                columns[name] = pc.if_else(known, rows.column(name), _same(rows, name, shown(text)))
         return _with(rows, columns)
 
     def told(self, rows: pa.RecordBatch) -> pa.RecordBatch:
@@ -107,9 +106,3 @@ def _same(rows: pa.RecordBatch, name: str, value: Any) -> pa.Array:
 def _with(rows: pa.RecordBatch, columns: dict[str, pa.Array]) -> pa.RecordBatch:
     arrays = [columns.get(field.name, column) for field, column in zip(rows.schema, rows.columns, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=rows.schema)
-
-
-def _shown(text: str) -> str:
-    """Text as the tables show it."""
-    form = json_text(text)
-    return form if isinstance(form, str) else form["base64"]

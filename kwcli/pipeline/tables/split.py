@@ -56,5 +56,10 @@ def by_date(batch: pa.RecordBatch) -> Iterator[tuple[date, pa.RecordBatch]]:
     if first == last:
         yield EPOCH + timedelta(days=first), batch
         return
-    for day in sorted(pc.unique(days).to_pylist()):
-        yield EPOCH + timedelta(days=day), batch.filter(pc.equal(days, day))
+    order = pc.sort_indices(days)  # stable
+    ordered = days.take(order)
+    runs = pc.run_end_encode(ordered, run_end_type=pa.int32())
+    begin = 0
+    for day, end in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
+        yield EPOCH + timedelta(days=day), batch.take(order.slice(begin, end - begin))
+        begin = end
