@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
+from kwcli.net.core.config import Address
 from tests.bench.fake_broker import records
 from tests.proxy.running import (
+    ANSWERS,
     ASKED,
+    echo,
     frame,
     in_loop,
     running,
@@ -39,6 +43,29 @@ async def test_a_client_that_does_not_read_stops_the_broker() -> None:
         (session,) = proxy.proxy.sessions.values()
         assert session.client.transport is not None
         assert session.client.transport.get_write_buffer_size() < 2 << 20
+        writer.transport.abort()
+
+
+@in_loop
+async def test_what_comes_before_the_broker_is_there_is_bounded() -> None:
+    async with running(echo) as proxy:
+        gate = asyncio.Event()
+        dial = proxy.proxy.dialler.dial
+
+        async def late(address: Address, factory: Callable[[], asyncio.Protocol]) -> asyncio.Transport:
+            await gate.wait()
+            return await dial(address, factory)
+
+        proxy.proxy.dialler.dial = late  # type: ignore[method-assign]  # a name server that takes its time
+        reader, writer = await proxy.connect()
+        asked = b"".join(ASKED) * 100_000
+        writer.write(asked)
+        assert await settled(lambda: len(asked) - writer.transport.get_write_buffer_size()) < len(asked) // 2
+        (session,) = proxy.proxy.sessions.values()
+        assert sum(map(len, session._early)) < 1 << 20
+        gate.set()
+        for _ in range(100):
+            assert [await frame(reader) for _ in ANSWERS] == ANSWERS
         writer.transport.abort()
 
 

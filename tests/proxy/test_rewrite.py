@@ -182,6 +182,12 @@ def test_versions_that_cannot_be_rewritten_are_not_offered(version: int) -> None
     ]
 
 
+def test_what_old_librdkafka_looks_for_stays() -> None:
+    """Without Produce 0 it takes brokers for ones that know no compression (KAFKA-18659)."""
+    frame, _ = cap_api_versions(offered({0: (0, 99)}, 3), 3)
+    assert frame == offered({0: (0, 13)}, 3)
+
+
 def test_what_all_know_passes_untouched() -> None:
     frame = offered({key: (api(key).versions.low, api(key).versions.high) for key in KEYS}, 4)
     assert cap_api_versions(frame, 4) == (frame, [])
@@ -191,6 +197,12 @@ def test_what_all_know_passes_untouched() -> None:
 def test_an_answer_in_the_layout_of_version_0_is_read(version: int) -> None:
     frame = frame_of(18, 0, {"error_code": 35, "api_keys": [{"api_key": 18, "min_version": 0, "max_version": 4}]})
     assert cap_api_versions(frame, version) == (frame, [])
+
+
+def test_the_refusal_of_librdkafkas_mock_is_named() -> None:
+    frame = bytes.fromhex("00000011 00000001 0023 01 0012 0000 0002 00000000")
+    with pytest.raises(RewriteFailed, match="answered UNSUPPORTED_VERSION in a layout that is neither that of 3 nor"):
+        cap_api_versions(frame, 3)
 
 
 def test_an_answer_that_cannot_be_read_fails() -> None:

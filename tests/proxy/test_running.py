@@ -105,6 +105,41 @@ async def test_a_broker_that_is_not_there() -> None:
 
 
 @in_loop
+async def test_a_broker_that_speaks_tls_where_it_should_not() -> None:
+    async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await frame(reader)
+        writer.write(bytes.fromhex("15 0303 0002 0246"))  # an alert
+
+    async with running(script) as proxy:
+        client = await proxy.connect()
+        client[1].write(ASKED[1])
+        assert await rest(client[0]) == b""
+        await proxy.until("TLS")
+        assert proxy.said.count("kw: ") == 1
+
+
+@in_loop
+async def test_a_broker_that_speaks_no_tls_where_it_should() -> None:
+    async def script(reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
+        await reader.read(5)  # a hello, which has no size that could be one
+
+    async with running(script, way={"protocol": "SSL"}) as proxy:
+        client = await proxy.connect()
+        client[1].write(ASKED[1])
+        assert await rest(client[0]) == b""
+        await proxy.until("TLS")
+        assert proxy.said.count("kw: ") == 1
+
+
+@in_loop
+async def test_only_this_machine_gets_in_unless_asked() -> None:
+    async with running(echo) as proxy:
+        with pytest.raises(ConnectionRefusedError):
+            await asyncio.open_connection("127.0.0.2", proxy.base)
+        await beat(await proxy.connect(), 1)
+
+
+@in_loop
 async def test_the_next_server_is_tried() -> None:
     async with running(echo) as other:
         place = ("127.0.0.1", other.base)

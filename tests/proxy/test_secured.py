@@ -247,6 +247,15 @@ def test_a_look_before(world: World, words: list[str], code: int, text: str) -> 
     assert text in done.stdout.decode()
 
 
+@pytest.mark.parametrize(("listener", "protocol"), [("SSL", "PLAINTEXT"), ("PLAINTEXT", "SSL")])
+def test_tls_where_the_broker_speaks_none_and_the_reverse(world: World, listener: str, protocol: str) -> None:
+    command = [sys.executable, "-m", "kwcli.main", "proxy", "--port-base", str(free_ports(1)[0])]
+    command += ["-b", world.cluster.bootstrap(listener), "-X", f"security.protocol={protocol}"]
+    done = subprocess.run(command, capture_output=True, timeout=30, env=world.variables, check=False)
+    assert (done.returncode, done.stderr.decode().count("\n")) == (5, 1), done.stderr
+    assert "TLS" in done.stderr.decode()
+
+
 @pytest.mark.parametrize(
     ("words", "code", "text"),
     [

@@ -18,6 +18,7 @@ from kwcli.proxy.core.rewrite import MOCKED, RewriteFailed, body_at, spliced
 from kwcli.proxy.core.rows import API_VERSIONS, highest
 
 _VERSION: Final = 2
+_UNSUPPORTED_VERSION: Final = 35
 
 
 class Cap(NamedTuple):
@@ -52,6 +53,9 @@ def cap_api_versions(frame: bytes, version: int) -> tuple[bytes, list[Cap]]:
             read = read or (plan, value["api_keys"], spans)
     if read is not None:
         return _capped(frame, *read)
+    if int.from_bytes(frame[at : at + 2], "big") == _UNSUPPORTED_VERSION:
+        how = f"UNSUPPORTED_VERSION in a layout that is neither that of {version} nor of 0, as librdkafka's mock does"
+        raise RewriteFailed(f"ApiVersions {version} is answered {how}; clients ask again for less")
     reason = f": {failure}" if failure else f" in a layout that is not known ({version})"
     raise RewriteFailed(f"ApiVersions {version} is answered{reason}")
 

@@ -132,6 +132,8 @@ class Responses:
             self._ended = True
             return []
         waiting = self._state.in_flight
+        if self._part and (what := told(self._part)).startswith(":"):  # a TLS alert has seven bytes
+            return [*self._freed(), self._state.close(f"the broker sent what is no Kafka response{what}")]
         streamed = bool(waiting) and waiting[0][1].answer in (STREAM, TOKEN)
         out: list[Command] = [(SEND_CLIENT, self._part)] if self._part and streamed else []
         out += self._freed()

@@ -59,7 +59,7 @@ class State:
 
 
 def told(data: bytes) -> str:
-    """What strange bytes are, as the end of a sentence: `: HTTP: GET /; …`; or their first bytes."""
+    """What strange bytes are, as the end of a sentence: `: HTTP: GET /; …`; or their first bytes, in brackets."""
     found = explain(data[:FIRST_MAX])
     if not found or found[0].what.startswith("Kafka"):
         return f" ({data[:8].hex(' ')} …)"
