@@ -20,7 +20,7 @@ from kwcli.pipeline.tables.rows import ExchangeColumns
 from kwcli.pipeline.tables.schemas import ROWS
 from kwcli.pipeline.tables.split import by_date, by_table
 from tests.captures.shipped import CLEAN, segments
-from tests.exchanges.chunked import play
+from tests.exchanges.chunked import exchanges, play
 from tests.exchanges.talks import framed, request
 from tests.pipeline.rows import batch_of, settled_for_tables
 
@@ -94,9 +94,10 @@ def test_many_dates_in_one_batch_are_parted_in_order() -> None:
 
 
 def test_a_resource_cut_off_before_its_name_is_about_no_topic() -> None:
-    frame = bytearray(request(32, 0, 7, "admin", {"resources": [{"resource_type": 2, "resource_name": "orders"}]}))
-    whole, cut = bytes(frame), framed(bytes(frame[4:-9]))
-    for data, topics in ((whole, ["orders"]), (cut, [])):
-        rows = play(("c", data), ports=[9092], needs=TableNeeds(tuple(TABLES)))
-        (row,) = batch_of(rows).to_pylist()
-        assert (row["api"], row["topics"]) == ("DescribeConfigs", topics)
+    resource = {"resource_type": 2, "resource_name": "orders", "configs": []}
+    frame = request(44, 1, 7, "admin", {"resources": [resource], "validate_only": False})
+    for data, topics in ((frame, ["orders"]), (framed(frame[4:-5]), [])):
+        (exchange,) = exchanges(play(("c", data), ports=[9092], needs=TableNeeds(tuple(TABLES))))
+        assert exchange.view("request")["resources"]
+        (row,) = batch_of([exchange]).to_pylist()
+        assert (row["api"], row["topics"]) == ("IncrementalAlterConfigs", topics)
