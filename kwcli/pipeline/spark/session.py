@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from kwcli.exits import Failure
+from kwcli.pipeline.spark.failures import reason_in
 from kwcli.pipeline.spark.java import find_java, make_home
 from kwcli.pipeline.spark.shipped import shipped
 
@@ -133,6 +134,5 @@ def _environment(changes: Mapping[str, str]) -> Iterator[None]:
 
 
 def _no_session(master: str, problem: Exception, log: Path) -> str:
-    said = [line for line in log.read_text(errors="replace").splitlines() if "Exception" in line or "rror" in line]
-    why = said[-1].strip() if said else str(problem).strip().partition("\n")[0]
-    return f"Spark does not start on {master}: {why:.300}"
+    said = log.read_text(errors="replace")
+    return f"Spark does not start on {master}: {reason_in(said or str(problem))}"

@@ -1,0 +1,58 @@
+"""What Spark says in many lines is told in one."""
+
+from __future__ import annotations
+
+import pytest
+
+from kwcli.pipeline.spark.failures import failure_of, reason_in
+
+WORKER = """An exception was thrown from the Python worker:
+Traceback (most recent call last):
+  File "kwcli/inputs.py", line 130, in _checked
+    raise InputProblem(
+{last}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (WORKER.format(last="kwcli.inputs.InputProblem: a.pcap: not a capture: empty"), "a.pcap: not a capture: empty"),
+        (WORKER.format(last="kwcli.exits.Failure: -f: no such field"), "-f: no such field"),
+        (WORKER.format(last="ValueError: 7 is too many"), "Spark: ValueError: 7 is too many"),
+        (
+            WORKER.format(last="OSError: [Errno 28] No space left on device: '/x'"),
+            "Spark: no space left on a disk that Spark writes to",
+        ),
+        (
+            "Job aborted due to stage failure: Task 0 in stage 0.0 failed 4 times, most recent failure: "
+            "org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)\n\tat org.apache...",
+            "Spark: a Python worker ended again and again (killed, or out of memory?)",
+        ),
+        ("something else\nin two lines", "Spark: something else"),
+    ],
+)
+def test_a_job_that_failed(text: str, said: str) -> None:
+    assert failure_of(RuntimeError(text)).text == said
+
+
+@pytest.mark.parametrize(
+    ("log", "said"),
+    [
+        (
+            'Using Spark\'s default log4j profile\nException in thread "main" org.apache.spark.SparkException: '
+            "When running with master 'yarn' either HADOOP_CONF_DIR or YARN_CONF_DIR must be set in the environment.\n"
+            "\tat org.apache.spark.deploy.SparkSubmitArguments.error(SparkSubmitArguments.scala:732)\n",
+            "SparkException: When running with master 'yarn' either HADOOP_CONF_DIR or YARN_CONF_DIR must be set in "
+            "the environment.",
+        ),
+        (
+            "26/11/21 23:36:54 ERROR SparkContext: Error initializing SparkContext.\n"
+            "org.apache.spark.SparkException: Could not parse Master URL: 'bogus'\n\tat org.apache…",
+            "that is no master of Spark",
+        ),
+        ("26/11/21 WARN: Connection refused: /127.0.0.1:1\n", "the master does not answer"),
+    ],
+)
+def test_a_session_that_does_not_start(log: str, said: str) -> None:
+    assert reason_in(log) == said
