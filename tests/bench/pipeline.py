@@ -1,9 +1,9 @@
 """`python -m tests.bench.pipeline [--gb 1,4,8]`: `kw pipeline run` on Spark against one process, on the same captures.
 
 Makes its own captures in a temporary folder, one at a time, and removes them. Prints wall and CPU seconds of the whole
-process tree and the peak memory of a process by its role, and ends with 1 when a requirement is missed: on two cores
-stitch is ahead of one process with the largest capture, a Python worker has at most 300 MB, bytes a second and core do
-not fall from the smallest capture to the largest, and every exchange that was put in is in the tables.
+process tree, also by role of its processes, with the peak memory of one. Ends with 1 when a requirement is missed: on
+two cores stitch is ahead of one process with the largest capture, a Python worker has at most 300 MB, bytes a second
+and core do not fall from the smallest capture to the largest, and every exchange that was put in is in the tables.
 """
 
 from __future__ import annotations
@@ -96,9 +96,9 @@ def measure(options: argparse.Namespace, folder: Path) -> tuple[list[Figure], li
             cost = run([*KW, "pipeline", "run", str(path), "--out", str(out), *way.words])
             figure = Figure(shape, gb, way, size, cost)
             figures.append(figure)
-            peaks = ", ".join(f"{role} {peak:.0f} MB" for role, peak in sorted(cost.peak_mb.items()))
-            spent = f"{cost.wall_s:8.1f} s wall {cost.cpu_s:8.1f} s CPU"
-            print(f"  {way.name:18}{spent} {figure.rate:6.0f} MB/s/core  {peaks}")
+            roles = [f"{role} {cost.cpu_s[role]:.1f} s {cost.peak_mb[role]:.0f} MB" for role in sorted(cost.cpu_s)]
+            spent = f"{cost.wall_s:8.1f} s wall {sum(cost.cpu_s.values()):8.1f} s CPU"
+            print(f"  {way.name:18}{spent} {figure.rate:6.0f} MB/s/core  {', '.join(roles)}", flush=True)
             rows = _rows(out) if cost.exit_code == 0 else -1
             if rows != exchanges:
                 wrong.append(

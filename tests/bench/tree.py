@@ -15,15 +15,15 @@ from typing import Final, NamedTuple
 
 PERIOD_S: Final = 0.05
 TICKS: Final = os.sysconf("SC_CLK_TCK")
-# What stands in a command line → the role of its process; the first that fits, else the role is `kw`.
-ROLES: Final = (("pyspark.daemon", "worker"), ("pyspark/daemon", "worker"), ("java", "jvm"))
+# What stands in a command line → the role of its process; without any the role of its parent.
+ROLES: Final = (("pyspark.daemon", "worker"), ("java", "jvm"))
 
 
 class TreeCost(NamedTuple):
-    """`peak_mb` has the largest resident set of one process, by role: `kw` (what was started), `jvm`, `worker`."""
+    """By role (`kw`: what was started; `jvm`; `worker`): CPU seconds of all, largest resident set of one in MB."""
 
     wall_s: float
-    cpu_s: float
+    cpu_s: dict[str, float]
     peak_mb: dict[str, float]
     exit_code: int
     said: str
@@ -57,25 +57,27 @@ def run(command: Sequence[str], *, env: Mapping[str, str] | None = None, limit_s
     peaks: dict[str, float] = {}
     for role, _, peak in seen.values():
         peaks[role] = max(peak, peaks.get(role, 0.0))
-    cpu = sum(used for _, used, _ in seen.values())
+    cpu: dict[str, float] = {}
+    for role, used, _ in seen.values():
+        cpu[role] = cpu.get(role, 0.0) + used
     return TreeCost(time.perf_counter() - began, cpu, peaks, process.returncode, said.decode(errors="replace"))
 
 
 def _look(root: int, seen: dict[tuple[int, int], tuple[str, float, float]]) -> None:
     """Take down what each process of the tree has used until now."""
-    left = [root]
+    left = [(root, "kw")]
     while left:
-        pid = left.pop()
+        pid, parent = left.pop()
         try:
             place = Path(f"/proc/{pid}")
             fields = (place / "stat").read_text().rpartition(") ")[2].split()
             words = (place / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            role = next((role for word, role in ROLES if word in words and pid != root), parent)
             peak = _peak_mb((place / "status").read_text())
             for thread in (place / "task").iterdir():
-                left += map(int, (thread / "children").read_text().split())
+                left += [(int(child), role) for child in (thread / "children").read_text().split()]
         except (FileNotFoundError, ProcessLookupError):
             continue  # it ended meanwhile
-        role = "kw" if pid == root else next((role for word, role in ROLES if word in words), "kw")
         key = pid, int(fields[19])  # a number may be used again: with the time of its start it is unique
         before = seen.get(key, (role, 0.0, 0.0))
         seen[key] = (role, (int(fields[11]) + int(fields[12])) / TICKS, max(peak, before[2]))
