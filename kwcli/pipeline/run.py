@@ -6,9 +6,8 @@ Either the folder has the tables of the whole run in the end, or those that it h
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kwcli.exits import Exit, Failure
@@ -23,8 +22,6 @@ from kwcli.pipeline.store.store import Store, opened, refuse_foreign
 from kwcli.summary import left_over
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from kwcli.env import Environment
     from kwcli.pipeline.local import Outcome
     from kwcli.pipeline.pieces import Problem, Split
@@ -191,22 +188,7 @@ def _engine(env: Environment, chosen: Chosen, work: Work, staging: Staging, prog
 
         return local.run(work, staging, progress)
     from kwcli.pipeline.spark import engine
+    from kwcli.pipeline.spark.owning import owned
 
-    with _spark(env, chosen.master) as spark:
+    with owned(chosen.master, env) as spark:
         return engine.run(spark, work, staging, progress, raw=chosen.engine == "shuffle")
-
-
-@contextmanager
-def _spark(env: Environment, master: str) -> Iterator[SparkSession]:
-    """A session for as long as it is needed; one that was there before stays."""
-    from pyspark.sql import SparkSession
-
-    from kwcli.pipeline.spark.session import session
-
-    before = SparkSession.getActiveSession()
-    spark = session(master, variables=env.variables, debug=env.debug)
-    try:
-        yield spark
-    finally:
-        if before is None:
-            spark.stop()

@@ -1,0 +1,74 @@
+"""A master's address in, a Spark session for as long as one command needs it out, which ends without a word."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from kwcli.pipeline.spark.session import session
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from pyspark.sql import SparkSession
+
+    from kwcli.env import Environment
+
+__all__ = ["owned"]
+
+
+@contextmanager
+def owned(master: str, env: Environment) -> Iterator[SparkSession]:
+    """A session; one that was there before stays. Failure says why there is none."""
+    from pyspark.sql import SparkSession
+
+    before = SparkSession.getActiveSession()
+    with _silent(env):
+        with _undisturbed():
+            spark = session(master, variables=env.variables, debug=env.debug)
+        try:
+            yield spark
+        finally:
+            if before is None:
+                spark.stop()
+
+
+@contextmanager
+def _silent(env: Environment) -> Iterator[None]:
+    """What PySpark logs of a connection to the JVM that ends, with tracebacks, is no news to who pressed Ctrl-C."""
+    before = logging.root.manager.disable
+    if not env.debug:
+        logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(before)
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """An interruption waits until the JVM has started: before, nobody knows it and it would stay. A second does not."""
+    came: list[int] = []
+
+    def wait(number: int, frame: FrameType | None) -> None:
+        del frame
+        if came:
+            raise KeyboardInterrupt
+        came.append(number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, wait) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            if signal.getsignal(number) is wait:  # else PySpark has its own now
+                signal.signal(number, handler)
+    if came:
+        raise KeyboardInterrupt
