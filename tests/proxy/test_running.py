@@ -161,6 +161,31 @@ async def test_an_answer_comes_after_the_client_ended_its_side() -> None:
         assert await rest(client[0]) == ANSWERS[1]
 
 
+def test_nobody_is_cut_for_waiting_long() -> None:
+    asyncio.run(_wait_an_hour())  # without the limit of `in_loop`, which would be over
+
+
+async def _wait_an_hour() -> None:
+    gate = asyncio.Event()
+
+    async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readexactly(len(ASKED[1]))
+        await gate.wait()
+        writer.write(ANSWERS[1])
+
+    async with running(script) as proxy:
+        waiting, idle = await proxy.connect(), await proxy.connect()
+        waiting[1].write(ASKED[1])
+        await sooner_or_later(lambda: sum(each.core.in_flight for each in proxy.proxy.sessions.values()) == 1)
+        loop = asyncio.get_running_loop()
+        now = loop.time
+        loop.time = lambda: now() + 3600  # type: ignore[method-assign]  # every timer is due
+        await asyncio.sleep(0.05)
+        gate.set()
+        assert await frame(waiting[0]) == ANSWERS[1]
+        await beat(idle, 1)
+
+
 @in_loop
 async def test_a_reset_of_the_broker_is_one_for_the_client() -> None:
     async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -9,6 +9,7 @@ many short ones.
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Literal
@@ -28,8 +29,8 @@ HELD_MOST: Final = 12 << 20
 # Messages are sent together after this time, or when there are so many bytes of them.
 GATHER_S: Final = 0.002
 GATHER: Final = 64 << 10
-# What is copied into one piece to be sent: a long queue would be there twice.
-PIECE: Final = 1 << 20
+# So many bytes are made one piece while they wait: as objects small messages would take twice their size.
+PIECE: Final = 256 << 10
 
 
 def _nothing(_: object) -> None:
@@ -60,8 +61,10 @@ class Feed:
         self.say = say
         self._loop: asyncio.AbstractEventLoop | None = None
         self._parts: list[bytes] = []
-        self._unsent = memoryview(b"")
-        self._held = 0  # bytes of both
+        self._pieces: deque[bytes] = deque()  # what came before
+        self._unsent = memoryview(b"")  # before that
+        self._held = 0  # bytes of all three
+        self._packed = 0  # bytes of the last two
         self._due: asyncio.TimerHandle | None = None
         self._watched = False
         self._over = False  # more came than there was room for, and half of the bound is not free yet
@@ -164,9 +167,11 @@ class Feed:
             return
         while True:
             if not self._unsent:
-                if not self._parts:
-                    break
-                self._unsent = memoryview(self._piece())
+                if not self._pieces:
+                    if not self._parts:
+                        break
+                    self._pack()
+                self._unsent = memoryview(self._pieces.popleft())
             try:
                 sent = self._sock.send(self._unsent)
             except BlockingIOError:
@@ -175,26 +180,17 @@ class Feed:
                 self._lost()
                 return
             self._held -= sent
+            self._packed -= sent
             self._unsent = self._unsent[sent:]
         self._watch(bool(self._unsent))
         if self._held < self._most // 2:
             self._relieved()
 
-    def _piece(self) -> bytes:
-        """What is sent next: all there is, or the beginning of a long queue."""
-        parts = self._parts
-        if self._held <= PIECE:
-            self._parts = []
-            return b"".join(parts)
-        size = count = 0
-        for part in parts:
-            if count and size + len(part) > PIECE:
-                break
-            size += len(part)
-            count += 1
-        piece = b"".join(parts[:count])
-        del parts[:count]
-        return piece
+    def _pack(self) -> None:
+        """Make one piece of what came."""
+        self._pieces.append(b"".join(self._parts))
+        self._parts = []
+        self._packed = self._held
 
     def finish(self, timeout: float = 30.0) -> bool:
         """Send the rest, waiting for it, and end; False when the log did not take it in that time."""
@@ -208,8 +204,8 @@ class Feed:
         try:
             self._sock.settimeout(timeout)
             self._over = False
-            rest = [bytes(self._unsent), *self._parts, *self._late]
-            self._parts, self._late, self._unsent, self._held = [], [], memoryview(b""), 0
+            rest = [bytes(self._unsent), *self._pieces, *self._parts, *self._late]
+            self._forget()
             self._sock.sendall(b"".join([*rest, self._counts()]))
         except OSError:
             return False
@@ -230,8 +226,15 @@ class Feed:
         with suppress(OSError):
             self._sock.close()
 
+    def _forget(self) -> None:
+        """Nothing waits any more."""
+        self._parts, self._late, self._unsent, self._held, self._packed = [], [], memoryview(b""), 0, 0
+        self._pieces.clear()
+
     def _later(self) -> None:
         """Have `flush` called: soon, or when there is enough."""
+        if self._held - self._packed > PIECE:
+            self._pack()
         if self._loop is None or self._watched or not self.alive:
             return
         if self._due is None:
@@ -328,7 +331,7 @@ class Feed:
         """Nobody is at the other end any more: the data path goes on without a log."""
         paused = self._over and not self._drops
         self.close()
-        self._parts, self._late, self._unsent, self._held = [], [], memoryview(b""), 0
+        self._forget()
         self._gaps.clear()
         if paused:
             self.pause(False)

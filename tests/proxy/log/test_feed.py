@@ -98,8 +98,10 @@ def test_a_long_queue_is_not_copied_as_a_whole() -> None:
     feed.flush()
     assert sum(link.sizes) == told
     assert feed.held == 0
-    assert max(link.sizes) == 3 << 20
-    assert sorted(link.sizes)[-2] <= PIECE
+    largest, next_one, *others = sorted(link.sizes, reverse=True)
+    assert largest < (3 << 20) + 500
+    assert next_one < (1 << 20) + 500
+    assert others[0] < 2 * PIECE
     feed.close()
 
 
