@@ -39,13 +39,30 @@ LAYERS: list[tuple[str, ...]] = [
 ]
 # What the library does without: files, sockets, clocks, the environment, printing, and who lives above it.
 FORBIDDEN_MODULES = {
-    *("asyncio", "click", "getpass", "glob", "http", "logging", "multiprocessing", "os", "pathlib", "pyspark", "rich"),
-    *("scapy", "selectors", "shutil", "signal", "socket", "ssl", "subprocess", "sys", "tempfile", "textual"),
+    *("asyncio", "click", "fsspec", "getpass", "glob", "http", "logging", "multiprocessing", "os", "pandas", "pathlib"),
+    *(
+        "pyarrow",
+        "pyspark",
+        "rich",
+        "scapy",
+        "selectors",
+        "shutil",
+        "signal",
+        "socket",
+        "ssl",
+        "subprocess",
+        "sys",
+        "tempfile",
+        "textual",
+    ),
     *("threading", "time", "urllib"),
 }
 FORBIDDEN_CALLS = frozenset({"print", "open", "input", "breakpoint"})
 # Who alone may import it.
 RESERVED = {
+    "fsspec": "kwcli.pipeline",
+    "pandas": "kwcli.pipeline",
+    "pyarrow": "kwcli.pipeline",
     "pyspark": "kwcli.pipeline",
     "scapy": "kwcli.live",
     "textual": "kwcli.tui",

@@ -298,10 +298,21 @@ def test_a_url_is_refused() -> None:
 
 
 def test_reading_where_there_are_no_tables_says_so(tmp_path: Path) -> None:
-    with pytest.raises(Failure, match="no such folder"):
-        tables_at(str(tmp_path / "none"))
-    with pytest.raises(Failure, match="no tables"):
-        tables_at(str(tmp_path))
+    folder = tmp_path / "out"
+    with pytest.raises(Failure, match="out: no such folder"):
+        tables_at(str(folder))
+    _captures(folder)
+    with pytest.raises(Failure, match="out: no tables; kw pipeline run makes them"):
+        tables_at(str(folder))
+    shutil.rmtree(folder)
+    with opened(str(folder)), pytest.raises(Failure, match="out: no tables yet"):
+        tables_at(str(folder))
+    with opened(str(folder)) as store:
+        manifest = put(store, "new", NEW)
+    path = manifest.tables["exchanges"].files[0]
+    (folder / path).unlink()
+    with pytest.raises(Failure, match=f"out: {path} is missing"):
+        tables_at(str(folder))
 
 
 # -- two at once -----------------------------------------------------------------------------------------------------

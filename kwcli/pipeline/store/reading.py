@@ -25,12 +25,17 @@ def tables_at(place: str) -> tuple[str, Manifest]:
     with told(place):
         if not files.exists(""):
             raise Failure(f"{place}: no such folder")
+        if not files.exists(MARK):
+            raise Failure(f"{place}: no tables; kw pipeline run makes them")
         refuse_foreign(files, place)
-        if files.exists(MARK):
-            _wait_whole(files, place)
+        _wait_whole(files, place)
         manifest = read_manifest(files, place)
-    if manifest is None:
-        raise Failure(f"{place}: no tables; kw pipeline run makes them")
+        if manifest is None:
+            raise Failure(f"{place}: no tables yet; the run that was to make them has not ended")
+        for table in manifest.tables.values():
+            for path in table.files:
+                if not files.exists(path):
+                    raise Failure(f"{place}: {path} is missing; the same kw pipeline run makes it again")
     return files.root, manifest
 
 
