@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final, Protocol
 
+from decoders.wire.text import in_bytes
 from kwcli.exits import Failure
 
 if TYPE_CHECKING:
@@ -176,7 +177,7 @@ def _gzip(name: str, source: _Replayed) -> Iterator[bytes]:
             try:
                 plain = engine.decompress(data, PIECE_SIZE)
             except zlib.error as error:
-                raise InputProblem(f"{name}: corrupt gzip data after {made:,} bytes of capture ({error})") from None
+                raise InputProblem(f"{name}: corrupt gzip data after {in_bytes(made)} of capture ({error})") from None
             made += len(plain)
             if plain:
                 yield plain
@@ -207,7 +208,7 @@ def _zstd(name: str, source: _Replayed) -> Iterator[bytes]:
             except zstandard.ZstdError as error:
                 yield b"".join(plain)
                 raise InputProblem(
-                    f"{name}: corrupt zstd data after {made + size:,} bytes of capture ({error})"
+                    f"{name}: corrupt zstd data after {in_bytes(made + size)} of capture ({error})"
                 ) from None
             begun = not engine.eof
             if engine.eof:
@@ -241,7 +242,7 @@ def _lz4(name: str, source: _Replayed) -> Iterator[bytes]:
             try:
                 plain = engine.decompress(data, PIECE_SIZE)
             except RuntimeError as error:
-                raise InputProblem(f"{name}: corrupt lz4 data after {made:,} bytes of capture ({error})") from None
+                raise InputProblem(f"{name}: corrupt lz4 data after {in_bytes(made)} of capture ({error})") from None
             data = b""
             made += len(plain)
             if plain:
@@ -250,7 +251,7 @@ def _lz4(name: str, source: _Replayed) -> Iterator[bytes]:
 
 
 def _cut_off(name: str, codec: str, made: int) -> InputProblem:
-    return InputProblem(f"{name}: the {codec} data is cut off after {made:,} bytes of capture")
+    return InputProblem(f"{name}: the {codec} data is cut off after {in_bytes(made)} of capture")
 
 
 # First bytes of a compressed file → what undoes it.

@@ -16,6 +16,7 @@ from decoders.errors import Malformed
 from decoders.limits import PACKET_MAX
 from decoders.streams.chunks import Segment
 from decoders.wire.state import fields
+from decoders.wire.text import in_bytes
 
 __all__ = ["HEADER_SIZE", "MAGICS", "Pcap"]
 
@@ -120,9 +121,9 @@ class Pcap:
 def _impossible(fraction: int, ticks: int, captured: int, wire: int, at: int) -> Malformed:
     """What is wrong with a record header that cannot be one."""
     if captured > PACKET_MAX or wire > PACKET_MAX:
-        text = f"a packet of {max(captured, wire):,} bytes"
+        text = f"a packet of {in_bytes(max(captured, wire))}"
     elif captured > wire:
-        text = f"a packet of {wire:,} bytes of which {captured:,} were captured"
+        text = f"a packet of {in_bytes(wire)} of which {captured:,} were captured"
     elif not wire:
         text = "nothing but zeros"
     else:

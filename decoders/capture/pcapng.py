@@ -20,6 +20,7 @@ from decoders.errors import LimitExceeded, Malformed
 from decoders.limits import BLOCK_MAX, INTERFACES_MAX, PACKET_MAX
 from decoders.streams.chunks import Segment
 from decoders.wire.state import fields
+from decoders.wire.text import in_bytes
 
 __all__ = ["MAGIC", "Interface", "Pcapng"]
 
@@ -98,12 +99,12 @@ class Pcapng:
                 self._begin_section(buf, at)
             kind, length = _struct(self._order + "II").unpack_from(buf, at)
             if length < _BLOCK_MIN or length & 3 or length > BLOCK_MAX:
-                raise Malformed(f"no block: a length of {length:,} bytes", offset=at)
+                raise Malformed(f"no block: a length of {in_bytes(length)}", offset=at)
             end = at + length
             if end > size:
                 return at, length
             if self._u32(buf, end - 4) != length and not self._agrees(buf, at, kind, length):
-                raise Malformed(f"a block of {length:,} bytes does not end with that number", offset=at)
+                raise Malformed(f"a block of {in_bytes(length)} does not end with that number", offset=at)
             handler = _BLOCKS.get(kind)
             if handler is not None:
                 handler(self, buf, at, end - 4, out)
@@ -287,7 +288,7 @@ class Pcapng:
         out: list[Segment],
     ) -> None:
         if captured > end - at or not captured <= wire <= PACKET_MAX:
-            raise Malformed(f"a packet of {wire:,} bytes of which {captured:,} were captured", offset=at)
+            raise Malformed(f"a packet of {in_bytes(wire)} of which {captured:,} were captured", offset=at)
         self.packets += 1
         link = LINKS.get(self.interfaces[number].link_type, UNSUPPORTED)
         segment = self._dissector.segment(link, buf, at, at + captured, wire - captured, time_ns, self.packets)

@@ -20,6 +20,7 @@ from decoders.records import fast, plain
 from decoders.records.codecs import CODEC_MASK, codec_name, inflate
 from decoders.records.control import control_record
 from decoders.records.model import Budget, Form, Row, failed
+from decoders.wire.text import in_bytes
 
 # base offset, length, leader epoch, magic, crc, attributes, last offset delta, base and max timestamp, producer id,
 # producer epoch, base sequence, record count
@@ -149,7 +150,7 @@ def _records(
             return [], ("limit" if isinstance(failure, LimitExceeded) else "codec", failure.text)
         start, stop = 0, len(data)
     if count * RECORD_MIN > stop - start:
-        return [], ("malformed", f"{count} records in {stop - start} bytes")
+        return [], ("malformed", f"{count} records in {in_bytes(stop - start)}")
     base, first = fields["base_offset"], fields["base_timestamp"]
     take = min(count, budget.records)
     budget.records -= take

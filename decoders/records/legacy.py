@@ -18,6 +18,7 @@ from decoders.records.batch import LOG_APPEND, LOG_OVERHEAD, Problem, spend
 from decoders.records.codecs import CODEC_MASK, codec_name
 from decoders.records.model import Budget, Form, Row, blank, failed
 from decoders.records.plain import int64
+from decoders.wire.text import in_bytes
 
 # offset, size, crc, magic, attributes
 _HEAD: Final = Struct(">qiIbb")
@@ -176,7 +177,7 @@ def _spans(data: bytes) -> list[tuple[int, int]]:
         (size,) = _INT32.unpack_from(data, at + 8)
         stop = at + LOG_OVERHEAD + size
         if size < SIZE_MIN[0] or stop > end:
-            raise Malformed(f"an inner message of {size} bytes, {end - at - LOG_OVERHEAD} are left", offset=at)
+            raise Malformed(f"an inner message of {in_bytes(size)}, {end - at - LOG_OVERHEAD} are left", offset=at)
         out.append((at, stop))
         at = stop
     return out
@@ -189,7 +190,7 @@ def _message(data: bytes, at: int, stop: int) -> _Message:
     if found != crc:
         raise _BadChecksum(f"the CRC-32 of message {offset} is {found:08x}, it says {crc:08x}", offset=at)
     if size < SIZE_MIN[1 if magic else 0]:
-        raise Malformed(f"a message of magic {magic} in {size} bytes", offset=at)
+        raise Malformed(f"a message of magic {magic} in {in_bytes(size)}", offset=at)
     at += _HEAD.size
     timestamp = None
     if magic:
@@ -198,7 +199,7 @@ def _message(data: bytes, at: int, stop: int) -> _Message:
     key, at = _sized(data, at, stop)
     value, at = _sized(data, at, stop)
     if at != stop:
-        raise Malformed(f"{stop - at} bytes follow the value of message {offset}", offset=at)
+        raise Malformed(f"{in_bytes(stop - at)} after the value of message {offset}", offset=at)
     return _Message(offset, attributes, timestamp, key, value)
 
 
@@ -211,5 +212,5 @@ def _sized(data: bytes, at: int, stop: int) -> tuple[bytes | None, int]:
     if size < 0:
         return None, at
     if size > stop - at:
-        raise Truncated(f"{size} bytes, {stop - at} are left in the message", offset=at - 4)
+        raise Truncated(f"{in_bytes(size)}, {stop - at} are left in the message", offset=at - 4)
     return data[at : at + size], at + size

@@ -18,6 +18,7 @@ from decoders.records.batch import CONTROL, CRC_START, DELETE_HORIZON, LOG_APPEN
 from decoders.records.codecs import CODEC_MASK, codec_name
 from decoders.schema.part import Part
 from decoders.wire.primitives import STRUCTS
+from decoders.wire.text import in_bytes
 from decoders.wire.varints import read_varint, read_varlong
 
 _INT32: Final = Struct(">i")
@@ -65,7 +66,7 @@ def batch_parts(data: bytes, at: int, end: int, path: str, hide: Hide | None = N
             yield from _header(data, at, end, magic, place, "unchecked")
             body = at + _header_size(magic)
             if body < end:
-                text = f"cut off: {stop - end:,} bytes of the batch are missing"
+                text = f"cut off: the batch lacks {in_bytes(stop - end)}"
                 yield Part(f"{place}.records", body, end, "value", text, "bytes", hide is not None)
             return
         yield from (_batch if magic == 2 else _message)(data, at, stop, magic, place, hide)
@@ -115,7 +116,7 @@ def _batch(data: bytes, at: int, stop: int, magic: int, place: str, hide: Hide |
     if start == stop:
         return
     if codec or not good:
-        text = f"{codec_name(codec)}, {stop - start:,} bytes" if good else f"unread, {stop - start:,} bytes"
+        text = f"{codec_name(codec)}, {in_bytes(stop - start)}" if good else f"unread, {in_bytes(stop - start)}"
         yield Part(f"{place}.records", start, stop, "value", text, "bytes", hide is not None)
         return
     number = 0
@@ -129,7 +130,7 @@ def _batch(data: bytes, at: int, stop: int, magic: int, place: str, hide: Hide |
         yield Part(f"{place}.records[{number}]", start, stop, "value", failure.text, "bytes", hide is not None)
         return
     if start < stop:
-        text = f"{stop - start:,} bytes, {max(count - number, 0):,} records more"
+        text = f"{in_bytes(stop - start)}, {max(count - number, 0):,} records more"
         yield Part(f"{place}.records[{number}]", start, stop, "value", text, "bytes", hide is not None)
 
 
@@ -138,7 +139,7 @@ def _record(data: bytes, at: int, stop: int, place: str, hide: Hide | None) -> t
     size, start = read_varint(data, at, stop)
     end = start + size
     if size < 1 or end > stop:
-        raise DecodeError(f"a record of {size} bytes, {stop - start} are left", offset=at)
+        raise DecodeError(f"a record of {in_bytes(size)}, {stop - start} are left", offset=at)
     parts = [
         Part(f"{place}.length", at, start, "value", size, "varint"),
         Part(f"{place}.attributes", start, start + 1, "value", data[start], "int8"),
@@ -156,7 +157,7 @@ def _record(data: bytes, at: int, stop: int, place: str, hide: Hide | None) -> t
         at = _sized(data, at, end, f"{place}.headers[{number}].key", parts)
         at = _sized(data, at, end, f"{place}.headers[{number}].value", parts)
     if at != end:
-        raise DecodeError(f"a record that says {size} bytes and has {at - end + size}", offset=at)
+        raise DecodeError(f"a record that says {in_bytes(size)} and has {at - end + size}", offset=at)
     return parts, end
 
 
@@ -164,7 +165,7 @@ def _sized(data: bytes, at: int, end: int, path: str, parts: list[Part], hide: H
     size, start = read_varint(data, at, end)
     after = start + max(size, 0)
     if after > end:
-        raise DecodeError(f"{size} bytes, {end - start} are left in the record", offset=at)
+        raise DecodeError(f"{in_bytes(size)}, {end - start} are left in the record", offset=at)
     parts.append(Part(path, at, start, "size", size, "varint bytes"))
     if size >= 0:
         value = data[start:after]
@@ -188,7 +189,7 @@ def _message(data: bytes, at: int, stop: int, magic: int, place: str, hide: Hide
         if size >= 0:
             value: object = data[start + 4 : after]
             if name == "value" and codec:
-                value = f"{codec_name(codec)}, {size:,} bytes"
+                value = f"{codec_name(codec)}, {in_bytes(size)}"
             yield Part(f"{place}.{name}", start + 4, after, "value", value, "bytes", hide is not None)
         start = after
     if start < stop:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from decoders.errors import LimitExceeded, Malformed, Truncated
 from decoders.records.model import Budget, Header, Row
+from decoders.wire.text import in_bytes
 from decoders.wire.varints import read_varint, read_varlong
 
 _INT64 = 1 << 64
@@ -30,17 +31,17 @@ def rows(
         size, at = read_varint(data, at, stop)
         end = at + size
         if size < 0 or end > stop:
-            raise Truncated(f"record {index} of {size} bytes, {stop - at} are left", offset=start)
+            raise Truncated(f"record {index} of {in_bytes(size)}, {stop - at} are left", offset=start)
         stamp, at = read_varlong(data, min(at + 1, end), end)  # after the attributes, a byte without use
         delta, at = read_varint(data, at, end)
         key, at = _sized(data, at, end)
         value, at = _sized(data, at, end)
         headers, at = _headers(data, at, end, budget)
         if at != end:
-            raise Malformed(f"record {index} says {size} bytes and has {at - end + size}", offset=start)
+            raise Malformed(f"record {index} says {in_bytes(size)} and has {at - end + size}", offset=start)
         yield int64(base_offset + delta), int64(base_timestamp + stamp), key, value, headers, None
     if at != stop:
-        raise Malformed(f"{stop - at} bytes follow the last record", offset=at)
+        raise Malformed(f"{in_bytes(stop - at)} after the last record", offset=at)
 
 
 def _sized(data: bytes, at: int, end: int) -> tuple[bytes | None, int]:
@@ -49,7 +50,7 @@ def _sized(data: bytes, at: int, end: int) -> tuple[bytes | None, int]:
     if size < 0:
         return None, at
     if size > end - at:
-        raise Truncated(f"{size} bytes, {end - at} are left in the record", offset=start)
+        raise Truncated(f"{in_bytes(size)}, {end - at} are left in the record", offset=start)
     return data[at : at + size], at + size
 
 
@@ -57,7 +58,7 @@ def _headers(data: bytes, at: int, end: int, budget: Budget) -> tuple[tuple[Head
     start = at
     count, at = read_varint(data, at, end)
     if count < 0 or count * 2 > end - at:
-        raise Malformed(f"{count} headers in the {end - at} bytes that are left", offset=start)
+        raise Malformed(f"{count} headers in what is left, {in_bytes(end - at)}", offset=start)
     if count > budget.headers:
         raise LimitExceeded("too many headers for one exchange", offset=start)
     budget.headers -= count

@@ -15,6 +15,7 @@ from decoders.records import batch, legacy
 from decoders.records.json_form import records_json
 from decoders.records.model import Batch, Budget, Form, Record, Row, blank, failed
 from decoders.records.single import single_json
+from decoders.wire.text import in_bytes
 
 _INT32: Final = Struct(">i")
 _MAGIC_AT: Final = 16
@@ -108,13 +109,13 @@ def _extent(data: bytes, at: int, end: int) -> tuple[int, str]:
     (length,) = _INT32.unpack_from(data, at + 8)
     stop = at + batch.LOG_OVERHEAD + length
     if left <= _MAGIC_AT:
-        return (end, f"a batch of {length} bytes") if length < _LENGTH_MIN[0] else (max(stop, end + 1), "")
+        return (end, f"a batch of {in_bytes(length)}") if length < _LENGTH_MIN[0] else (max(stop, end + 1), "")
     magic = data[at + _MAGIC_AT]
     if magic > _MAGIC_MAX:
         good = length >= _LENGTH_MIN[0] and stop <= end
         return stop if good else end, f"a batch of magic {magic}"
     if length < _LENGTH_MIN[magic]:
-        return end, f"a batch of magic {magic} in {length} bytes"
+        return end, f"a batch of magic {magic} in {in_bytes(length)}"
     return stop, ""
 
 

@@ -16,6 +16,7 @@ from decoders.schema.form import Hook, to_json
 from decoders.schema.model import Plan
 from decoders.schema.walk import Walker
 from decoders.schema.write import write
+from decoders.wire.text import in_bytes
 
 TRAILING: Final = "_trailing"
 # Bytes written plainly before an encoder is worth its cost, and what a message counts besides its own.
@@ -54,7 +55,7 @@ def examine(plan: Plan, data: bytes, at: int, end: int, *, strict: bool = True) 
 
 def trailing(at: int, end: int) -> Malformed:
     """The error for bytes that are left after a message."""
-    return Malformed(f"{end - at} bytes after the end of the message", offset=at)
+    return Malformed(f"{in_bytes(end - at)} after the end of the message", offset=at)
 
 
 def encode(plan: Plan, value: Mapping[str, Any]) -> bytes:

@@ -13,6 +13,7 @@ from decoders.limits import VALUES_MAX
 from decoders.schema.model import Plan, PlanField
 from decoders.schema.resolve import least_element
 from decoders.wire.primitives import check_left, read_number, read_size
+from decoders.wire.text import in_bytes
 from decoders.wire.varints import read_uvarint
 
 UNKNOWN: Final = "_tagged_fields"
@@ -93,7 +94,7 @@ class Walker:
             return None, start
         after = start + size
         if after > end:
-            raise Truncated(f"{field.kind} of {size} bytes, {max(end - start, 0)} are left", offset=start)
+            raise Truncated(f"{field.kind} of {in_bytes(size)}, {max(end - start, 0)} are left", offset=start)
         data = self._buf[start:after]
         value = data.decode("utf-8", "surrogateescape") if text else data
         self._note(path, start, after, "value", value)
@@ -160,14 +161,14 @@ class Walker:
             self._note(path, start, at, "tag", tag)
             after = at + size
             if after > end:
-                raise Truncated(f"tag {tag} of {size} bytes, {max(end - at, 0)} are left", offset=at, path=path)
+                raise Truncated(f"tag {tag} of {in_bytes(size)}, {max(end - at, 0)} are left", offset=at, path=path)
             if field is None:
                 unknown[tag] = self._buf[at:after]
                 self._note(path, at, after, "value", unknown[tag])
             else:
                 stop = self._field(field, at, after, into, path)
                 if stop != after:
-                    raise Malformed(f"tag {tag} says {size} bytes, its value has {stop - at}", offset=at, path=path)
+                    raise Malformed(f"tag {tag} says {in_bytes(size)}, its value has {stop - at}", offset=at, path=path)
             at = after
         put_tags_last(plan, into, unknown)
         return at

@@ -20,6 +20,7 @@ from decoders.streams.resync import FITS, HEAD, YES
 from decoders.streams.tls import remedy_of_tls
 from decoders.streams.tokens import token
 from decoders.streams.verdict import request_verdict
+from decoders.wire.text import in_bytes
 
 __all__ = ["Finding", "explain", "explain_line", "explain_number"]
 
@@ -136,7 +137,7 @@ def _misplaced(data: bytes) -> Iterator[Finding]:
             yield Finding(
                 "Kafka request further on",
                 f"{_named(data, at)} begins at byte {at}",
-                f"the framing was lost: the {at} bytes before it are the end of something else",
+                f"the framing was lost: what is before it, {in_bytes(at)}, is the end of something else",
             )
             return
 

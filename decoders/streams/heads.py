@@ -10,6 +10,7 @@ from decoders.apis import NAMES, api
 from decoders.errors import Malformed, Truncated
 from decoders.schema.model import Plan, Side
 from decoders.schema.resolve import resolve
+from decoders.wire.text import in_bytes
 from decoders.wire.varints import read_uvarint
 
 # Size, API key, version, correlation id, client id length.
@@ -62,7 +63,7 @@ def request_head(data: bytes, at: int, end: int) -> RequestHead:
     if size >= 0:
         body += size
         if body > end:
-            raise Truncated(f"a client id of {size} bytes", offset=at + 14, path="client_id")
+            raise Truncated(f"a client id of {in_bytes(size)}", offset=at + 14, path="client_id")
         client_id = data[at + 14 : body]
     elif size < -1:
         raise Malformed(f"a length of {size}", offset=at + 12, path="client_id")

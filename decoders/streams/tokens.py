@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
+from decoders.wire.text import in_bytes
+
 USER_MAX: Final = 255
 _SCRAM_FIRST: Final = re.compile(rb"[nyp](?:=[\w.-]+)?,(?:a=[^,]*)?,(?:m=[^,]*,)?n=([^,\0]*),r=[^,\0]+")
 _SCRAM_CHALLENGE: Final = re.compile(rb"r=[!-+\--~]+,s=[A-Za-z0-9+/=]+,i=(\d+)")
@@ -64,7 +66,7 @@ def _plain(data: bytes) -> Token | None:
     if not _readable(password):
         return None
     acting = f" acting as {_text(found[1])}" if found[1] and found[1] != found[2] else ""
-    return Token("PLAIN", f"user {_text(found[2])}{acting}, with a password of {len(password)} bytes in clear")
+    return Token("PLAIN", f"user {_text(found[2])}{acting}, with a password of {in_bytes(len(password))} in clear")
 
 
 def _gssapi(data: bytes) -> Token | None:

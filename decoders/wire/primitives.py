@@ -13,6 +13,7 @@ from typing import Final
 from uuid import UUID
 
 from decoders.errors import Malformed, Truncated
+from decoders.wire.text import in_bytes
 from decoders.wire.varints import read_uvarint, read_varint, read_varlong, write_uvarint, write_varint, write_varlong
 
 # The struct module's letter for each type of fixed size. A bool is true when its byte is not 0.
@@ -57,7 +58,7 @@ def read_number(kind: str, buf: bytes, at: int, end: int) -> tuple[object, int]:
     form = STRUCTS[kind]
     after = at + form.size
     if after > end:
-        raise Truncated(f"{kind} needs {form.size} bytes, {max(end - at, 0)} are left", offset=at)
+        raise Truncated(f"{kind} needs {in_bytes(form.size)}, {max(end - at, 0)} are left", offset=at)
     (value,) = form.unpack_from(buf, at)
     return (UUID(bytes=value) if kind == "uuid" else value), after
 
@@ -160,4 +161,6 @@ def text_bytes(value: object) -> bytes:
 def check_left(count: int, least: int, at: int, end: int) -> None:
     """Refuse a count whose elements, of at least `least` bytes each, cannot be in what is left."""
     if count * least > end - at:
-        raise Truncated(f"{count} elements need {count * least} bytes or more, {max(end - at, 0)} are left", offset=at)
+        raise Truncated(
+            f"{count} elements need {in_bytes(count * least)} or more, {max(end - at, 0)} are left", offset=at
+        )

@@ -13,6 +13,7 @@ from types import UnionType
 from typing import Any, Final
 
 from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated
+from decoders.wire.text import in_bytes
 
 __all__ = ["fields", "pack", "unpack"]
 
@@ -153,7 +154,7 @@ def _unpack(data: bytes) -> object:
                 break
         else:
             if at != end:
-                raise Malformed(f"{end - at} bytes too many", offset=at)
+                raise Malformed(f"{in_bytes(end - at)} too many", offset=at)
             return value
 
 
@@ -168,7 +169,7 @@ def _close(open_: list[tuple[bytes, int, list[object]]]) -> object:
 
 def _need(at: int, size: int, end: int) -> None:
     if at + size > end:
-        raise Truncated(f"need {size} bytes, have {end - at}", offset=at)
+        raise Truncated(f"need {in_bytes(size)}, have {end - at}", offset=at)
 
 
 def fields(value: object, *kinds: type | UnionType) -> Iterable[Any]:

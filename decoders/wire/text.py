@@ -15,6 +15,11 @@ _PLAIN: Final = bytes(byte if 0x20 <= byte < 0x7F or byte in _KEPT else 0x80 for
 _CONTROL: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]").search
 
 
+def in_bytes(size: int) -> str:
+    """A size as it is read out: `1 byte`, `4,096 bytes`."""
+    return "1 byte" if size == 1 else f"{size:,} bytes"
+
+
 def is_plain(data: bytes) -> bool:
     """Whether the bytes are ASCII text without control characters (what most text is; cheap)."""
     return data.translate(_PLAIN).isascii()

@@ -13,7 +13,7 @@ from decoders.apis.releases import RELEASES, UNSTABLE, spoken
 from decoders.schema.model import NONE, Versions
 from kwcli.calling.versions import FETCH, FETCH_SINCE_4, PRODUCE, PRODUCE_SERVED
 from kwcli.render.palette import Palette, palette
-from kwcli.render.units import cells, clean, cut_left
+from kwcli.render.units import cells, clean, cut_left, short_name
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
@@ -26,6 +26,7 @@ OPTIONAL: Final = frozenset({71, 72})
 LEADER_AND_ISR: Final = 4
 ABSENT: Final = "–"
 GAP: Final = "  "
+NAME_LEAST: Final = 20
 LEAST: Final = 9  # cells of a title: `Kafka 3.9`, `1 …2:9092`
 
 Offer = Mapping[int, Versions]
@@ -177,9 +178,11 @@ def _drawn(
         while sum(widths) + len(GAP) * len(widths) + first + 2 > width and widths != least:
             widest = max((at for at in range(len(widths)) if widths[at] > least[at]), key=lambda at: widths[at])
             widths[widest] -= 1
+        first = min(first, max(width - sum(widths) - len(GAP) * len(widths) - 2, NAME_LEAST))
     heading = GAP.join(_title(title, room).ljust(room) for title, room in zip(titles, widths, strict=True))
     yield f"{colors.dim}  {'':<{first}}{GAP}{heading.rstrip()}{colors.off}"
-    for name, cell, differs in rows:
+    for whole, cell, differs in rows:
+        name = short_name(whole, first)
         sign = f"{colors.bad}≠{colors.off}" if differs else " "
         line = GAP.join(text.ljust(room) for text, room in zip(cell, widths, strict=True))
         yield f"{sign} {name}{' ' * (first - cells(name))}{GAP}{line}".rstrip()

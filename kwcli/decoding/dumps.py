@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from decoders.wire.text import in_bytes
 from kwcli.exits import Failure
 
 _COLON: Final = re.compile(r"\s*(?:0x)?([0-9a-f]{3,16}):\s+(?=[0-9a-f])(.*)", re.IGNORECASE)
@@ -86,7 +87,7 @@ def _line(line: str) -> tuple[int, bytes] | None:
 
 def _repeat(run: bytearray, last: bytes, end: int) -> None:
     if end - len(run) > REPEATED_MAX:
-        raise Failure(f"a line of the dump that repeats {end - len(run):,} bytes")
+        raise Failure(f"a line of the dump that repeats {in_bytes(end - len(run))}")
     while len(run) < end:
         run += last[: end - len(run)]
 

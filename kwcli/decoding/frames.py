@@ -19,6 +19,7 @@ from decoders.streams.explain import explain
 from decoders.streams.heads import REQUEST, request_head
 from decoders.streams.resync import HEAD, NO, YES
 from decoders.streams.verdict import request_verdict
+from decoders.wire.text import in_bytes
 from kwcli.decoding.given import Given
 from kwcli.exits import Failure
 
@@ -143,7 +144,7 @@ def _message(name: str, frame: bytes, shift: int, missing: str | None, said: Sai
         return _guessed(name, frame, shift, found)
     if said.side != "response" and (request_verdict(frame, 0) >= HEAD or _known(frame) or said.side == "request"):
         if len(frame) < _SIZE + _SIZE:
-            raise Failure(f"{_lead(name)}{len(frame) - shift} bytes hold no header of a request")
+            raise Failure(f"{_lead(name)}no header of a request is in {in_bytes(len(frame) - shift)}")
         _, key, version = int.from_bytes(frame[:4], "big"), *_key_and_version(frame)
         return Message(name, Alone(frame, "request", key, version, shift, missing))
     if found:
@@ -193,9 +194,10 @@ def unknown(data: bytes) -> str:
         return f"no Kafka message: {found[0].text}{remedy}"
     size = int.from_bytes(data[:_SIZE], "big", signed=True)
     if len(data) >= _SIZE + _LEAST and len(data) - _SIZE < size <= FRAME_MAX:
-        there = f"the size field says {size:,} bytes, {len(data) - _SIZE:,} are there"
+        there = f"the size field says {in_bytes(size)}, {len(data) - _SIZE:,} are there"
         return f"{there}; --api and --version show how far they get"
-    return f"{len(data):,} bytes that are no message kw knows; --api and --version show how far one gets"
+    verb = "is" if len(data) == 1 else "are"
+    return f"{in_bytes(len(data))} that {verb} no message kw knows; --api and --version show how far one gets"
 
 
 def _name(given: Given, number: int, count: int) -> str:

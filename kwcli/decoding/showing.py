@@ -10,6 +10,7 @@ import orjson
 
 from decoders.exchanges.alone import Told, tell
 from decoders.exchanges.bodies import Options
+from decoders.wire.text import in_bytes
 from kwcli.decoding.frames import Message
 
 if TYPE_CHECKING:
@@ -169,5 +170,5 @@ def failure_text(message: Message, told: Told) -> str:
     texts = [failure.text] if failure.text else []
     if alone.missing is not None:
         size = int.from_bytes(alone.frame[:4], "big")
-        texts.append(f"the size field says {size:,} bytes, {len(alone.frame) - 4:,} are there")
+        texts.append(f"the size field says {in_bytes(size)}, {len(alone.frame) - 4:,} are there")
     return f"{failure.reason} at byte {offset}{place}" + (f": {'; '.join(texts)}" if texts else "")

@@ -11,6 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from decoders.apis import NAMES, api_name
+from decoders.wire.text import in_bytes
 from kwcli.render.batches import BATCH, is_batch, is_record, moment, record_widths, telling
 from kwcli.render.palette import Palette
 from kwcli.render.units import cells, clean, cut
@@ -277,7 +278,7 @@ def scalar(value: Any) -> str:
         return clean(value) if value else '""'
     if isinstance(value, dict):
         if "redacted" in value:
-            return f"‹{value['redacted']} bytes redacted›"
+            return f"‹{in_bytes(value['redacted'])} redacted›"
         return f"base64:{value['base64']}" if value else "{}"
     if isinstance(value, list):
         return _listed(value)

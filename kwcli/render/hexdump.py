@@ -13,6 +13,7 @@ from itertools import chain, cycle, islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from decoders.exchanges.anatomy import Anatomy, anatomy
+from decoders.wire.text import in_bytes
 from kwcli.render.hexrows import Row, Rows, Run
 from kwcli.render.palette import Palette, palette
 from kwcli.render.text import Lined
@@ -140,7 +141,7 @@ class _View:
         end = len(self._data)
         row.runs = [Run(found.rest_at, end, dim=False, secret=found.rest_secret)]
         row.ascii = not found.rest_secret
-        row.text = f"‹{end - found.rest_at:,} bytes hidden›" if found.rest_secret else ""
+        row.text = f"‹{in_bytes(end - found.rest_at)} hidden›" if found.rest_secret else ""
         row.paint = "dim"
         return row
 
@@ -182,7 +183,7 @@ class _View:
             yield (line + self._cell(text, tone, 0)).rstrip()
         if shortened:
             left = total - lines * count
-            yield f"{' ' * widths.offset}{GAP}{colors.dim}… {left:,} more bytes{colors.off}"
+            yield f"{' ' * widths.offset}{GAP}{colors.dim}… {left:,} more byte{'s' * (left != 1)}{colors.off}"
 
     def _cell(self, text: str, paint: str, width: int) -> str:
         """A painted text, padded."""
@@ -235,7 +236,9 @@ class _View:
         room = widths.value
         if cells(row.text) <= room:
             return [row.text] if row.text else []
-        parts = _split(row.text, room)
+        parts = _split(row.text, room, at_blanks=True)
+        if len(parts) > lines and not self._whole:
+            parts = _split(row.text, room)
         if len(parts) > lines and not self._whole:
             parts = [*parts[: lines - 1], cut("".join(parts[lines - 1 :]), room)]
         elif cut_off:
@@ -243,14 +246,16 @@ class _View:
         return parts
 
 
-def _split(text: str, room: int) -> list[str]:
-    """A text in pieces of at most so many cells."""
+def _split(text: str, room: int, *, at_blanks: bool = False) -> list[str]:
+    """A text in pieces of at most so many cells; between words where that may be and there is a blank."""
     parts: list[str] = []
     while text:
         size = room
         while cells(text[:size]) > room and size > 1:
             size -= 1
-        parts.append(text[:size])
+        if at_blanks and size < len(text):
+            size = text.rfind(" ", 0, size + 1) + 1 or size
+        parts.append(text[:size].rstrip(" ") if at_blanks else text[:size])
         text = text[size:]
     return parts
 

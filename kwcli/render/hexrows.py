@@ -16,7 +16,7 @@ from decoders.apis.error_codes import error_name
 from decoders.exchanges.times import rfc3339
 from decoders.schema.part import Part
 from decoders.wire.primitives import uuid_text
-from decoders.wire.text import json_bytes
+from decoders.wire.text import in_bytes, json_bytes
 from kwcli.render.units import clean
 
 # Elements of an array of structs that are shown before the rest is only counted.
@@ -105,7 +105,7 @@ class Rows:
         count = self._counts.get(array) or (int(final[0]) + 1 if final else 0)
         more = max(count - ELEMENTS, 1)
         element = f"{array}[{ELEMENTS}]"
-        text = f"{more:,} more, {last.end - at:,} bytes"
+        text = f"{more:,} more, {in_bytes(last.end - at)}"
         row = Row(element, f"{self._indent(_ancestors(element)[:-1])}…", "", text, "dim")
         self._chain = _ancestors(element)[:-1]
         return row
@@ -140,7 +140,7 @@ class Rows:
                 return
             row.text, row.paint = shown(part), ""
             if part.secret:
-                row.text, row.paint = f"‹{part.end - part.at} bytes redacted›", "dim"
+                row.text, row.paint = f"‹{in_bytes(part.end - part.at)} redacted›", "dim"
             elif name.endswith("error_code") and part.value:
                 row.paint = "bad"
             elif name.endswith("error_code") or row.text in ("", '""', "–"):
@@ -158,7 +158,7 @@ class Rows:
             else:
                 # Where a value follows it says more; batches and structures have rows of their own.
                 empty = "0 bytes" if part.kind.endswith("records") else '""'
-                row.text, row.paint = (f"{number:,} bytes", "") if number else (empty, "dim")
+                row.text, row.paint = (in_bytes(number), "") if number else (empty, "dim")
         elif part.what == "flag":
             there = int(str(part.value)) > 0
             row.text, row.paint = ("", "") if there else ("–", "dim")
@@ -223,7 +223,7 @@ def shown(part: Part) -> str:
     if isinstance(value, bytes):
         value = json_bytes(value[:TEXT_MAX])
         if isinstance(value, dict):
-            return f"{part.end - part.at:,} bytes"
+            return in_bytes(part.end - part.at)
     if isinstance(value, str):
         return clean(value[:TEXT_MAX]) if value else '""'
     if isinstance(value, int):

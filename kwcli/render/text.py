@@ -5,7 +5,6 @@ Lines are f-strings with ready escape codes: a line costs about as much as readi
 
 from __future__ import annotations
 
-import re
 import time
 from typing import TYPE_CHECKING, Final
 
@@ -13,7 +12,7 @@ from kwcli.render.fact_functions import NO_VIEW, no_facts, row_of
 from kwcli.render.layout import TIME_WIDTH, Layout, layout
 from kwcli.render.nodes import Nodes
 from kwcli.render.palette import palette
-from kwcli.render.units import NS, amount, cells, clean, cut, took
+from kwcli.render.units import NS, amount, cells, clean, cut, short_name, took
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Ends, Exchange, Settled, Skipped
@@ -177,7 +176,7 @@ class TextLines:
         text = "SASL token" if name is None else name
         number = "" if version is None else f" {version}"
         if self.layout.facts is not None:
-            text = _short_name(text, width - len(number))
+            text = short_name(text, width - len(number))
         p = self.palette
         row = row_of(exchange.api_key)
         made = (row.facts if row else no_facts, f"{p.api}{f'{text}{number}':<{width}}{p.off}")
@@ -265,15 +264,6 @@ class TextLines:
                 place = f" at {failure.path}" if failure.path else ""
                 words.append(f"{side} undecoded: {failure.reason}{place}")
         return clean(" ".join(words))
-
-
-def _short_name(name: str, room: int) -> str:
-    """`Consum…Heartbeat`: the last word of a name tells most of what its beginning does not."""
-    if len(name) <= room:
-        return name
-    last = re.findall("[A-Z][a-z]*", name)[-1]
-    head = name[: room - 1 - len(last)]
-    return f"{head}…{last}" if len(last) + 4 <= room else cut(name, room)
 
 
 def _took(exchange: Exchange) -> str:

@@ -109,3 +109,12 @@ def cut(text: str, width: int) -> str:
 def cut_left(text: str, width: int) -> str:
     """The same from the other end: an address is told apart by its last characters."""
     return text if len(text) <= width else ("…" + text[len(text) - width + 1 :])[:width]
+
+
+def short_name(name: str, room: int) -> str:
+    """`Consum…Heartbeat`: the last word of an API's name tells most of what its beginning does not."""
+    if len(name) <= room:
+        return name
+    last = next(iter(re.findall("[A-Z][a-z]*$", name)), "")
+    head = name[: room - 1 - len(last)]
+    return f"{head}…{last}" if last and len(last) + 4 <= room else cut(name, room)

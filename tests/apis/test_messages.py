@@ -83,7 +83,7 @@ def test_requests(key: int, version: int, frame: str, header: dict[str, Any], bo
             decode_request(data[:size])
         assert caught.value.offset <= size
         assert caught.value.path
-    with pytest.raises(Malformed, match="1 bytes after the end"):
+    with pytest.raises(Malformed, match="1 byte after the end"):
         decode_request(data + b"!")
     assert decode_request(data + b"!", strict=False).body == {**body, "_trailing": b"!"}
 

@@ -141,7 +141,7 @@ def test_the_part_before_a_failure_is_shown() -> None:
         assert shown in done.out
         assert done.err == (
             "kw: Metadata 12 request: truncated at byte 44 in include_topic_authorized_operations: "
-            "bool needs 1 bytes, 0 are left\n"
+            "bool needs 1 byte, 0 are left\n"
         )
 
 

@@ -78,10 +78,10 @@ def test_a_broker_that_takes_nothing() -> None:
         given_up.wait(30.0)
 
     with Responder(play) as server, open_connection(server.address) as connection:
-        connection.deadline = Deadline(0.5, time.monotonic)
-        found = failure(lambda: connection.request(0, 9, bytes(64 << 20)), 0.5)
+        connection.deadline = Deadline(1.0, time.monotonic)
+        found = failure(lambda: connection.request(0, 9, bytes(16 << 20)), 1.0)
         given_up.set()
-    assert found.text.endswith("did not take all of Produce 9 within 0.5 s")
+    assert found.text.endswith("did not take all of Produce 9 within 1 s")
     assert found.code is Exit.TIMEOUT
 
 

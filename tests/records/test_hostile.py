@@ -26,6 +26,7 @@ from decoders.records import (
     summarize,
 )
 from decoders.records.codecs import NAMES, deflate
+from decoders.wire.text import in_bytes
 from tests.records.making import batch, message, record, varint
 from tests.records.test_batch import HEX
 from tests.records.test_codecs import BOMBS, lz4_claim
@@ -101,7 +102,7 @@ def test_fast_and_plain_agree_on_broken_records(made: tuple[bytes, int]) -> None
     (found,) = check(batch(payload=payload, count=count))
     expected, error = by_the_plain_reader(payload, count)
     if found.error is not None and not found.records and len(payload) < 7 * count:
-        assert found.error == ("malformed", f"{count} records in {len(payload)} bytes")
+        assert found.error == ("malformed", f"{count} records in {in_bytes(len(payload))}")
     else:
         assert (found.records, found.error) == (expected, error)
 

@@ -210,3 +210,12 @@ def test_whatever_the_bytes_are_all_are_shown(body: bytes, side: Side, key: int,
         lines = view(data, side, key, version, reveal=True, sized=sized)
         assert digits(lines) == data.hex()
         assert max(map(cells, view(data, side, key, version, width=80, sized=sized)), default=0) <= 80
+
+
+def test_a_value_is_broken_between_words() -> None:
+    """As long as that needs no more lines than its bytes take."""
+    lines = view(request(3, 12, 7, "the words of a client id", {}), "request", 3, 12, width=80)
+    first = next(number for number, line in enumerate(lines) if "client_id" in line)
+    assert [line[68:] for line in lines[first : first + 3]] == ["the words of", "a client id", ""]
+    lines = view(request(3, 12, 7, "a word-that-is-not-broken", {}), "request", 3, 12, width=80)
+    assert [line[68:] for line in lines[first : first + 4]] == ["a", "word-that-is", "-not-broken", ""]

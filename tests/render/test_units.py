@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwcli.render.units import amount, cells, clean, counted, cut, cut_left, listed, period, ranges, took
+from kwcli.render.units import amount, cells, clean, counted, cut, cut_left, listed, period, ranges, short_name, took
 
 
 @pytest.mark.parametrize(
@@ -80,3 +80,11 @@ def test_clean() -> None:
 def test_cut() -> None:
     assert [cut("abcdef", 6), cut("abcdef", 5), cut("漢字漢字", 5), cut("x", 0)] == ["abcdef", "abcd…", "漢字…", ""]
     assert cut_left("127.0.0.1:9092", 7) == "…1:9092"
+
+
+def test_short_name() -> None:
+    assert short_name("Metadata", 8) == "Metadata"
+    assert short_name("ConsumerGroupHeartbeat", 16) == "Consum…Heartbeat"
+    assert short_name("88 StreamsGroupHeartbeat", 20) == "88 Streams…Heartbeat"
+    assert short_name("ConsumerGroupHeartbeat", 10) == "ConsumerG…"
+    assert short_name("eligible.leader.replicas.version", 20) == "eligible.leader.rep…"

@@ -74,7 +74,7 @@ def test_cut_at_each_byte(version: int, text: str, value: dict[str, object]) -> 
         fields, failure = partial(plan, data[:size])
         assert str(failure) == str(caught.value)
         assert list(fields) == list(value)[: len(fields)]
-    with pytest.raises(Malformed, match="1 bytes after"):
+    with pytest.raises(Malformed, match="1 byte after"):
         decode(plan, data + b"z")
     assert decode(plan, data + b"z", strict=False) == {**value, "_trailing": b"z"}
 

@@ -70,9 +70,9 @@ def test_any_bytes_make_a_value_or_a_decode_error(data: bytes) -> None:
     [
         (b"", "state cut off"),
         (b"?", "unknown tag"),
-        (b"l\xff\xff\xff\xff", "need 4294967295 bytes, have 0"),
-        (b"d\xff\xff\xff\xffN", "need 8589934590 bytes, have 1"),
-        (b"b\xff\xff\xff\xff", "need 4294967300 bytes, have 5"),
+        (b"l\xff\xff\xff\xff", "need 4,294,967,295 bytes, have 0"),
+        (b"d\xff\xff\xff\xffN", "need 8,589,934,590 bytes, have 1"),
+        (b"b\xff\xff\xff\xff", "need 4,294,967,300 bytes, have 5"),
         (b"e\0\0\0\1l\0\0\0\0", "unhashable"),
         (b"s\0\0\0\1\xff", "codec"),
         (b"t\0\0\0\1" * (DEPTH_MAX + 1) + b"N", "containers inside one another"),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decoders.wire.text import is_plain, json_bytes, json_text
+from decoders.wire.text import in_bytes, is_plain, json_bytes, json_text
 
 ROWS = [
     (b"", ""),
@@ -42,3 +42,13 @@ def test_nothing_is_lost(data: bytes) -> None:
         assert b64decode(shown["base64"]) == data
     assert not is_plain(data) or shown == data.decode("ascii")
     assert json_text(data.decode("utf-8", "surrogateescape")) == shown
+
+
+def test_sizes_are_read_out() -> None:
+    assert [in_bytes(size) for size in (0, 1, 2, 4096, -1)] == [
+        "0 bytes",
+        "1 byte",
+        "2 bytes",
+        "4,096 bytes",
+        "-1 bytes",
+    ]

@@ -12,6 +12,7 @@ import cramjam
 
 from decoders.errors import LimitExceeded, Malformed, Truncated
 from decoders.limits import BLOCKS_MAX
+from decoders.wire.text import in_bytes
 
 _MAGIC: Final = b"\x82SNAPPY\0"
 _HEADER: Final = _MAGIC + b"\0\0\0\x01\0\0\0\x01"
@@ -39,7 +40,7 @@ def inflate(data: memoryview, cap: int, magic: int) -> bytes:  # noqa: ARG001 - 
         count = int.from_bytes(data[at : at + 4], "big", signed=True)
         at += 4
         if not 0 <= count <= size - at:
-            raise Truncated(f"a snappy block of {count} bytes, {size - at} are left", offset=at - 4)
+            raise Truncated(f"a snappy block of {in_bytes(count)}, {size - at} are left", offset=at - 4)
         block = _block(data[at : at + count], left, at)
         left -= len(block)
         at += count
@@ -52,7 +53,7 @@ def _block(data: memoryview, cap: int, at: int) -> memoryview:
     try:
         claimed = cramjam.snappy.decompress_raw_len(data)
         if claimed * _IN > len(data) * _OUT:
-            raise Malformed(f"a snappy block of {len(data)} bytes cannot give the {claimed} it claims", offset=at)
+            raise Malformed(f"a snappy block of {in_bytes(len(data))} cannot give the {claimed} it claims", offset=at)
         if claimed > cap:
             raise LimitExceeded(f"snappy: {claimed} bytes would come out, {cap} are allowed", offset=at)
         return memoryview(cramjam.snappy.decompress_raw(data))

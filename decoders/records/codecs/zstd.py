@@ -12,6 +12,7 @@ import zstandard
 
 from decoders.errors import LimitExceeded, Malformed, Truncated
 from decoders.limits import BLOCKS_MAX
+from decoders.wire.text import in_bytes
 
 _MAGIC: Final = b"\x28\xb5\x2f\xfd"
 _SKIP: Final = 0x184D2A5
@@ -90,7 +91,7 @@ def _walk(data: memoryview, start: int, size: int) -> _Frame:
     if at > size:
         raise Truncated("the zstd frame is cut", offset=start)
     if size_bytes and claimed > bound:
-        raise Malformed(f"the zstd frame claims {claimed} bytes, its blocks give at most {bound}", offset=start)
+        raise Malformed(f"the zstd frame claims {in_bytes(claimed)}, its blocks give at most {bound}", offset=start)
     return _Frame(at, bound)
 
 

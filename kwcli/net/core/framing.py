@@ -11,6 +11,7 @@ from io import BytesIO
 from typing import NamedTuple
 
 from decoders.limits import FRAME_MAX
+from decoders.wire.text import in_bytes
 
 SIZE_FIELD = 4
 
@@ -27,7 +28,7 @@ class BadSize(Exception):
     """A size field that no frame here can have; `head` is what came from there on, `size` None below 4 bytes."""
 
     def __init__(self, size: int, head: bytes) -> None:
-        super().__init__(f"a frame of {size} bytes")
+        super().__init__(f"a frame of {in_bytes(size)}")
         self.size = size
         self.head = head
 

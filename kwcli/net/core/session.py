@@ -21,6 +21,7 @@ from decoders.apis.headers import request_header_plan, request_header_version
 from decoders.limits import FRAME_MAX, MIB
 from decoders.schema.message import encode
 from decoders.schema.model import Versions
+from decoders.wire.text import in_bytes
 from kwcli.net.core.foreign import named, not_kafka
 from kwcli.net.core.framing import BadSize, Frame, FrameReader
 from kwcli.net.core.negotiation import Offer, Steps, Token, negotiate, probe_old
@@ -223,7 +224,7 @@ class Session:
             return
         have, size = self._reader.missing
         if have:
-            sizes = f"{have:,} of {size:,} bytes" if size > 4 else f"{have} bytes"
+            sizes = _part(have, size)
             if phase is Phase.OPENING and not self._reader.whole:
                 raise not_kafka(self._reader.pending, sasl=self._mechanism is not None)
             raise broken(f"closed the connection after {sizes} of the answer to {due}", "the broker's log says why")
@@ -242,8 +243,7 @@ class Session:
             return "was not heard", _LONGER
         have, size = self._reader.missing
         if have:
-            total = f" of {size:,}" if size > 4 else ""
-            return f"sent {have:,}{total} bytes of the answer to {due}, and no more", _LONGER
+            return f"sent {_part(have, size)} of the answer to {due}, and no more", _LONGER
         if not self.heard:
             return "accepted the connection but says nothing", "is it a Kafka broker? One that hangs looks the same"
         return f"did not answer {due}", _LONGER
@@ -324,7 +324,7 @@ class Session:
         if self.phase is Phase.OPENING:
             return not_kafka(error.head, sasl=sasl)
         limit = f" (kw takes {self._reader.largest:,})" if error.size > 0 else ""
-        return named(error.head, sasl=sasl) or broken(f"sent a frame of {error.size:,} bytes{limit}", "is it Kafka?")
+        return named(error.head, sasl=sasl) or broken(f"sent a frame of {in_bytes(error.size)}{limit}", "is it Kafka?")
 
     def _over(self, stop: Stop) -> Stop:
         self.phase = Phase.OVER
@@ -361,3 +361,8 @@ class Session:
         self._outgoing.append(out)
         if out.respond:
             self._in_flight.append(out)
+
+
+def _part(have: int, size: int) -> str:
+    """How much of an answer is there; its size is known when it is more than that of a size field."""
+    return f"{have:,} of {size:,} bytes" if size > 4 else in_bytes(have)

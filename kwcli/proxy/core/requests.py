@@ -14,6 +14,7 @@ from decoders.errors import DecodeError, Truncated
 from decoders.exchanges.phases import GSSAPI, Phase
 from decoders.streams.resync import NO
 from decoders.streams.verdict import request_verdict
+from decoders.wire.text import in_bytes
 from kwcli.proxy.core import routes
 from kwcli.proxy.core.commands import CLIENT, NOTE, PAUSE, RESUME, SEND_SERVER, Command
 from kwcli.proxy.core.hints import about_mechanism
@@ -190,7 +191,7 @@ class Requests:
         assert route.reads == MECHANISM
         if stop > len(data):
             if stop - at > _JUDGED_MAX:
-                self._stop(data, at, sent, f"a {route} of {stop - at} bytes", out)
+                self._stop(data, at, sent, f"a {route} of {in_bytes(stop - at)}", out)
             return None
         self._state.mechanism = routes.mechanism(data, at, stop)
         self._state.phase = Phase.HANDSHAKE

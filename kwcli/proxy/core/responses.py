@@ -13,6 +13,7 @@ from typing import Final
 
 from decoders.exchanges.phases import Phase
 from decoders.limits import FRAME_MAX, MIB
+from decoders.wire.text import in_bytes
 from kwcli.proxy.core.capping import cap_api_versions
 from kwcli.proxy.core.commands import (
     ANSWERED,
@@ -290,7 +291,7 @@ class Responses:
         if got is not None and got == self._last:
             reason = f"the broker answered twice, with correlation id {got}"
         else:
-            reason = f"the broker sent {len(data) - at} bytes that nobody asked for{told(data[at:])}"
+            reason = f"the broker sent {in_bytes(len(data) - at)} that nobody asked for{told(data[at:])}"
         self._stop(data, at, start, reason, out)
 
     def _out_of_step(self, data: bytes, at: int, start: int, out: list[Command]) -> None:

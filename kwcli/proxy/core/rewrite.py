@@ -19,6 +19,7 @@ from decoders.schema.model import Plan
 from decoders.schema.resolve import resolve
 from decoders.schema.walk import UNKNOWN, Span, walk
 from decoders.wire.primitives import write_size
+from decoders.wire.text import in_bytes
 from decoders.wire.varints import write_uvarint
 from kwcli.proxy.core.rows import CONTROLLERS, DESCRIBE_CLUSTER, Row, row_of
 
@@ -155,7 +156,7 @@ def _view(plan: Plan, read: Projector, frame: bytes, at: int) -> dict[str, Any]:
         _, after = walk(plan, frame, at, end)
     except DecodeError as failure:
         raise RewriteFailed(f"{plan.name} {plan.version}: {failure}") from None
-    raise RewriteFailed(f"{plan.name} {plan.version}: {end - after} bytes after its end at byte {after}")
+    raise RewriteFailed(f"{plan.name} {plan.version}: {in_bytes(end - after)} after its end at byte {after}")
 
 
 def _endpoints(elements: Sequence[Mapping[str, Any]], node_id: str, compact: bool, frame: bytes) -> Iterator[Endpoint]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.apis import api_name
 from decoders.errors import DecodeError, EncodeError
 from decoders.messages import encode_request, encode_response
+from decoders.wire.text import in_bytes
 from kwcli.exits import Failure
 from kwcli.net.core.session import OPENING_FRAME_MAX, Event, Opened, Phase, Session
 from kwcli.net.core.stops import Stop
@@ -295,7 +296,7 @@ class UpstreamLogin:
             if number in self._mine or (due is not None and due.correlation_id == number):
                 self._give(data[start:at])
                 if not 4 <= size <= OPENING_FRAME_MAX:
-                    self._out.append((CLOSE, f"sent a frame of {size:,} bytes for an answer to the proxy", True))
+                    self._out.append((CLOSE, f"sent a frame of {in_bytes(size)} for an answer to the proxy", True))
                     return
                 self._collected = bytearray()
                 start = at

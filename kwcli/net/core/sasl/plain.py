@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decoders.wire.text import in_bytes
 from kwcli.net.core.sasl.mechanism import SaslRefused
 
 
@@ -22,6 +23,6 @@ class Plain:
 
     def answer(self, challenge: bytes) -> bytes | None:
         if challenge:
-            raise SaslRefused(f"the server answers PLAIN with {len(challenge)} bytes where none are expected")
+            raise SaslRefused(f"the server answers PLAIN with {in_bytes(len(challenge))} where none are expected")
         self.done = True
         return None
