@@ -8,6 +8,7 @@ log that was behind for a while, would leave tens of MiB that nobody uses.
 from __future__ import annotations
 
 import ctypes
+import resource
 from typing import Final
 
 # Parameters of mallopt(3).
@@ -17,7 +18,7 @@ _MMAP_THRESHOLD: Final = -3
 # (tests/bench/proxy.py, "2 of 1 MiB"), so blocks of their size are not large.
 LARGE: Final = 2 << 20
 KEPT: Final = 4 << 20
-# So often `trim` is worth its time, which is some ms after a burst and a tenth of that else.
+# So often it is looked whether there is something to give back.
 TRIM_S: Final = 10.0
 
 
@@ -31,6 +32,23 @@ def tune() -> None:
     mallopt(_TRIM_THRESHOLD, KEPT)
 
 
+class Trimmer:
+    """Gives free pages back, some ms of work, where the process has grown since the last time."""
+
+    def __init__(self) -> None:
+        self._least = 0
+
+    def trim(self) -> bool:
+        """To be called now and then; whether there was something to do."""
+        size = resident()
+        if size <= self._least + KEPT:
+            self._least = min(size, self._least)
+            return False
+        trim()
+        self._least = resident()
+        return True
+
+
 def trim() -> None:
     """Give back all pages that are free at this moment."""
     try:
@@ -38,3 +56,12 @@ def trim() -> None:
     except (OSError, AttributeError):
         return
     malloc_trim(0)
+
+
+def resident() -> int:
+    """Bytes of memory that this process has; 0 where the system does not say."""
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            return int(file.read().split()[1]) * resource.getpagesize()
+    except OSError:
+        return 0

@@ -22,7 +22,7 @@ from kwcli.proxy.discovery import Found
 from kwcli.proxy.feed import Feed
 from kwcli.proxy.listeners import BACKLOG, Listener, Listeners
 from kwcli.proxy.login import Login
-from kwcli.proxy.memory import TRIM_S, trim, tune
+from kwcli.proxy.memory import TRIM_S, Trimmer, tune
 from kwcli.proxy.metrics import Metrics
 from kwcli.proxy.metrics_server import MetricsConnection, metrics_socket
 from kwcli.proxy.notes import Notes
@@ -67,6 +67,7 @@ class Proxy:
         self._notes = Notes()
         self._signals = 0
         self._ended = asyncio.Event()
+        self._trimmer = Trimmer()
 
     # What sessions say
 
@@ -128,7 +129,7 @@ class Proxy:
         return Exit.INTERRUPTED if self._signals > 1 else Exit.DONE
 
     def _trim(self) -> None:
-        trim()
+        self._trimmer.trim()
         asyncio.get_running_loop().call_later(TRIM_S, self._trim)
 
     def stop(self) -> None:

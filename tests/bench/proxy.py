@@ -3,7 +3,7 @@
 `python -m tests.bench.proxy [--sleepy] [--soak 600] [-- OPTIONS OF kw proxy]`. Broker and generator (fake_broker.py,
 generator.py) hold ready-made frames and make two system calls a turn, each in a process of its own. That they are not
 the bottleneck is seen twice: the lines "direct" are far above the others, and "busy" says how much of one processor
-the generator, the broker, and what is between them (with its log) used meanwhile.
+the generator, the broker, what is between them (with its log), and all other programs used meanwhile.
 
 All ways take turns, several rounds; a line is the best round of its way, since what else runs on the machine only takes
 away. Processors are kept from going to sleep (processes.py, `awake`) unless `--sleepy` is given: a virtual one takes
@@ -24,7 +24,7 @@ from typing import Final, NamedTuple
 
 from kwcli.playground.certificates import make_certificates
 from tests.bench.generator import Figures, Plan, drive
-from tests.bench.processes import Proxied, awake, child, first_port, spent
+from tests.bench.processes import Proxied, awake, busy, child, first_port, spent
 from tests.bench.soak import soak
 
 SECONDS: Final = 2.0
@@ -53,10 +53,11 @@ class Way(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """`busy`: how much of one processor the generator, the broker and each process between them used."""
+    """`used`: how much of one processor the generator, the broker and each process between them needed."""
 
     figures: Figures
-    busy: Sequence[float]
+    used: Sequence[float]
+    others: float
 
 
 class World(NamedTuple):
@@ -83,19 +84,18 @@ class World(NamedTuple):
 
     def _once(self, plan: Plan, way: Way) -> Measured:
         pids = [self.broker, *way.pids]
-        before, begun, own = [spent(pid) for pid in pids], time.monotonic(), time.process_time()
+        every, before, begun, own = busy(), [spent(pid) for pid in pids], time.monotonic(), time.process_time()
         figures = drive(way.port, plan, self.seconds, self.authority)
-        took, used = time.monotonic() - begun, time.process_time() - own
-        return Measured(
-            figures, [used / took, *((spent(pid) - at) / took for pid, at in zip(pids, before, strict=True))]
-        )
+        took, mine = time.monotonic() - begun, time.process_time() - own
+        used = [mine / took, *((spent(pid) - at) / took for pid, at in zip(pids, before, strict=True))]
+        return Measured(figures, used, max((busy() - every) / took - sum(used), 0.0))
 
 
 def _show(title: str, best: Mapping[str, Measured]) -> None:
     rate = best["direct"].figures.rate
-    for name, (each, busy) in best.items():
+    for name, (each, used, others) in best.items():
         times = f"{each.p50:8,.0f}{each.p99:8,.0f}{each.rate / rate:11.0%}"
-        shares = " + ".join(f"{share:.0%}" for share in busy)
+        shares = " + ".join(f"{share:.0%}" for share in used) + f", others {others:.0%}"
         print(f"{title:16}{name:9}{each.rate:11,.0f}{each.bytes_rate / 1e6:7,.0f}{times}  {shares}", flush=True)
         title = ""
 
@@ -220,8 +220,7 @@ def main() -> int:
             print(" | ".join(proxy.said))
             return 0 if good else 1
         with awake(not given.sleepy):
-            print(f"load of the machine before: {os.getloadavg()[0]:.1f}, on {os.cpu_count()} processors", end="")
-            print("" if given.sleepy else ", kept awake")
+            print(f"{os.cpu_count()} processors, which {'may sleep' if given.sleepy else 'are kept awake'}")
             promises = measure(folder, given)
     for promise in promises:
         print(promise)

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from kwcli.proxy import memory
+
 # 100 MiB in blocks that grow, so that glibc would learn to keep them; between them small ones that stay.
 _BURST = """
 import sys
@@ -41,3 +43,14 @@ def test_what_a_burst_took_is_given_back() -> None:
     most, left = map(int, subprocess.run(command, check=True, capture_output=True).stdout.split())
     assert most > 14 << 20
     assert left < 1 << 20
+
+
+def test_what_has_not_grown_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = [100, 60, 62, 66, 61, 50, 55, 50]  # MiB, as it is asked for: once, or before and after
+    trims: list[int] = []
+    monkeypatch.setattr(memory, "resident", lambda: sizes.pop(0) << 20)
+    monkeypatch.setattr(memory, "trim", lambda: trims.append(len(sizes)))
+    trimmer = memory.Trimmer()
+    assert [trimmer.trim() for _ in range(5)] == [True, False, True, False, True]
+    assert trims == [7, 4, 1]
+    assert not sizes

@@ -23,7 +23,7 @@ from kwcli.proxy.log.keeping import Keeping
 from kwcli.proxy.log.plan import Plan
 from kwcli.proxy.log.reports import Reporter
 from kwcli.proxy.log.wire import Kind, Parser
-from kwcli.proxy.memory import TRIM_S, trim, tune
+from kwcli.proxy.memory import TRIM_S, Trimmer, tune
 
 __all__ = ["main"]
 
@@ -87,17 +87,18 @@ def _run(env: Environment, sock: socket.socket) -> int:
 def _pieces(sock: socket.socket) -> Iterator[bytes]:
     """What comes, to the end; memory is given back now and then, and when nothing comes."""
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _PATIENCE)  # with settimeout sending would wait as well
+    trimmer = Trimmer()
     due = 0.0
     while True:
         try:
             data = sock.recv(READ)
         except BlockingIOError:
-            trim()
+            trimmer.trim()
             continue
         if not data:
             return
         yield data
         now = time.monotonic()
         if now >= due:
-            trim()
+            trimmer.trim()
             due = now + TRIM_S
