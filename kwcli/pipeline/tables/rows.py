@@ -13,12 +13,21 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 import pyarrow as pa
 
-from decoders.analysis.contents import FETCH, HOLDERS, SHARE_FETCH, code_topics, held, throttle_needs, waited_ns
+from decoders.analysis.contents import (
+    FETCH,
+    HOLDERS,
+    NS_PER_MS,
+    SHARE_FETCH,
+    code_topics,
+    held,
+    throttle_needs,
+    waited_ns,
+)
 from decoders.analysis.dimensions import DIMENSIONS
 from decoders.apis.error_codes import error_name
 from decoders.exchanges.bodies import Options
 from decoders.exchanges.record import exchange_json
-from decoders.exchanges.sessions import fetch_session
+from decoders.exchanges.sessions import session_of
 from decoders.exchanges.specs import SIDES
 from decoders.exchanges.topics import at_path
 from decoders.filters.topics import entity_paths
@@ -37,10 +46,13 @@ _NO_PARTS: Final[list[Partition]] = []
 _NOTHING: Final[tuple[None, ...]] = (None,) * 3
 _NO_BODIES: Final[tuple[None, ...]] = (None,) * 2
 _NO_WAIT: Final[tuple[None, ...]] = (None,) * 6
+# Of a token, and of a response without its request: what their bodies say.
+_SILENT: Final[tuple[Any, ...]] = (0, 0, 0, _NOTHING, None, _NO_WAIT)
 # Of a skipped run: what follows its time.
 _REST: Final = (None,) * (ROW - 9) + (0,)
 _BATCHES: Final = NAMES.index("batches")
-_BYTES_END: Final = NAMES.index("bytes") + 1
+_BYTES: Final = NAMES.index("bytes")
+_BYTES_END: Final = _BYTES + 1
 # Texts kept in the form in which they are shown.
 TEXTS_MAX: Final = 100_000
 # What most exchanges have: nothing out of the ordinary.
@@ -152,41 +164,17 @@ class ExchangeColumns:
             exchange.view("request")  # looks at both sides
         key, spec, failed = exchange.api_key, exchange.spec, exchange.failed
         status = "undecoded" if failed and exchange.outcome == "complete" else exchange.outcome
-        topics = groups = count = 0
-        contents: tuple[Any, ...] = _NOTHING
-        waits: tuple[Any, ...] = _NO_WAIT
-        throttle = None
-        if key is not None:
-            kind = self._kinds.get(key) or self._kind(key)
-            parts, sole = _NO_PARTS, None
-            if self._partitions and kind.places:
-                sole = kind.sole.read(exchange, self._shown) if kind.sole else None
-                parts = [sole] if sole else partitions_of(exchange, self._shown)
-                self._parts += parts
-                count = len(parts)
-            if sole is not None:
-                topics = self._topic(sole[0])
-            elif kind.topics:
-                topics = self._topics_of(exchange)
-            if kind.groups:
-                found = tuple(dict.fromkeys(map(self._shown, _groups(exchange))))
-                groups = self._groups.place(found, found) if found else 0
-            if kind.holds:
-                contents = self._contents(exchange, parts)
-            view = exchange.response_view
-            if kind.throttles and view.__class__ is dict:
-                throttle = view.get("throttle_time_ms") or None
-            if kind.waits:
-                waits = _waits(exchange)
+        topics, groups, count, contents, throttle, waits = _SILENT if key is None else self._about(exchange, key)
         unusual = exchange.extra or exchange.error_codes or failed or exchange.early
         client_id, software = exchange.client_id, exchange.client_software
         who = (client_id, software["name"], software["version"]) if software else (client_id, None, None)
         bodies = _NO_BODIES if self._bodies is None else self._bodies_of(exchange, self._bodies)
+        ends, ends_at, specs_at, clients_at = exchange.ends, self._ends.at, self._specs.at, self._clients.at
         self._rows.append(
             (
-                self._ends.place(exchange.ends, exchange.ends),
-                self._specs.place(spec, spec),
-                self._clients.at[who] if who in self._clients.at else self._client(who),
+                ends_at[ends] if ends in ends_at else self._ends.place(ends, ends),
+                specs_at[spec] if spec in specs_at else self._specs.place(spec, spec),
+                clients_at[who] if who in clients_at else self._client(who),
                 topics,
                 groups,
                 self._rare_of(exchange) if unusual else 0,
@@ -211,6 +199,40 @@ class ExchangeColumns:
                 count,
             )
         )
+
+    def _about(self, exchange: Exchange, key: int) -> tuple[Any, ...]:
+        """What the bodies say: places of topics and groups, partitions, contents, throttle time, waits."""
+        topics = groups = count = 0
+        contents: Sequence[Any] = _NOTHING
+        waits: tuple[Any, ...] = _NO_WAIT
+        throttle = None
+        kind = self._kinds.get(key) or self._kind(key)
+        parts, sole = _NO_PARTS, None
+        if self._partitions and kind.places:
+            sole = kind.sole.read(exchange, self._shown) if kind.sole else None
+            if sole is None:
+                parts = partitions_of(exchange, self._shown)
+                self._parts += parts
+                count = len(parts)
+        if sole is not None:
+            self._parts.append(sole)
+            count = 1
+            topics = self._topic(sole[0])
+            if sole[_BYTES]:
+                contents = sole[_BATCHES:_BYTES_END]
+        elif kind.topics:
+            topics = self._topics_of(exchange)
+        if kind.groups:
+            found = tuple(dict.fromkeys(map(self._shown, _groups(exchange))))
+            groups = self._groups.place(found, found) if found else 0
+        if kind.holds and sole is None:
+            contents = self._contents(exchange, parts)
+        view = exchange.response_view
+        if kind.throttles and view.__class__ is dict:
+            throttle = view.get("throttle_time_ms") or None
+        if kind.waits:
+            waits = _waits(exchange)
+        return topics, groups, count, contents, throttle, waits
 
     def _skip(self, run: Skipped) -> None:
         at = self._runs.place(run, (run.direction, run.size, run.reason, run.detail))
@@ -264,12 +286,9 @@ class ExchangeColumns:
         """Batches, records and bytes of all partitions."""
         if not self._partitions:
             return held(exchange, None) or _NOTHING
-        if len(parts) == 1:
-            batches, records, size = parts[0][_BATCHES:_BYTES_END]
-        else:
-            batches = sum(part[_BATCHES] or 0 for part in parts)
-            records = sum(part[_BATCHES + 1] or 0 for part in parts)
-            size = sum(part[_BATCHES + 2] or 0 for part in parts)
+        batches = sum(part[_BATCHES] or 0 for part in parts)
+        records = sum(part[_BATCHES + 1] or 0 for part in parts)
+        size = sum(part[_BYTES] or 0 for part in parts)
         return (batches, records, size) if size else _NOTHING
 
     def _rare_of(self, exchange: Exchange) -> int:
@@ -310,6 +329,11 @@ def _waits(exchange: Exchange) -> tuple[Any, ...]:
     request = exchange.request_view
     if request.__class__ is not dict:
         return _NO_WAIT
-    session = fetch_session(exchange) if exchange.api_key == FETCH else None
-    asked = (request.get("max_wait_ms"), request.get("min_bytes"), waited_ns(exchange))
-    return (*asked, *session.values()) if session else (*asked, None, None, None)
+    most, answered, sent = request.get("max_wait_ms"), exchange.response_ns, exchange.request_end_ns
+    waited = None
+    if most and answered is not None and sent is not None and 10 * (answered - sent) >= 9 * most * NS_PER_MS:
+        waited = waited_ns(exchange)  # which looks for records too
+    session = session_of(request, exchange.response_view) if exchange.api_key == FETCH else None
+    if session is None:
+        return most, request.get("min_bytes"), waited, None, None, None
+    return most, request.get("min_bytes"), waited, *session.values()
