@@ -11,8 +11,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
+from decoders.analysis.dimensions import DIMENSIONS
 from kwcli.config import Settings
 from kwcli.exits import Exit
 from kwcli.render.palette import PLAIN
@@ -28,13 +30,18 @@ CAPTURES = Path(__file__).resolve().parents[2] / "captures"
 TOUR = str(CAPTURES / "tour.pcapng")
 THREE = str(CAPTURES / "three-nodes.pcapng.zst")
 FIRST = str(CAPTURES / "first-steps.pcapng")
+SCHEMA = json.loads((CAPTURES.parent / "decoders" / "exchanges" / "statistics.schema.json").read_bytes())
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 
 def rows(*words: str, kind: str = "statistics") -> list[dict[str, Any]]:
     """What `kw stats WORDS… -o ndjson` prints of one kind."""
     outcome = kw("stats", *words, "-o", "ndjson")
     assert outcome.code == Exit.DONE, outcome.err
-    return [row for line in outcome.out.splitlines() if (row := json.loads(line))["kind"] == kind]
+    found = [json.loads(line) for line in outcome.out.splitlines()]
+    for row in found:
+        VALIDATOR.validate(row)
+    return [row for row in found if row["kind"] == kind]
 
 
 def sniffed(*words: str) -> list[dict[str, Any]]:
@@ -75,6 +82,38 @@ def test_rates_are_those_of_the_whole_capture() -> None:
 def test_several_files_are_one() -> None:
     one, other = (sum(row["count"] for row in rows(name)) for name in (FIRST, TOUR))
     assert sum(row["count"] for row in rows(FIRST, TOUR)) == one + other
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_the_schema_knows_every_dimension_and_metric(metric: str) -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    for name in DIMENSIONS:
+        assert rows(THREE, "--by", name, "--metric", metric)
+    assert rows(TOUR, "--metric", metric, "--slowest", "5", kind="slowest")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"kind": "exchange"},
+        {"metric": "size"},
+        {"count": None},
+        {"api": 3},
+        {"version": "3"},
+        {"error_codes": {"NONE": 0}},
+        {"waited": None},
+        {"batches": 3},
+        {"topics": "orders"},
+        {"time": "yesterday"},
+    ],
+    ids=str,
+)
+def test_the_schema_refuses_other_rows(wrong: dict[str, Any]) -> None:
+    row = rows(TOUR)[0]
+    assert VALIDATOR.is_valid(row)
+    assert not VALIDATOR.is_valid(row | wrong)
+    for name in row:
+        assert not VALIDATOR.is_valid({other: value for other, value in row.items() if other != name})
 
 
 @pytest.mark.parametrize("metric", METRICS)
