@@ -399,3 +399,29 @@ def test_files_of_tasks_that_failed_are_in_no_table(tmp_path: Path) -> None:
             written = writer.close()
         store.commit(staging, written, sources=[source("new")], options={"tag": "new"}, tables=NAMES, facts={})
     assert check_whole(tmp_path) == "new"
+
+
+class Haunted(Files):
+    """A task of a run that was killed writes once more while its files are deleted."""
+
+    written = False
+
+    def unlink(self, path: str) -> None:
+        super().unlink(path)
+        if "/tasks/" in path and not Haunted.written:
+            Haunted.written = True
+            Path(self.path(path)).with_name("late.parquet").write_bytes(b"late")
+
+
+def test_a_late_writer_of_a_killed_run_is_outlived(tmp_path: Path) -> None:
+    store = Store(Files(str(tmp_path)), "out")
+    store.open()
+    with store.staging().writer(NAMES) as writer:
+        writer.write(ROWS)
+        writer.close()
+    store.close()
+    with opened(str(tmp_path), Haunted) as store:
+        assert list(tmp_path.rglob("late.parquet"))
+        put(store, "new", NEW)
+    assert check_whole(tmp_path) == "new"
+    assert not list(tmp_path.rglob("late.parquet"))

@@ -6,6 +6,7 @@ must outlive a power cut is synced before the step that relies on it.
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 from collections.abc import Iterator
@@ -83,9 +84,12 @@ class Files:
             os.unlink(self.path(path))
 
     def remove_folder(self, path: str) -> None:
-        """Delete an empty folder; it may be gone."""
-        with suppress(FileNotFoundError):
+        """Delete an empty folder; it may be gone, and one that a late writer has put something into stays."""
+        try:
             os.rmdir(self.path(path))
+        except OSError as error:
+            if error.errno not in (errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST):
+                raise
 
     def sync(self, path: str) -> None:
         """Have a file, or the names in a folder, outlive a power cut."""
