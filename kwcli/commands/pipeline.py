@@ -32,6 +32,11 @@ Examples:
   kw pipeline report tables --target 4.0
   kw pipeline report tables --html report.html
   kw pipeline report /data/tables --master 'local[*]' -o json > report.json"""
+_SQL = """\b
+Examples:
+  kw pipeline sql tables "select api, p99_ms from latency_by_api order by p99_ms desc"
+  kw pipeline sql tables "select * from old_versions where release = '4.0'" -o csv > old.csv
+  kw pipeline sql tables --views"""
 
 ENGINES = ("auto", "local", "stitch", "shuffle")
 
@@ -211,6 +216,48 @@ def report_command(
 
     shown = settings(env, output=output, color=color, verbose=verbose, quiet=quiet)
     return report(env, shown, folder, target=target, html_path=html_path, master=master)
+
+
+@command.command("sql", short_help="Ask the tables in SQL.", epilog=_SQL)
+@click.argument("folder", metavar="DIR", type=click.Path())
+@click.argument("query", required=False)
+@click.option("--views", is_flag=True, help="List the tables and views that there are, and what they hold.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most N rows.")
+@click.option(
+    "--master", metavar="URL", help="Where Spark runs: local[2], spark://head:7077, yarn; this machine without it."
+)
+@lambda command: output_options_with(
+    command,
+    verbose="Text as wide as it gets, nothing shortened.",
+    quiet="Say nothing on standard error.",
+    formats=("text", "table", "ndjson", "json", "csv"),
+)
+@click.pass_obj
+def sql_command(
+    env: Environment,
+    folder: str,
+    query: str | None,
+    views: bool,
+    limit: int | None,
+    master: str | None,
+    output: str | None,
+    color: str,
+    verbose: int,
+    quiet: bool,
+) -> int:
+    """Ask the tables in DIR in Spark SQL; QUERY - is read from standard input.
+
+    Besides the tables there are views for the usual questions: latency_by_api, clients, old_versions, slowest, ….
+    """
+    from kwcli.pipeline.sql import read_query, show_views, sql
+
+    if views == (query is not None):
+        raise click.UsageError("give a query, or --views", click.get_current_context())
+    shown = settings(env, output=output, color=color, verbose=verbose, quiet=quiet)
+    if query is None:
+        return show_views(env, shown)
+    _check_installed()
+    return sql(env, shown, folder, read_query(env, query), limit=limit, master=master)
 
 
 def _check_installed() -> None:

@@ -50,8 +50,10 @@ def _found(env: Environment, folder: str, release: str, master: str | None) -> d
     tables = Tables(folder)
     if master is not None:
         from kwcli.pipeline.report.tasks import count_there
+        from kwcli.pipeline.spark.owning import owned
 
-        return contents(count_all(tables, count_there(env, tables, master)), release)
+        with owned(master, env) as spark:
+            return contents(count_all(tables, count_there(spark, tables)), release)
     return contents(count_all(tables, count_here(tables)), release)
 
 

@@ -11,18 +11,17 @@ import pyarrow as pa
 from kwcli.pipeline.report.folds import Counted, Folds
 from kwcli.pipeline.report.tables import Tables, together
 from kwcli.pipeline.spark.failures import failure_of
-from kwcli.pipeline.spark.session import session
 
 if TYPE_CHECKING:
-    from kwcli.env import Environment
+    from pyspark.sql import SparkSession
+
     from kwcli.pipeline.report.counted import Run
 
 _STATE = "state binary"
 
 
-def count_there(env: Environment, tables: Tables, master: str) -> Run:
-    """Counting on Spark. Failure says in one line why there is none, or why a task failed."""
-    spark = session(master, variables=env.variables, debug=env.debug)
+def count_there(spark: SparkSession, tables: Tables) -> Run:
+    """Counting on Spark. Failure says in one line why a task failed."""
 
     def run(counted: Mapping[str, Counted], table: str) -> Folds:
         whole = Folds(counted, table)

@@ -1,0 +1,316 @@
+"""Tables and a query in, what Spark SQL makes of them out: in the formats of all commands, row by row."""
+
+from __future__ import annotations
+
+import csv as rfc4180
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from kwcli.exits import Exit, Failure
+from kwcli.pipeline.views import VIEWS, query_of
+from kwcli.render.palette import palette
+from kwcli.render.units import clean
+from kwcli.spelling import did_you_mean
+from kwcli.stats.grid import Column, lines
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from kwcli.config import Settings
+    from kwcli.env import Environment
+    from kwcli.pipeline.report.tables import Tables
+
+FORMATS: Final = ("text", "table", "ndjson", "json", "csv")
+# Rows that a terminal gets without --limit.
+SCREEN: Final = 1000
+NAME_CUT: Final = 24
+_JSON: Final = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "ignoreNullFields": "false"}
+# Commands that only look.
+_LOOKS: Final = frozenset(
+    {
+        *("DescribeRelation", "DescribeColumn", "DescribeQueryCommand", "DescribeFunction", "ExplainCommand"),
+        *("ShowTables", "ShowViews", "ShowColumns", "ShowFunctions"),
+    }
+)
+_COMMANDS: Final = ("Command", "ParsedStatement", "InsertIntoDir")
+_PLANS: Final = "org.apache.spark.sql.catalyst.plans.logical"
+_PLACE: Final = re.compile(r"\(line (\d+), pos(?:ition)? (\d+)\)")
+_TABLES: Final = {
+    "exchanges": "one row for each exchange",
+    "topic_partitions": "one row for each topic and partition that an exchange names",
+    "connections": "one row for each connection",
+    "skipped": "one row for each run of bytes that is no exchange",
+}
+
+
+class Found(NamedTuple):
+    """Names of columns, and rows of JSON values."""
+
+    names: list[str]
+    rows: Iterator[list[Any]]
+
+
+def sql(
+    env: Environment, shown: Settings, folder: str, query: str, *, limit: int | None = None, master: str | None = None
+) -> int:
+    """What `kw pipeline sql FOLDER QUERY` does; the exit code. Failure says in one line what is wrong."""
+    from kwcli.pipeline.report.tables import Tables
+    from kwcli.pipeline.spark.failures import failure_of
+    from kwcli.pipeline.spark.owning import owned
+
+    tables = Tables(folder)
+    on_screen = env.stdout_terminal and limit is None and shown.format in ("text", "table")
+    most = SCREEN + 1 if on_screen else limit
+    with (
+        owned(master or "local[*]", env) as spark,
+        _views(spark, tables, query),
+    ):
+        frame = _asked(spark, query, tables)
+        try:
+            more = _write(env, shown, _found(frame, most), SCREEN if on_screen else None)
+        except OSError:  # who reads our output has gone
+            raise
+        except Exception as problem:
+            raise _told(problem, query, tables, Exit.FAILURE) or failure_of(problem) from problem
+    if more and not shown.quiet:
+        env.say(f"the first {SCREEN:,} rows; --limit shows more")
+    return Exit.DONE
+
+
+def read_query(env: Environment, query: str) -> str:
+    """The query; `-` is standard input."""
+    if query != "-":
+        return query
+    pieces = iter(lambda: env.stdin.read1(1 << 16), b"")
+    return b"".join(pieces).decode("utf-8", "replace")
+
+
+def show_views(env: Environment, shown: Settings) -> int:
+    """What `kw pipeline sql --views` does: the tables and views that there are."""
+    rows = [*_TABLES.items(), *((name, view.text) for name, view in VIEWS.items())]
+    _write(env, shown, Found(["name", "holds"], iter([list(row) for row in rows])), None)
+    return Exit.DONE
+
+
+def names_in(tables: Tables) -> list[str]:
+    """The tables and views that a folder has."""
+    names = list(tables.files)
+    for name, view in VIEWS.items():
+        if set(view.of) <= set(names):
+            names.append(name)
+    return names
+
+
+@contextmanager
+def _views(spark: SparkSession, tables: Tables, query: str) -> Iterator[None]:
+    """Name the tables and views that a query is about, for as long as it runs: each of them takes Spark a moment."""
+    made: list[str] = []
+    try:
+        for name in _about(query, names_in(tables)):
+            if name in VIEWS:
+                spark.sql(query_of(name)).createOrReplaceTempView(name)
+            else:
+                _table(spark, tables, name).createOrReplaceTempView(name)
+            made.append(name)
+        yield
+    finally:
+        for name in made:
+            spark.catalog.dropTempView(name)
+
+
+def _about(query: str, names: list[str]) -> list[str]:
+    """Those that the query may mention, and what they stand on; all of them for one that asks what there is."""
+    words = {word.lower() for word in re.findall(r"\w+", query)}
+    if "show" in words:
+        return names
+    wanted = {name for name in names if name in words}
+    for name in reversed(VIEWS):
+        if name in wanted:
+            wanted.update(VIEWS[name].of)
+    return [name for name in names if name in wanted]
+
+
+def _table(spark: SparkSession, tables: Tables, name: str) -> DataFrame:
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    from kwcli.pipeline.tables.schemas import SCHEMAS
+
+    schema = from_arrow_schema(SCHEMAS[name])
+    files = tables.files[name]
+    if not files:
+        return spark.createDataFrame([], schema)
+    root = files[0].partition(f"/{name}/date=")[0]
+    return spark.read.schema(schema).option("basePath", f"{root}/{name}").parquet(*files)
+
+
+def _asked(spark: SparkSession, query: str, tables: Tables) -> DataFrame:
+    """The query, checked: it may look and not touch."""
+    try:
+        _refuse_commands(spark, query)
+        return spark.sql(query)
+    except Failure:
+        raise
+    except Exception as problem:
+        told = _told(problem, query, tables, Exit.USAGE)
+        if told is None:
+            raise
+        raise told from problem
+
+
+def _refuse_commands(spark: SparkSession, query: str) -> None:
+    """Failure for what writes, sets or drops something. Raises what the parser raises."""
+    jvm: Any = spark._jvm
+    kinds = [jvm.java.lang.Class.forName(f"{_PLANS}.{name}") for name in _COMMANDS]
+    session: Any = spark._jsparkSession
+    plans = [session.sessionState().sqlParser().parsePlan(query)]
+    while plans:
+        plan = plans.pop()
+        name = plan.getClass().getSimpleName()
+        if name not in _LOOKS and any(kind.isInstance(plan) for kind in kinds):
+            raise Failure("the query is no select: kw pipeline sql only looks at tables", Exit.USAGE)
+        children = plan.children()
+        plans += [children.apply(at) for at in range(children.size())]
+
+
+def _told(problem: Exception, query: str, tables: Tables, code: Exit) -> Failure | None:
+    """Spark's reason and the place in the query, in one line; None where the query is not what is wrong."""
+    found = _cause(problem)
+    if found is None:
+        return None
+    if found.getCondition() == "TABLE_OR_VIEW_NOT_FOUND":
+        name = found.getMessageParameters()["relationName"].strip("`")
+        text = f"there is no table or view {name}{did_you_mean(name, names_in(tables))}; --views lists them"
+    else:
+        first = str(found).strip().splitlines()[0]
+        text = re.sub(r"^\[[\w.]+\] ", "", first).partition(" SQLSTATE:")[0]
+        text = re.sub(r" If necessary set \S+ to \S+ to bypass this error\.$", "", text).rstrip(".")
+        text = text[0].lower() + text[1:] if text[1:2].islower() or text[1:2] == " " else text
+    return Failure(f"{_place(found, query)}{clean(text):.500}", code)
+
+
+def _cause(problem: Any) -> Any:
+    """The exception that names a condition: this one, or what a task of Spark's has raised."""
+    from pyspark.errors.exceptions.captured import convert_exception
+
+    if getattr(problem, "getCondition", None) is not None and problem.getCondition():
+        return problem
+    java = getattr(problem, "java_exception", None)
+    while java is not None:
+        found: Any = convert_exception(java)
+        if getattr(found, "getCondition", None) is not None and found.getCondition() and found.getQueryContext():
+            return found
+        java = java.getCause()
+    return None
+
+
+def _place(problem: Any, query: str) -> str:
+    """Where in the query, lines and columns counted from 1."""
+    contexts = [context for context in problem.getQueryContext() or () if context.startIndex() >= 0]
+    if contexts:
+        before = query[: contexts[0].startIndex()]
+        return f"line {before.count(chr(10)) + 1}, column {len(before) - before.rfind(chr(10))} of the query: "
+    match = _PLACE.search(str(problem))
+    return f"line {match[1]}, column {int(match[2]) + 1} of the query: " if match else ""
+
+
+def _found(frame: DataFrame, most: int | None) -> Found:
+    """Rows as JSON, which has all types of Spark's, integers exact and times as RFC 3339; a partition at a time."""
+    from pyspark.sql import functions as spark_functions
+
+    names = _different(frame.columns)
+    if most is not None:
+        frame = frame.limit(most)
+    plain = frame.toDF(*(f"c{at}" for at in range(len(names))))
+    row = spark_functions.to_json(spark_functions.struct(*plain.columns), _JSON)
+    texts = plain.select(row.alias("row")).toLocalIterator(prefetchPartitions=True)
+    return Found(names, (list(json.loads(text.row).values()) for text in texts))
+
+
+def _different(names: Iterable[str]) -> list[str]:
+    """The names; of equal ones the second gets a `_2`."""
+    found: dict[str, None] = {}
+    for name in names:
+        free = name
+        number = 2
+        while free in found:
+            free = f"{name}_{number}"
+            number += 1
+        found[free] = None
+    return list(found)
+
+
+# -- writing -----------------------------------------------------------------------------------------------------------
+
+
+def _write(env: Environment, shown: Settings, found: Found, most: int | None) -> bool:
+    """Write in the format wanted; whether there were more rows than wanted."""
+    if shown.format in ("text", "table"):
+        rows = list(islice(found.rows, most)) if most is not None else list(found.rows)
+        more = next(found.rows, None) is not None if most is not None else False
+        text = "".join(f"{line}\n" for line in _drawn(found.names, rows, shown))
+        env.stdout.write(text.encode("utf-8", "backslashreplace"))
+    else:
+        more = False
+        for piece in _PLAIN[shown.format](found):
+            env.stdout.write(piece.encode("utf-8", "backslashreplace"))
+    env.stdout.flush()
+    return more
+
+
+def _drawn(names: list[str], rows: list[list[Any]], shown: Settings) -> list[str]:
+    """Aligned columns; text is as wide as the terminal, a table as wide as it gets."""
+    paint = palette(shown.color)
+    columns = []
+    for at, name in enumerate(names):
+        values = [row[at] for row in rows]
+        number = all(value is None or (isinstance(value, int | float) and value is not True) for value in values)
+        cut = 0 if number or shown.format == "table" or shown.verbose else NAME_CUT
+        columns.append(Column(clean(name), [_cell(value) for value in values], keep=at, right=number, cut=cut))
+    return lines(columns, shown.width if shown.format == "text" and not shown.verbose else None, paint)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.3f}".rstrip("0").rstrip(".") if 0.001 <= abs(value) < 1e15 else repr(value)
+    if isinstance(value, list) and all(isinstance(item, str | int) for item in value):
+        return clean(",".join(map(str, value)))
+    return clean(value if isinstance(value, str) else _dumped(value))
+
+
+def _dumped(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _ndjson(found: Found) -> Iterator[str]:
+    return (_dumped(dict(zip(found.names, row, strict=True))) + "\n" for row in found.rows)
+
+
+def _array(found: Found) -> Iterator[str]:
+    rows = (_dumped(dict(zip(found.names, row, strict=True))) for row in found.rows)
+    first = next(rows, None)
+    if first is None:
+        return iter(["[]\n"])
+    return chain([f"[\n{first}"], (f",\n{row}" for row in rows), ["\n]\n"])
+
+
+def _csv(found: Found) -> Iterator[str]:
+    def line(values: Iterable[Any]) -> str:
+        text = io.StringIO()
+        rfc4180.writer(text, lineterminator="\n").writerow(values)
+        return text.getvalue()
+
+    yield line(found.names)
+    for row in found.rows:
+        yield line(_dumped(value) if isinstance(value, list | dict | bool) else value for value in row)
+
+
+_PLAIN: Final = {"ndjson": _ndjson, "json": _array, "csv": _csv}

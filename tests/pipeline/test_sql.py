@@ -1,0 +1,227 @@
+"""`kw pipeline sql`: views say what the report says, every format is exact, a bad query is one line with its place."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kwcli.exits import Exit
+from kwcli.pipeline.views import VIEWS
+from tests.cli.worlds import Outcome, kw, world
+from tests.pipeline.made import Names, make
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.usefixtures("spark")
+HOSTILE = 'a"b\x1b[31m,\nü'
+ROWS = 4000
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Path:
+    assert spark.version
+    return make(tmp_path_factory.mktemp("made") / "tables", ROWS, Names(["one", "two", HOSTILE], ["orders", "clicks"]))
+
+
+def asked(folder: Path, query: str, *words: str, env: Any = None) -> Outcome:
+    return kw("pipeline", "sql", str(folder), query, *words, env=env)
+
+
+def rows(folder: Path, query: str, *words: str) -> list[dict[str, Any]]:
+    outcome = asked(folder, query, "-o", "ndjson", *words)
+    assert outcome.code == Exit.DONE, outcome.err
+    return [json.loads(line) for line in outcome.out.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def report(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(kw("pipeline", "report", str(folder), "--target", "4.0", "-o", "json").out)
+    return found
+
+
+@pytest.mark.parametrize("by", ["api", "client", "topic", "broker"])
+def test_views_of_latency_say_what_the_report_says(folder: Path, report: dict[str, Any], by: str) -> None:
+    found = {row[by]: row for row in rows(folder, f"select * from latency_by_{by}")}
+    expected = {row[by]: row for row in report["latency"][by]}
+    assert found.keys() == expected.keys()
+    for name, row in found.items():
+        its = expected[name]
+        same = ("count", "waited", "request_bytes", "response_bytes")
+        assert [row[key] for key in same] == [its[key] for key in same]
+        assert row["max_ms"] == pytest.approx(its["max"])
+        assert row["p99_ms"] == pytest.approx(its["p99"], rel=0.021)
+        assert by == "topic" or row["errors"] == its["errors"]
+
+
+def test_other_views_say_what_the_report_says(folder: Path, report: dict[str, Any]) -> None:
+    errors = {(row["api"], row["error"]): row["exchanges"] for row in rows(folder, "select * from errors_by_api")}
+    assert errors == {(row["api"], row["error"]): row["exchanges"] for row in report["errors"]}
+    (slow,) = rows(folder, "select * from slowest order by latency_ms desc limit 1")
+    assert slow["latency_ms"] == pytest.approx(report["slowest"][0]["latency_ms"])
+    old = rows(folder, "select client, sum(count) as count from old_versions where release = '4.0' group by 1")
+    assert {row["client"]: row["count"] for row in old} == {
+        row["client_id"]: row["count"] for row in report["old_versions"]["old"]
+    }
+    topics = rows(folder, "select topic, produced_bytes, fetched_bytes from topics")
+    assert {row["topic"]: (row["produced_bytes"], row["fetched_bytes"]) for row in topics} == {
+        row["topic"]: (row["produced_bytes"], row["fetched_bytes"]) for row in report["talkers"]["topic"]
+    }
+
+
+def test_every_view_can_be_asked(folder: Path) -> None:
+    union = " union all ".join(f"select '{name}' as name, count(*) as rows from {name}" for name in VIEWS)
+    counts = {row["name"]: row["rows"] for row in rows(folder, union)}
+    assert set(counts) == set(VIEWS)
+    assert {name for name, count in counts.items() if not count} <= {"partition_errors"}
+
+
+VALUES = """select 9223372036854775807 as big, timestamp '2026-11-21 03:04:05.000123' as time, true as yes,
+  array(1, null) as list, struct(1 as a, 'x' as b) as deep, cast(null as string) as nothing, 0.5D as half,
+  date '2026-11-21' as day, 1 as same, 2 as same, cast('x' as binary) as raw, null as void"""
+EXACT = {
+    "big": 9223372036854775807,
+    "time": "2026-11-21T03:04:05.000123Z",
+    "yes": True,
+    "list": [1, None],
+    "deep": {"a": 1, "b": "x"},
+    "nothing": None,
+    "half": 0.5,
+    "day": "2026-11-21",
+    "same": 1,
+    "same_2": 2,
+    "raw": "eA==",
+    "void": None,
+}
+
+
+def test_values_are_exact_in_every_format(folder: Path) -> None:
+    assert rows(folder, VALUES) == [EXACT]
+    assert json.loads(asked(folder, VALUES, "-o", "json").out) == [EXACT]
+    names, values = csv.reader(io.StringIO(asked(folder, VALUES, "-o", "csv").out))
+    assert names == list(EXACT)
+    assert values[:5] == ["9223372036854775807", "2026-11-21T03:04:05.000123Z", "true", "[1,null]", '{"a":1,"b":"x"}']
+    for format in ("text", "table"):
+        titles, cells = asked(folder, VALUES, "-o", format).out.splitlines()
+        assert titles.split() == list(EXACT)
+        assert cells.split()[:3] == ["9223372036854775807", "2026-11-21T03:04:05.000123Z", "yes"]
+
+
+def test_order_and_limit_are_kept(folder: Path) -> None:
+    found = rows(folder, "select place from exchanges order by place desc", "--limit", "7")
+    assert [row["place"] for row in found] == list(range(ROWS - 1, ROWS - 8, -1))
+    assert len(rows(folder, "select place from exchanges")) == ROWS
+    assert asked(folder, "select 1 from exchanges where false", "-o", "json").out == "[]\n"
+    assert asked(folder, "select 1 as a from exchanges where false", "-o", "csv").out == "a\n"
+
+
+def test_a_terminal_gets_a_screenful_and_is_told(folder: Path) -> None:
+    env = world(terminal=True, columns=60, variables={"NO_COLOR": "1"})
+    outcome = asked(folder, "select place, client_id, client, broker, api from exchanges order by 1", env=env)
+    lines = outcome.out.splitlines()
+    assert len(lines) == 1001
+    assert max(map(len, lines)) <= 60
+    assert outcome.err == "the first 1,000 rows; --limit shows more\n"
+
+
+def test_names_of_the_capture_cannot_move_the_cursor(folder: Path) -> None:
+    query = "select client from latency_by_client order by 1"
+    assert rows(folder, query)[0] == {"client": HOSTILE}
+    text = asked(folder, query, "-o", "text").out
+    assert "\x1b" not in text
+    assert 'a"b\\x1b[31m,\\nü' in text
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("select foo from exchanges", "line 1, column 8 of the query: a column, variable, or function parameter with"),
+        ("select api,\n  latencyms\nfrom exchanges", "line 2, column 3 of the query: "),
+        ("selec 1", "line 1, column 1 of the query: syntax error at or near 'selec'"),
+        ("", "line 1, column 1 of the query: syntax error, unexpected empty statement"),
+        ("select 1; select 2", "line 1, column 11 of the query: syntax error"),
+        (
+            "select * from exchange",
+            'there is no table or view exchange (did you mean "exchanges"?); --views lists them',
+        ),
+        ("select api, count(*) from exchanges", "line 1, column 1 of the query: the query does not include a GROUP BY"),
+    ],
+)
+def test_a_bad_query_is_one_line_with_its_place(folder: Path, query: str, said: str) -> None:
+    outcome = asked(folder, query)
+    assert (outcome.code, outcome.out) == (Exit.USAGE, "")
+    assert said in outcome.err
+    assert outcome.err.startswith("kw: ")
+    assert outcome.err.count("\n") == 1
+    assert "SQLSTATE" not in outcome.err
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "create table x as select 1",
+        "insert into exchanges select * from exchanges",
+        "with a as (select 1) insert into exchanges select * from a",
+        "from exchanges insert into connections select * insert into skipped select *",
+        "drop view exchanges",
+        "set spark.sql.ansi.enabled=false",
+        "insert overwrite directory '/tmp/x' using parquet select 1",
+    ],
+)
+def test_what_is_no_question_is_refused(folder: Path, query: str) -> None:
+    outcome = asked(folder, query)
+    assert outcome.code == Exit.USAGE
+    assert outcome.err == "kw: the query is no select: kw pipeline sql only looks at tables\n"
+
+
+def test_a_query_that_fails_as_it_runs_is_a_failure(folder: Path) -> None:
+    outcome = asked(folder, "select api_key / (place - place) from exchanges")
+    assert outcome.code == Exit.FAILURE
+    assert outcome.err == (
+        "kw: line 1, column 8 of the query: division by zero. Use `try_divide` to tolerate divisor being 0 and return "
+        "NULL instead\n"
+    )
+
+
+def test_looking_is_allowed(folder: Path) -> None:
+    assert "latency_ms" in {row["col_name"] for row in rows(folder, "describe exchanges")}
+    assert rows(folder, "show views")
+    env = world(b"select count(*) as n from exchanges")
+    assert json.loads(asked(folder, "-", env=env).out) == {"n": ROWS}
+
+
+def test_tables_without_rows_and_tables_that_are_not_there(tmp_path: Path) -> None:
+    capture = Path(__file__).resolve().parents[2] / "captures" / "tour.pcapng"
+    words = ("--tables", "exchanges", "-f", "latency > 1h", "-q")
+    assert kw("pipeline", "run", str(capture), "--out", str(tmp_path / "t"), *words).code == Exit.DONE
+    assert rows(tmp_path / "t", "select count(*) as n, sum(count) as s from exchanges, latency_by_api") == [
+        {"n": 0, "s": None}
+    ]
+    assert "there is no table or view batches" in asked(tmp_path / "t", "select * from batches").err
+
+
+def test_views_are_listed_without_spark(tmp_path: Path) -> None:
+    outcome = kw("pipeline", "sql", str(tmp_path), "--views", "-o", "ndjson")
+    names = [json.loads(line)["name"] for line in outcome.out.splitlines()]
+    assert names == ["exchanges", "topic_partitions", "connections", "skipped", *VIEWS]
+    assert kw("pipeline", "sql", str(tmp_path)).code == Exit.USAGE
+    assert kw("pipeline", "sql", str(tmp_path), "select 1", "--views").code == Exit.USAGE
+
+
+def test_what_the_readme_tells_is_so(tmp_path: Path) -> None:
+    root = Path(__file__).resolve().parents[2]
+    section = (root / "README.md").read_text().partition("## `kw pipeline sql`")[2].partition("\n## ")[0]
+    told = set(re.findall(r"`(\w+)`", section[section.index("views for the usual") : section.index("\n- `-o")]))
+    assert set(VIEWS) == told - {"release"}
+    folder = tmp_path / "tables"
+    assert kw("pipeline", "run", str(root / "captures" / "tour.pcapng"), "--out", str(folder), "-q").code == Exit.DONE
+    command, *lines = re.findall(r"```\n(.*?)\n```", section, re.DOTALL)[0].splitlines()
+    words = [str(folder) if word == "tables" else word for word in shlex.split(command)[2:]]
+    assert kw(*words, "-o", "text").out.splitlines() == lines
