@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import tomllib
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +12,7 @@ import pytest
 
 from decoders.capture.reader import CaptureReader
 from kwcli.pipeline.spark.failures import failure_of
+from tests.captures.shipped import segments
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -24,11 +27,11 @@ def read(spark: SparkSession, path: Path | list[Path], **options: str) -> DataFr
 
 
 def test_rows_are_the_segments(spark: SparkSession) -> None:
-    reader = CaptureReader()
-    segments = reader.feed(TOUR.read_bytes()) + reader.finish()
     columns = ("packet", "time_ns", "seq", "ack", "flags", "payload", "cut")
     rows = read(spark, TOUR).select(*columns).collect()
-    assert [tuple(row) for row in rows] == [segment[2:3] + segment[1:2] + segment[3:] for segment in segments]
+    assert [tuple(row) for row in rows] == [
+        segment[2:3] + segment[1:2] + segment[3:] for segment in segments(TOUR.name)
+    ]
 
 
 def test_endpoints_time_and_file(spark: SparkSession) -> None:
@@ -41,18 +44,18 @@ def test_endpoints_time_and_file(spark: SparkSession) -> None:
 
 
 def test_options_narrow(spark: SparkSession) -> None:
-    whole = read(spark, TOUR)
-    times = [row["time_ns"] for row in whole.select("time_ns").collect()]
-    middle_us = times[len(times) // 2] // 1000
-    since = datetime.fromtimestamp(middle_us / 1e6, UTC).isoformat()
-    count = sum(each >= middle_us * 1000 for each in times)
-    assert 0 < count < len(times)
-    assert read(spark, TOUR, since=since).count() == count
-    assert read(spark, TOUR, until=since).count() == len(times) - count
-    assert read(spark, TOUR, ports="1,2").count() == 0
-    other = whole.where("source_port not in (9092, 1) and target_port not in (9092, 1)").count()
-    assert 0 < other < len(times)
-    assert read(spark, TOUR, ports="1,9092").count() == len(times) - other
+    found = segments(TOUR.name)
+    times = sorted(segment[1] // 1000 for segment in found)
+    since, until = (datetime.fromtimestamp(times[len(times) * part // 4] / 1e6, UTC).isoformat() for part in (1, 3))
+    narrow = read(spark, TOUR, since=since, until=until, ports="1,9092").select("packet").collect()
+    expected = [
+        segment[2]
+        for segment in found
+        if times[len(times) // 4] <= segment[1] // 1000 < times[len(times) * 3 // 4]
+        and b"\x23\x84" in (segment[0][-4:-2], segment[0][-2:])
+    ]
+    assert [row[0] for row in narrow] == expected
+    assert 0 < len(expected) < len(found) // 2
 
 
 def test_several_paths_and_globs(spark: SparkSession) -> None:
@@ -66,9 +69,10 @@ def test_several_paths_and_globs(spark: SparkSession) -> None:
     [
         ("nosuch*.pcap", {}, "nosuch*.pcap: no such file"),
         ("README.md", {}, "README.md: not a capture"),
-        ("tour.pcapng", {"since": "yesterday"}, "kafka_wire: since: yesterday is no time"),
-        ("tour.pcapng", {"until": "2026-11-21T03:04:05"}, "has no time zone"),
-        ("tour.pcapng", {"ports": "9092,x"}, "invalid literal for int"),
+        ("tour.pcapng", {"since": "yesterday"}, "kafka_wire: since: 'yesterday' is no time"),
+        ("tour.pcapng", {"ports": "9092,x"}, "kafka_wire: ports: 9092,x is no list of ports"),
+        ("tour.pcapng", {"split_size": "big"}, "kafka_wire: split_size: big is no number of bytes"),
+        ("tour.pcapng", {"mode": "strict"}, "kafka_wire: mode: strict is none of permissive, failfast"),
     ],
 )
 def test_what_is_wrong_is_one_line(spark: SparkSession, path: str, options: dict[str, str], said: str) -> None:
@@ -77,3 +81,26 @@ def test_what_is_wrong_is_one_line(spark: SparkSession, path: str, options: dict
     text = failure_of(raised.value).text
     assert said in text
     assert "\n" not in text
+
+
+def test_of_a_damaged_capture_the_good_part_or_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    cut = tmp_path / "cut.pcap"
+    cut.write_bytes((CAPTURES / "sasl-raw.pcap").read_bytes()[:-1000])
+    reader = CaptureReader()
+    assert read(spark, [cut, CAPTURES / "README.md"]).count() == len(reader.feed(cut.read_bytes())) > 100
+    with pytest.raises(Exception, match="Traceback") as raised:
+        read(spark, cut, mode="failfast").count()
+    assert "cut.pcap: cut off at byte 138,598 inside a packet" in failure_of(raised.value).text
+
+
+def test_spark_finds_the_format_by_its_name() -> None:
+    """The package that an installed kw has beside its own ones, where pyproject.toml says it is."""
+    settings = tomllib.loads((CAPTURES.parent / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]["find"]
+    (place,) = (name for name in settings["where"] if name != ".")
+    (package,) = (name for name in settings["include"] if name.startswith("pyspark_"))
+    spec = importlib.util.spec_from_file_location(package, CAPTURES.parent / place / package / "__init__.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.DefaultSource.name() == "kafka_wire"

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwcli.exits import Failure
+from kwcli.pipeline.choosing import Choice
 from kwcli.pipeline.sources import find
 from kwcli.pipeline.spark.engine import ORDER, parts, tasks
 from kwcli.pipeline.spark.job import Order
@@ -102,6 +103,7 @@ def exchanges(
     names = tuple(file.path for file in found.files)
     chosen = None if ports is None else frozenset(ports)
     asked = Asked(tuple(planned.splits), names, (table,), chosen, filter, since_ns, until_ns, bodies, reveal_secrets)
+    Choice(asked)  # what is wrong with a filter is told here
     order = Order(asked, Staging(Files(folder or _own_folder()), "frame"), raw=False)
 
     def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

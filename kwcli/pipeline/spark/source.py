@@ -8,16 +8,18 @@ pushed down: `since`, `until` (RFC 3339), `ports` and `point` are options, and c
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import datetime
+import json
+from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
+from click import UsageError
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import BinaryType, DataType, IntegerType, LongType, StringType, StructType, TimestampType
 
 from decoders.capture.numbering import file_of, number_of
 from kwcli.exits import Exit, Failure
+from kwcli.pipeline.options import Moment
 from kwcli.pipeline.reading import Reading
 from kwcli.pipeline.sources import find
 from kwcli.pipeline.splits import SPLIT_SIZE, plan
@@ -49,6 +51,11 @@ COLUMNS: Final[tuple[tuple[str, DataType, str], ...]] = (
 )
 
 
+MODES: Final = ("permissive", "failfast")
+MEANT: Final = {"ports": "no list of ports, as 9092,9093", "split_size": "no number of bytes"}
+T = TypeVar("T")
+
+
 class Asked(NamedTuple):
     """Which captures, and what of them; times in nanoseconds since 1970, `until` not included."""
 
@@ -58,6 +65,7 @@ class Asked(NamedTuple):
     since_ns: int | None = None
     until_ns: int | None = None
     split_size: int = SPLIT_SIZE
+    strict: bool = False
 
     def takes(self, segment: Segment) -> bool:
         """Whether a segment is wanted."""
@@ -105,8 +113,9 @@ class _Reader(DataSourceReader):
     def partitions(self) -> list[InputPartition]:
         found = find(self._wanted.paths)
         planned = plan(found.files, self._wanted.split_size)
-        if found.problems or planned.problems:
-            raise Failure(str([*found.problems, *planned.problems][0]))
+        problems = [*found.problems, *planned.problems]
+        if problems and (self._wanted.strict or not planned.splits):
+            raise Failure(str(problems[0]))
         return [_Part(split) for split in planned.splits]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
@@ -126,7 +135,7 @@ class _Reader(DataSourceReader):
                 rows, size = [], 0
         if rows:
             yield record_batch(wanted.point, names, rows, self._columns)
-        if reading.problems:
+        if reading.problems and wanted.strict:
             raise Failure(str(reading.problems[0]))
 
 
@@ -174,33 +183,38 @@ def _ends(key: bytes) -> tuple[str, int, str, int]:
 
 def asked(options: dict[str, str]) -> Asked:
     """The options of the format as values. Failure (usage) names the one that is wrong."""
-    import json
-
     paths = json.loads(options["paths"]) if options.get("paths") else [options["path"]] if "path" in options else []
     if not paths:
         raise Failure("kafka_wire: load(…) needs the path of a capture", Exit.USAGE)
-    try:
-        ports = (
-            frozenset(int(word).to_bytes(2, "big") for word in options["ports"].split(","))
-            if options.get("ports")
-            else None
-        )
-        split_size = int(options.get("split_size") or SPLIT_SIZE)
-    except (ValueError, OverflowError) as problem:
-        raise Failure(f"kafka_wire: {problem}", Exit.USAGE) from None
-    since, until = (_time_ns(name, options.get(name)) for name in ("since", "until"))
-    return Asked(tuple(paths), options.get("point", ""), ports, since, until, split_size)
+    mode = options.get("mode", "permissive").lower()
+    if mode not in MODES:
+        raise Failure(f"kafka_wire: mode: {mode:.40} is none of {', '.join(MODES)}", Exit.USAGE)
+    return Asked(
+        tuple(paths),
+        options.get("point", ""),
+        _option(options, "ports", _ports),
+        _option(options, "since", _time_ns),
+        _option(options, "until", _time_ns),
+        _option(options, "split_size", int) or SPLIT_SIZE,
+        mode == "failfast",
+    )
 
 
-def _time_ns(name: str, text: str | None) -> int | None:
+def _option(options: dict[str, str], name: str, value_of: Callable[[str], T]) -> T | None:
+    text = options.get(name)
     if not text:
         return None
     try:
-        time = datetime.fromisoformat(text)
-    except ValueError:
-        raise Failure(
-            f"kafka_wire: {name}: {text:.40} is no time, for example 2026-11-21T03:04:05Z", Exit.USAGE
-        ) from None
-    if time.tzinfo is None:
-        raise Failure(f"kafka_wire: {name}: {text:.40} has no time zone; end it with Z for UTC", Exit.USAGE)
-    return round(time.timestamp() * 1e6) * 1000
+        return value_of(text)
+    except (ValueError, OverflowError):
+        raise Failure(f"kafka_wire: {name}: {text:.40} is {MEANT[name]}", Exit.USAGE) from None
+    except UsageError as problem:
+        raise Failure(f"kafka_wire: {name}: {problem.message}", Exit.USAGE) from None
+
+
+def _ports(text: str) -> frozenset[bytes]:
+    return frozenset(int(word).to_bytes(2, "big") for word in text.split(","))
+
+
+def _time_ns(text: str) -> int:
+    return Moment().convert(text, None, None)
