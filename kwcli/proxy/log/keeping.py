@@ -85,6 +85,7 @@ class Keeping:
                     self._track(kept, kept.client, kind, time_ns, content)
                     if kept in self._lost:
                         self._settle()  # what comes next is for the file, if this has brought it in step
+                        chunks = self._chunks
             elif kind == Kind.UPSTREAM:
                 correlation_id, sent_ns, first_ns = TIMES.unpack(content)
                 self._rows.upstream(kept.connection.number, correlation_id, (first_ns - sent_ns) / 1e6)

@@ -14,12 +14,13 @@ from typing import Any
 import pytest
 
 from decoders.streams.chunks import Close
+from kwcli.proxy.log.keeping import Keeping
 from kwcli.proxy.log.plan import Plan
 from kwcli.proxy.log.spawn import start
-from kwcli.proxy.log.wire import CLIENT, SERVER
+from kwcli.proxy.log.wire import CLIENT, SERVER, SIZE, Kind, Message
 from tests.bench.proxy_log import conversation
 from tests.captures.test_secrets import _all_secrets
-from tests.cli.worlds import kw
+from tests.cli.worlds import kw, world
 from tests.proxy.log.played import FOLDER, NDJSON, chunks_of, logged, play, play_with_gaps, records, sniffed
 
 WHOLE = ["first-steps.pcapng", "sasl-framed.pcapng", "sasl-raw.pcap", "share-groups.pcapng", "tour.pcapng"]
@@ -180,6 +181,26 @@ def test_what_is_around_a_gap_is_right_in_rows_and_file(name: str, seed: int, tm
     assert all(json.loads(row)["reason"] == "lost" for row in read["undecoded"])
     for status in WHOLLY[1:]:
         assert (read[status] - rows[status]).total() <= gaps
+
+
+def test_a_gap_of_one_connection_costs_no_rows_of_another(tmp_path: Path) -> None:
+    """The second one opens when the file cannot be written any more: its bytes go to the rows alone."""
+    env = world()
+    keeping = Keeping(env, Plan(NDJSON, write=str(tmp_path / "x.pcapng")))
+    told = conversation(6)
+    ends = json.dumps(["127.0.0.1:5000", "127.0.0.1:19093", "127.0.0.1:9092"]).encode()
+    keeping.take([(Kind.OPENED, 1, 1, ends)])
+    assert keeping._files is not None
+    keeping._files.close()
+    keeping._files = None
+    messages: list[Message] = [(Kind.OPENED, 2, 2, ends.replace(b"5000", b"5001"))]
+    messages += [(Kind.GAP, 1, 3, SIZE.pack(10_000))]
+    for side, time_ns, data in told:
+        messages += [(side, 1, time_ns, data), (side, 2, time_ns, data)]
+    keeping.take(messages)
+    keeping.finish()
+    rows = [json.loads(line) for line in env.stdout.getvalue().splitlines()]  # type: ignore[attr-defined]
+    assert sum(row["client"].endswith(":5001") and row["status"] == "complete" for row in rows) == 6
 
 
 def test_rows_and_file_find_their_step_again_behind_a_gap(tmp_path: Path) -> None:
