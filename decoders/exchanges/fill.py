@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from decoders.errors import DecodeError
 from decoders.exchanges.exchange import Ends, Exchange
 from decoders.exchanges.specs import Spec
+from decoders.schema.model import Side
 from decoders.streams.framing import Frame
 from decoders.wire.varints import read_uvarint
 
@@ -45,10 +48,8 @@ def put_request(exchange: Exchange, frame: Frame) -> None:
     exchange.request_size = frame.size
     exchange.request_raw = frame.data
     exchange.place = frame.place
-    if frame.missing:
-        exchange.extra = {**(exchange.extra or {}), "request": frame.missing}
-    if frame.again:
-        exchange.extra = {**(exchange.extra or {}), "retransmitted": True}
+    if frame.missing or frame.again:
+        _put_damage(exchange, frame, "request")
 
 
 def put_response(exchange: Exchange, frame: Frame) -> None:
@@ -59,10 +60,16 @@ def put_response(exchange: Exchange, frame: Frame) -> None:
     exchange.response_packet_end = frame.last_packet
     exchange.response_size = frame.size
     exchange.response_raw = frame.data
-    if frame.missing:
-        exchange.extra = {**(exchange.extra or {}), "response": frame.missing}
+    if frame.missing or frame.again:
+        _put_damage(exchange, frame, "response")
+
+
+def _put_damage(exchange: Exchange, frame: Frame, side: Side) -> None:
+    """What is missing of a frame, and that bytes of it were sent again."""
+    said: dict[str, Any] = {side: frame.missing} if frame.missing else {}
     if frame.again:
-        exchange.extra = {**(exchange.extra or {}), "retransmitted": True}
+        said["retransmitted"] = True
+    exchange.extra = {**(exchange.extra or {}), **said}
 
 
 def put_no_request(exchange: Exchange) -> None:

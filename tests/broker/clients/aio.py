@@ -13,24 +13,13 @@ from aiokafka import admin as aio_admin
 from tests.broker.clients import steps
 
 _CODECS = {"none": None}
-_WORDS = {
-    "client.id": "client_id",
-    "security.protocol": "security_protocol",
-    "sasl.mechanism": "sasl_mechanism",
-    "sasl.username": "sasl_plain_username",
-    "sasl.password": "sasl_plain_password",
-}
-
-
-def _settings(properties: Mapping[str, str]) -> dict[str, Any]:
-    return {_WORDS[key]: value for key, value in properties.items() if key in _WORDS}
 
 
 def create(bootstrap: str, properties: dict[str, str], *, topics: dict[str, int], replicas: int = 1) -> str:
     """CreateTopics."""
 
     async def work() -> str:
-        client = aio_admin.AIOKafkaAdminClient(bootstrap_servers=bootstrap, **_settings(properties))
+        client = aio_admin.AIOKafkaAdminClient(bootstrap_servers=bootstrap, **steps.python_settings(properties))
         await client.start()
         wanted = [aio_admin.NewTopic(name, count, replicas) for name, count in topics.items()]
         answer = await client.create_topics(wanted)
@@ -65,7 +54,7 @@ def produce(
             acks=acks if acks == "all" else int(acks),
             compression_type=_CODECS.get(codec, codec),
             enable_idempotence=settings.get("enable.idempotence") == "true",
-            **_settings(settings),
+            **steps.python_settings(settings),
         )
         await producer.start()
         marks = [(name, value.encode()) for name, value in (headers or {}).items()]
@@ -98,7 +87,7 @@ def consume(
             group_id=group,
             auto_offset_reset="earliest",
             enable_auto_commit=False,
-            **_settings(properties),
+            **steps.python_settings(properties),
         )
         await consumer.start()
         found: list[dict[str, Any]] = []
@@ -128,7 +117,9 @@ def transact(
     """One transaction per word of `ends` (`commit` or `abort`)."""
 
     async def work() -> int:
-        producer = aiokafka.AIOKafkaProducer(bootstrap_servers=bootstrap, transactional_id=id, **_settings(properties))
+        producer = aiokafka.AIOKafkaProducer(
+            bootstrap_servers=bootstrap, transactional_id=id, **steps.python_settings(properties)
+        )
         await producer.start()
         for number, end in enumerate(ends or ["commit"]):
             await producer.begin_transaction()

@@ -12,22 +12,10 @@ from kafka.errors import KafkaError  # type: ignore[import-untyped]  # it has no
 
 from tests.broker.clients import steps
 
-_WORDS = {
-    "client.id": "client_id",
-    "security.protocol": "security_protocol",
-    "sasl.mechanism": "sasl_mechanism",
-    "sasl.username": "sasl_plain_username",
-    "sasl.password": "sasl_plain_password",
-}
-
-
-def _settings(properties: Mapping[str, str]) -> dict[str, Any]:
-    return {_WORDS[key]: value for key, value in properties.items() if key in _WORDS}
-
 
 def create(bootstrap: str, properties: dict[str, str], *, topics: dict[str, int], replicas: int = 1) -> str:
     """CreateTopics."""
-    client = kafka.KafkaAdminClient(bootstrap_servers=bootstrap, **_settings(properties))
+    client = kafka.KafkaAdminClient(bootstrap_servers=bootstrap, **steps.python_settings(properties))
     wanted = [kp_admin.NewTopic(name, count, replicas) for name, count in topics.items()]
     try:
         said = str(client.create_topics(wanted))
@@ -58,7 +46,7 @@ def produce(
         acks=acks if acks == "all" else int(acks),
         compression_type=None if codec == "none" else codec,
         enable_idempotence=settings.get("enable.idempotence", "false") == "true",
-        **_settings(settings),
+        **steps.python_settings(settings),
     )
     marks = [(name, value.encode()) for name, value in (headers or {}).items()]
     waiting = []
@@ -87,7 +75,7 @@ def consume(
         group_id=group,
         auto_offset_reset="earliest",
         enable_auto_commit=False,
-        **_settings(properties),
+        **steps.python_settings(properties),
     )
     found: list[dict[str, Any]] = []
     for _ in range(polls):
@@ -110,7 +98,9 @@ def transact(
     bootstrap: str, properties: dict[str, str], *, topic: str, id: str, count: int = 5, ends: list[str] | None = None
 ) -> int:
     """One transaction per word of `ends` (`commit` or `abort`)."""
-    producer = kafka.KafkaProducer(bootstrap_servers=bootstrap, transactional_id=id, **_settings(properties))
+    producer = kafka.KafkaProducer(
+        bootstrap_servers=bootstrap, transactional_id=id, **steps.python_settings(properties)
+    )
     producer.init_transactions()
     for number, end in enumerate(ends or ["commit"]):
         producer.begin_transaction()

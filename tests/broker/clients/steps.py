@@ -9,7 +9,16 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-__all__ = ["encoded", "main", "record", "values"]
+__all__ = ["encoded", "main", "python_settings", "record", "values"]
+
+# librdkafka's word for a setting → that of clients written in Python.
+_PYTHON_WORDS = {
+    "client.id": "client_id",
+    "security.protocol": "security_protocol",
+    "sasl.mechanism": "sasl_mechanism",
+    "sasl.username": "sasl_plain_username",
+    "sasl.password": "sasl_plain_password",
+}
 
 
 def main(functions: Mapping[str, Callable[..., Any]], argv: list[str]) -> int:
@@ -28,6 +37,11 @@ def main(functions: Mapping[str, Callable[..., Any]], argv: list[str]) -> int:
             answers.flush()
     sys.stdout.flush()
     return 0
+
+
+def python_settings(properties: Mapping[str, str]) -> dict[str, Any]:
+    """The settings that these clients know, in their words."""
+    return {_PYTHON_WORDS[key]: value for key, value in properties.items() if key in _PYTHON_WORDS}
 
 
 def record(
