@@ -63,9 +63,11 @@ class Mending:
         rows = self.unnumbered(rows)
         if not len(self._ids) or not pc.any(pc.greater(pc.list_value_length(rows.column("topic_ids")), 0)).as_py():
             return rows
-        times = rows.column("time_ns")
+        # When an exchange was settled, as far as its own packets say; not when it began: a fetch may wait for long.
+        times = pc.coalesce(*(rows.column(name) for name in ("response_end_ns", "request_end_ns", "time_ns")))
         ids = rows.column("topic_ids")
         columns = {name: self._list(rows.column(name), times, rows.column(name)) for name in ("topics", "error_topics")}
+        columns["topics"] = _once(columns["topics"])
         columns["topic_names"] = self._list(rows.column("topic_names"), times, ids)
         columns["partitions"] = self._partitions(rows.column("partitions"), times)
         return _with(rows, columns)
@@ -92,6 +94,14 @@ class Mending:
         fields["topic"] = self._named(fields["topic"], times.take(pc.list_parent_indices(lists)), fields["topic_id"])
         made = pa.StructArray.from_arrays(list(fields.values()), fields=list(PARTITION))
         return pa.ListArray.from_arrays(_offsets(lists), made, type=lists.type)
+
+
+def _once(lists: pa.Array) -> pa.Array:
+    """Lists with each value once: what had an id and what had a name may be one topic."""
+    if not pc.any(pc.greater(pc.list_value_length(lists), 1)).as_py():
+        return lists
+    found = [None if names is None else list(dict.fromkeys(names)) for names in lists.to_pylist()]
+    return pa.array(found, lists.type)
 
 
 def _offsets(lists: pa.Array) -> pa.Array:
