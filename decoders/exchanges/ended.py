@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
+from decoders.errors import Malformed
 from decoders.exchanges.exchange import Ends, Exchange, Seen, Skipped
 from decoders.exchanges.identity import ClientSoftware
 from decoders.streams.chunks import Connection, Half, How
@@ -47,6 +48,22 @@ class Ended(Seen):
         self.client_missing, self.server_missing = client.missing, server.missing
         self.client_again, self.server_again = client.again, server.again
 
+    def export(self) -> list[object]:
+        """All but its ends, as built-in values."""
+        return [getattr(self, name) for name in _SAID]
 
+    @classmethod
+    def resumed(cls, ends: Ends, state: object) -> Ended:
+        """The end of this connection, of which `export` gave the rest. Raises DecodeError when it is something else."""
+        if not isinstance(state, list) or len(state) != len(_SAID):
+            raise Malformed("no end of a connection")
+        ended = cls.__new__(cls)
+        ended.ends = ends
+        for name, value in zip(_SAID, state, strict=True):
+            setattr(ended, name, value)
+        return ended
+
+
+_SAID: Final = tuple(name for name in Ended.__slots__ if name != "ends")
 # What comes of an engine that gives connections too.
 Row = Exchange | Skipped | Ended

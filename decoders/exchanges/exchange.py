@@ -27,7 +27,7 @@ View = Any
 class Ends:
     """The connection of an exchange: its number for people, its two addresses, the time of its first packet."""
 
-    __slots__ = ("began_ns", "broker", "client", "exchanges", "number", "topics")
+    __slots__ = ("began_ns", "broker", "client", "exchanges", "late_ns", "number", "topics")
 
     def __init__(self, number: int, client: str, broker: str, began_ns: int, topics: Topics) -> None:
         self.number = number
@@ -36,6 +36,7 @@ class Ends:
         self.began_ns = began_ns
         self.topics = topics
         self.exchanges = 0  # settled so far, where somebody counts
+        self.late_ns = 0  # had other connections shown the broker before this time, it would have been known for one
 
 
 class ApiError(NamedTuple):

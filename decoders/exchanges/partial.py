@@ -71,8 +71,8 @@ def put(value: object, names: tuple[str, ...], state: object) -> None:
 def export_context(context: Context) -> list[Any]:
     """Everything, as built-in values."""
     return [
-        [_pairing(pairing) for pairing in context.pairings.values()],
-        [_undecided(undecided) for undecided in context.undecided.values()],
+        [export_pairing(pairing) for pairing in context.pairings.values()],
+        [export_undecided(undecided) for undecided in context.undecided.values()],
         [[identity.bytes, name] for identity, (name, _) in context.topics.names.items()],
         dict(sorted(context.brokers.items())),
         _counts(context.summary),
@@ -91,9 +91,9 @@ def resume_context(context: Context, state: object, connections: Mapping[int, Co
     context.brokers = brokers
     _resume_counts(context.summary, counts)
     for row in pairings:
-        _resume_pairing(context, row)
+        resume_pairing(context, row)
     for row in undecided:
-        _resume_undecided(context, row, connections)
+        resume_undecided(context, row, connections)
     context.budget.held, context.budget.most = fields(budget, int, int)
 
 
@@ -116,10 +116,11 @@ def _resume_counts(summary: Summary, state: object) -> None:
     summary.clients, summary.client_ids, summary.brokers = set(clients), set(client_ids), set(brokers)
 
 
-def _pairing(pairing: Pairing) -> list[Any]:
+def export_pairing(pairing: Pairing) -> list[Any]:
+    """One Kafka connection as built-in values."""
     ends, sasl = pairing.ends, pairing.sasl
     return [
-        [ends.number, ends.client, ends.broker, ends.began_ns, ends.exchanges],
+        [ends.number, ends.client, ends.broker, ends.began_ns, ends.exchanges, ends.late_ns],
         saved(pairing, PAIRING),
         [
             [correlation_id, [saved(each, REQUEST) for each in (entry if isinstance(entry, Queue) else (entry,))]]
@@ -136,21 +137,22 @@ def _lane(lane: Lane) -> list[Any]:
     return [saved(lane, LANE), None if lane.run is None else saved(lane.run, RUN)]
 
 
-def _resume_pairing(context: Context, state: object) -> None:
+def resume_pairing(context: Context, state: object) -> None:
+    """Take over what export_pairing() gave. Raises DecodeError when it is something else."""
     ends_row, plain, in_flight, sasl, early, client_lane, server_lane = fields(state, *[list] * 7)
-    number, client, broker, began_ns, exchanges = fields(ends_row, int, str, str, int, int)
+    number, client, broker, began_ns, exchanges, late_ns = fields(ends_row, int, str, str, *[int] * 3)
     pairing = Pairing(context, Ends(number, client, broker, began_ns, context.topics), client_first=True, opening=False)
     put(pairing, PAIRING, plain)
-    pairing.ends.exchanges = exchanges
+    pairing.ends.exchanges, pairing.ends.late_ns = exchanges, late_ns
     for row in in_flight:
         correlation_id, waiting = fields(row, int, list)
         for each in waiting:
-            pairing.in_flight.add(correlation_id, _request(context, pairing, each))
+            pairing.in_flight.add(correlation_id, resume_request(context, pairing, each))
     phase, pairing.sasl.mechanism, pairing.sasl.left, tokens = fields(sasl, int, str, int, list)
     if phase not in PHASES:
         raise Malformed("a saved phase of another kind")
     pairing.sasl.phase = PHASES[phase]
-    pairing.sasl.tokens.extend(_request(context, pairing, each) for each in tokens)
+    pairing.sasl.tokens.extend(resume_request(context, pairing, each) for each in tokens)
     for row in early:
         correlation_id, frame_row = fields(row, int, list)
         frame = Frame(b"", 0, (0, 0), (0, 0), 0)
@@ -161,7 +163,8 @@ def _resume_pairing(context: Context, state: object) -> None:
     context.pairings[number] = pairing
 
 
-def _request(context: Context, pairing: Pairing, state: object) -> Exchange:
+def resume_request(context: Context, pairing: Pairing, state: object) -> Exchange:
+    """A request in flight, of what saved() gave of it."""
     exchange = Exchange()
     begin(exchange, pairing.ends, context.specs.unknown)
     put_no_response(exchange)
@@ -180,7 +183,8 @@ def _resume_lane(lane: Lane, state: list[Any]) -> None:
         put(lane.run, RUN, state[1])
 
 
-def _undecided(undecided: Undecided) -> list[Any]:
+def export_undecided(undecided: Undecided) -> list[Any]:
+    """One connection of which it is not known whether it is Kafka."""
     connection = undecided.connection
     return [
         connection.number,
@@ -194,7 +198,8 @@ def _undecided(undecided: Undecided) -> list[Any]:
     ]
 
 
-def _resume_undecided(context: Context, state: object, connections: Mapping[int, Connection]) -> None:
+def resume_undecided(context: Context, state: object, connections: Mapping[int, Connection]) -> None:
+    """Take over what export_undecided() gave. Raises DecodeError when it is something else."""
     number, time_ns, chunks, plain, sides = fields(state, int, int, list, list, list)
     connection = connections.get(number)
     if connection is None or len(sides) != 2:

@@ -22,7 +22,7 @@ __all__ = [
 # Kinds of parts.
 SEGMENTS: Final = 0  # segments that only the exact state can take
 RUN: Final = 1  # what follows was decoded here: the state that this stands on
-ROWS: Final = 2  # rows of the run; the blob has responses whose request lies before it
+ROWS: Final = 2  # rows of the run; the blob has responses whose request lies before it, and ends of connections
 END: Final = 3  # the end of the run: what it adds to the state
 FACT: Final = 4  # of no connection: what others may use
 
@@ -34,7 +34,7 @@ class Part(NamedTuple):
     """A part of what one key sent in one split; `seq` ascends within the split, and `kind` says what the rest is.
 
     `key` is the canonical one of a connection's two (that of no connection is empty). Every kind may have a `blob`;
-    only ROWS have `rows`.
+    only ROWS have `rows`, exchanges and skipped runs: that a connection has ended a stitcher tells.
     """
 
     key: bytes
@@ -49,7 +49,7 @@ class Patch(NamedTuple):
 
     ends: Ends
     place_added: int
-    client_software: ClientSoftware | None
+    client_software: ClientSoftware | None  # of rows that have none
 
     @property
     def began_ns(self) -> int:

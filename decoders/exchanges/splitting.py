@@ -1,79 +1,261 @@
-"""One split of a capture's segments in, parts (`parts.py`) out, of which stitchers make the whole capture's rows."""
+"""One split of a capture's segments in, parts (`parts.py`) out, of which stitchers make the whole capture's rows.
+
+What came before the split is not known here. Of a key whose state does not depend on that (`stretch.py`), and of a
+connection whose SYN is in the split, what settles is handed on as rows; of all else the segments themselves, for a
+stitcher to take. A stretch ends before the first segment of it that reassembly's fast path does not take.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Final
 
+from decoders.exchanges.ended import Row
+from decoders.exchanges.exchange import Settled
 from decoders.exchanges.needs import Needs
-from decoders.exchanges.parts import FACT, SEGMENTS, Facts, Part, canonical, pack_segments
-from decoders.limits import SEGMENT_COST
+from decoders.exchanges.parts import FACT, Facts, Part, canonical
+from decoders.exchanges.stage import Pairer
+from decoders.exchanges.stretch import Stretch, core
+from decoders.exchanges.tracks import Fresh, Track
+from decoders.exchanges.watching import Watched
 from decoders.streams.chunks import Segment
+from decoders.streams.connections import TcpConnection, turned
+from decoders.streams.flow import Flow
 
 __all__ = ["Splitter"]
 
-# Bytes of segments that one part has, about; and that wait for more of their key, all keys together.
-PART_SIZE: Final = 256 << 10
+# Bytes of segments that wait for more of their key, all keys together.
 WAITING_MAX: Final = 32 << 20
-
-
-class Track:
-    """What a split has of one key: the segments that are not handed on yet, how many parts were."""
-
-    __slots__ = ("key", "segments", "seq", "size")
-
-    def __init__(self, key: bytes) -> None:
-        self.key = key
-        self.seq = 0
-        self.segments: list[Segment] = []
-        self.size = 0
+# Segments believed in one go: many enough for a look at all stretches to cost little, and no more.
+BATCH_MIN: Final = 4096
+BATCH_MAX: Final = 1 << 16
+PER_STRETCH: Final = 32
+# Calls of `feed` that one batch is of, at most: their segments may be large.
+FEEDS_MAX: Final = 16
+# Segments between two looks whether a stretch may begin.
+TRIES_MAX: Final = 64
 
 
 class Splitter:
-    """One split of one timeline. With `raw` nothing is decoded here: all segments are handed on."""
+    """One split of one timeline. With `raw` nothing is decoded here: all segments are handed on.
 
-    def __init__(self, ports: Iterable[int] | None = None, needs: Needs | None = None, *, raw: bool = False) -> None:
-        self._raw, self._ports, self._needs = raw, ports, needs
+    What is decoded is believed in batches of at least `batch` segments.
+    """
+
+    def __init__(
+        self,
+        ports: Iterable[int] | None = None,
+        needs: Needs | None = None,
+        *,
+        raw: bool = False,
+        batch: int = BATCH_MIN,
+    ) -> None:
+        self._raw = raw
+        self._batch_min = batch
         self._tracks: dict[bytes, Track] = {}  # by both keys
-        self._size = 0
+        self._parts: list[Part] = []
+        self._size = 0  # of the segments that tracks keep
         self._facts = Facts()
+        self._watched = Watched(self)
+        self._pairer = Pairer(ports, needs, connections=True)
+        self._clean: dict[Track, Stretch] = {}
+        self._routes: dict[int, Stretch | Fresh] = {}  # by number of the connection, whose rows count
+        self._fresh: list[Fresh] = []  # with rows
+        self._next: list[Segment] = []
+        self._feeds = 0  # since there was nothing in it
+        self._batch: list[Segment] = []
 
     def feed(self, segments: list[Segment]) -> list[Part]:
         """The parts that are ready."""
-        parts: list[Part] = []
-        tracks = self._tracks
-        for segment in segments:
-            track = tracks.get(segment[0]) or self._track(segment[0])
-            track.segments.append(segment)
-            size = len(segment[6]) + SEGMENT_COST
-            track.size += size
-            self._size += size
-            if track.size >= PART_SIZE:
-                self._hand_on(track, parts)
         if segments:
             self._facts.last = segments[-1][1:3]
+        if self._raw:
+            for segment in segments:
+                self._size += self._track(segment[0]).add(segment)
+        else:
+            self._next += segments
+            self._feeds += 1
+            self._work(all_of_it=self._feeds >= FEEDS_MAX)
         if self._size > WAITING_MAX:
-            self._hand_all_on(parts)
-        return parts
+            self._hand_all_on()
+        return self._given()
 
     def finish(self) -> list[Part]:
         """The rest."""
-        parts: list[Part] = []
-        self._hand_all_on(parts)
-        return [*parts, Part(b"", 0, FACT, self._facts.pack(), [])]
-
-    def _hand_all_on(self, parts: list[Part]) -> None:
+        self._work(all_of_it=True)
+        for track, stretch in self._clean.items():
+            self._size -= track.end(stretch, None)
         for key, track in self._tracks.items():
-            if track.segments and key == track.key:
-                self._hand_on(track, parts)
+            if track.fresh is not None and key == track.key:
+                self._size -= track.end_fresh(track.fresh, None, self._watched, self._pairer)
+        self._hand_all_on()
+        self._facts.brokers = dict(self._pairer.context.brokers)
+        return [*self._given(), Part(b"", 0, FACT, self._facts.pack(), [])]
+
+    def _given(self) -> list[Part]:
+        parts = self._parts[:]
+        self._parts.clear()
+        return parts
+
+    def _hand_all_on(self) -> None:
+        for track in self._tracks.values():
+            self._size -= track.hand_on()
 
     def _track(self, key: bytes) -> Track:
-        its = canonical(key)
-        track = self._tracks[key] = self._tracks.setdefault(its, Track(its))
+        track = self._tracks.get(key)
+        if track is None:
+            its = canonical(key)
+            track = self._tracks[key] = self._tracks.setdefault(its, Track(its, self._parts))
         return track
 
-    def _hand_on(self, track: Track, parts: list[Part]) -> None:
-        parts.append(Part(track.key, track.seq, SEGMENTS, pack_segments(track.key, track.segments), []))
-        track.seq += 1
-        self._size -= track.size
-        track.segments, track.size = [], 0
+    # What is decoded here.
+
+    def _work(self, *, all_of_it: bool) -> None:
+        """Decode what has come, in batches of some size."""
+        at, end = 0, len(self._next)
+        while at < end:
+            size = min(max(self._batch_min, PER_STRETCH * len(self._clean)), BATCH_MAX)
+            if end - at < size and not all_of_it:
+                break
+            self._batch = self._next[at : at + size]
+            at += size
+            self._decode()
+        del self._next[:at]
+        if not self._next:
+            self._feeds = 0
+
+    def _decode(self) -> None:
+        """A batch: decode it, and believe what can be believed of it."""
+        batch = self._batch
+        if self._watched.is_long(batch):
+            for segment in batch:
+                self._take(self._pairer.feed(self._watched.feed([segment])))
+        else:
+            self._take(self._pairer.feed(self._watched.feed(batch)))
+        for track, stretch in list(self._clean.items()):
+            if stretch.moved():
+                self._commit(track, stretch)
+            stretch.since = None
+        for fresh in self._fresh:
+            if fresh.rows:
+                self._size -= self._track(fresh.segment[0]).hand_fresh(fresh)
+        self._fresh.clear()
+        self._learn(batch[-1][1])
+
+    def _learn(self, time_ns: int) -> None:
+        """Names of topics that this batch has shown, for those that come later."""
+        names = self._pairer.context.topics.names
+        if len(names) > len(self._facts.topics):
+            for identity, (name, _) in list(names.items())[len(self._facts.topics) :]:
+                self._facts.topics[identity.bytes] = name, time_ns
+
+    def _take(self, settled: list[Settled]) -> None:
+        """Keep the rows that count."""
+        routes = self._routes.get
+        row: Row
+        for row in settled:
+            target = routes(row.ends.number)
+            if target is not None:
+                if not target.rows and isinstance(target, Fresh):
+                    self._fresh.append(target)
+                target.rows.append(row)
+
+    def _commit(self, track: Track, stretch: Stretch) -> None:
+        rows = stretch.commit()
+        if rows is None:
+            self._roll_back(track, stretch, None)
+            stretch.connection.park()
+        else:
+            self._size -= track.hand_rows(stretch, rows)
+
+    def _leave(self, track: Track, stretch: Stretch) -> None:
+        track.stretch = None
+        del self._clean[track]
+        del self._routes[stretch.connection.number]
+
+    def _end(self, track: Track, stretch: Stretch, until: int) -> None:
+        """End a stretch before the segment with this packet number."""
+        self.flush()
+        rows = stretch.commit()
+        if rows is None:
+            self._roll_back(track, stretch, until)
+            return
+        self._leave(track, stretch)
+        self._size -= track.hand_rows(stretch, rows)
+        self._size -= track.end(stretch, until)
+
+    def _roll_back(self, track: Track, stretch: Stretch, until: int | None) -> None:
+        """End a stretch before the batch at hand, and hand on what came of it in this up to a packet, or all."""
+        self._leave(track, stretch)
+        keys = (track.key, turned(track.key))
+        segments: list[Segment] = []
+        for segment in self._batch:
+            if segment[2] == until:
+                break
+            if segment[0] in keys:
+                segments.append(segment)
+                if segment[2] == stretch.since:
+                    segments.clear()
+        self._size -= track.end(stretch, segments[0][2] if segments else until)
+        for segment in segments:
+            self._size += track.add(segment)
+
+    # What reassembly asks and tells.
+
+    def flush(self) -> None:
+        """Take what was given so far."""
+        self._take(self._pairer.feed(self._watched.given()))
+
+    def before(self, flow: Flow | None, segment: Segment) -> None:
+        """A segment comes that ends a stretch, or begins a connection, or is to be handed on."""
+        track = self._track(segment[0])
+        begins = self._watched.begins(flow, segment)
+        if track.fresh is not None:
+            if not begins and (flow is not None or self._watched.is_nothing(segment)):
+                return
+            self.flush()
+            if track.fresh.connection is not None:
+                self._routes.pop(track.fresh.connection.number, None)
+            self._size -= track.end_fresh(track.fresh, segment[2], self._watched, self._pairer)
+            track.fresh = None
+        elif track.stretch is not None:
+            self._end(track, track.stretch, segment[2])
+        if begins:
+            track.fresh = Fresh(segment)
+        else:
+            self._size += track.add(segment)
+
+    def after(self, segment: Segment) -> None:
+        """See whether a stretch may begin behind it."""
+        flow = self._watched.flow(segment[0])
+        if flow is None:
+            return
+        track, connection = self._track(segment[0]), flow.connection
+        fresh = track.fresh
+        if fresh is not None:
+            if fresh.connection is not connection:  # the first, or one that took the ports without a SYN
+                fresh.connection = connection
+                self._routes[connection.number] = fresh
+        elif self._watched.settled(connection):
+            track.countdown -= 1
+            if track.countdown > 0 or not self._begin(track, connection, segment[2]):
+                connection.park()
+
+    def _begin(self, track: Track, connection: TcpConnection, packet: int) -> bool:
+        """Begin a stretch, if it may."""
+        self.flush()
+        pairing = self._pairer.context.pairings.get(connection.number)
+        agreed = None if pairing is None else core(connection, pairing)
+        if pairing is None or agreed is None:
+            track.countdown = track.tries = min(2 * track.tries, TRIES_MAX)
+            return False
+        track.countdown = track.tries = 1
+        stretch = track.stretch = self._clean[track] = Stretch(connection, pairing, agreed, packet)
+        self._routes[connection.number] = stretch
+        return True
+
+    def closing(self, connection: TcpConnection, packet: int) -> None:
+        """A connection is over that has said nothing for long: a stitcher finds that out by itself."""
+        stretch = self._routes.get(connection.number)
+        if isinstance(stretch, Stretch):
+            self._end(self._track(stretch.flows[0].key), stretch, packet)

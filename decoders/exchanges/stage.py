@@ -173,6 +173,8 @@ class Pairer:
         context.summary.connection(client.source, client.target)
         ends = Ends(connection.number, client.source, client.target, connection.began_ns, context.topics)
         first = client is connection.first
+        if not first or len(undecided.chunks) > 1 or undecided.dropped:
+            ends.late_ns = time_ns
         pairing = Pairing(context, ends, client_first=first, opening=connection.opened and not undecided.dropped)
         context.pairings[connection.number] = pairing
         for half, lane in ((client, pairing.client_lane), (client.peer, pairing.server_lane)):
@@ -201,6 +203,7 @@ class Pairer:
         ends = Ends(connection.number, first.source, first.target, connection.began_ns, self.context.topics)
         ended = Ended(ends, connection, first, how)
         if undecided is not None:
+            ends.late_ns = doubtful(undecided)
             ended.reason, ended.detail = undecided.reason, undecided.detail() or NOTHING_DECODES
         self._give(ended)
 
@@ -224,8 +227,15 @@ class Pairer:
             first = connection.first
             ends = Ends(connection.number, first.source, first.target, connection.began_ns, context.topics)
             detail = undecided.detail() or NOTHING_DECODES
+            ends.late_ns = doubtful(undecided)
             context.skip(Skipped(ends, None, size, undecided.reason, detail, undecided.time_ns))
         self._over(connection, how, undecided)
+
+
+def doubtful(undecided: Undecided) -> int:
+    """Until when it would be Kafka if only its broker were known."""
+    connection = undecided.connection
+    return 0 if undecided.foreign == TLS else max(connection.first.last_ns, connection.second.last_ns) + 1
 
 
 def count(rows: Iterable[Row]) -> None:

@@ -6,16 +6,18 @@ from collections.abc import Callable, Iterable
 from typing import cast
 
 from decoders.errors import Malformed
-from decoders.exchanges.ended import Row
+from decoders.exchanges.absorbing import Clean, Fresh
+from decoders.exchanges.ended import Ended, Row
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.needs import Needs
-from decoders.exchanges.parts import SEGMENTS, Facts, Part, Patch, unpack_segments
+from decoders.exchanges.parts import END, ROWS, RUN, SEGMENTS, Facts, Part, Patch, unpack_segments
 from decoders.streams.chunks import Segment
+from decoders.wire.state import unpack
 
 __all__ = ["Reread", "Stitcher"]
 
-# Gives segments of a key once more: from the one with this packet number on (of the split that the part at hand is
-# of), so many of them, or all to the end of the split.
+# Gives segments of a key once more, of the split that the part at hand is of: those behind the segment with one packet
+# number, and before the segment (of whatever key) with another, or to the end of the split where that is None.
 Reread = Callable[[bytes, int, int | None], Iterable[list[Segment]]]
 
 
@@ -37,14 +39,20 @@ class Stitcher:
         self.key = key
         self._reread = reread
         self._facts = facts or Facts()
+        self._run: Clean | Fresh | None = None
         self._engine = Engine(ports, needs, connections=True)
         self._engine.pairer.context.brokers.update(self._facts.brokers)
 
     def take(self, part: Part) -> tuple[list[Row], Patch | None]:
         """What settles with a part; and, of ROWS, what makes the part's own rows true (None: they do not count)."""
         if part.kind == SEGMENTS:
-            return self._feed(part.blob), None
-        raise Malformed(f"no part of a connection: kind {part.kind}")
+            return self._feed(unpack_segments(self.key, part.blob)), None
+        if part.kind == ROWS:
+            return self._rows(part.blob)
+        state = unpack(part.blob)
+        if not isinstance(state, list) or part.kind not in (RUN, END):
+            raise Malformed(f"no part of a connection: kind {part.kind}")
+        return self._begin(state) if part.kind == RUN else self._end(state), None
 
     def finish(self) -> list[Row]:
         """What the end of the capture settles."""
@@ -53,5 +61,45 @@ class Stitcher:
             self._engine.reassembly.until(last_ns, packet)
         return cast(list[Row], self._engine.finish())
 
-    def _feed(self, blob: bytes) -> list[Row]:
-        return cast(list[Row], self._engine.feed(unpack_segments(self.key, blob)))
+    def _feed(self, segments: list[Segment]) -> list[Row]:
+        return cast(list[Row], self._engine.feed(segments))
+
+    def _begin(self, state: list[object]) -> list[Row]:
+        """A run begins: see whether it is one that the exact state would have taken."""
+        if not state or state[0] is not True:
+            self._run = Clean(self._engine, state)
+            return []
+        if len(state) > 1 and state[1] is True and isinstance(self._run, Fresh):
+            self._run.go_on(state)
+            return []
+        self._run = Fresh(self._engine, state, self._facts.brokers)
+        return cast(list[Row], self._run.rows)
+
+    def _rows(self, blob: bytes) -> tuple[list[Row], Patch | None]:
+        run = self._run
+        if run is None:
+            raise Malformed("rows of no run")
+        if not run.agreed:
+            return [], None
+        more = unpack(blob) if blob else []
+        if not isinstance(more, list):
+            raise Malformed("a run with something else beside its rows")
+        if isinstance(run, Fresh):
+            return [Ended.resumed(run.patch().ends, row) for row in more], run.patch()
+        run.answer(more)
+        return cast(list[Row], self._engine.pairer.feed([])), run.patch()
+
+    def _end(self, state: list[object]) -> list[Row]:
+        """A run is over: take over what it leaves, or take its segments instead."""
+        run, self._run = self._run, None
+        if run is None or not state or not isinstance(state[0], int | None):
+            raise Malformed("the end of no run")
+        if run.agreed:
+            run.absorb(state)
+            return []
+        if self._reread is None:
+            raise Malformed("a run does not fit what was before it, and nobody reads the capture again")
+        rows = self._feed(run.segments)
+        for segments in self._reread(self.key, run.after, state[0]):
+            rows += self._feed(segments)
+        return rows

@@ -162,6 +162,16 @@ class Connections:
         while len(self._ended) > CLOSED_MAX:
             del self._ended[next(iter(self._ended))]
 
+    def memory(self, key: bytes) -> tuple[int, int, int] | None:
+        """What is known of the connection of this key that is over."""
+        return self._ended.get(key)
+
+    def remember(self, key: bytes, memory: tuple[int, int, int] | None) -> None:
+        """Take over what `memory` gave elsewhere."""
+        self._ended.pop(key, None)
+        if memory is not None:
+            self._ended[key] = memory
+
     def repeats(self, key: bytes, first: int) -> bool:
         """Whether a SYN is a copy of the one that began a connection that is over."""
         return key in self._ended and self._ended[key][0] == first

@@ -23,7 +23,7 @@ from typing import Final
 from decoders.errors import Malformed
 from decoders.limits import HELD_MAX, IDLE_NS, OUT_OF_ORDER_MAX
 from decoders.streams.chunks import Chunk, Segment
-from decoders.streams.connections import LATE, TcpConnection
+from decoders.streams.connections import LATE, TcpConnection, turned
 from decoders.streams.flow import ENDS, FAR, MASK, PLAIN, RESETS, UNSEEN, Flow, ahead
 from decoders.streams.patience import Patience
 from decoders.wire.state import fields, pack, unpack
@@ -99,6 +99,14 @@ class Reassembly(Patience):
         """The capture goes on to this time and packet, without one of these connections."""
         self._giver.time_ns, self._giver.packet = time_ns, packet
 
+    def flow(self, key: bytes) -> Flow | None:
+        """The direction with this key of an open connection."""
+        return self._connections.flows.get(key)
+
+    def count(self) -> None:
+        """One connection more, of which nothing came this way."""
+        self._connections.count += 1
+
     @property
     def connection_count(self) -> int:
         """Connections so far, open or not."""
@@ -124,8 +132,7 @@ class Reassembly(Patience):
 
     def _slow(self, flow: Flow | None, segment: Segment) -> None:
         """Any segment; the fast path is a short cut for some."""
-        _, time_ns, packet, _, ack, flags, _, _ = segment
-        self._giver.time_ns, self._giver.packet = time_ns, packet
+        self._giver.time_ns, self._giver.packet = segment[1:3]
         if flow is not None:
             self._pass(flow.connection)
             if flow.connection.over:
@@ -136,6 +143,11 @@ class Reassembly(Patience):
                 out += self.feed([segment])
                 self._giver.out = out
                 return
+        self._unusual(flow, segment)
+
+    def _unusual(self, flow: Flow | None, segment: Segment) -> None:
+        """A segment that the fast path does not take, of a connection that is open or of none."""
+        _, time_ns, packet, _, ack, flags, _, _ = segment
         flow = self._synchronize(flow, segment) if flags & SYN else flow or self._join(segment)
         if flow is None:
             return
@@ -242,15 +254,13 @@ class Reassembly(Patience):
         if flow is None:
             if self._connections.repeats(key, first):
                 return None
+        elif replaces(flow, first):
+            self._close(flow.connection, "idle")
+            flow = None
         else:
-            flow.sync()
-            behind = flow.behind(first)
-            if flow.syn and behind == 0:
+            if flow.syn:
                 return None
-            if flow.syn or not 0 <= behind < LATE:
-                self._close(flow.connection, "idle")
-                flow = None
-            elif flow.started and flow.place > flow.first:
+            if flow.started and flow.place > flow.first:
                 flow.syn = True  # it comes after the first bytes
                 return None
         if flow is None:
@@ -285,7 +295,51 @@ class Reassembly(Patience):
                 self._close(silent, "idle")
         return self._connections.open(key, time_ns, packet, initiator=initiator)
 
+    def make_way(self, segment: Segment) -> tuple[bool, list[Chunk]]:
+        """Whether a SYN would begin a connection, with the end of the one whose ports it takes."""
+        giver = self._giver
+        giver.time_ns, giver.packet = segment[1:3]
+        out: list[Chunk] = []
+        giver.out = out
+        first = segment[3] + 1 & MASK
+        flow = self._connections.flows.get(segment[0])
+        if flow is not None:
+            self._pass(flow.connection)
+            if not flow.connection.over:
+                if replaces(flow, first):
+                    self._close(flow.connection, "idle")
+                return flow.connection.over, out
+        return not self._connections.repeats(segment[0], first), out
+
     # Handing over
+
+    def settled(self, connection: TcpConnection) -> bool:
+        """Whether a connection waits for nothing."""
+        return connection not in self._waiting and connection not in self._resets
+
+    def export_key(self, key: bytes, connection: TcpConnection) -> object:
+        """The state of one connection, open or over, whose one key this is, for `resume_key`."""
+        memories = [self._connections.memory(its) for its in (key, turned(key))]
+        if connection.over:
+            return [None, False, None, memories]
+        return [connection.export(), connection in self._waiting, self._resets.get(connection), memories]
+
+    def resume_key(self, key: bytes, state: object) -> TcpConnection | None:
+        """Take over what `export_key` gave, as the connection that was counted last; None when it is over."""
+        row, waiting, reset, memories = fields(state, list | None, bool, tuple | None, list)
+        for its, memory in zip((key, turned(key)), memories, strict=True):
+            self._connections.remember(its, memory)
+        if row is None:
+            return None
+        connection = TcpConnection.resumed([self._connections.count, *row[1:]])
+        for flow in (connection.first, connection.second):
+            self._connections.flows[flow.key] = flow
+            self._giver.held += flow.held_size
+        if waiting:
+            self._waiting[connection] = None
+        if reset is not None:
+            self._resets[connection] = reset
+        return connection
 
     def export(self) -> bytes:
         """The state between two feeds, for `resume`."""
@@ -312,3 +366,10 @@ class Reassembly(Patience):
         self._waiting = dict.fromkeys(known[number] for number in waiting)
         self._resets = {known[number]: (time_ns, packet) for number, time_ns, packet in since}
         self._giver.held = sum(flow.held_size for flow in self._connections.flows.values())
+
+
+def replaces(flow: Flow, first: int) -> bool:
+    """Whether a SYN, behind which number `first` follows, is that of another connection than this one."""
+    flow.sync()
+    behind = flow.behind(first)
+    return behind != 0 if flow.syn else not 0 <= behind < LATE

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import pairwise
 from typing import Any, cast
 
 from decoders.exchanges.ended import Ended, Row
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange
-from decoders.exchanges.parts import FACT, ROWS, Facts, Part
+from decoders.exchanges.parts import FACT, ROWS, Facts, Part, canonical
 from decoders.exchanges.record import to_json_dict
 from decoders.exchanges.splitting import Splitter
 from decoders.exchanges.stitching import Stitcher
@@ -17,6 +18,7 @@ from decoders.streams.chunks import Segment
 from tests.exchanges.talks import REVEALED
 
 Shown = tuple[Any, ...]
+RERUNS: list[bytes] = []  # keys of which segments were read again
 
 
 def shown(row: Row) -> Shown:
@@ -43,7 +45,7 @@ def parts_of(
     """The parts of each split."""
     found = []
     for segments in splits:
-        splitter = Splitter(raw=raw, **options)
+        splitter = Splitter(raw=raw, batch=min(batch, 2000), **options)
         parts: list[Part] = []
         for at in range(0, len(segments), batch):
             parts += splitter.feed(segments[at : at + batch])
@@ -61,13 +63,22 @@ def stitched(splits: list[list[Segment]], *, raw: bool = False, batch: int = 1 <
                 facts.add(part.blob)
     out: list[Row] = []
     for key in sorted({part.key for each in parts for part in each if part.key}):
-        stitcher = Stitcher(key, facts=facts, **options)
-        for its in parts:
+        at: list[list[Segment]] = [[]]
+        stitcher = Stitcher(key, facts=facts, reread=partial(again, at), **options)
+        for at[0], its in zip(splits, parts, strict=True):
             for part in its:
                 if part.key == key:
                     out += rows_of(stitcher, part)
         out += stitcher.finish()
     return sorted(map(shown, out))
+
+
+def again(at: list[list[Segment]], key: bytes, after: int, until: int | None) -> Iterator[list[Segment]]:
+    """Segments of a split once more."""
+    RERUNS.append(key)
+    numbers = [segment[2] for segment in at[0]]
+    begin, end = numbers.index(after) + 1, len(numbers) if until is None else numbers.index(until)
+    yield [segment for segment in at[0][begin:end] if canonical(segment[0]) == key]
 
 
 def rows_of(stitcher: Stitcher, part: Part) -> list[Row]:

@@ -25,6 +25,7 @@ from decoders.schema.resolve import resolve
 from decoders.streams.chunks import Segment
 from tests.schema.values import random_value
 
+Turns = list[tuple[bool, bytes]]
 REVEALED = Options(reveal_secrets=True)
 FIN, SYN, ACK = 1, 2, 16
 MS = 10**6
@@ -85,7 +86,7 @@ class Expected:
 class Talk:
     """A conversation: `turns` are (from the client, frame); `expected` in the order of settling."""
 
-    turns: list[tuple[bool, bytes]] = field(default_factory=list)
+    turns: Turns = field(default_factory=list)
     expected: list[Expected] = field(default_factory=list)
 
 
@@ -182,7 +183,7 @@ CLIENT = bytes([10, 0, 0, 1, 10, 0, 0, 2, 0xC3, 0x50, 0x23, 0x84])
 BROKER = bytes([10, 0, 0, 2, 10, 0, 0, 1, 0x23, 0x84, 0xC3, 0x50])
 
 
-def segments(turns: list[tuple[bool, bytes]], rng: Random, *, most: int = 1448, port: int = 50000) -> list[Segment]:
+def segments(turns: Turns, rng: Random, *, most: int = 1448, port: int = 50000) -> list[Segment]:
     """Turns as a TCP connection: frames cut into segments of at most `most` bytes, none holds two frames."""
     keys = {True: CLIENT[:8] + pack(">HH", port, 9092), False: BROKER[:8] + pack(">HH", 9092, port)}
     seq = {True: rng.randrange(2**32), False: rng.randrange(2**32)}

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from random import Random
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from decoders.exchanges.ended import Ended
 from decoders.exchanges.engine import Engine
-from tests.captures.shipped import CLEAN, segments
-from tests.exchanges.splits import cut, rows, stitched, whole
+from decoders.exchanges.parts import SEGMENTS
+from tests.captures.shipped import CLEAN, NEGATIVE, segments
+from tests.exchanges.mistreated import capture
+from tests.exchanges.splits import RERUNS, cut, parts_of, rows, stitched, whole
 from tests.exchanges.talks import Talker, interleaved
 from tests.exchanges.talks import segments as spoken
+
+# Some seconds; more with KW_EXAMPLES.
+EXAMPLES = int(os.environ.get("KW_EXAMPLES", "40"))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -42,3 +51,36 @@ def test_raw_splits_of_captures(name: str) -> None:
     every = list(segments(name))
     splits = cut(every, (len(every) * number // 4 for number in range(1, 4)))
     assert stitched(splits, raw=True, ports=[9092, 9093, 9094]) == whole(every, ports=[9092, 9093, 9094])
+
+
+@given(st.integers(0, 2**48))
+@settings(max_examples=EXAMPLES, deadline=None)
+def test_any_cut_of_any_capture(seed: int) -> None:
+    rng = Random(seed)
+    # What connections say of one another has a time of its own: so either one alone, or the ports are known.
+    options: dict[str, Any] = rng.choice([{}, {"ports": [9092]}])
+    every = capture(rng, alone=not options)
+    splits = cut(every, (rng.randrange(len(every) + 1) for _ in range(rng.choice([0, 1, 1, 3, 6]))))
+    assert stitched(splits, batch=rng.choice([1, 5, 50, 10**6]), **options) == whole(every, **options)
+
+
+@pytest.mark.parametrize("name", CLEAN + NEGATIVE)
+@pytest.mark.parametrize("count", [1, 7])
+def test_splits_of_captures(name: str, count: int) -> None:
+    every = list(segments(name))
+    splits = cut(every, (len(every) * number // count for number in range(1, count)))
+    assert stitched(splits) == whole(every)
+
+
+def test_what_is_clean_is_not_handed_on() -> None:
+    rng = Random(5)
+    talks = [spoken(Talker(rng, count=400).talk.turns, rng, port=50000 + number) for number in range(4)]
+    every = [segment for segment in interleaved(rng, *talks) if not segment[5] & 2]  # no SYN: nothing is fresh
+    size = sum(len(segment[6]) for segment in every)
+    splits = cut(every, [len(every) // 3, len(every) * 2 // 3])
+    parts = parts_of(splits, batch=100, ports=[9092])
+    raw = sum(len(part.blob) for each in parts for part in each if part.kind == SEGMENTS)
+    assert raw < size * 0.1
+    RERUNS.clear()
+    assert stitched(splits, batch=100, ports=[9092]) == whole(every, ports=[9092])
+    assert not RERUNS

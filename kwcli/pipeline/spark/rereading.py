@@ -32,23 +32,18 @@ class Rereading:
         """The point of what comes."""
         self._point = point
 
-    def __call__(self, key: bytes, packet: int, count: int | None) -> Iterator[list[Segment]]:
-        """The segments of a key from the one with this packet number on, so many or all to the end of the split."""
+    def __call__(self, key: bytes, after: int, until: int | None) -> Iterator[list[Segment]]:
+        """The segments of a key behind the segment with one packet number, before that with another (None: the end)."""
         self.count += 1
         begun = False
-        left = count
         for batch in Reading(self._splits[self._point, self.number]):
-            found = [segment for segment in batch if canonical(segment[0]) == key]
-            if not begun:
-                at = next((at for at, segment in enumerate(found) if segment[2] == packet), None)
-                if at is None:
-                    continue
-                begun = True
-                found = found[at:]
-            if left is not None:
-                found = found[:left]
-                left -= len(found)
+            found: list[Segment] = []
+            for segment in batch:
+                if begun and segment[2] == until:
+                    yield found
+                    return
+                if begun and canonical(segment[0]) == key:
+                    found.append(segment)
+                begun = begun or segment[2] == after
             if found:
                 yield found
-            if left == 0:
-                return

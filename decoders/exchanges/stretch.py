@@ -1,0 +1,184 @@
+"""A stretch of a connection that is decoded although its past is unknown: where it may begin, what it adds by its end.
+
+It begins where two states that differ in their past agree about all that comes: both directions in step, nothing held
+or missing, no SASL token due. Requests in flight are the one thing that may differ: a response in the stretch to a
+request before it has to wait for who knows that one (an *orphan*), and correlation ids of the stretch begin at `low`,
+behind all before it. What happens is believed batch by batch (`commit`): what would not be the same with another past
+makes the last batch, of which nothing was handed on, no part of the stretch.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, cast
+
+from decoders.exchanges.ended import Row
+from decoders.exchanges.exchange import Exchange
+from decoders.exchanges.inflight import InFlight
+from decoders.exchanges.pairing import Pairing
+from decoders.exchanges.partial import REQUEST, saved
+from decoders.exchanges.phases import Phase
+from decoders.limits import IN_FLIGHT_MAX
+from decoders.streams.connections import TcpConnection
+from decoders.streams.flow import MASK, Flow
+from decoders.streams.framing import Lane
+from decoders.wire.state import pack
+
+__all__ = ["IDS", "LANE", "ORPHAN", "Stretch", "core"]
+
+# Correlation ids of a stretch are within so many from the first one.
+IDS: Final = 1 << 30
+# What a lane is in the middle of; the same with its place.
+LANE: Final = ("mode", "need", "left", "first", "last", "again", "missing")
+# What is kept of a response.
+ORPHAN: Final = (
+    *("correlation_id", "response_raw", "response_size", "response_ns", "response_end_ns", "response_packet"),
+    *("response_packet_end", "extra"),
+)
+# In the place of a SASL mechanism: none was asked for in this stretch.
+_NONE_ASKED: Final = "\0"
+
+
+def core(connection: TcpConnection, pairing: Pairing) -> list[Any] | None:
+    """What a state must have for a stretch to begin, None where none may; who waits for something is out already."""
+    client = connection.first if pairing.client_first else connection.second
+    lanes = (pairing.client_lane, pairing.server_lane)
+    if pairing.opening or pairing.early or pairing.sasl.tokens or pairing.sasl.phase is not Phase.KAFKA:
+        return None
+    for flow in (client, client.peer):
+        flow.sync()
+        if not flow.started or flow.ended or flow.held or flow.far:
+            return None
+    for lane in lanes:
+        if lane.doubt or lane.run is not None or lane.missing or (lane.parts and not lane.need):
+            return None
+    return [client.key, client.place & MASK, client.peer.place & MASK, *(_inside(lane) for lane in lanes)]
+
+
+def _inside(lane: Lane) -> list[Any]:
+    """The frame a lane is inside of; between frames the latest one says nothing."""
+    return saved(lane, LANE) if lane.need else [lane.mode]
+
+
+class Stock:
+    """A state at the end of a batch."""
+
+    __slots__ = ("client", "client_id", "client_raw", "flows", "lanes", "rows", "software", "waiting")
+
+    def __init__(self, stretch: Stretch) -> None:
+        pairing = stretch.pairing
+        self.flows = tuple((flow.packets, flow.place, flow.last_ns) for flow in stretch.flows)
+        self.lanes = tuple((saved(lane, LANE), lane.place, lane.begun, lane.parts[:]) for lane in stretch.lanes)
+        self.waiting = [(each, each.extra) for each in pairing.in_flight.waiting()]
+        self.client_raw, self.client_id, self.software = pairing.client_raw, pairing.client_id, pairing.software
+        self.rows = 0
+
+
+class Stretch:
+    """The stretch that a connection of a splitter is in. `core` is what it stands on."""
+
+    def __init__(self, connection: TcpConnection, pairing: Pairing, agreed: list[Any], after: int) -> None:
+        self.connection = connection
+        self.pairing = pairing
+        self.after = after  # it begins behind the segment with this packet number
+        self.since: int | None = after  # the same, while that segment is of the batch at hand
+        client = connection.first if pairing.client_first else connection.second
+        self.flows: tuple[Flow, Flow] = (client, client.peer)
+        self.lanes = (pairing.client_lane, pairing.server_lane)
+        self.core = agreed
+        self.low: int | None = None
+        self.begun = False  # its RUN is handed on
+        self.orphans: list[Exchange] = []  # believed, and not handed on yet
+        self.rows: list[Row] = []  # of the batch at hand
+        self.count = 0  # rows believed
+        pairing.budget.held -= sum(len(each.request_raw or b"") for each in pairing.in_flight.waiting())
+        pairing.in_flight = InFlight()
+        pairing.sasl.mechanism = _NONE_ASKED
+        for lane in self.lanes:
+            lane.lossy, lane.lost_packet = False, 0
+        self.begin = self.stock = Stock(self)
+
+    def moved(self) -> bool:
+        """Whether anything has come since the last commit."""
+        first, second = self.flows
+        return first.packets != self.stock.flows[0][0] or second.packets != self.stock.flows[1][0]
+
+    def commit(self) -> list[Row] | None:
+        """Believe the batch: its rows but the orphans, which wait in `orphans`; None where it is not to be believed."""
+        rows, self.rows = cast(list[Exchange], self.rows), []
+        orphans: list[Exchange] = []
+        try:
+            if "orphan_response" in {row.outcome for row in rows}:
+                orphans = [row for row in rows if row.outcome == "orphan_response"]
+                rows = [row for row in rows if row.outcome != "orphan_response"]
+            if not self._believed(rows):
+                return None
+        except (AttributeError, TypeError):  # no exchange, or one without a correlation id
+            return None
+        for flow in self.flows:
+            flow.sync()
+        self.stock = Stock(self)
+        self.orphans += orphans
+        self.count += len(rows)
+        return cast(list[Row], rows)
+
+    def _believed(self, settled: list[Exchange]) -> bool:
+        pairing = self.pairing
+        if pairing.early or pairing.in_flight.doubled or pairing.sasl.mechanism != _NONE_ASKED:
+            return False
+        if any(lane.lossy or lane.doubt for lane in self.lanes):
+            return False
+        ids: list[int] = [row.correlation_id for row in settled]  # type: ignore[misc]  # with None min() is a TypeError
+        ids += pairing.in_flight
+        if len(ids) >= IN_FLIGHT_MAX // 2 and _most(settled) + pairing.in_flight.count() >= IN_FLIGHT_MAX // 2:
+            return False
+        if ids:
+            least = min(ids)
+            low = least if self.low is None else self.low
+            if least < low or max(ids) >= low + IDS:
+                return False
+            self.low = low
+        return True
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing that came in it is believed."""
+        return self.stock.flows == self.begin.flows
+
+    def run(self) -> bytes:
+        """The blob of its RUN."""
+        self.begun = True
+        return pack([False, self.after, self.low, self.begin.software, self.begin.lanes[0][1], self.core])
+
+    def take_orphans(self) -> bytes:
+        """The blob of ROWS: responses that somebody else may know the request of."""
+        orphans, self.orphans = self.orphans, []
+        return pack([saved(each, ORPHAN) for each in orphans]) if orphans else b""
+
+    def tail(self, until: int | None) -> bytes:
+        """The blob of its END: what it adds up to the last commit. `until`: the packet behind it, None: the split's."""
+        begin, stock = self.begin, self.stock
+        flows = [
+            [now[0] - then[0], now[1] - then[1], now[2]] for now, then in zip(stock.flows, begin.flows, strict=True)
+        ]
+        lanes = [
+            [state, place - then[1], begun - then[1], parts]
+            for (state, place, begun, parts), then in zip(stock.lanes, begin.lanes, strict=True)
+        ]
+        waiting = []
+        for each, extra in stock.waiting:
+            each.extra, each.outcome = extra, "complete"
+            waiting.append([each.correlation_id, saved(each, REQUEST)])
+        names = [stock.client_raw, stock.client_id, stock.software]
+        return pack([until, flows, lanes, waiting, names, self.count])
+
+
+def _most(settled: list[Exchange]) -> int:
+    """How many of these were in flight at one time, at most."""
+    begun = sorted(each.request_packet or 0 for each in settled)
+    ended = sorted(each.response_packet_end or each.request_packet_end or 0 for each in settled)
+    most = at = 0
+    for count, packet in enumerate(begun, 1):
+        while ended[at] < packet:
+            at += 1
+        most = max(most, count - at)
+    return most
