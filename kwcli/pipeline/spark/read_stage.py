@@ -6,8 +6,11 @@ stitcher. Facts for other connections, counts and problems do not travel: they a
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
 
 from decoders.exchanges.bodies import Options
 from decoders.exchanges.parts import FACT, ROWS, Part
@@ -20,8 +23,6 @@ from kwcli.pipeline.spark.notes import Notes
 from kwcli.pipeline.tables.rows import ExchangeColumns
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from kwcli.pipeline.pieces import Split
 
 __all__ = ["read_split"]
@@ -61,7 +62,9 @@ class Outbox:
         self._split = split
         self._choice = choice
         self._columns = ExchangeColumns(split.point, job.files, job.tables, bodies=bodies)
-        self._settled: list[tuple[Part, int]] = []  # with the place of its first row
+        self._settled: list[Part] = []  # the first with rows of each run
+        self._open: dict[bytes, int] = {}  # key → which of them takes the rows that follow
+        self._owners: list[int] = []  # of each row that waits
         self._parts: list[Travelling] = []
         self._size = 0
 
@@ -73,6 +76,7 @@ class Outbox:
             elif part.kind == FACT:
                 self.facts.append(part.blob)
             else:
+                self._open.pop(part.key, None)
                 self._put(part, None)
 
     def full(self) -> Iterator[pa.RecordBatch]:
@@ -95,22 +99,34 @@ class Outbox:
             yield parts_batch(self._split.point, self._split.ord, parts)
 
     def _settle(self, part: Part) -> None:
-        """Rows of the split's own: they wait for those of other connections."""
+        """Rows of the split's own: they wait for those of other connections, and for more of the same run."""
         columns, choice = self._columns, self._choice
-        self._settled.append((part, len(columns)))
+        place = self._open.get(part.key)
+        if place is None:
+            place = self._open[part.key] = len(self._settled)
+            self._settled.append(part._replace(rows=[]))  # without the messages that its rows hold
+        elif part.blob:
+            self._put(part, None)
+        begin = len(columns)
         for row in part.rows:
             assert row.kind != "connection"  # only who knows all of it tells of a connection
             if choice.everything or choice.wants(row):
                 columns.add(row)
+        self._owners += [place] * (len(columns) - begin)
         if columns.weight >= WEIGHT or len(self._settled) >= WEIGHT:
             self._slice()
 
     def _slice(self) -> None:
-        """The rows that wait as slices of one batch, each with its part."""
+        """The rows that wait as slices of one batch, each with its part: a slice costs as much as a hundred rows."""
         settled, self._settled = self._settled, []
+        owners, self._owners = self._owners, []
+        self._open.clear()
         if not settled:
             return
-        batch = self._columns.batch()
-        ends = [begin for _, begin in settled[1:]] + [batch.num_rows]
-        for (part, begin), end in zip(settled, ends, strict=True):
-            self._put(part, packed(batch.slice(begin, end - begin)) if end > begin else None)
+        order = sorted(range(len(owners)), key=owners.__getitem__)  # keeps the order of each part's rows
+        batch = self._columns.batch().take(pa.array(order, pa.int32()))
+        counts, at = Counter(owners), 0
+        for place, part in enumerate(settled):
+            count = counts[place]
+            self._put(part, packed(batch.slice(at, count)) if count else None)
+            at += count

@@ -15,13 +15,17 @@ from typing import Any, BinaryIO, Final, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kwcli.pipeline.tables.schemas import SCHEMAS
+from kwcli.pipeline.tables.schemas import ROWS, SCHEMAS
 from kwcli.pipeline.tables.split import EPOCH, by_date, by_table
 from kwcli.pipeline.tally import Tally
 
 # A row group, whichever comes first: what a reader has to hold of a file, and a writer for each date.
 GROUP_ROWS: Final = 1 << 16
 GROUP_BYTES: Final = 16 << 20
+# Rows, or bytes of their bodies, that are told apart by table and date at once (`python -m tests.bench.pipeline`).
+BATCH_ROWS: Final = 1 << 13
+BATCH_BYTES: Final = 8 << 20
+_BODIES: Final = tuple(map(ROWS.get_field_index, ("request_body", "response_body")))
 # Files written at the same time; beyond, the one that was not written to for longest is closed.
 OPEN_MAX: Final = 8
 COMPRESSION: Final = "zstd"
@@ -98,15 +102,29 @@ class TableWriter:
         self._tables = frozenset(tables)
         self._files: dict[tuple[str, date], _File] = {}  # the one written to last comes last
         self._written: list[Written] = []
+        self._waiting: list[pa.RecordBatch] = []
+        self._count = self._size = 0
         self.rows = 0  # exchanges and skipped runs so far
         self.tally = Tally()  # of all that came, also for tables that are not written
 
     def write(self, rows: pa.RecordBatch) -> None:
         """Take a batch of the travelling form (schemas.ROWS)."""
         self.rows += rows.num_rows
-        self.tally.add(rows)
-        for table, batch in by_table(rows, self._tables):
-            self.write_table(table, batch)
+        self._waiting.append(rows)
+        self._count += rows.num_rows
+        self._size += sum(rows.column(place).nbytes for place in _BODIES)
+        if self._count >= BATCH_ROWS or self._size >= BATCH_BYTES:
+            self._sort_out()
+
+    def _sort_out(self) -> None:
+        """Small batches as one: what is done for a batch costs more than what is done for some rows."""
+        waiting, self._waiting, self._count, self._size = self._waiting, [], 0, 0
+        if len(waiting) > 1:
+            waiting = pa.Table.from_batches(waiting).combine_chunks().to_batches()
+        for rows in waiting:
+            self.tally.add(rows)
+            for table, batch in by_table(rows, self._tables):
+                self.write_table(table, batch)
 
     def write_table(self, table: str, batch: pa.RecordBatch) -> None:
         """Take rows of a table in its own form."""
@@ -139,6 +157,7 @@ class TableWriter:
 
     def close(self) -> list[Written]:
         """Finish all files and name them."""
+        self._sort_out()
         while self._files:
             self._close(next(iter(self._files)))
         return sorted(self._written)
