@@ -188,7 +188,7 @@ def _engine(env: Environment, chosen: Chosen, work: Work, staging: Staging, prog
 
         return local.run(work, staging, progress)
     from kwcli.pipeline.spark import engine
-    from kwcli.pipeline.spark.owning import owned
+    from kwcli.pipeline.spark.owning import LEAN, owned
 
-    with owned(chosen.master, env) as spark:
+    with owned(chosen.master, env, LEAN) as spark:
         return engine.run(spark, work, staging, progress, raw=chosen.engine == "shuffle")

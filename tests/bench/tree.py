@@ -79,8 +79,10 @@ def _look(root: int, seen: dict[tuple[int, int], tuple[str, float, float]]) -> N
         except (FileNotFoundError, ProcessLookupError):
             continue  # it ended meanwhile
         key = pid, int(fields[19])  # a number may be used again: with the time of its start it is unique
-        before = seen.get(key, (role, 0.0, 0.0))
-        seen[key] = (role, (int(fields[11]) + int(fields[12])) / TICKS, max(peak, before[2]))
+        before = seen.get(key)
+        if before is not None and before[0] == role:  # a process begins as a copy of its parent
+            peak = max(peak, before[2])
+        seen[key] = (role, (int(fields[11]) + int(fields[12])) / TICKS, peak)
 
 
 def _peak_mb(status: str) -> float:

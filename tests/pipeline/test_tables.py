@@ -210,6 +210,7 @@ def test_row_groups_are_bounded(rows: pa.RecordBatch, monkeypatch: pytest.Monkey
     import pyarrow.parquet as pq
 
     monkeypatch.setattr(write, "GROUP_ROWS", 100)
+    monkeypatch.setattr(write, "BATCH_ROWS", 50)
     memory = Memory()
     with TableWriter(memory.open, ("exchanges",)) as writer:
         for _ in range(9):
@@ -219,5 +220,5 @@ def test_row_groups_are_bounded(rows: pa.RecordBatch, monkeypatch: pytest.Monkey
     count = rows.num_rows
     groups = [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
     assert sum(groups) == 9 * count
-    assert max(groups) < 100 + count
+    assert max(groups) < 100 + 50 + count
     assert metadata.row_group(0).column(0).compression == "ZSTD"
