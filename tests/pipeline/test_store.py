@@ -381,6 +381,14 @@ def test_a_full_disk_is_one_line_and_the_old_tables_stay(old: Path, files: int) 
     assert check_whole(old) == "old"
 
 
+@pytest.mark.parametrize("path", ["out/exchanges", "elsewhere", "out-of-here/x"])
+def test_what_the_system_refuses_names_the_folder_or_what_else_it_was(tmp_path: Path, path: str) -> None:
+    folder, file = tmp_path / "out", tmp_path / path
+    with pytest.raises(Failure) as caught, opened(str(folder)):
+        file.open().close()
+    assert caught.value.text == f"{folder if path.startswith('out/') else file}: no such file or directory"
+
+
 def test_files_of_tasks_that_failed_are_in_no_table(tmp_path: Path) -> None:
     def fail(staging: Any) -> None:
         with staging.writer(NAMES) as writer:

@@ -241,7 +241,9 @@ def told(name: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise Failure(f"{name}: {(error.strerror or str(error)).lower()}") from None
+        own = local_root(name)
+        elsewhere = isinstance(error.filename, str) and not f"{error.filename}/".startswith(f"{own}/")
+        raise Failure(f"{error.filename if elsewhere else name}: {(error.strerror or str(error)).lower()}") from None
 
 
 @contextmanager
