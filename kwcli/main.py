@@ -25,7 +25,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "call": ("call", "Send any request to a broker; print what it answers."),
     "proxy": ("proxy", "Stand between clients and a cluster, and see what they say."),
     "stats": ("stats", "Count what captures hold: latency, bytes, errors, records."),
-    "pipeline": ("pipeline", "Turn captures of any size into Parquet tables."),
+    "pipeline": ("pipeline", "Turn captures of any size into tables; report, ask in SQL."),
     "apis": ("apis", "Look up APIs, fields, wire layouts, releases."),
     "errors": ("errors", "Look up error codes: meaning and remedy."),
     "decode": ("decode", "Decode single messages; name what strange bytes are."),

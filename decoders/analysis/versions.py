@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.analysis.fold import Row
 from decoders.apis import NAMES, api
+from decoders.errors import LimitExceeded
 from decoders.exchanges.times import rfc3339
+from decoders.limits import GROUPS_MAX
 from decoders.wire.state import fields, pack, unpack
 
 if TYPE_CHECKING:
@@ -39,9 +41,14 @@ class ClientVersions:
         self.count((address, exchange.client_id, name, its, key, version), 1, exchange.time_ns, exchange.time_ns)
 
     def count(self, key: Use, count: int, first_ns: int, last_ns: int) -> None:
-        """Count so many requests, the first and the last of which came then."""
+        """Count so many requests, the first and the last of which came then.
+
+        Raises LimitExceeded when there are too many clients and versions.
+        """
         used = self._used.get(key)
         if used is None:
+            if len(self._used) >= GROUPS_MAX:
+                raise LimitExceeded(f"more than {GROUPS_MAX:,} versions of APIs used by clients")
             self._used[key] = [count, first_ns, last_ns]
         else:
             used[0] += count

@@ -136,6 +136,26 @@ def test_a_folder_without_tables_is_one_line(tmp_path: Path) -> None:
     assert "\n" not in failure.value.text
 
 
+@pytest.mark.parametrize("master", [None, "local[2]"])
+def test_what_is_too_much_is_left_out_and_told(
+    master: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    if master is not None:
+        request.getfixturevalue("spark")
+    folder = write(tmp_path / "tables", "tour.pcapng")
+    for module in ("decoders.analysis.statistics", "decoders.analysis.versions", "kwcli.pipeline.report.tally"):
+        monkeypatch.setattr(f"{module}.GROUPS_MAX", 4)
+    made = found(folder, master=master)
+    left_out = {each["what"] for each in made["left_out"]}
+    assert {"latency client", "versions", "clients"} <= left_out
+    assert made["latency"]["client"] is made["old_versions"] is made["summary"]["clients"] is None
+    assert len(made["latency"]["broker"]) == 3
+    assert "not shown: latency client: more than 4 groups by client" in shown(folder, 100)
+    page = tmp_path / "page.html"
+    assert kw("pipeline", "report", str(folder), "--html", str(page), "-q").code == Exit.DONE
+    assert "Not shown: versions: more than 4 versions of APIs used by clients" in page.read_text()
+
+
 def test_what_the_readme_shows_is_what_is_printed(tmp_path: Path) -> None:
     readme = (CAPTURES.parent / "README.md").read_text()
     start = "$ kw pipeline report tables --target 4.0\n"

@@ -77,7 +77,7 @@ def _counts(points: list[Row], starts: list[str]) -> Chart:
     errors = [value or 0 for value in series(points, "errors", starts)]
     well = [(value or 0) - bad for value, bad in zip(series(points, "count", starts), errors, strict=True)]
     data = [_columns(0, "without errors", starts, well), _columns(5, "with errors", starts, errors)]
-    layout = {"yaxis": dict(_COUNT), "barmode": "stack", "bargap": 0.1}
+    layout = {"yaxis": dict(_COUNT), "barmode": "stack", "bargap": 0}
     return Chart("over-time", "Exchanges", data, layout, ["without errors", "with errors"])
 
 
@@ -87,7 +87,7 @@ def _sizes(points: list[Row], starts: list[str]) -> Chart:
         _columns(number, name, starts, series(points, key, starts), unit="B")
         for number, (name, key) in enumerate(sides)
     ]
-    layout = {"yaxis": dict(_BYTES), "barmode": "stack", "bargap": 0.1}
+    layout = {"yaxis": dict(_BYTES), "barmode": "stack", "bargap": 0}
     return Chart("over-time", "Bytes", data, layout, [name for name, _ in sides])
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kwcli.pipeline.report.folds import BY, FIRST, Counted, Folds, second
 from kwcli.pipeline.report.tables import NAMES, Tables
+
+if TYPE_CHECKING:
+    from kwcli.progress import Progress
 
 # How many values of a dimension are kept over time: the slowest, and the busiest.
 SLOW: Final = 10
@@ -31,13 +34,22 @@ class Result(NamedTuple):
     bucket_ns: int
 
 
-def count_here(tables: Tables) -> Run:
+def count_here(tables: Tables, progress: Progress | None = None) -> Run:
     """Counting on this machine."""
+    rows = {name: rows for name, rows in tables.rows.items() if name in NAMES}
+    done, exchanges = 0, 0
+    if progress is not None:
+        progress.expect(sum(rows.values()) + rows.get("exchanges", 0))  # which are read twice
 
     def run(counted: Mapping[str, Counted], table: str) -> Folds:
+        nonlocal done, exchanges
         folds = Folds(counted, table)
         for batch in tables.batches(table, folds.columns):
             folds.count(batch)
+            done += batch.num_rows
+            exchanges = max(exchanges, folds.rows)
+            if progress is not None:
+                progress.show(done, exchanges)
         return folds
 
     return run

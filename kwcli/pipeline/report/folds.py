@@ -133,8 +133,8 @@ class Folds:
         self.rows, full, states = fields(unpack(state), int, dict, dict)
         for name, text in full.items():
             self._give_up(name, text)
-        for name, fold in self.found.items():
-            fold.resume(states[name])
+        for name, fold in list(self.found.items()):
+            self._guarded(name, partial(fold.resume, states[name]))
 
     def _guarded(self, name: str, work: Callable[[], None]) -> None:
         try:

@@ -27,7 +27,7 @@ def make(
         raise Failure('reading tables needs pyarrow: install "kw[report]"')
     if html_path is not None and find_spec("plotly") is None:
         raise Failure('--html draws its charts with plotly: install "kw[report]"')
-    found = _found(env, folder, release, master)
+    found = _found(env, folder, release, master, wanted=not shown.quiet)
     if html_path is not None:
         from kwcli.pipeline.report.page import page
 
@@ -42,10 +42,11 @@ def make(
     return Exit.DONE
 
 
-def _found(env: Environment, folder: str, release: str, master: str | None) -> dict[str, Any]:
+def _found(env: Environment, folder: str, release: str, master: str | None, *, wanted: bool) -> dict[str, Any]:
     from kwcli.pipeline.report.contents import contents
     from kwcli.pipeline.report.counted import count_all, count_here
     from kwcli.pipeline.report.tables import Tables
+    from kwcli.progress import Progress
 
     tables = Tables(folder)
     if master is not None:
@@ -54,7 +55,11 @@ def _found(env: Environment, folder: str, release: str, master: str | None) -> d
 
         with owned(master, env) as spark:
             return contents(count_all(tables, count_there(spark, tables)), release)
-    return contents(count_all(tables, count_here(tables)), release)
+    progress = Progress(env, None, wanted=wanted)
+    try:
+        return contents(count_all(tables, count_here(tables, progress)), release)
+    finally:
+        progress.hide()
 
 
 def _write_file(path: str, data: bytes) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
-import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 
 from kwcli.exits import Failure
 from kwcli.pipeline.store.files import Files
@@ -19,11 +19,21 @@ NAMES: Final = ("exchanges", "topic_partitions", "connections", "skipped")
 # Rows that are counted together: more of them cost memory and win nothing.
 BATCH: Final = 1 << 17
 # Columns of few different texts, which are read as numbers and a dictionary.
-_FEW: Final = (
-    *("api", "client", "broker", "client_id", "status", "client_software_name", "client_software_version", "closed"),
-    *("topic", "topic_id", "codec", "reason", "detail", "direction"),
+_FEW: Final = frozenset(
+    {
+        *(
+            "api",
+            "client",
+            "broker",
+            "client_id",
+            "status",
+            "client_software_name",
+            "client_software_version",
+            "closed",
+        ),
+        *("topic", "topic_id", "codec", "reason", "detail", "direction"),
+    }
 )
-_LAYOUT: Final = ds.ParquetFileFormat(read_options=ds.ParquetReadOptions(dictionary_columns=set(_FEW)))
 
 
 class Tables:
@@ -33,6 +43,7 @@ class Tables:
         root, manifest = tables_at(place)
         files = Files(root)
         self.place = place
+        self.rows = {name: its.rows for name, its in manifest.tables.items()}
         self.files = {name: [files.path(path) for path in its.files] for name, its in manifest.tables.items()}
 
     def __contains__(self, name: str) -> bool:
@@ -40,34 +51,37 @@ class Tables:
 
     def check(self, name: str, columns: Sequence[str]) -> None:
         """Failure when a table was written without one of these columns."""
-        if self.files[name]:
-            self._opened(name, columns)
+        for path in self.files[name][:1]:
+            self._opened(name, path, columns).close()
 
-    def _opened(self, name: str, columns: Sequence[str]) -> ds.Dataset:
+    def batches(self, name: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The rows of a table, in batches that are large enough to be counted by column.
+
+        File by file and only when they are asked for: a scanner of a data set reads ahead of who counts, without end.
+        """
+        return together(self._read(name, columns))
+
+    def _read(self, name: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        for path in self.files[name]:
+            with self._opened(name, path, columns) as file:
+                try:
+                    yield from file.iter_batches(BATCH, columns=list(columns))
+                except (OSError, pa.ArrowException) as problem:
+                    raise self._failure(name, problem) from None
+
+    def _opened(self, name: str, path: str, columns: Sequence[str]) -> pq.ParquetFile:
+        few = [column for column in columns if column in _FEW]
         try:
-            found = ds.dataset(self.files[name], format=_LAYOUT)
+            file = pq.ParquetFile(path, read_dictionary=few, pre_buffer=False)
         except (OSError, pa.ArrowException) as problem:
             raise self._failure(name, problem) from None
-        missing = [column for column in columns if column not in found.schema.names]
+        missing = [column for column in columns if column not in file.schema_arrow.names]
         if missing:
             raise Failure(f"{self.place}/{name}: no column {missing[0]}: another version of kw wrote it; run it again")
-        return found
+        return file
 
     def _failure(self, name: str, problem: Exception) -> Failure:
         return Failure(f"{self.place}/{name}: {str(problem).splitlines()[0]:.300}")
-
-    def batches(self, name: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """The rows of a table, in batches that are large enough to be counted by column."""
-        if not self.files[name]:
-            return
-        found = self._opened(name, columns)
-        scanner = found.scanner(
-            columns=list(columns), batch_size=BATCH, batch_readahead=2, fragment_readahead=1, use_threads=True
-        )
-        try:
-            yield from together(scanner.to_batches())
-        except (OSError, pa.ArrowException) as problem:
-            raise self._failure(name, problem) from None
 
 
 def together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
