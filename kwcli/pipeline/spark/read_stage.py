@@ -94,9 +94,13 @@ class Outbox:
         self._size += len(part.blob) + len(rows or b"") + 64
 
     def _given(self) -> Iterator[pa.RecordBatch]:
-        if self._parts:
-            parts, self._parts, self._size = self._parts, [], 0
-            yield parts_batch(self._split.point, self._split.ord, parts)
+        parts, self._parts, self._size = self._parts, [], 0
+        begin = size = 0
+        for end, (_, _, _, blob, rows) in enumerate(parts, 1):
+            size += len(blob) + len(rows or b"")
+            if size >= BATCH_SIZE or end == len(parts):
+                yield parts_batch(self._split.point, self._split.ord, parts[begin:end])
+                begin, size = end, 0
 
     def _settle(self, part: Part) -> None:
         """Rows of the split's own: they wait for those of other connections, and for more of the same run."""

@@ -67,6 +67,8 @@ class Desk:
         self._rereading = Rereading(job)
         self._at: tuple[str, bytes] | None = None
         self._stitcher: Stitcher | None = None
+        self._waiting: list[pa.RecordBatch] = []
+        self._weight = 0
         self._begin_point("")
 
     def take(self, batch: pa.RecordBatch) -> None:
@@ -135,9 +137,19 @@ class Desk:
             self._write(self._columns.batch())
         if len(self._connections):
             self._write_connections()
+        self._write_waiting()
 
     def _write(self, rows: pa.RecordBatch) -> None:
-        self._writer.write(self._mending.told(rows))
+        """Small batches wait for others."""
+        self._waiting.append(rows)
+        self._weight += rows.num_rows + (rows.nbytes >> 10)
+        if self._weight >= WEIGHT:
+            self._write_waiting()
+
+    def _write_waiting(self) -> None:
+        waiting, self._waiting, self._weight = self._waiting, [], 0
+        if waiting:
+            self._writer.write(self._mending.told(pa.concat_batches(waiting)))
 
     def _write_connections(self) -> None:
         self._writer.write_table("connections", self._mending.unnumbered(self._connections.batch()))
