@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kwcli.exits import Failure
+from kwcli.pipeline.splits import SPLIT_SIZE
 from kwcli.render.units import amount
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from kwcli.pipeline.wish import Engine, Wish
 
-__all__ = ["LOCAL_MAX", "Chosen", "choose", "java"]
+__all__ = ["LOCAL_MAX", "Chosen", "choose", "java", "split_size_for"]
 
 # Up to so many bytes one process is done first: Spark takes some seconds to start, and on two cores needs as long as
 # this to make up for them (`python -m tests.bench.pipeline`).
@@ -49,6 +50,11 @@ def choose(wish: Wish, size: int, variables: Mapping[str, str]) -> Chosen:
     except Failure as failure:
         return Chosen("local", f"no Spark: {failure.text}")
     return Chosen("stitch", f"{amount(size)} of captures, more than {amount(LOCAL_MAX)}", MASTER)
+
+
+def split_size_for(size: int) -> int:
+    """Bytes of one split, of `size` in all: where that is much larger ones, since each costs something a connection."""
+    return SPLIT_SIZE if size <= LOCAL_MAX else 2 * SPLIT_SIZE
 
 
 def java(variables: Mapping[str, str]) -> Path:

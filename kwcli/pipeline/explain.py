@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kwcli.exits import Failure
-from kwcli.pipeline.engines import java
+from kwcli.pipeline.engines import java, split_size_for
 from kwcli.render.units import amount, counted
 from kwcli.summary import time_span
 
@@ -31,9 +31,10 @@ def explained(
     files = covered.files
     yield f"sources  {counted(len(files), 'capture')}, {amount(sum(file.size for file in files))}"
     yield from sources(files, plan)
+    size = wish.split_size or split_size_for(sum(file.size for file in files))
     merged = sum(split.merged for split in plan.splits)
     together = f", {counted(merged, 'split')} of captures that overlap in time" if merged else ""
-    yield f"splits   {counted(len(plan.splits), 'split')} of at most {amount(wish.split_size)}{together}"
+    yield f"splits   {counted(len(plan.splits), 'split')} of at most {amount(size)}{together}"
     yield f"select   {_selection(wish)}"
     yield f"tables   {', '.join(wish.tables)}{' with bodies' if wish.bodies else ''}"
     yield f"out      {wish.out}: {state}"

@@ -6,14 +6,17 @@ Either the folder has the tables of the whole run in the end, or those that it h
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from threading import Thread
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kwcli.exits import Exit, Failure
 from kwcli.pipeline.closing import closing_line, tables_line
 from kwcli.pipeline.covering import Covered, cover, look
-from kwcli.pipeline.engines import Chosen, choose
+from kwcli.pipeline.engines import Chosen, choose, split_size_for
 from kwcli.pipeline.progress import Bar
 from kwcli.pipeline.splits import Plan, plan
 from kwcli.pipeline.store.files import Files, local_root
@@ -34,6 +37,7 @@ __all__ = ["Work", "run"]
 # From here on it is worth processes of their own to look at captures side by side.
 SIDE_BY_SIDE: Final = 1 << 30
 Progress = Callable[[int, int], None]
+Engine = Callable[["Work", "Staging", Progress | None], "Outcome"]
 
 
 class Work(NamedTuple):
@@ -91,7 +95,22 @@ def _explain(env: Environment, wish: Wish, found: Found) -> Exit:
 def _fill(env: Environment, wish: Wish, covered: Covered, store: Store, begun: float) -> Exit:
     """Make the tables of these captures."""
     chosen = choose(wish, _size(covered.files), env.variables)
-    planned = _plan(wish, covered.files)
+    planning = _planning(wish, covered.files, aside=chosen.engine != "local")
+    with _ready(env, chosen) as engine:
+        return _write(env, wish, covered, planning(), store, chosen, engine, begun)
+
+
+def _write(
+    env: Environment,
+    wish: Wish,
+    covered: Covered,
+    planned: Plan,
+    store: Store,
+    chosen: Chosen,
+    engine: Engine,
+    begun: float,
+) -> Exit:
+    """Have the engine write the tables, put them in place, say how it went."""
     _tell(env, covered, planned, quiet=wish.quiet)
     if not planned.splits:
         raise Failure("nothing of that is a capture that can be read: no tables were written")
@@ -103,7 +122,7 @@ def _fill(env: Environment, wish: Wish, covered: Covered, store: Store, begun: f
     bar = Bar(env, len(planned.splits), sum(split.size for split in planned.splits), wanted=not wish.quiet)
     staging = store.staging()
     try:
-        outcome = _engine(env, chosen, _work(wish, covered.files, planned), staging, bar.show)
+        outcome = engine(_work(wish, covered.files, planned), staging, bar.show)
         told = [*planned.problems, *outcome.problems]
         facts = _facts(chosen, outcome, told)
         options, files = wish.options(), covered.files
@@ -157,12 +176,34 @@ def _size(files: list[SourceFile]) -> int:
     return sum(file.size for file in files)
 
 
+def _side_by_side(files: list[SourceFile]) -> bool:
+    return len(files) > 1 and _size(files) >= SIDE_BY_SIDE
+
+
 def _plan(wish: Wish, files: list[SourceFile]) -> Plan:
     """The splits; large captures are looked at side by side."""
-    if len(files) < 2 or _size(files) < SIDE_BY_SIDE:
-        return plan(files, wish.split_size)
+    split_size = wish.split_size or split_size_for(_size(files))
+    if not _side_by_side(files):
+        return plan(files, split_size)
     with ProcessPoolExecutor(min(os.cpu_count() or 1, len(files))) as pool:
-        return plan(files, wish.split_size, each=pool.map)
+        return plan(files, split_size, each=pool.map)
+
+
+def _planning(wish: Wish, files: list[SourceFile], *, aside: bool) -> Callable[[], Plan]:
+    """What gives the plan; with `aside` it is made meanwhile, which is as long as Spark takes to start."""
+    if not aside or _side_by_side(files):
+        planned = _plan(wish, files)
+        return lambda: planned
+    future: Future[Plan] = Future()
+
+    def make() -> None:
+        try:
+            future.set_result(_plan(wish, files))
+        except BaseException as problem:
+            future.set_exception(problem)
+
+    Thread(target=make, daemon=True).start()  # an end of the program does not wait for it
+    return future.result
 
 
 def _work(wish: Wish, files: list[SourceFile], planned: Plan) -> Work:
@@ -182,13 +223,16 @@ def _work(wish: Wish, files: list[SourceFile], planned: Plan) -> Work:
 # -- engines -----------------------------------------------------------------------------------------------------------
 
 
-def _engine(env: Environment, chosen: Chosen, work: Work, staging: Staging, progress: Progress) -> Outcome:
+@contextmanager
+def _ready(env: Environment, chosen: Chosen) -> Iterator[Engine]:
+    """The engine, for as long as it is needed."""
     if chosen.engine == "local":
         from kwcli.pipeline import local
 
-        return local.run(work, staging, progress)
+        yield local.run
+        return
     from kwcli.pipeline.spark import engine
     from kwcli.pipeline.spark.owning import LEAN, owned
 
     with owned(chosen.master, env, LEAN) as spark:
-        return engine.run(spark, work, staging, progress, raw=chosen.engine == "shuffle")
+        yield partial(engine.run, spark, raw=chosen.engine == "shuffle")

@@ -24,7 +24,7 @@ class Wish(NamedTuple):
     reveal_secrets: bool
     engine: Engine | Literal["auto"]
     master: str | None
-    split_size: int
+    split_size: int | None
     strict: bool
     explain: bool
     verbose: int

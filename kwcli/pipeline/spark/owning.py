@@ -38,7 +38,7 @@ def owned(master: str, env: Environment, conf: Mapping[str, str] | None = None) 
     before = SparkSession.getActiveSession()
     with _silent(env):
         with _undisturbed():
-            spark = session(master, conf=conf, variables=env.variables, debug=env.debug)
+            spark = session(master, conf=conf, variables=env.variables, debug=env.debug, source=False)
         try:
             yield spark
         finally:

@@ -54,10 +54,12 @@ def session(
     conf: Mapping[str, str] | None = None,
     variables: Mapping[str, str] | None = None,
     debug: bool = False,
+    source: bool = True,
 ) -> SparkSession:
     """A session on `master`, or the one that runs already. Failure says in one line why there is none.
 
     Python workers run the interpreter that PYSPARK_PYTHON names, or this one; `conf` comes before our own settings.
+    Without `source` it does not know the data source, for which Spark starts a Python process of its own.
     """
     variables = os.environ if variables is None else variables
     if find_spec("pyspark") is None:
@@ -80,20 +82,27 @@ def session(
             spark = builder.getOrCreate()
         except Exception as problem:
             raise Failure(_no_session(master, problem, log)) from problem
-    prepare(spark, variables=variables, spare=folder)
+    prepare(spark, variables=variables, spare=folder, source=source)
     return spark
 
 
-def prepare(spark: SparkSession, *, variables: Mapping[str, str] | None = None, spare: Path | None = None) -> None:
+def prepare(
+    spark: SparkSession,
+    *,
+    variables: Mapping[str, str] | None = None,
+    spare: Path | None = None,
+    source: bool = True,
+) -> None:
     """Make the data source `kafka_wire` known to a session, and the program to its workers."""
-    from kwcli.pipeline.spark.source import KafkaWire
-
     if spare is None:
         spare = Path(tempfile.mkdtemp(prefix="kw-spark-"))
         atexit.register(shutil.rmtree, spare, ignore_errors=True)
     archive = shipped(os.environ if variables is None else variables, spare)
     spark.addArtifacts(os.fspath(archive), pyfile=True)
-    spark.dataSource.register(KafkaWire)
+    if source:
+        from kwcli.pipeline.spark.source import KafkaWire
+
+        spark.dataSource.register(KafkaWire)
 
 
 def _master(master: str) -> str:
