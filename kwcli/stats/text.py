@@ -67,7 +67,7 @@ def _each(part: str, whole: str, show: Callable[[int], str]) -> Cell:
 
 
 def _rate(row: Row) -> str:
-    return _per_second(row["rate"])
+    return per_second(row["rate"])
 
 
 def _metric_rate(row: Row) -> str:
@@ -75,10 +75,11 @@ def _metric_rate(row: Row) -> str:
     if not row["rate"] or not row["sum"]:
         return "–"
     rate = row["sum"] * row["rate"] / row["count"]
-    return f"{amount(round(rate))}/s" if row["unit"] == "bytes" else _per_second(rate)
+    return f"{amount(round(rate))}/s" if row["unit"] == "bytes" else per_second(rate)
 
 
-def _per_second(rate: float | None) -> str:
+def per_second(rate: float | None) -> str:
+    """`1,234/s`, `1.2/s`, `0.03/s`."""
     if rate is None:
         return "–"
     return f"{rate:,.0f}/s" if rate >= 100 else f"{rate:.1f}/s" if rate >= 0.95 else f"{rate:.2g}/s"
@@ -243,7 +244,7 @@ def _slowest(rows: list[Row], paint: Palette) -> list[Column]:
     return [
         column("slowest", lambda row: took(row["latency_ms"]), 0, right=True, paint=paint.bad),
         column("request", _request, 0, paint=paint.api, cut=16),
-        column("packets", lambda row: _packets(row["packets"]), 1),
+        column("packets", lambda row: packets(row["packets"]), 1),
         column("time", lambda row: _of_day(row["time"]), 2, paint=paint.dim),
         column("client", _client, 3, paint=paint.client, cut=12),
         column("broker", lambda row: row["broker"], 4),
@@ -267,8 +268,9 @@ def _of_day(time: str) -> str:
     return time.partition("T")[2][:12]
 
 
-def _packets(packets: dict[str, list[int] | None]) -> str:
-    spans = (packets["request"], packets["response"])
+def packets(found: dict[str, list[int] | None]) -> str:
+    """`17 → 19-21`: first and last packet of both sides."""
+    spans = (found["request"], found["response"])
     return " → ".join(
         "–" if span is None else str(span[0]) if span[0] == span[1] else f"{span[0]}-{span[1]}" for span in spans
     )

@@ -156,6 +156,33 @@ def test_what_is_too_much_is_left_out_and_told(
     assert "Not shown: versions: more than 4 versions of APIs used by clients" in page.read_text()
 
 
+def test_connections_alone_make_a_report_too(tmp_path: Path) -> None:
+    folder = write(tmp_path / "tables", "tour.pcapng", "--tables", "connections")
+    made = found(folder)
+    assert made["latency"] is made["errors"] is made["slowest"] is made["batches"] is None
+    assert made["connections"]["count"] > 10
+    lines = shown(folder, 100)
+    assert "not there: the tables exchanges, topic_partitions, skipped" in lines
+    assert any(line.startswith("Connections by client") for line in lines)
+    page = tmp_path / "page.html"
+    assert kw("pipeline", "report", str(folder), "--html", str(page), "-q").code == Exit.DONE
+
+
+@pytest.mark.parametrize(
+    ("missing", "said"),
+    [
+        ("plotly", '--html draws its charts with plotly: install "kw[report]"'),
+        ("numpy", 'reading tables needs pyarrow: install "kw[report]"'),
+    ],
+)
+def test_what_is_not_installed_is_one_line(
+    missing: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kwcli.pipeline.report.making.find_spec", lambda name: None if name == missing else True)
+    outcome = kw("pipeline", "report", str(tmp_path), "--html", str(tmp_path / "page.html"))
+    assert (outcome.code, outcome.out, outcome.err) == (Exit.FAILURE, "", f"kw: {said}\n")
+
+
 def test_what_the_readme_shows_is_what_is_printed(tmp_path: Path) -> None:
     readme = (CAPTURES.parent / "README.md").read_text()
     start = "$ kw pipeline report tables --target 4.0\n"

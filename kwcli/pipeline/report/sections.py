@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kwcli.render.units import amount, clean, took
+from kwcli.stats.text import packets, per_second
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
@@ -72,13 +73,6 @@ def percent(share: float) -> str:
     return ">99.9%" if 0.9995 <= share < 1 else f"{share:.1%}"
 
 
-def per_second(rate: float | None) -> str:
-    """`1,234/s`, `1.2/s`, `0.03/s`."""
-    if rate is None:
-        return NOTHING
-    return f"{rate:,.0f}/s" if rate >= 100 else f"{rate:.1f}/s" if rate >= 0.95 else f"{rate:.2g}/s"
-
-
 def codes(found: dict[str, int]) -> str:
     """`NONE ×3, …`."""
     return ", ".join(f"{name} ×{times:,}" for name, times in found.items()) or NOTHING
@@ -120,13 +114,6 @@ def _latency(name: str) -> Section:
         "no exchanges",
         (WAITED, SEVERAL) if name == "topic" else (WAITED,),
         over_time=True,
-    )
-
-
-def _packets(row: Row) -> str:
-    spans = (row["packets"]["request"], row["packets"]["response"])
-    return " → ".join(
-        NOTHING if span is None else str(span[0]) if span[0] == span[1] else f"{span[0]}-{span[1]}" for span in spans
     )
 
 
@@ -183,7 +170,7 @@ SECTIONS: Final[tuple[Section, ...]] = (
             Said("client", lambda row: clean(row["client_id"] or row["client"]), 2, False, 12),
             Said("broker", _name("broker"), 5, False),
             Said("time", lambda row: row["time"][:23].replace("T", " "), 3, False),
-            Said("packets", _packets, 4, False),
+            Said("packets", lambda row: packets(row["packets"]), 4, False),
             Said("capture", lambda row: clean((row["source_file"] or NOTHING).rpartition("/")[2]), 4, False, 12),
             Said("sent", _bytes("request_size"), 7),
             Said("got", _bytes("response_size"), 7),

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.slices import Join, added
 from kwcli.pipeline.report.over_time import numbers, slices
-from kwcli.pipeline.report.sections import SECTIONS, WAITED, Section, per_second, percent, title_of
+from kwcli.pipeline.report.sections import SECTIONS, WAITED, Section, percent, title_of
 from kwcli.render.palette import Palette, palette
 from kwcli.render.units import amount, cells, counted, took
 from kwcli.stats.grid import Column, lines
-from kwcli.stats.text import SPARK_LEAST, SPARK_MOST, sparkline, wrapped
+from kwcli.stats.text import SPARK_LEAST, SPARK_MOST, per_second, sparkline, wrapped
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
