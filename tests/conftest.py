@@ -9,7 +9,7 @@ import hypothesis
 import pytest
 
 # A slow moment of the machine is no failure of an example.
-hypothesis.settings.register_profile("kw", deadline=None)
+hypothesis.settings.register_profile("kw", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile("kw")
 
 IN_CI = os.environ.get("CI", "").lower() in {"1", "true"}
