@@ -137,7 +137,7 @@ def _frame(exchange: Exchange) -> Frame:
 class Fresh:
     """A connection whose SYN, `segments`, is what an engine of its key takes next."""
 
-    def __init__(self, engine: Engine, run: list[Any], brokers: dict[str, int]) -> None:
+    def __init__(self, engine: Engine, run: list[Any]) -> None:
         self._engine = engine
         _, _, segment, target, late_ns, who = fields(run, bool, bool, tuple, str, int, list)
         self._ends: Ends
@@ -145,7 +145,7 @@ class Fresh:
         self.segments: list[Segment] = [(key, time_ns, packet, seq, ack, flags, data, cut)]
         self.after: int = packet
         self.rows: list[Settled] = []  # of the connection whose ports it takes
-        self.agreed = brokers.get(target, FOREVER) >= late_ns
+        self.agreed = engine.pairer.context.brokers.get(target, FOREVER) >= late_ns
         if self.agreed:
             self.agreed, chunks = engine.reassembly.make_way(self.segments[0])
             self.rows = engine.pairer.feed(chunks)

@@ -25,7 +25,7 @@ class Context:
 
     __slots__ = (
         *("brokers", "budget", "connections", "out", "pairings", "ports", "runs", "specs", "summary", "topics"),
-        "undecided",
+        *("undecided", "vouching"),
     )
 
     def __init__(self, ports: Iterable[int] | None, needs: Needs, *, connections: bool = False) -> None:
@@ -40,6 +40,8 @@ class Context:
         self.pairings: dict[int, Pairing] = {}  # open connections that are Kafka, by number
         self.undecided: dict[int, Undecided] = {}
         self.brokers: dict[str, int] = {}  # endpoints once recognised, and since when
+        # The same for other engines, where one asks for it: endpoint, since when, which client showed it.
+        self.vouching: list[tuple[str, int, str]] | None = None
 
     def skip(self, skipped: Skipped) -> None:
         """Report bytes that are no exchange."""

@@ -11,7 +11,7 @@ from decoders.exchanges.ended import Row
 from decoders.exchanges.exchange import Ends, Exchange
 from decoders.exchanges.identity import ClientSoftware
 from decoders.streams.chunks import Segment
-from decoders.streams.connections import turned
+from decoders.streams.connections import endpoints, turned
 from decoders.wire.state import fields, pack, unpack
 
 __all__ = [
@@ -66,7 +66,9 @@ class Patch(NamedTuple):
 
 
 class Facts:
-    """What connections may know of one another, with the time since when: `brokers`, and topic id → name, time.
+    """What connections may know of one another, with the time since when: topic id → name, time; `brokers`.
+
+    A broker's endpoint has the first two times at which it was recognised, with the different clients that showed it.
 
     `last` is time and number of the capture's last packet. Facts of many splits are one by `add`, in any order.
     """
@@ -74,7 +76,7 @@ class Facts:
     __slots__ = ("brokers", "last", "topics")
 
     def __init__(self) -> None:
-        self.brokers: dict[str, int] = {}
+        self.brokers: dict[str, list[tuple[int, str]]] = {}
         self.topics: dict[bytes, tuple[str, int]] = {}
         self.last = (0, 0)
 
@@ -83,13 +85,34 @@ class Facts:
         brokers, topics, last = fields(unpack(blob), dict, dict, tuple)
         last_ns, packet = fields(last, int, int)
         self.last = max(self.last, (last_ns, packet))
-        for endpoint, since_ns in brokers.items():
-            self.brokers[endpoint] = min(self.brokers.get(endpoint, since_ns), since_ns)
+        for endpoint, rows in brokers.items():
+            for row in rows:
+                since_ns, client = fields(row, int, str)
+                self.vouch(endpoint, since_ns, client)
         for identity, row in topics.items():
             name, since_ns = fields(row, str, int)
             known = self.topics.get(identity)
             if known is None or since_ns < known[1]:
                 self.topics[identity] = (name, since_ns)
+
+    def vouch(self, endpoint: str, since_ns: int, client: str) -> None:
+        """A client has shown an endpoint to be a broker."""
+        rows = self.brokers.setdefault(endpoint, [])
+        if len(rows) == 2 and since_ns >= rows[1][0]:
+            return
+        first: dict[str, int] = {}
+        for since, who in sorted([*rows, (since_ns, client)]):
+            first.setdefault(who, since)
+        rows[:] = [(since, who) for who, since in first.items()][:2]
+
+    def others(self, key: bytes) -> dict[str, int]:
+        """Brokers that the connections of other keys have shown, and since when."""
+        own = endpoints(key)
+        found = {
+            endpoint: [since for since, who in rows if endpoint not in own or who not in own]
+            for endpoint, rows in self.brokers.items()
+        }
+        return {endpoint: rows[0] for endpoint, rows in found.items() if rows}
 
     def pack(self) -> bytes:
         """The blob of a FACT part."""

@@ -21,15 +21,16 @@ from decoders.exchanges.watching import Watched
 from decoders.streams.chunks import Segment
 from decoders.streams.connections import TcpConnection, turned
 from decoders.streams.flow import Flow
+from decoders.streams.reassembly import Reassembly
 
 __all__ = ["Splitter"]
 
 # Bytes of segments that wait for more of their key, all keys together.
 WAITING_MAX: Final = 32 << 20
-# Segments believed in one go: many enough for a look at all stretches to cost little, and no more.
+# Segments believed in one go: many enough for a look at all connections to cost little, and no more.
 BATCH_MIN: Final = 4096
 BATCH_MAX: Final = 1 << 16
-PER_STRETCH: Final = 32
+PER_CONNECTION: Final = 32
 # Calls of `feed` that one batch is of, at most: their segments may be large.
 FEEDS_MAX: Final = 16
 # Segments between two looks whether a stretch may begin.
@@ -37,7 +38,7 @@ TRIES_MAX: Final = 64
 
 
 class Splitter:
-    """One split of one timeline. With `raw` nothing is decoded here: all segments are handed on.
+    """One split of one timeline. With `raw` all segments are handed on, and only facts come of what is decoded.
 
     What is decoded is believed in batches of at least `batch` segments.
     """
@@ -56,11 +57,15 @@ class Splitter:
         self._parts: list[Part] = []
         self._size = 0  # of the segments that tracks keep
         self._facts = Facts()
+        self._plain = Reassembly()
         self._watched = Watched(self)
         self._pairer = Pairer(ports, needs, connections=True)
+        self._pairer.context.vouching = []
         self._clean: dict[Track, Stretch] = {}
         self._routes: dict[int, Stretch | Fresh] = {}  # by number of the connection, whose rows count
         self._fresh: list[Fresh] = []  # with rows
+        self._over: list[Fresh] = []  # in the batch at hand, maybe
+        self._late: list[Fresh] = []  # in the one before: what comes late of them has come
         self._next: list[Segment] = []
         self._feeds = 0  # since there was nothing in it
         self._batch: list[Segment] = []
@@ -72,6 +77,8 @@ class Splitter:
         if self._raw:
             for segment in segments:
                 self._size += self._track(segment[0]).add(segment)
+            self._pairer.feed(self._plain.feed(segments))
+            self._learn()
         else:
             self._next += segments
             self._feeds += 1
@@ -89,7 +96,6 @@ class Splitter:
             if track.fresh is not None and key == track.key:
                 self._size -= track.end_fresh(track.fresh, None, self._watched, self._pairer)
         self._hand_all_on()
-        self._facts.brokers = dict(self._pairer.context.brokers)
         return [*self._given(), Part(b"", 0, FACT, self._facts.pack(), [])]
 
     def _given(self) -> list[Part]:
@@ -114,7 +120,7 @@ class Splitter:
         """Decode what has come, in batches of some size."""
         at, end = 0, len(self._next)
         while at < end:
-            size = min(max(self._batch_min, PER_STRETCH * len(self._clean)), BATCH_MAX)
+            size = min(max(self._batch_min, PER_CONNECTION * len(self._routes)), BATCH_MAX)
             if end - at < size and not all_of_it:
                 break
             self._batch = self._next[at : at + size]
@@ -127,6 +133,7 @@ class Splitter:
     def _decode(self) -> None:
         """A batch: decode it, and believe what can be believed of it."""
         batch = self._batch
+        self._leave_fresh(batch[0][2])
         if self._watched.is_long(batch):
             for segment in batch:
                 self._take(self._pairer.feed(self._watched.feed([segment])))
@@ -140,14 +147,33 @@ class Splitter:
             if fresh.rows:
                 self._size -= self._track(fresh.segment[0]).hand_fresh(fresh)
         self._fresh.clear()
-        self._learn(batch[-1][1])
+        self._learn()
 
-    def _learn(self, time_ns: int) -> None:
-        """Names of topics that this batch has shown, for those that come later."""
-        names = self._pairer.context.topics.names
+    def _leave_fresh(self, packet: int) -> None:
+        """End fresh connections that were over before the last batch, before the segment with this packet number."""
+        late, self._late, self._over = self._late, self._over, []
+        for fresh in late:
+            track = self._track(fresh.segment[0])
+            if track.fresh is fresh and fresh.connection is not None and fresh.connection.over:
+                self._end_fresh(track, fresh, packet)
+
+    def _end_fresh(self, track: Track, fresh: Fresh, packet: int) -> None:
+        """End a fresh connection before the segment with this packet number."""
+        for number in fresh.numbers:
+            del self._routes[number]
+        self._size -= track.end_fresh(fresh, packet, self._watched, self._pairer)
+        track.fresh = None
+
+    def _learn(self) -> None:
+        """What this batch has shown that others may use."""
+        context = self._pairer.context
+        for endpoint, since_ns, client in context.vouching or ():
+            self._facts.vouch(endpoint, since_ns, client)
+        context.vouching = []
+        names = context.topics.names
         if len(names) > len(self._facts.topics):
             for identity, (name, _) in list(names.items())[len(self._facts.topics) :]:
-                self._facts.topics[identity.bytes] = name, time_ns
+                self._facts.topics[identity.bytes] = name, self._facts.last[0]
 
     def _take(self, settled: list[Settled]) -> None:
         """Keep the rows that count."""
@@ -214,10 +240,7 @@ class Splitter:
             if not begins and (flow is not None or self._watched.is_nothing(segment)):
                 return
             self.flush()
-            if track.fresh.connection is not None:
-                self._routes.pop(track.fresh.connection.number, None)
-            self._size -= track.end_fresh(track.fresh, segment[2], self._watched, self._pairer)
-            track.fresh = None
+            self._end_fresh(track, track.fresh, segment[2])
         elif track.stretch is not None:
             self._end(track, track.stretch, segment[2])
         if begins:
@@ -235,6 +258,7 @@ class Splitter:
         if fresh is not None:
             if fresh.connection is not connection:  # the first, or one that took the ports without a SYN
                 fresh.connection = connection
+                fresh.numbers.append(connection.number)
                 self._routes[connection.number] = fresh
         elif self._watched.settled(connection):
             track.countdown -= 1
@@ -255,7 +279,9 @@ class Splitter:
         return True
 
     def closing(self, connection: TcpConnection, packet: int) -> None:
-        """A connection is over that has said nothing for long: a stitcher finds that out by itself."""
-        stretch = self._routes.get(connection.number)
-        if isinstance(stretch, Stretch):
-            self._end(self._track(stretch.flows[0].key), stretch, packet)
+        """A connection is over. Where that ends a stretch, it has said nothing for long: a stitcher finds that out."""
+        target = self._routes.get(connection.number)
+        if isinstance(target, Stretch):
+            self._end(self._track(target.flows[0].key), target, packet)
+        elif target is not None:
+            self._over.append(target)

@@ -157,9 +157,9 @@ class Pairer:
         if self.context.ports is not None:
             return self._named(connection)
         since = self.context.brokers.get
-        if since(connection.first.target, FOREVER) <= time_ns:
+        if since(connection.first.target, FOREVER) < time_ns:
             return connection.first
-        if not connection.opened and since(connection.second.target, FOREVER) <= time_ns:
+        if not connection.opened and since(connection.second.target, FOREVER) < time_ns:
             return connection.second
         return None
 
@@ -169,12 +169,16 @@ class Pairer:
         connection = undecided.connection
         del context.undecided[connection.number]
         context.budget.held -= undecided.held
-        context.brokers.setdefault(client.target, time_ns)
+        # Behind all that was looked at before: it does not vouch for itself.
+        since_ns = max((time_ns, *(chunk[1] for chunk in undecided.chunks)))
+        context.brokers.setdefault(client.target, since_ns)
+        if context.vouching is not None:
+            context.vouching.append((client.target, since_ns, client.source))
         context.summary.connection(client.source, client.target)
         ends = Ends(connection.number, client.source, client.target, connection.began_ns, context.topics)
         first = client is connection.first
         if not first or len(undecided.chunks) > 1 or undecided.dropped:
-            ends.late_ns = time_ns
+            ends.late_ns = since_ns
         pairing = Pairing(context, ends, client_first=first, opening=connection.opened and not undecided.dropped)
         context.pairings[connection.number] = pairing
         for half, lane in ((client, pairing.client_lane), (client.peer, pairing.server_lane)):

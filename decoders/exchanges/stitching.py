@@ -41,7 +41,7 @@ class Stitcher:
         self._facts = facts or Facts()
         self._run: Clean | Fresh | None = None
         self._engine = Engine(ports, needs, connections=True)
-        self._engine.pairer.context.brokers.update(self._facts.brokers)
+        self._engine.pairer.context.brokers.update(self._facts.others(key))
 
     def take(self, part: Part) -> tuple[list[Row], Patch | None]:
         """What settles with a part; and, of ROWS, what makes the part's own rows true (None: they do not count)."""
@@ -72,7 +72,7 @@ class Stitcher:
         if len(state) > 1 and state[1] is True and isinstance(self._run, Fresh):
             self._run.go_on(state)
             return []
-        self._run = Fresh(self._engine, state, self._facts.brokers)
+        self._run = Fresh(self._engine, state)
         return cast(list[Row], self._run.rows)
 
     def _rows(self, blob: bytes) -> tuple[list[Row], Patch | None]:

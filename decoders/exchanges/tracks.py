@@ -30,13 +30,14 @@ _NONE: Final = 1 << 62
 class Fresh:
     """A connection whose SYN is in the split: all of it is known here, and decoded here."""
 
-    __slots__ = ("begun", "connection", "ends", "rows", "segment")
+    __slots__ = ("begun", "connection", "ends", "numbers", "rows", "segment")
 
     def __init__(self, segment: Segment) -> None:
         self.segment = segment
         self.connection: TcpConnection | None = None
         self.begun = False
         self.ends: Ends | None = None  # of the latest RUN
+        self.numbers: list[int] = []  # of it, and of those that took its ports without a SYN
         self.rows: list[Row] = []
 
     def run(self, late_ns: int) -> bytes:

@@ -114,6 +114,7 @@ class Patience:
         giver = self._giver
         time_ns, packet = giver.time_ns, giver.packet
         giver.time_ns, giver.packet = connection.at
+        connection.park()  # from now on `place` alone says how far a direction has come
         giver.flush(connection)
         giver.time_ns, giver.packet = time_ns, packet
         self._waiting.pop(connection, None)

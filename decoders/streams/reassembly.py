@@ -153,8 +153,7 @@ class Reassembly(Patience):
             return
         connection, peer = flow.connection, flow.peer
         connection.at = (time_ns, packet)
-        flow.sync()
-        peer.sync()
+        connection.park()
         if flags & ACK:
             place = peer.long(ack)
             if abs(place - peer.place) < FAR:

@@ -16,7 +16,7 @@ from decoders.exchanges.parts import SEGMENTS
 from tests.captures.shipped import CLEAN, NEGATIVE, segments
 from tests.exchanges.mistreated import capture
 from tests.exchanges.splits import RERUNS, cut, parts_of, rows, stitched, whole
-from tests.exchanges.talks import Talker, interleaved
+from tests.exchanges.talks import MS, Talker, framed, interleaved, request, response
 from tests.exchanges.talks import segments as spoken
 
 # Some seconds; more with KW_EXAMPLES.
@@ -84,3 +84,29 @@ def test_what_is_clean_is_not_handed_on() -> None:
     RERUNS.clear()
     assert stitched(splits, batch=100, ports=[9092]) == whole(every, ports=[9092])
     assert not RERUNS
+
+
+def test_a_broker_that_others_have_shown_is_one() -> None:
+    rng = Random(3)
+    known = spoken(Talker(rng, count=20).talk.turns, rng)
+    # Nothing of this decodes: only the broker's address says that it is Kafka.
+    strange = spoken([(True, framed(b"\3\1\0\0" + bytes(40))), (False, framed(bytes(60)))] * 3, rng, port=50001)
+    every = [(*segment[:1], number * MS, number, *segment[3:]) for number, segment in enumerate([*known, *strange], 1)]
+    found = whole(every)
+    assert not any("not_kafka" in str(row) for row in found)
+    for place in (len(known), len(known) + 4, len(known) + 6):
+        RERUNS.clear()
+        assert stitched(cut(every, [place])) == found
+        # A split that did not know the broker took the connection for something else.
+        assert bool(RERUNS) == (place == len(known))
+
+
+def test_a_frame_over_many_splits() -> None:
+    rng = Random(4)
+    big = request(
+        0, 7, 3, "a", {"acks": 1, "topic_data": [{"name": "t", "partition_data": [{"records": bytes(300_000)}]}]}
+    )
+    turns = [*Talker(rng).talk.turns, (True, big), (False, response(0, 7, 3, {})), *Talker(rng).talk.turns]
+    every = [segment for segment in spoken(turns, rng) if not segment[5] & 2]
+    splits = cut(every, range(0, len(every), 20))
+    assert stitched(splits, batch=7, ports=[9092]) == whole(every, ports=[9092])
