@@ -6,7 +6,8 @@ topics that the bodies name by their id the names that other connections, or ear
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Mending"]
 
+# What a patch says of the connection.
+_IDENTITY: Final = (
+    *("client", "client_ip", "client_port", "broker", "broker_ip", "broker_port", "connection_began_ns"),
+)
+
 
 class Mending:
     """What is known of one capture point."""
@@ -31,31 +37,30 @@ class Mending:
         self._names = pa.array([shown(row[1]) for row in rows], pa.string())
         self._since = pa.array([row[2] for row in rows], pa.int64())
 
-    def patched(self, rows: pa.RecordBatch, patch: Patch) -> pa.RecordBatch:
-        """Rows of one connection with what their past says."""
-        ends = patch.ends
-        client, client_port = split_address(ends.client)
-        broker, broker_port = split_address(ends.broker)
-        new: dict[str, Any] = {
-            "client": ends.client,
-            "client_ip": client,
-            "client_port": client_port,
-            "broker": ends.broker,
-            "broker_ip": broker,
-            "broker_port": broker_port,
-            "connection_began_ns": patch.began_ns,
-        }
-        columns = {name: _same(rows, name, value) for name, value in new.items()}
-        columns["place"] = pc.add(rows.column("place"), patch.place_added)
-        software = patch.client_software
-        if software is not None:
-            own = pc.is_valid(rows.column("client_software_name"))
-            known = pc.or_(own, pc.equal(rows.column("kind"), "skipped"))
-            for name, text in (
-                ("client_software_name", software["name"]),
-                ("client_software_version", software["version"]),
-            ):
-                columns[name] = pc.if_else(known, rows.column(name), _same(rows, name, shown(text)))
+    def patched(self, some: Sequence[tuple[pa.RecordBatch, Patch | None]]) -> pa.RecordBatch:
+        """All rows in one batch, each with what its past says; without a patch they are as they should be."""
+        rows = pa.concat_batches([batch for batch, _ in some])
+        patches = [patch for _, patch in some]
+        if not any(patches):
+            return rows
+        which = pa.array([at for at, (batch, _) in enumerate(some) for _ in range(batch.num_rows)], pa.int32())
+        is_patched = pa.array([patch is not None for patch in patches]).take(which)
+        values = [_identity(patch) if patch is not None else (None,) * len(_IDENTITY) for patch in patches]
+        columns = {}
+        for name, column in zip(_IDENTITY, zip(*values, strict=True), strict=True):
+            new = pa.array(column, rows.schema.field(name).type).take(which)
+            columns[name] = pc.if_else(is_patched, new, rows.column(name))
+        added = pa.array([0 if patch is None else patch.place_added for patch in patches], pa.int64())
+        columns["place"] = pc.add(rows.column("place"), added.take(which))
+        lacks = pc.and_(
+            pc.and_(is_patched, pc.is_null(rows.column("client_software_name"))),
+            pc.not_equal(rows.column("kind"), "skipped"),
+        )
+        software = [None if patch is None else patch.client_software for patch in patches]
+        names = [None if one is None else shown(one["name"]) for one in software]
+        versions = [None if one is None else shown(one["version"]) for one in software]
+        for name, texts in (("client_software_name", names), ("client_software_version", versions)):
+            columns[name] = pc.if_else(lacks, pa.array(texts, pa.string()).take(which), rows.column(name))
         return _with(rows, columns)
 
     def told(self, rows: pa.RecordBatch) -> pa.RecordBatch:
@@ -109,8 +114,10 @@ def _offsets(lists: pa.Array) -> pa.Array:
     return pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(lengths).cast(pa.int32())])
 
 
-def _same(rows: pa.RecordBatch, name: str, value: Any) -> pa.Array:
-    return pa.repeat(pa.scalar(value, rows.schema.field(name).type), rows.num_rows)
+def _identity(patch: Patch) -> tuple[Any, ...]:
+    """The values of the columns above."""
+    ends = patch.ends
+    return (ends.client, *split_address(ends.client), ends.broker, *split_address(ends.broker), patch.began_ns)
 
 
 def _with(rows: pa.RecordBatch, columns: dict[str, pa.Array]) -> pa.RecordBatch:

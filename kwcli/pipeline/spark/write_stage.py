@@ -23,15 +23,18 @@ from kwcli.pipeline.spark.notes import Notes
 from kwcli.pipeline.spark.rereading import Rereading
 from kwcli.pipeline.tables.connections import ConnectionColumns
 from kwcli.pipeline.tables.rows import ExchangeColumns
+from kwcli.pipeline.tables.schemas import ROWS
 
 if TYPE_CHECKING:
     from decoders.exchanges.ended import Row
+    from decoders.exchanges.parts import Patch
 
 __all__ = ["RESULT_DDL", "write_tables"]
 
 RESULT: Final = pa.schema([pa.field("report", pa.binary())])
 RESULT_DDL: Final = "report binary"
 WEIGHT: Final = 16_384
+_BODIES: Final = tuple(map(ROWS.get_field_index, ("request_body", "response_body")))
 _PLAIN: Final = ("point", "key", "ord", "seq", "kind")
 
 
@@ -67,7 +70,7 @@ class Desk:
         self._rereading = Rereading(job)
         self._at: tuple[str, bytes] | None = None
         self._stitcher: Stitcher | None = None
-        self._waiting: list[pa.RecordBatch] = []
+        self._waiting: list[tuple[pa.RecordBatch, Patch | None]] = []
         self._weight = 0
         self._begin_point("")
 
@@ -88,7 +91,7 @@ class Desk:
         settled, patch = self._stitcher.take(part)
         self._settle(settled)
         if rows is not None and patch is not None:
-            self._write(self._mending.patched(unpacked(rows), patch))
+            self._write(unpacked(rows), patch)
 
     def finish(self) -> None:
         """No part follows."""
@@ -139,17 +142,17 @@ class Desk:
             self._write_connections()
         self._write_waiting()
 
-    def _write(self, rows: pa.RecordBatch) -> None:
+    def _write(self, rows: pa.RecordBatch, patch: Patch | None = None) -> None:
         """Small batches wait for others."""
-        self._waiting.append(rows)
-        self._weight += rows.num_rows + (rows.nbytes >> 10)
+        self._waiting.append((rows, patch))
+        self._weight += rows.num_rows + (sum(rows.column(at).nbytes for at in _BODIES) >> 10)
         if self._weight >= WEIGHT:
             self._write_waiting()
 
     def _write_waiting(self) -> None:
         waiting, self._waiting, self._weight = self._waiting, [], 0
         if waiting:
-            self._writer.write(self._mending.told(pa.concat_batches(waiting)))
+            self._writer.write(self._mending.told(self._mending.patched(waiting)))
 
     def _write_connections(self) -> None:
         self._writer.write_table("connections", self._mending.unnumbered(self._connections.batch()))
