@@ -120,9 +120,23 @@ def test_tables_without_rows_make_an_empty_report(width: int | None, tmp_path: P
 
 def test_connections_are_those_of_the_table(tmp_path: Path) -> None:
     made = found(write(tmp_path, "tour.pcapng"))["connections"]
-    assert made["count"] == sum(row["count"] for row in made["client"]) > 10
+    assert made["kafka"] == sum(row["count"] for row in made["client"]) > 10
     assert sum(made["closed"].values()) == made["count"]
     assert sum(row["exchanges"] for row in made["client"]) == 193
+
+
+def test_connections_that_are_not_kafka_are_counted_apart(tmp_path: Path) -> None:
+    folder = write(tmp_path, "three-nodes.pcapng.zst")
+    whole = found(folder)
+    made = whole["connections"]
+    kafka = sum(row["count"] for row in made["client"])
+    others = sum(row["count"] for row in made["not_kafka"])
+    assert (kafka, kafka + others) == (made["kafka"], made["count"])
+    assert whole["summary"]["not_kafka"] == others > 100
+    assert all(row["exchanges"] for row in made["client"])
+    lines = shown(folder, 100)
+    assert any(f"({others:,} not Kafka)" in line for line in lines)
+    assert any("nothing was said" in line for line in lines)
 
 
 def test_a_folder_without_tables_is_one_line(tmp_path: Path) -> None:

@@ -191,11 +191,12 @@ def _connections(result: Result) -> Row:
         closed[row["closed"]] = closed.get(row["closed"], 0) + row["count"]
         _add_up(found, row)
     found["closed"] = dict(sorted(closed.items(), key=lambda item: (-item[1], item[0])))
-    clients = _rows(result, "clients")
-    found["client"] = _sorted(None if clients is None else [_client(row) for row in clients], "count", "bytes")
-    foreign = _rows(result, "foreign")
-    found["not_kafka"] = (
-        None if foreign is None else _sorted([row for row in foreign if row["reason"] is not None], "count")
+    clients, foreign = _rows(result, "clients"), _rows(result, "foreign")
+    found["client"] = _sorted(
+        None if clients is None else [_client(row) for row in clients if row["kafka"]], "count", "bytes"
+    )
+    found["not_kafka"] = _sorted(
+        None if foreign is None else [_foreign(row) for row in foreign if not row["kafka"]], "count"
     )
     return found
 
@@ -205,6 +206,11 @@ def _client(row: Row) -> Row:
     made |= dict.fromkeys(("packets", "bytes", "gaps", "missing", "retransmissions"), 0)
     _add_up(made, row)
     return made
+
+
+def _foreign(row: Row) -> Row:
+    """A connection on which nothing was said has no reason."""
+    return {name: row[name] for name in ("broker", "reason", "detail", "count")}
 
 
 def _add_up(into: Row, row: Row) -> None:

@@ -75,8 +75,10 @@ FIRST: Final[dict[str, Counted]] = {
     ),
     "batches": Counted("topic_partitions", BatchSizes, BatchSizes.count, batches.COLUMNS),
     "connections": _tally("connections", ("kafka", "closed", "opened"), (*_TRAFFIC, "exchanges")),
-    "clients": _tally("connections", ("client",), (*_TRAFFIC, "exchanges"), columns=("client", "client_id")),
-    "foreign": _tally("connections", ("broker", "reason", "detail")),
+    "clients": _tally(
+        "connections", ("kafka", "client"), (*_TRAFFIC, "exchanges"), columns=("kafka", "client", "client_id")
+    ),
+    "foreign": _tally("connections", ("kafka", "broker", "reason", "detail")),
     "skipped": _tally("skipped", ("reason", "direction"), ("size",)),
 }
 

@@ -289,7 +289,7 @@ SECTIONS: Final[tuple[Section, ...]] = (
         (
             Said("to", _name("broker"), 0, False),
             Said("connections", _count("count"), 0),
-            Said("what", _name("detail", "reason"), 1, False, 20),
+            Said("what", lambda row: clean(row["detail"] or row["reason"] or "nothing was said"), 1, False, 20),
         ),
         "all connections are Kafka",
     ),
@@ -323,11 +323,8 @@ def totals(report: Report) -> list[tuple[str, str]]:
         if summary[name]:
             found.append((name, f"{summary[name]:,} ({percent(summary[name] / count)})"))
     found += [(name, f"{summary[name]:,}") for name in ("clients", "brokers", "topics", "connections") if summary[name]]
-    found += [
-        (name, f"{summary[key]:,}")
-        for name, key in (("long polls", "waited"), ("throttled", "throttled"))
-        if summary[key]
-    ]
+    others = (("not Kafka", "not_kafka"), ("long polls", "waited"), ("throttled", "throttled"))
+    found += [(name, f"{summary[key]:,}") for name, key in others if summary[key]]
     if count:
         found += [("sent", amount(summary["request_bytes"])), ("got", amount(summary["response_bytes"]))]
     return found

@@ -83,7 +83,8 @@ def _said(report: Report, summary: Row) -> Iterator[str]:
         if summary[f"{name}s"] is not None:
             yield counted(summary[f"{name}s"], name)
     if summary["connections"] is not None:
-        yield counted(summary["connections"], "connection")
+        others = f" ({summary['not_kafka']:,} not Kafka)" if summary["not_kafka"] else ""
+        yield counted(summary["connections"], "connection") + others
     yield f"{amount(summary['request_bytes'])} sent, {amount(summary['response_bytes'])} got"
     if summary["p99"] is not None:
         yield f"p50 {took(summary['p50'])}, p99 {took(summary['p99'])}, max {took(summary['max'])}"
