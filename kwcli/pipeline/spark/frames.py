@@ -95,7 +95,7 @@ def exchanges(
 
     from kwcli.pipeline.spark.session import prepare
 
-    prepare(spark)
+    prepare(spark, source=False)
     found = find([path] if isinstance(path, str) else path, points)
     planned = plan(found.files, split_size)
     if not planned.splits:
