@@ -950,7 +950,7 @@ complete -c kw -n '__kw_in \'pipeline run\'' -l bodies -d 'Requests and response
 complete -c kw -n '__kw_in \'pipeline run\'' -l reveal-secrets -d 'In bodies: tokens, salts and config values in clear.'
 complete -c kw -n '__kw_in \'pipeline run\'' -l engine -x -a 'auto local stitch shuffle' -d 'One process, or Spark: stitch, or the slow reference; auto goes by size.'
 complete -c kw -n '__kw_in \'pipeline run\'' -l master -x -d 'Where Spark runs: local[2], spark://head:7077, yarn; this machine without it.'
-complete -c kw -n '__kw_in \'pipeline run\'' -l split-size -x -d 'Bytes of capture in one task; 256MiB, of more than 4GB 512MiB.'
+complete -c kw -n '__kw_in \'pipeline run\'' -l split-size -x -d 'Bytes of capture in one task; 256MiB, of more than 8GB 512MiB.'
 complete -c kw -n '__kw_in \'pipeline run\'' -l strict -d 'Exit code 3 when traffic or input was lost or could not be decoded.'
 complete -c kw -n '__kw_in \'pipeline run\'' -l explain -d 'Say what would be done and why, and do nothing.'
 complete -c kw -n '__kw_in \'pipeline run\'' -s v -l verbose -d 'Tell of every capture.'

@@ -93,7 +93,7 @@ def command() -> None:
     "--master", metavar="URL", help="Where Spark runs: local[2], spark://head:7077, yarn; this machine without it."
 )
 @click.option(
-    "--split-size", type=Amount(), metavar="SIZE", help="Bytes of capture in one task; 256MiB, of more than 4GB 512MiB."
+    "--split-size", type=Amount(), metavar="SIZE", help="Bytes of capture in one task; 256MiB, of more than 8GB 512MiB."
 )
 @click.option("--strict", is_flag=True, help="Exit code 3 when traffic or input was lost or could not be decoded.")
 @click.option("--explain", is_flag=True, help="Say what would be done and why, and do nothing.")

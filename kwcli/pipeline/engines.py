@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kwcli.exits import Failure
 from kwcli.pipeline.splits import SPLIT_SIZE
-from kwcli.render.units import amount
+from kwcli.render.units import amount, counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,9 +17,10 @@ if TYPE_CHECKING:
 
 __all__ = ["LOCAL_MAX", "Chosen", "choose", "java", "split_size_for"]
 
-# Up to so many bytes one process is done first: Spark takes some seconds to start, and on two cores needs as long as
-# this to make up for them (`python -m tests.bench.pipeline`).
-LOCAL_MAX: Final = 4 * 10**9
+# Up to so many bytes one process is done first, and on few cores with any number: Spark takes seconds to start, and on
+# the way from task to task every row costs again about what it costs to decode (`python -m tests.bench.pipeline`).
+LOCAL_MAX: Final = 8 * 10**9
+CORES_MIN: Final = 4
 MASTER: Final = "local[*]"
 
 
@@ -45,6 +47,9 @@ def choose(wish: Wish, size: int, variables: Mapping[str, str]) -> Chosen:
         return Chosen("stitch", "--master names a Spark", wish.master)
     if size <= LOCAL_MAX:
         return Chosen("local", f"{amount(size)} of captures, Spark from {amount(LOCAL_MAX)} on")
+    cores = os.cpu_count() or 1
+    if cores < CORES_MIN:
+        return Chosen("local", f"{counted(cores, 'core')} here, Spark from {CORES_MIN} on")
     try:
         java(variables)
     except Failure as failure:

@@ -154,7 +154,7 @@ def main() -> int:
         "--no-hot", dest="hot", action="store_false", help="leave out the capture with one hot connection"
     )
     parser.add_argument("--shuffle", action="store_true", help="the reference engine too")
-    parser.add_argument("--profile", choices=("small", "mixed", "big"), default="mixed")
+    parser.add_argument("--profile", choices=("blend", "small", "mixed", "big"), default="blend")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="kw-bench-") as folder:
         figures, wrong = measure(options, Path(folder))

@@ -1,7 +1,8 @@
 """`python -m tests.bench.volume FILE BYTES`: a capture of many gigabytes, with as many connections as wanted.
 
-The exchanges are those of traffic.py, `mixed` unless told otherwise; which connection has which is drawn here, so that
-one of them (`--hot 0.95`) may have most of the bytes.
+The exchanges are those of traffic.py: of one profile, or (`blend`, which is what brokers see) for each `mixed` one of
+batches some `small` ones, a tenth of the bytes. Which connection has which is drawn here, so that one of them
+(`--hot 0.95`) may have most of the bytes.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import Final, NamedTuple
 from tests.bench.traffic import PROFILES, Exchange, Pcap, Side, connection
 
 DISTINCT: Final = {"small": 4000, "mixed": 400, "big": 20}
+# How often an exchange is of a profile.
+SHARES: Final = {"blend": {"small": 0.88, "mixed": 0.12}, **{name: {name: 1.0} for name in DISTINCT}}
 
 
 class Made(NamedTuple):
@@ -24,19 +27,18 @@ class Made(NamedTuple):
     size: int
 
 
-def write(path: Path, size: int, *, profile: str = "mixed", connections: int = 40, hot: float = 0.0) -> Made:
+def write(path: Path, size: int, *, profile: str = "blend", connections: int = 40, hot: float = 0.0) -> Made:
     """Make a capture of at least `size` bytes; the connection number 0 has the share `hot` of the exchanges."""
     rng = random.Random(f"{profile} {connections} {hot}")
-    by_client: dict[int, list[Exchange]] = {}
-    for number, exchange in itertools.islice(PROFILES[profile](rng), DISTINCT[profile]):
-        by_client.setdefault(number, []).append(exchange)
-    made = list(by_client.values())
+    made = [_by_client(rng, name) for name in SHARES[profile]]
+    shares = list(SHARES[profile].values())
     pcap = Pcap(path)
     ends: dict[int, tuple[Side, Side]] = {}
     count = 0
     while pcap.size < size:
         number = 0 if rng.random() < hot else rng.randrange(connections)
-        request, response = rng.choice(made[number % len(made)])
+        (clients,) = rng.choices(made, shares)
+        request, response = rng.choice(clients[number % len(clients)])
         if number not in ends:
             ends[number] = connection(pcap, number)
         client, broker = ends[number]
@@ -48,12 +50,20 @@ def write(path: Path, size: int, *, profile: str = "mixed", connections: int = 4
     return Made(count, pcap.size)
 
 
+def _by_client(rng: random.Random, profile: str) -> list[list[Exchange]]:
+    """Exchanges of a profile, those of each client apart."""
+    found: dict[int, list[Exchange]] = {}
+    for number, exchange in itertools.islice(PROFILES[profile](rng), DISTINCT[profile]):
+        found.setdefault(number, []).append(exchange)
+    return list(found.values())
+
+
 def main() -> None:
     """Make one; its exchanges and bytes."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("path", type=Path)
     parser.add_argument("size", type=int)
-    parser.add_argument("--profile", choices=list(PROFILES), default="mixed")
+    parser.add_argument("--profile", choices=list(SHARES), default="blend")
     parser.add_argument("--connections", type=int, default=40)
     parser.add_argument("--hot", type=float, default=0.0)
     options = parser.parse_args()

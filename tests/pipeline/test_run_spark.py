@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,10 +51,14 @@ def test_a_master_asks_for_spark(spark: SparkSession, tmp_path: Path) -> None:
 
 def test_much_goes_to_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engines, "LOCAL_MAX", 300_000)
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
     said = run(TOUR, RAW, "--out", tmp_path / "out", "--explain").out
     assert "engine   stitch: 311.1kB of captures, more than 300.0kB, on local[*]" in said.splitlines()
     said = run(TOUR, "--out", tmp_path / "out", "--explain").out
     assert "engine   local: 171.5kB of captures, Spark from 300.0kB on" in said.splitlines()
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    said = run(TOUR, RAW, "--out", tmp_path / "out", "--explain").out
+    assert "engine   local: 2 cores here, Spark from 4 on" in said.splitlines()
 
 
 @pytest.fixture
@@ -84,6 +89,7 @@ def test_without_java_much_is_done_in_one_process(
     tmp_path: Path, no_java: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engines, "LOCAL_MAX", 1000)
+    monkeypatch.setattr(engines, "CORES_MIN", 1)
     env = world(variables={"JAVA_HOME": no_java})
     outcome = kw("pipeline", "run", str(CAPTURES / "tour.pcapng"), "--out", str(tmp_path / "out"), env=env)
     assert outcome.code == Exit.DONE
