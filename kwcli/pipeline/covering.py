@@ -42,7 +42,8 @@ class Covered(NamedTuple):
         if dict(manifest.options) != dict(options):
             return f"covers {count} with other options: all {len(self.files):,} are done again"
         if self.new:
-            return f"covers {count}, {self.new:,} are new or have changed: all {len(self.files):,} are done again"
+            which = "1 is new or has changed" if self.new == 1 else f"{self.new:,} are new or have changed"
+            return f"covers {count}, {which}: all {len(self.files):,} are done again"
         return f"covers {count}, as another kw has made it: all {len(self.files):,} are done again"
 
 
