@@ -18,6 +18,7 @@ import click
 
 from kwcli.env import Environment
 from kwcli.exits import Exit, Failure
+from kwcli.garbage import SELDOM
 
 # Command → module under kwcli.commands and the line that `kw --help` shows for it.
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -131,7 +132,7 @@ def main() -> int:
     """The entry point of the installed program. SIGTERM ends a command as Ctrl-C does: what was decoded is written."""
     signal.signal(signal.SIGTERM, _interrupt)
     gc.freeze()
-    gc.set_threshold(100_000, 50, 100)
+    gc.set_threshold(*SELDOM)
     env = Environment.of_process()
     code = run(sys.argv[1:], env)
     try:

@@ -32,7 +32,7 @@ BATCH_MIN: Final = 4096
 BATCH_MAX: Final = 1 << 16
 PER_CONNECTION: Final = 32
 # Calls of `feed` that one batch is of, at most: their segments may be large.
-FEEDS_MAX: Final = 16
+FEEDS_MAX: Final = 64
 # Segments between two looks whether a stretch may begin.
 TRIES_MAX: Final = 64
 

@@ -9,6 +9,7 @@ makes the last batch, of which nothing was handed on, no part of the stretch.
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any, Final, cast
 
 from decoders.exchanges.ended import Row
@@ -29,6 +30,7 @@ __all__ = ["IDS", "LANE", "ORPHAN", "Stretch", "core"]
 IDS: Final = 1 << 30
 # What a lane is in the middle of; the same with its place.
 LANE: Final = ("mode", "need", "left", "first", "last", "again", "missing")
+_state = attrgetter(*LANE)
 # What is kept of a response.
 ORPHAN: Final = (
     *("correlation_id", "response_raw", "response_size", "response_ns", "response_end_ns", "response_packet"),
@@ -67,7 +69,11 @@ class Stock:
     def __init__(self, stretch: Stretch) -> None:
         pairing = stretch.pairing
         self.flows = tuple((flow.packets, flow.place, flow.last_ns) for flow in stretch.flows)
-        self.lanes = tuple((saved(lane, LANE), lane.place, lane.begun, lane.parts[:]) for lane in stretch.lanes)
+        first, second = stretch.lanes
+        self.lanes = (
+            (_state(first), first.place, first.begun, first.parts[:]),
+            (_state(second), second.place, second.begun, second.parts[:]),
+        )
         self.waiting = [(each, each.extra) for each in pairing.in_flight.waiting()]
         self.client_raw, self.client_id, self.software = pairing.client_raw, pairing.client_id, pairing.software
         self.rows = 0
@@ -161,7 +167,7 @@ class Stretch:
             [now[0] - then[0], now[1] - then[1], now[2]] for now, then in zip(stock.flows, begin.flows, strict=True)
         ]
         lanes = [
-            [state, place - then[1], begun - then[1], parts]
+            [list(state), place - then[1], begun - then[1], parts]
             for (state, place, begun, parts), then in zip(stock.lanes, begin.lanes, strict=True)
         ]
         waiting = []

@@ -15,6 +15,7 @@ import pyarrow as pa
 from decoders.exchanges.bodies import Options
 from decoders.exchanges.parts import FACT, ROWS, Part
 from decoders.exchanges.splitting import Splitter
+from kwcli.garbage import seldom
 from kwcli.pipeline.choosing import Choice
 from kwcli.pipeline.reading import Reading
 from kwcli.pipeline.spark.arrays import Travelling, packed, parts_batch
@@ -27,9 +28,12 @@ if TYPE_CHECKING:
 
 __all__ = ["read_split"]
 
-# Rows and partitions that wait to become one record batch: those of all connections of the split, so that a batch is
-# worth its cost however many there are.
+# Rows and partitions that wait to become one record batch.
 WEIGHT: Final = 16_384
+# Rows, and bytes of their batches, that wait to be cut by connection: of all connections of the split, since a slice
+# costs as much as a hundred rows.
+ROWS_MAX: Final = 1 << 16
+BYTES_MAX: Final = 32 << 20
 # What a task hands to the JVM at once.
 BATCH_SIZE: Final = 4 << 20
 
@@ -43,12 +47,13 @@ def read_split(order: Order, number: int) -> Iterator[pa.RecordBatch]:
     splitter = Splitter(job.ports, choice.needs, raw=order.raw)
     outbox = Outbox(order, split, choice)
     reading = Reading(split)
-    for segments in reading:
-        outbox.take(splitter.feed(segments))
-        yield from outbox.full()
-        notes.progress(number, reading.taken)
-    outbox.take(splitter.finish())
-    yield from outbox.rest()
+    with seldom():
+        for segments in reading:
+            outbox.take(splitter.feed(segments))
+            yield from outbox.full()
+            notes.progress(number, reading.taken)
+        outbox.take(splitter.finish())
+        yield from outbox.rest()
     notes.report(ReadReport(number, reading.taken, dict(reading.counts), tuple(reading.problems), tuple(outbox.facts)))
 
 
@@ -65,6 +70,8 @@ class Outbox:
         self._settled: list[Part] = []  # the first with rows of each run
         self._open: dict[bytes, int] = {}  # key → which of them takes the rows that follow
         self._owners: list[int] = []  # of each row that waits
+        self._made: list[pa.RecordBatch] = []  # of the first of these rows
+        self._made_size = 0
         self._parts: list[Travelling] = []
         self._size = 0
 
@@ -117,18 +124,28 @@ class Outbox:
             if choice.everything or choice.wants(row):
                 columns.add(row)
         self._owners += [place] * (len(columns) - begin)
-        if columns.weight >= WEIGHT or len(self._settled) >= WEIGHT:
+        if columns.weight >= WEIGHT:
+            self._make()
+        if len(self._owners) >= ROWS_MAX or self._made_size >= BYTES_MAX or len(self._settled) >= WEIGHT:
             self._slice()
 
+    def _make(self) -> None:
+        """A batch of the rows that are not of one yet: it is far smaller than they are."""
+        batch = self._columns.batch()
+        self._made.append(batch)
+        self._made_size += batch.nbytes
+
     def _slice(self) -> None:
-        """The rows that wait as slices of one batch, each with its part: a slice costs as much as a hundred rows."""
+        """The rows that wait as slices of one batch, each with its part."""
         settled, self._settled = self._settled, []
         owners, self._owners = self._owners, []
         self._open.clear()
         if not settled:
             return
+        self._make()
+        made, self._made, self._made_size = self._made, [], 0
         order = sorted(range(len(owners)), key=owners.__getitem__)  # keeps the order of each part's rows
-        batch = self._columns.batch().take(pa.array(order, pa.int32()))
+        batch = pa.concat_batches(made).take(pa.array(order, pa.int32()))
         counts, at = Counter(owners), 0
         for place, part in enumerate(settled):
             count = counts[place]

@@ -15,6 +15,7 @@ import pyarrow as pa
 from decoders.exchanges.bodies import Options
 from decoders.exchanges.parts import Part
 from decoders.exchanges.stitching import Stitcher
+from kwcli.garbage import seldom
 from kwcli.pipeline.choosing import Choice
 from kwcli.pipeline.spark.arrays import unpacked
 from kwcli.pipeline.spark.job import Order, WriteReport
@@ -40,7 +41,7 @@ _PLAIN: Final = ("point", "key", "ord", "seq", "kind")
 
 def write_tables(order: Order, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """One partition: whole connections, each in the order of the capture."""
-    with order.staging.writer(order.job.tables) as writer:
+    with seldom(), order.staging.writer(order.job.tables) as writer:
         desk = Desk(order, writer)
         for batch in batches:
             desk.take(batch)

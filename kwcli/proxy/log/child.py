@@ -19,6 +19,7 @@ from typing import Final
 
 from kwcli.env import Environment
 from kwcli.exits import Failure
+from kwcli.garbage import SELDOM
 from kwcli.proxy.log.keeping import Keeping
 from kwcli.proxy.log.plan import Plan
 from kwcli.proxy.log.reports import Reporter
@@ -40,7 +41,7 @@ def main(descriptor: int) -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
     tune()
     gc.freeze()
-    gc.set_threshold(100_000, 50, 100)  # rows are many, small and without cycles
+    gc.set_threshold(*SELDOM)
     env = Environment.of_process()
     code = 0
     try:
