@@ -63,12 +63,15 @@ def parse_line(text: str) -> Entry | None:
 
 
 def read_log(file: Path) -> Iterator[Entry]:
-    """All entries of one file, in its order (that of completion, not of the wire)."""
+    """All entries of one file, in its order (that of completion, not of the wire).
+
+    A broker that runs may be writing the last line: without its end it is not there yet.
+    """
     if not file.exists():
         return
     with open(file, encoding="utf-8") as lines:
         for text in lines:
-            entry = parse_line(text)
+            entry = parse_line(text) if text.endswith("\n") else None
             if entry is not None:
                 yield entry
 

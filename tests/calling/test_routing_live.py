@@ -217,7 +217,7 @@ def test_the_active_controller_is_found_on_controller_listeners_and_after_it_has
         assert calls.nodes(DESCRIBE_QUORUM)[-1] != before
         led = leaders(calls, "orders")
         assert before not in led.values()
-        calls("ListOffsets", *offsets(1))
+        calls.settled("ListOffsets", *offsets(1))
         assert calls.outcome.code == 0
         assert set(calls.nodes(LIST_OFFSETS)) == {led[1]}
     finally:
@@ -270,6 +270,7 @@ def move(calls: Calls, partition: int, replicas: list[int]) -> None:
         assert time.monotonic() < deadline
         mine("ElectLeaders", "topic_partitions[].topic=orders", f"topic_partitions[].partitions[]={partition}")
         time.sleep(0.1)
+    mine.settled("ListOffsets", *offsets(partition))
 
 
 def agreed(calls: Calls, partition: int, leader: int) -> bool:
