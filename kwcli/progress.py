@@ -13,16 +13,45 @@ WIDTH: Final = 28
 ERASE: Final = b"\r\x1b[K"
 
 
-class Progress:
-    """A bar of `total` bytes, or a count where the total is unknown; `hide` before rows go to the same terminal."""
+class Transient:
+    """A line of a terminal's last row that comes, changes and goes; `hide` before anything else is written there."""
 
-    def __init__(self, env: Environment, total: int | None, *, wanted: bool) -> None:
+    def __init__(self, env: Environment, *, wanted: bool) -> None:
         self._env = env
-        self._total = total
         self._active = wanted and env.stderr_terminal
         self._begun = env.monotonic()
         self._next = self._begun + QUIET_S
         self._visible = False
+
+    def _due(self) -> float | None:
+        """The seconds since it began, when it is time to draw: not at once, and not more often than can be read."""
+        if not self._active:
+            return None
+        now = self._env.monotonic()
+        if now < self._next:
+            return None
+        self._next = now + PERIOD_S
+        return now - self._begun
+
+    def _draw(self, text: str) -> None:
+        self._env.stderr.write(ERASE + text.encode())
+        self._env.stderr.flush()
+        self._visible = True
+
+    def hide(self) -> None:
+        """Take the line away."""
+        if self._visible:
+            self._env.stderr.write(ERASE)
+            self._env.stderr.flush()
+            self._visible = False
+
+
+class Progress(Transient):
+    """A bar of `total` bytes, or a count where the total is unknown."""
+
+    def __init__(self, env: Environment, total: int | None, *, wanted: bool) -> None:
+        super().__init__(env, wanted=wanted)
+        self._total = total
 
     def expect(self, total: int | None) -> None:
         """How many bytes there will be, once that is known."""
@@ -30,26 +59,19 @@ class Progress:
 
     def show(self, done: int, exchanges: int) -> None:
         """Draw the bar when it is time to."""
-        if not self._active:
+        seconds = self._due()
+        if seconds is None:
             return
-        now = self._env.monotonic()
-        if now < self._next:
-            return
-        self._next = now + PERIOD_S
         if self._total:
             share = min(done / self._total, 1.0)
-            filled = int(share * WIDTH)
-            left = (now - self._begun) * (1 - share) / share if share else 0.0
-            bar = f"{'━' * filled}{'─' * (WIDTH - filled)} {share:4.0%}  {left:3.0f} s left"
+            left = seconds * (1 - share) / share if share else 0.0
+            text = f"{bar(share, WIDTH)}  {left:3.0f} s left"
         else:
-            bar = f"{done / 1e6:,.1f} MB"
-        self._env.stderr.write(ERASE + f"{bar}  {exchanges:,} exchanges".encode())
-        self._env.stderr.flush()
-        self._visible = True
+            text = f"{done / 1e6:,.1f} MB"
+        self._draw(f"{text}  {exchanges:,} exchanges")
 
-    def hide(self) -> None:
-        """Take the bar away."""
-        if self._visible:
-            self._env.stderr.write(ERASE)
-            self._env.stderr.flush()
-            self._visible = False
+
+def bar(share: float, width: int) -> str:
+    """`━━━━━━━━────  67%`: the bar is as wide as said."""
+    filled = int(share * width)
+    return f"{'━' * filled}{'─' * (width - filled)} {share:4.0%}"
