@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from kwcli.progress import Transient, bar
-from kwcli.render.units import amount
+from kwcli.render.units import amount, counted
 
 if TYPE_CHECKING:
     from kwcli.env import Environment
@@ -18,18 +18,18 @@ WIDTH: Final = 24
 class Bar(Transient):
     """A bar over the bytes of all captures: `show` often, `hide` before anything else is said."""
 
-    def __init__(self, env: Environment, files: int, size: int, *, wanted: bool) -> None:
+    def __init__(self, env: Environment, splits: int, size: int, *, wanted: bool) -> None:
         super().__init__(env, wanted=wanted)
-        self._files = files
+        self._splits = splits
         self._size = size
 
-    def show(self, size: int, files: int, doing: str = "") -> None:
-        """So many bytes and files are read; `doing` says what follows where there is nothing more to read."""
+    def show(self, size: int, splits: int, doing: str = "") -> None:
+        """So many bytes and splits are read; `doing` says what follows where there is nothing more to read."""
         seconds = self._due()
         if seconds is not None:
-            self._draw(self._fitting(size, files, seconds, doing))
+            self._draw(self._fitting(size, splits, seconds, doing))
 
-    def _fitting(self, size: int, files: int, seconds: float, doing: str) -> str:
+    def _fitting(self, size: int, splits: int, seconds: float, doing: str) -> str:
         """As much of it as the terminal has room for: a line that breaks cannot be taken away."""
         share = min(size / self._size, 1.0) if self._size else 0.0
         rate = size / seconds if seconds > 0 else 0.0
@@ -39,7 +39,7 @@ class Bar(Transient):
             doing or left,
             f"{amount(size)} of {amount(self._size)}",
             f"{amount(int(rate))}/s",
-            f"{files:,} of {self._files:,} files",
+            f"{splits:,} of {counted(self._splits, 'split')}",
         ]
         text = "  ".join(part for part in parts if part)
         width = self._env.columns

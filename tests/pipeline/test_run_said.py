@@ -27,7 +27,7 @@ def test_the_bar_says_how_far_how_fast_and_how_long() -> None:
     now[0] += 2
     bar.show(2_500_000, 1)
     said = env.stderr.getvalue().decode()
-    assert said == "\r\x1b[K━━━━━━──────────────────  25%  6 s left  2.5MB of 10.0MB  1.2MB/s  1 of 4 files"
+    assert said == "\r\x1b[K━━━━━━──────────────────  25%  6 s left  2.5MB of 10.0MB  1.2MB/s  1 of 4 splits"
     bar.show(2_600_000, 1)
     assert env.stderr.getvalue().decode() == said  # not more often than it can be read
     bar.hide()
