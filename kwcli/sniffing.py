@@ -20,7 +20,7 @@ from kwcli.exits import Exit, Failure
 from kwcli.inputs import InputProblem, Source, open_source
 from kwcli.progress import Progress
 from kwcli.render import Needs, Renderer, Wanted, Write, needs, open_renderer
-from kwcli.summary import closing_lines, is_lossy, left_over
+from kwcli.summary import LOSSY, closing_lines, is_lossy, left_over
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 __all__ = ["Outcome", "Sniffing", "View"]
 
 WRITE_SIZE: Final = 1 << 20
-# What has the status of an exchange say that something of it is missing or could not be read.
-LOSSY: Final = ("undecoded", "orphan_response")
 
 
 class Output:

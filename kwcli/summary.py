@@ -11,6 +11,9 @@ from kwcli.render.units import NS, amount, counted
 if TYPE_CHECKING:
     from decoders.exchanges.summary import Summary
 
+# Statuses of exchanges that say that something of them is missing or could not be read.
+LOSSY: Final = ("undecoded", "orphan_response")
+
 # Reasons of skipped bytes that are connections of something else; all others are gaps in Kafka traffic.
 FOREIGN: Final = {"not_kafka": "other connection", "tls": "TLS connection"}
 
@@ -26,7 +29,19 @@ PASSED_OVER: Final = {
 
 def is_lossy(summary: Summary) -> bool:
     """Whether Kafka traffic is missing from the capture."""
-    return summary.gaps > 0 or any(reason not in FOREIGN for reason in summary.skipped)
+    return summary.gaps > 0 or bool(missing(summary.skipped))
+
+
+def missing(runs: Mapping[str, int]) -> dict[str, int]:
+    """Of runs of bytes that are no exchange, counted by reason, those that are gaps in Kafka traffic."""
+    return {reason: count for reason, count in runs.items() if count and reason not in FOREIGN}
+
+
+def left_unread(runs: Mapping[str, int], sizes: Mapping[str, int]) -> list[str]:
+    """`2 gaps (123B)`, `1 TLS connection`: runs of bytes that are no exchange and their bytes, by reason, in words."""
+    gaps = missing(runs)
+    parts = [f"{counted(sum(gaps.values()), 'gap')} ({amount(sum(sizes[reason] for reason in gaps))})"] if gaps else []
+    return parts + [counted(runs[reason], noun) for reason, noun in FOREIGN.items() if runs.get(reason)]
 
 
 def left_over(counts: Mapping[str, int]) -> list[str]:
@@ -65,11 +80,7 @@ def closing_lines(
         parts.append(f"{summary.unanswered:,} unanswered")
     if undecoded:
         parts.append(f"{undecoded:,} undecoded")
-    runs = {reason: count for reason, count in summary.skipped.items() if reason not in FOREIGN}
-    if runs:
-        size = sum(summary.skipped_bytes[reason] for reason in runs)
-        parts.append(f"{counted(sum(runs.values()), 'gap')} ({amount(size)})")
-    parts += [counted(summary.skipped[reason], noun) for reason, noun in FOREIGN.items() if summary.skipped[reason]]
+    parts += left_unread(summary.skipped, summary.skipped_bytes)
     parts += passed_over
     counts, took = ", ".join(parts), f"{seconds:.2f} s"
     if not summary.first_ns:

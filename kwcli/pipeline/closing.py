@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kwcli.pipeline.tables.columns import TABLES
 from kwcli.render.units import amount, counted
-from kwcli.summary import FOREIGN, left_over, time_span
+from kwcli.summary import left_over, left_unread, time_span
 
 if TYPE_CHECKING:
     from kwcli.pipeline.tables.write import Written
@@ -33,11 +33,7 @@ def closing_line(tally: Tally, packets: Mapping[str, int], *, damaged: int, engi
     if tally.errors:
         parts.append(counted(tally.errors, "error"))
     parts += [f"{tally.statuses[name]:,} {name}" for name in ("unanswered", "undecoded") if tally.statuses[name]]
-    runs = {reason: count for reason, count in tally.runs.items() if reason not in FOREIGN}
-    if runs:
-        size = sum(tally.run_bytes[reason] for reason in runs)
-        parts.append(f"{counted(sum(runs.values()), 'gap')} ({amount(size)})")
-    parts += [counted(tally.runs[reason], noun) for reason, noun in FOREIGN.items() if tally.runs[reason]]
+    parts += left_unread(tally.runs, tally.run_bytes)
     parts += left_over(packets)
     if damaged:
         parts.append(counted(damaged, "damaged capture"))

@@ -9,15 +9,13 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
+from kwcli.summary import LOSSY, missing
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["Tally"]
 
-# Statuses of exchanges that say that something of them is missing or could not be read.
-LOSSY: Final = ("undecoded", "orphan_response")
-# Reasons of skipped runs that are connections of something else.
-FOREIGN: Final = ("not_kafka", "tls")
 _READ: Final = ["kind", "status", "error_codes", "client_ip", "client_id", "broker", "time_ns", "reason", "size"]
 
 
@@ -54,11 +52,7 @@ class Tally:
     @property
     def lossy(self) -> bool:
         """Whether traffic is missing, or could not be decoded."""
-        return (
-            self.gaps > 0
-            or any(self.statuses[status] for status in LOSSY)
-            or any(count for reason, count in self.runs.items() if reason not in FOREIGN)
-        )
+        return self.gaps > 0 or any(self.statuses[status] for status in LOSSY) or bool(missing(self.runs))
 
     def add(self, rows: pa.RecordBatch) -> None:
         """Count rows of the travelling form (schemas.ROWS): exchanges and skipped runs."""
