@@ -12,6 +12,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kwcli.exits import Exit, Failure
+from kwcli.pipeline.tables.columns import MEANINGS
 from kwcli.pipeline.views import VIEWS, query_of
 from kwcli.render.palette import palette
 from kwcli.render.units import clean
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from kwcli.env import Environment
     from kwcli.pipeline.report.tables import Tables
 
-FORMATS: Final = ("text", "table", "ndjson", "json", "csv")
 # Rows that a terminal gets without --limit.
 SCREEN: Final = 1000
 NAME_CUT: Final = 24
@@ -40,12 +40,6 @@ _LOOKS: Final = frozenset(
 _COMMANDS: Final = ("Command", "ParsedStatement", "InsertIntoDir")
 _PLANS: Final = "org.apache.spark.sql.catalyst.plans.logical"
 _PLACE: Final = re.compile(r"\(line (\d+), pos(?:ition)? (\d+)\)")
-_TABLES: Final = {
-    "exchanges": "one row for each exchange",
-    "topic_partitions": "one row for each topic and partition that an exchange names",
-    "connections": "one row for each connection",
-    "skipped": "one row for each run of bytes that is no exchange",
-}
 
 
 class Found(NamedTuple):
@@ -92,7 +86,7 @@ def read_query(env: Environment, query: str) -> str:
 
 def show_views(env: Environment, shown: Settings) -> int:
     """What `kw pipeline sql --views` does: the tables and views that there are."""
-    rows = [*_TABLES.items(), *((name, view.text) for name, view in VIEWS.items())]
+    rows = [*MEANINGS.items(), *((name, view.text) for name, view in VIEWS.items())]
     _write(env, shown, Found(["name", "holds"], iter([list(row) for row in rows])), None)
     return Exit.DONE
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kwcli.config import Settings
     from kwcli.env import Environment
-
-FORMATS: Final = ("text", "ndjson", "json")
 
 
 def report(
