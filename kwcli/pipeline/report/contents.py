@@ -5,6 +5,7 @@ Every section is there, always; it is null where the folder has no table for it,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from decoders.analysis.fold import Row
@@ -44,6 +45,19 @@ def contents(result: Result, target: str) -> Report:
         "skipped": _sorted(_rows(result, "skipped"), "size") if has["skipped"] else None,
         "left_out": [{"what": name, "why": text} for name, text in sorted(result.full.items())],
     }
+
+
+def rows_at(report: Report, path: Sequence[str]) -> list[Row] | None:
+    """A list of the report by the names that lead to it; None where it was not made."""
+    value: Any = report
+    for name in path:
+        value = None if value is None else value[name]
+    return value  # type: ignore[no-any-return]  # a list of rows, or None
+
+
+def moment(time: str, size: int = 19) -> str:
+    """A time of the report as people read it, `2026-11-21 03:04:05`; the more of its characters the more exact."""
+    return time[:size].replace("T", " ")
 
 
 def _span(result: Result) -> Row:

@@ -18,13 +18,13 @@ from plotly.offline import get_plotlyjs
 
 from kwcli import VERSION
 from kwcli.pipeline.report.charts import Chart, charts
+from kwcli.pipeline.report.contents import Report, moment
 from kwcli.pipeline.report.look import SCRIPT, STYLE
-from kwcli.pipeline.report.sections import SECTIONS, WAITED, Said, Section, title_of, totals
+from kwcli.pipeline.report.sections import NOTHING, SECTIONS, Said, Section, title_of, totals
 from kwcli.render.units import cut
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
-    from kwcli.pipeline.report.contents import Report
 
 # Rows of a table, and how long a name may be in one.
 ROWS: Final = 50
@@ -67,7 +67,7 @@ def page(report: Report) -> str:
 def _title(report: Report) -> str:
     if not report["first"]:
         return "Kafka traffic"
-    return f"Kafka traffic, {report['first'][:16].replace('T', ' ')} to {report['last'][:16].replace('T', ' ')}"
+    return f"Kafka traffic, {moment(report['first'], 16)} to {moment(report['last'], 16)}"
 
 
 def _hash(script: str) -> str:
@@ -85,7 +85,7 @@ def _body(report: Report, drawn: list[Chart]) -> Iterator[str]:
     yield "<header>"
     yield "<h1>Kafka traffic</h1>"
     if report["first"]:
-        first, last = (report[name][:23].replace("T", " ") for name in ("first", "last"))
+        first, last = (moment(report[name], 23) for name in ("first", "last"))
         yield f'<p class="dim">{escape(first)} to {escape(last)} UTC</p>'
     yield '<dl class="tiles">'
     yield from (f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in totals(report))
@@ -134,7 +134,7 @@ def _section(section: Section, rows: list[Row], report: Report, drawn: list[Char
         return
     yield from _charts(section.name, drawn)
     shown = rows[:ROWS]
-    columns = [said for said in section.columns if said.keep <= 4 or {said.say(row) for row in shown} - {"–"}]
+    columns = section.telling(shown)
     yield '<div class="table"><table><thead><tr>'
     yield "".join(f'<th scope="col" class="{_class(said)}">{escape(said.title)}</th>' for said in columns)
     yield "</tr></thead><tbody>"
@@ -143,15 +143,13 @@ def _section(section: Section, rows: list[Row], report: Report, drawn: list[Char
     yield "</tbody></table></div>"
     if len(rows) > len(shown):
         yield f'<p class="dim">The first {len(shown)} of {len(rows):,}; -o json has all.</p>'
-    for note in section.notes:
-        if note != WAITED or any(row["waited"] for row in shown):
-            yield f'<p class="dim">{escape(note[0].upper() + note[1:])}</p>'
+    yield from (f'<p class="dim">{escape(note[0].upper() + note[1:])}</p>' for note in section.notes_on(shown))
     yield "</section>"
 
 
 def _cell(said: Said, row: Row) -> str:
     text = said.say(row)
-    bad = " bad" if said.bad and text != "–" else ""
+    bad = " bad" if said.bad and text != NOTHING else ""
     if not said.cut:
         return f'<td class="{_class(said)}{bad}">{escape(text)}</td>'
     short = cut(text, NAME)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from kwcli.pipeline.report.contents import Report, rows_at
+
 if TYPE_CHECKING:
     from kwcli.config import Settings
-    from kwcli.pipeline.report.contents import Report
 
 # Sections that are lists, where they are.
 LISTS: Final = (
@@ -50,8 +51,5 @@ def rows(report: Report) -> Iterator[dict[str, Any]]:
             alone = {key: value for key, value in report[name].items() if not isinstance(value, list)}
             yield same | {"section": name, **alone}
     for path in LISTS:
-        value: Any = report
-        for name in path:
-            value = None if value is None else value[name]
-        for row in value or ():
+        for row in rows_at(report, path) or ():
             yield same | {"section": ".".join(path), **row}

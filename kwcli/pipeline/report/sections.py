@@ -5,18 +5,20 @@ Text and page are both drawn from it, so that they say the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from kwcli.pipeline.report.contents import Report, moment, rows_at
 from kwcli.render.units import amount, clean, took
 from kwcli.stats.text import packets, per_second
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
-    from kwcli.pipeline.report.contents import Report
 
 Say = Callable[["Row"], str]
 NOTHING: Final = "–"
+# Columns up to this `keep` are shown even where they say nothing.
+WEIGHTY: Final = 4
 
 
 class Said(NamedTuple):
@@ -31,19 +33,36 @@ class Said(NamedTuple):
 
 
 class Section(NamedTuple):
-    """`rows` finds its rows in a report; None: there is no table for it. `none` is said where there are no rows."""
+    """`path`: where its rows are in a report. `none` is said where there are no rows."""
 
     name: str
     title: str
-    rows: Callable[[Report], list[Row] | None]
+    path: tuple[str, ...]
     columns: tuple[Said, ...]
     none: str
     notes: tuple[str, ...] = ()
     over_time: bool = False
 
+    def rows(self, report: Report) -> list[Row] | None:
+        """Its rows; None: there is no table for it."""
+        return rows_at(report, self.path)
+
+    def telling(self, rows: Sequence[Row]) -> list[Said]:
+        """Its columns without those of little weight that say nothing of any of these rows."""
+        return [said for said in self.columns if said.keep <= WEIGHTY or any(said.say(row) != NOTHING for row in rows)]
+
+    def notes_on(self, rows: Sequence[Row]) -> list[str]:
+        """What must be known to read these rows."""
+        return [note for note in self.notes if note != WAITED or any(row["waited"] for row in rows)]
+
 
 def _name(*names: str) -> Say:
     return lambda row: next((clean(str(row[name])) for name in names if row[name] is not None), NOTHING)
+
+
+def _key(name: str) -> Said:
+    """The column that says what a row is about."""
+    return Said(name, _name(name), 0, False, 14)
 
 
 def _count(name: str) -> Say:
@@ -109,8 +128,8 @@ def _latency(name: str) -> Section:
     return Section(
         f"latency-{name}",
         f"Latency by {name}",
-        lambda report: None if report["latency"] is None else report["latency"][name],
-        (Said(name, _name(name), 0, False, 14), *LATENCY),
+        ("latency", name),
+        (_key(name), *LATENCY),
         "no exchanges",
         (WAITED, SEVERAL) if name == "topic" else (WAITED,),
         over_time=True,
@@ -144,17 +163,7 @@ def _serves(old: Row) -> str:
 
 
 def _time(name: str) -> Say:
-    return lambda row: row[name][:19].replace("T", " ") if row[name] else NOTHING
-
-
-def _in(*path: str) -> Callable[[Report], list[Row] | None]:
-    def rows(report: Report) -> list[Row] | None:
-        value: Any = report
-        for name in path:
-            value = None if value is None else value[name]
-        return value  # type: ignore[no-any-return]  # a list of rows, or None
-
-    return rows
+    return lambda row: moment(row[name]) if row[name] else NOTHING
 
 
 SECTIONS: Final[tuple[Section, ...]] = (
@@ -163,13 +172,13 @@ SECTIONS: Final[tuple[Section, ...]] = (
     _latency("topic"),
     _latency("broker"),
     Section(
-        *("slowest", "Slowest exchanges", _in("slowest")),
+        *("slowest", "Slowest exchanges", ("slowest",)),
         (
             Said("took", _took("latency_ms"), 0, bad=True),
             Said("request", _request, 0, False, 14),
             Said("client", lambda row: clean(row["client_id"] or row["client"]), 2, False, 12),
             Said("broker", _name("broker"), 5, False),
-            Said("time", lambda row: row["time"][:23].replace("T", " "), 3, False),
+            Said("time", lambda row: moment(row["time"], 23), 3, False),
             Said("packets", lambda row: packets(row["packets"]), 4, False),
             Said("capture", lambda row: clean((row["source_file"] or NOTHING).rpartition("/")[2]), 4, False, 12),
             Said("sent", _bytes("request_size"), 7),
@@ -180,10 +189,10 @@ SECTIONS: Final[tuple[Section, ...]] = (
         ("packets are counted in the capture, as Wireshark does.",),
     ),
     Section(
-        *("errors", "Errors", _in("errors")),
+        *("errors", "Errors", ("errors",)),
         (
             Said("error", _name("error"), 0, False, 20, bad=True),
-            Said("api", _name("api"), 0, False, 14),
+            _key("api"),
             Said("exchanges", _count("exchanges"), 1),
             Said("of its API", _share("share"), 3),
             Said("codes", _count("codes"), 3),
@@ -191,14 +200,14 @@ SECTIONS: Final[tuple[Section, ...]] = (
         "no error codes",
     ),
     Section(
-        *("old-versions", "Clients that the target release turns away", _in("old_versions", "old")),
+        *("old-versions", "Clients that the target release turns away", ("old_versions", "old")),
         (
             Said("client", _who, 0, False, 14),
             Said("software", _software, 3, False, 12),
             Said("requests", _count("count"), 2),
             Said("of", _count("of"), 6),
             Said("asks", lambda row: "yes" if row["asks"] else "no", 7, False),
-            Said("needs", lambda row: row["since"] or "–", 3, False),
+            Said("needs", lambda row: row["since"] or NOTHING, 3, False),
             Said("last seen", _time("last"), 5, False),
             Said("first seen", _time("first"), 8, False),
             Said("address", _name("address"), 6, False),
@@ -211,9 +220,9 @@ SECTIONS: Final[tuple[Section, ...]] = (
         ),
     ),
     Section(
-        *("talkers", "Top talkers", _in("talkers", "client")),
+        *("talkers", "Top talkers", ("talkers", "client")),
         (
-            Said("client", _name("client"), 0, False, 14),
+            _key("client"),
             Said("bytes", _bytes("bytes"), 0),
             Said("share", _share("share"), 2),
             Said("sent", _bytes("request_bytes"), 3),
@@ -224,9 +233,9 @@ SECTIONS: Final[tuple[Section, ...]] = (
         "nobody said anything",
     ),
     Section(
-        *("topics", "Topics by bytes", _in("talkers", "topic")),
+        *("topics", "Topics by bytes", ("talkers", "topic")),
         (
-            Said("topic", _name("topic"), 0, False, 14),
+            _key("topic"),
             Said("bytes", _bytes("bytes"), 0),
             Said("produced", _bytes("produced_bytes"), 2),
             Said("fetched", _bytes("fetched_bytes"), 2),
@@ -236,9 +245,9 @@ SECTIONS: Final[tuple[Section, ...]] = (
         "no records",
     ),
     Section(
-        *("batches", "Record batches", _in("batches")),
+        *("batches", "Record batches", ("batches",)),
         (
-            Said("topic", _name("topic"), 0, False, 14),
+            _key("topic"),
             Said("api", _name("api"), 0, False),
             Said("batches", _count("batches"), 3),
             Said("rec/batch", _whole("records_per_batch"), 1),
@@ -256,9 +265,9 @@ SECTIONS: Final[tuple[Section, ...]] = (
     ),
     *(
         Section(
-            *(f"throttling-{name}", f"Throttling by {name}", _in("throttling", name)),
+            *(f"throttling-{name}", f"Throttling by {name}", ("throttling", name)),
             (
-                Said(name, _name(name), 0, False, 14),
+                _key(name),
                 Said("throttled", _count("throttled"), 1),
                 Said("share", _share("share"), 3),
                 Said("in all", _took("sum_ms"), 1),
@@ -271,9 +280,9 @@ SECTIONS: Final[tuple[Section, ...]] = (
         for name in ("client", "api")
     ),
     Section(
-        *("connections", "Connections by client", _in("connections", "client")),
+        *("connections", "Connections by client", ("connections", "client")),
         (
-            Said("client", _name("client"), 0, False, 14),
+            _key("client"),
             Said("connections", _count("count"), 0),
             Said("exchanges", _count("exchanges"), 3),
             Said("bytes", _bytes("bytes"), 3),
@@ -285,7 +294,7 @@ SECTIONS: Final[tuple[Section, ...]] = (
         "no connections",
     ),
     Section(
-        *("foreign", "Connections that are not Kafka", _in("connections", "not_kafka")),
+        *("foreign", "Connections that are not Kafka", ("connections", "not_kafka")),
         (
             Said("to", _name("broker"), 0, False),
             Said("connections", _count("count"), 0),
@@ -294,7 +303,7 @@ SECTIONS: Final[tuple[Section, ...]] = (
         "all connections are Kafka",
     ),
     Section(
-        *("skipped", "Bytes that are no exchange", _in("skipped")),
+        *("skipped", "Bytes that are no exchange", ("skipped",)),
         (
             Said("reason", _name("reason"), 0, False),
             Said("direction", _name("direction"), 1, False),

@@ -11,11 +11,12 @@ import pyarrow.parquet as pq
 from kwcli.exits import Failure
 from kwcli.pipeline.store.files import Files
 from kwcli.pipeline.store.reading import tables_at
+from kwcli.pipeline.tables.columns import TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-NAMES: Final = ("exchanges", "topic_partitions", "connections", "skipped")
+NAMES: Final = tuple(TABLES)
 # Rows that are counted together: more of them cost memory and win nothing.
 BATCH: Final = 1 << 17
 # Columns of few different texts, which are read as numbers and a dictionary.

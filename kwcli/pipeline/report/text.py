@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.slices import Join, added
+from kwcli.pipeline.report.contents import Report, moment
 from kwcli.pipeline.report.over_time import numbers, slices
-from kwcli.pipeline.report.sections import SECTIONS, WAITED, Section, percent, title_of
+from kwcli.pipeline.report.sections import NOTHING, SECTIONS, Section, percent, title_of
 from kwcli.render.palette import Palette, palette
 from kwcli.render.units import amount, cells, counted, took
 from kwcli.stats.grid import Column, lines
@@ -16,7 +17,6 @@ from kwcli.stats.text import SPARK_LEAST, SPARK_MOST, per_second, sparkline, wra
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
     from kwcli.config import Settings
-    from kwcli.pipeline.report.contents import Report
 
 # Rows of a table without -v.
 ROWS: Final = 10
@@ -41,7 +41,7 @@ def text(report: Report, settings: Settings) -> str:
         out += ["", f"{paint.api}{title}{paint.off}{more}"]
         width = None if settings.verbose else settings.width
         out += lines(_columns(section, shown, report, paint), width, paint)
-        notes |= dict.fromkeys(note for note in section.notes if note != WAITED or any(row["waited"] for row in shown))
+        notes |= dict.fromkeys(section.notes_on(shown))
     out += [line for note in [*notes, *_left_out(report)] for line in ("", *_note(note, settings.width, paint))]
     return "".join(f"{line}\n" for line in out)
 
@@ -77,7 +77,7 @@ def _said(report: Report, summary: Row) -> Iterator[str]:
     if not summary["count"]:
         return
     if report["first"]:
-        yield f"{report['first'][:19].replace('T', ' ')} to {report['last'][:19].replace('T', ' ')}"
+        yield f"{moment(report['first'])} to {moment(report['last'])}"
     yield per_second(summary["rate"])
     for name in ("client", "broker", "topic"):
         if summary[f"{name}s"] is not None:
@@ -126,10 +126,8 @@ def _axis(report: Report, width: int, buckets: int) -> str:
 
 def _columns(section: Section, rows: list[Row], report: Report, paint: Palette) -> list[Column]:
     found = []
-    for said in section.columns:
+    for said in section.telling(rows):
         shown = [said.say(row) for row in rows]
-        if said.keep > 4 and set(shown) <= {"–"}:
-            continue
         colour = paint.bad if said.bad else paint.client if said.title == "client" else ""
         found.append(Column(said.title, shown, said.keep, said.right, colour, cut=said.cut))
     if section.over_time and report["bucket_s"] and any("over_time" in row for row in rows):
@@ -139,7 +137,7 @@ def _columns(section: Section, rows: list[Row], report: Report, paint: Palette) 
             found.append(
                 Column(
                     "p99 over time",
-                    ["–" for _ in rows],
+                    [NOTHING for _ in rows],
                     keep=6,
                     right=False,
                     paint=paint.name,
