@@ -150,7 +150,7 @@ def capture_options(command: Command) -> Command:
     """What is read by every command that reads captures: files, standard input, an interface."""
     for option in reversed(
         [
-            click.argument("files", nargs=-1, metavar="[FILE...]", type=click.Path()),
+            click.argument("files", nargs=-1, metavar="[FILE...]", type=click.Path(readable=False)),
             click.option(
                 "-i", "--interface", metavar="IFACE", help="Capture live on this interface (`any`: on all of them)."
             ),
@@ -159,7 +159,7 @@ def capture_options(command: Command) -> Command:
                 "-w",
                 "--write",
                 metavar="FILE.pcapng",
-                type=click.Path(),
+                type=click.Path(readable=False),
                 help="Keep the packets of a live capture in this file.",
             ),
             click.option(

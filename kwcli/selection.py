@@ -27,7 +27,7 @@ def select(
     """
     parts = []
     for option, field, sign, values in (
-        ("--api", "api", "in", [_key(name) for name in apis]),
+        ("--api", "api", "in", [_api(name) for name in apis]),
         ("--client-id", "client_id", "like", client_ids),
         ("--topic", "topic", "like", topics),
     ):
@@ -36,7 +36,7 @@ def select(
             _parsed(part, option)
             parts.append(part)
     if slower_than is not None:
-        parts.append(f"latency > {slower_than:.9f}ms")
+        parts.append(f"latency > {f'{slower_than:.9f}'.rstrip('0').rstrip('.')}ms")
     if errors:
         parts.append(WENT_WRONG)
     if expression is not None and expression.strip():
@@ -45,8 +45,9 @@ def select(
     return parse(" and ".join(parts))
 
 
-def _key(name: str) -> str:
-    return name if name.isascii() and name.isdecimal() else str(api_named(name).key)
+def _api(name: str) -> str:
+    """A number may be one that kw does not know."""
+    return name if name.isascii() and name.isdecimal() else api_named(name).name
 
 
 def _quoted(text: str) -> str:

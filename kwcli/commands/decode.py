@@ -23,7 +23,7 @@ Examples:
 
 
 @click.command("decode", epilog=EXAMPLES)
-@click.argument("inputs", metavar="[HEX | BASE64 | FILE | @FILE | -]...", nargs=-1, type=click.Path())
+@click.argument("inputs", metavar="[HEX | BASE64 | FILE | @FILE | -]...", nargs=-1, type=click.Path(readable=False))
 @click.option("--api", metavar="API", help="The API of the messages, by name or number.")
 @click.option("--version", "--api-version", "version", type=int, metavar="N", help="Its version.")
 @click.option("--request", "side", flag_value="request", help="The messages are requests.")

@@ -47,12 +47,12 @@ def command() -> None:
 
 
 @command.command("run", short_help="Decode captures into Parquet tables.", epilog=_RUN)
-@click.argument("sources", nargs=-1, metavar="[SRC...]", type=click.Path())
+@click.argument("sources", nargs=-1, metavar="[SRC...]", type=click.Path(readable=False))
 @click.option(
     "--out",
     required=True,
     metavar="DIR",
-    type=click.Path(),
+    type=click.Path(readable=False),
     help="The folder of the tables; it is made, or has tables of kw already.",
 )
 @click.option(
@@ -146,6 +146,8 @@ def run_command(
 
     if not sources and not points:
         raise click.UsageError("give captures: files, globs or URLs, or --point NAME=GLOB", click.get_current_context())
+    if not out:
+        raise click.UsageError("--out is empty: it names the folder of the tables", click.get_current_context())
     if since_ns is not None and until_ns is not None and since_ns >= until_ns:
         raise click.UsageError("--since is not before --until: nothing is between them", click.get_current_context())
     if master is not None and engine == "local":
@@ -181,12 +183,16 @@ def run_command(
 
 
 @command.command("report", short_help="Say what the tables hold.", epilog=_REPORT)
-@click.argument("folder", metavar="DIR", type=click.Path())
+@click.argument("folder", metavar="DIR", type=click.Path(readable=False))
 @click.option(
     "--target", metavar="RELEASE", help="Kafka release that clients are held against; without it the newest one."
 )
 @click.option(
-    "--html", "html_path", metavar="FILE", type=click.Path(), help="Write one HTML page with charts, and nothing else."
+    "--html",
+    "html_path",
+    metavar="FILE",
+    type=click.Path(readable=False),
+    help="Write one HTML page with charts, and nothing else.",
 )
 @click.option("--master", metavar="URL", help="Count on Spark: local[*], spark://HOST:PORT, …; without it right here.")
 @lambda command: output_options_with(
@@ -219,7 +225,7 @@ def report_command(
 
 
 @command.command("sql", short_help="Ask the tables in SQL.", epilog=_SQL)
-@click.argument("folder", metavar="DIR", type=click.Path())
+@click.argument("folder", metavar="DIR", type=click.Path(readable=False))
 @click.argument("query", required=False)
 @click.option("--views", is_flag=True, help="List the tables and views that there are, and what they hold.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most N rows.")

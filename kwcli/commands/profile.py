@@ -96,7 +96,7 @@ def use_command(env: Environment, name: str | None, none: bool) -> None:
 
 @command.command("import", short_help="Make a profile of another client's file.", epilog=_IMPORT)
 @click.argument("name")
-@click.argument("file", type=click.Path())
+@click.argument("file", type=click.Path(readable=False))
 @click.option("--use", "active", is_flag=True, help="Make it the active profile.")
 @click.option("--force", is_flag=True, help="Replace a profile that is there.")
 @click.option("-v", "--verbose", count=True, help="List the properties that mean nothing to kw.")

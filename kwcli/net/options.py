@@ -128,7 +128,7 @@ _OPTIONS = (
         "--command-config",
         "files",
         multiple=True,
-        type=click.Path(),
+        type=click.Path(readable=False),
         metavar="FILE",
         help="A file of client properties: client.properties, librdkafka.config, kcat.conf.",
     ),

@@ -9,12 +9,14 @@ import glob
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from kwcli.exits import Exit, Failure
 from kwcli.inputs import InputProblem, reason
+from kwcli.pipeline.pieces import Problem
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -69,14 +71,18 @@ class Ranges(Protocol):
     ) -> None: ...
 
 
-def places(word: str) -> Iterator[tuple[Place | InputProblem, bool]]:
-    """The files that a path, a pattern or a URL stands for, or what is wrong with one; those of a folder marked True.
+def places(word: str) -> Iterator[tuple[Place | Problem, bool]]:
+    """The files that a path, a pattern or a URL stands for, or what is wrong with one; those not named one by one, but
+    found in a folder or by a pattern, are marked True.
 
     Raises InputProblem where it stands for none.
 
     What exists under just this name is that, whatever characters it has; only else it is read as a pattern. A folder
-    stands for the files in it and in its folders; names that begin with a dot are passed over there.
+    stands for the files in it and in its folders; names that begin with a dot are passed over there, and so are tables
+    of kw, as a run leaves them that writes into the folder of its captures.
     """
+    if word == "-":
+        raise InputProblem("-: standard input can be read only once: write it to a file, or use kw sniff")
     scheme = _scheme(word)
     if scheme is None:
         yield from _local(word, word)
@@ -106,29 +112,53 @@ def _scheme(word: str) -> str | None:
 # -- local files -------------------------------------------------------------------------------------------------------
 
 
-def _local(word: str, path: str) -> Iterator[tuple[Place | InputProblem, bool]]:
-    found = [path] if os.path.lexists(path) or not glob.has_magic(path) else sorted(glob.glob(path, recursive=True))
+def _local(word: str, path: str) -> Iterator[tuple[Place | Problem, bool]]:
+    pattern = not os.path.lexists(path) and glob.has_magic(path)
+    found = sorted(glob.glob(path, recursive=True)) if pattern else [path]
     if not found:
         raise InputProblem(f"{word}: no such file")
+    is_tables = cache(_is_tables)
     for one in found:
+        if pattern and any(map(is_tables, _folders_of(one))):
+            continue
         inside = os.path.isdir(one)
         for file in _files(one) if inside else [one]:
-            yield _placed(file), inside
+            yield (file if isinstance(file, Problem) else _placed(file)), inside or pattern
 
 
-def _files(folder: str) -> Iterable[str]:
-    for top, folders, files in os.walk(folder):
+def _files(folder: str) -> Iterator[str | Problem]:
+    """What is in a folder and its folders; a folder that cannot be read is a problem."""
+    problems: list[Problem] = []
+    for top, folders, files in os.walk(
+        folder, onerror=lambda error: problems.append(Problem(error.filename, None, reason(error)))
+    ):
+        if _is_tables(top):
+            folders.clear()
+            continue
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         yield from (os.path.join(top, name) for name in sorted(files) if not name.startswith("."))
+    yield from problems
 
 
-def _placed(path: str) -> Place | InputProblem:
+def _is_tables(folder: str) -> bool:
+    """Whether it has tables of `kw pipeline` (store.py)."""
+    return os.path.isfile(os.path.join(folder, "_kw", "kw.json"))
+
+
+def _folders_of(path: str) -> Iterator[str]:
+    """The folders that a path goes through, those of the pattern that found it among them."""
+    while (above := os.path.dirname(path)) not in ("", path):
+        path = above
+        yield path
+
+
+def _placed(path: str) -> Place | Problem:
     try:
         about = os.stat(path)
     except (OSError, ValueError) as error:
-        return InputProblem(f"{path}: {reason(error)}")
+        return Problem(path, None, reason(error))
     if not stat.S_ISREG(about.st_mode):
-        return InputProblem(f"{path}: not a file, but something that can be read only once")
+        return Problem(path, None, "not a file, but something that can be read only once")
     return Place(os.path.realpath(path), path, about.st_size, str(about.st_mtime_ns), (about.st_dev, about.st_ino))
 
 
@@ -208,7 +238,7 @@ def _remote(url: str, scheme: str) -> Iterator[tuple[Place, bool]]:
                 rows = sorted(system.find(one, detail=True).items())
                 listed += [(name, row, True) for name, row in rows if not _hidden(name[len(one) :])]
             else:
-                listed.append((one, about, False))
+                listed.append((one, about, one != path))
     if not listed:
         raise InputProblem(f"{url}: no such file")
     for name, about, inside in listed:

@@ -24,31 +24,37 @@ __all__ = ["Covered", "cover", "look"]
 class Covered(NamedTuple):
     """All captures of the tables to be, in an order of their own; words of the command line that could not be had.
 
-    `new` of the captures are not in the tables that are there, or have changed since.
+    `new` of the captures are not in the tables that are there, or have changed since; `asked` were asked for now.
     """
 
     files: list[SourceFile]
     problems: list[Problem]
     notes: list[str]
     new: int
+    asked: int
 
     def state(self, manifest: Manifest | None, options: Mapping[str, Any], *, holds: bool) -> str:
         """What becomes of the folder, in words."""
         if manifest is None:
             return "new"
         if holds:
-            return f"covers {_these(self)} already: nothing to do"
+            damaged = manifest.facts.get("damaged", 0)
+            which = f"{_these(self)}{f', {damaged:,} damaged,' if damaged else ''}"
+            return f"covers {which} already: nothing to do"
         count = counted(len(manifest.sources), "capture")
+        again = "it is done again" if len(self.files) == 1 else f"all {len(self.files):,} are done again"
         if dict(manifest.options) != dict(options):
-            return f"covers {count} with other options: all {len(self.files):,} are done again"
+            return f"covers {count} with other options: {again}"
         if self.new:
             which = "1 is new or has changed" if self.new == 1 else f"{self.new:,} are new or have changed"
-            return f"covers {count}, {which}: all {len(self.files):,} are done again"
-        return f"covers {count}, as another kw has made it: all {len(self.files):,} are done again"
+            return f"covers {count}, {which}: {again}"
+        return f"covers {count}, as another kw has made it: {again}"
 
 
 def _these(covered: Covered) -> str:
-    return "this capture" if len(covered.files) == 1 else f"these {len(covered.files):,} captures"
+    these = "this capture" if covered.asked == 1 else f"these {covered.asked:,} captures"
+    others = len(covered.files) - covered.asked
+    return f"{these} and {counted(others, 'other')}" if others else these
 
 
 def look(wish: Wish) -> Found:
@@ -72,7 +78,7 @@ def cover(wish: Wish, found: Found, manifest: Manifest | None) -> Covered:
     files = sorted(found.files + again.files, key=lambda file: (file.point, file.path))
     known = {(source.point, source.path, source.fingerprint) for source in manifest.sources} if manifest else set()
     new = sum((file.point, file.path, file.fingerprint) not in known for file in files)
-    return Covered(files, found.problems, found.notes, new)
+    return Covered(files, found.problems, found.notes, new, len(found.files))
 
 
 def _none(wish: Wish, notes: list[str]) -> str:

@@ -57,7 +57,7 @@ def sources(files: list[SourceFile], plan: Plan) -> Iterator[str]:
     named = max((len(file.point) for file in files), default=0)
     wide = max((len(file.name) for file in files), default=0)
     for number, file in enumerate(files):
-        point = f"{file.point:{named}}  " if named else ""
+        point = f"{file.point or '–':{named}}  " if named else ""
         words = [f"{amount(file.size):>7}", counted(splits[number], "split"), *_span(pieces[number])]
         if not splits[number]:
             words[1:] = ["nothing in it"]

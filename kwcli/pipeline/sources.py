@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -17,6 +18,7 @@ from kwcli.exits import Exit, Failure
 from kwcli.inputs import CAPTURE_MAGICS, INFLATERS, InputProblem, Source
 from kwcli.pipeline.access import open_place, places
 from kwcli.pipeline.pieces import Problem, told
+from kwcli.render.units import counted
 
 if TYPE_CHECKING:
     from kwcli.pipeline.access import Place, Ranges
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["Found", "SourceFile", "find", "is_compressed", "streamed"]
 
 _ENDS_SIZE: Final = 64 << 10
+# Names of captures, those of tcpdump -C and -W among them.
+_NAMED_CAPTURE: Final = re.compile(r"\.(pcap|pcapng|cap)\d*(\.(gz|zst|lz4))?$", re.IGNORECASE)
 
 
 class SourceFile(NamedTuple):
@@ -47,37 +51,37 @@ class Found(NamedTuple):
 def find(words: Iterable[str], points: Iterable[tuple[str, str]] = ()) -> Found:
     """The captures of `words`, of the point "", and of the named points (name, path or pattern); each file once.
 
-    A file of the words that is also one of a named point belongs to that. Of a folder's files those that are no
-    captures are passed over. Raises Failure where nothing can be asked (an unknown kind of URL, a package that is
-    missing) and where a file would belong to two named points; whatever else is wrong with one word is a problem of
-    that, and the others go on.
+    A file of the words that is also one of a named point belongs to that. Of the files of a folder or a pattern those
+    that are no captures are passed over, but for those named as if they were: of them something is wrong. Raises
+    Failure where nothing can be asked (an unknown kind of URL, a package that is missing) and where a file would belong
+    to two named points; whatever else is wrong with one word is a problem of that, and the others go on.
     """
     found: dict[tuple[object, ...], SourceFile] = {}
     problems: list[Problem] = []
     notes: list[str] = []
     for point, word in [("", word) for word in words] + list(points):
-        passed = 0
+        passed: set[tuple[object, ...]] = set()
         for place, listed in _places(word):
-            if isinstance(place, InputProblem):
-                problems.append(told(word, place))
+            if isinstance(place, Problem):
+                problems.append(place)
                 continue
             try:
-                if listed and not _is_capture(place):
-                    passed += 1
+                if listed and (not place.size or not _NAMED_CAPTURE.search(place.name)) and not _is_capture(place):
+                    passed.add(place.identity)
                 else:
                     _keep(found, place, point)
             except InputProblem as problem:
                 problems.append(told(place.name, problem))
         if passed:
-            notes.append(f"{word}: {passed:,} {'files' if passed > 1 else 'file'} passed over: no capture")
+            notes.append(f"{word}: {counted(len(passed), 'file')} passed over: no capture")
     return Found(list(found.values()), problems, notes)
 
 
-def _places(word: str) -> Iterator[tuple[Place | InputProblem, bool]]:
+def _places(word: str) -> Iterator[tuple[Place | Problem, bool]]:
     try:
         yield from places(word)
     except InputProblem as problem:
-        yield problem, False
+        yield told(word, problem), False
 
 
 def _keep(found: dict[tuple[object, ...], SourceFile], place: Place, point: str) -> None:

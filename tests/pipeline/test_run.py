@@ -155,9 +155,16 @@ def test_the_same_run_again_changes_nothing(tmp_path: Path) -> None:
     out = tmp_path / "out"
     run(TOUR, RAW, "--out", out)
     before = untouched(out)
-    for words in ([TOUR, RAW], [RAW, TOUR], [RAW], [TOUR, "--split-size", "1MB"], [TOUR, "--engine", "local"]):
+    both, one = "these 2 captures", "this capture and 1 other"
+    for words, which in (
+        ([TOUR, RAW], both),
+        ([RAW, TOUR], both),
+        ([RAW], one),
+        ([TOUR, RAW, "--split-size", "1MB"], both),
+        ([TOUR, "--engine", "local"], one),
+    ):
         outcome = run(*words, "--out", out)
-        assert outcome.err == f"kw: {out}: covers these 2 captures already: nothing to do\n"
+        assert outcome.err == f"kw: {out}: covers {which} already: nothing to do\n"
         assert untouched(out) == before
 
 
@@ -230,7 +237,7 @@ def test_the_good_part_of_a_damaged_capture_is_in_the_tables(tmp_path: Path) -> 
     wanted = [row for row in map(json.loads, shown.splitlines()) if row["kind"] == "exchange"]
     assert known(rows(tmp_path / "out")) == known(wanted)
     again = run(cut, zipped, "--out", tmp_path / "out", "--strict", code=Exit.LOSSY)
-    assert "nothing to do" in again.err
+    assert again.err == f"kw: {tmp_path}/out: covers these 2 captures and 1 other, 2 damaged, already: nothing to do\n"
     run(cut, "--out", tmp_path / "strict", "--strict", code=Exit.LOSSY)
 
 
@@ -238,6 +245,41 @@ def test_captures_that_cannot_be_had_are_told_and_the_others_done(tmp_path: Path
     outcome = run(tmp_path / "missing.pcap", TOUR, "--out", tmp_path / "out", code=Exit.FAILURE)
     assert outcome.err.splitlines()[0] == f"kw: {tmp_path}/missing.pcap: no such file"
     assert len(rows(tmp_path / "out")) == 193
+
+
+def test_captures_that_may_not_be_read_are_told_and_the_others_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    locked = tmp_path / "locked.pcap"
+    locked.write_bytes(RAW.read_bytes())
+    asking, opening = os.access, os.open
+
+    def refused(path: str, *rest: Any, **more: Any) -> int:
+        """As the system does, for root too."""
+        if str(path) == str(locked):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        return opening(path, *rest, **more)
+
+    monkeypatch.setattr(os, "open", refused)
+    monkeypatch.setattr(os, "access", lambda path, *rest, **more: path != str(locked) and asking(path, *rest, **more))
+    outcome = run(locked, TOUR, "--out", tmp_path / "out", code=Exit.FAILURE)
+    assert outcome.err.splitlines()[0] == f"kw: {locked}: no permission to read it"
+    assert len(rows(tmp_path / "out")) == 193
+    assert kw("stats", str(locked), str(TOUR)).out.count("\n") > 10
+
+
+@pytest.mark.parametrize("word", [".", "**", "*"])
+def test_tables_among_their_captures_are_no_captures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, word: str
+) -> None:
+    shutil.copy(RAW, tmp_path / "a.pcap")
+    monkeypatch.chdir(tmp_path)
+    run(word, "--out", "tables")
+    assert run(word, "--out", "tables").err == "kw: tables: covers this capture already: nothing to do\n"
+    shutil.copy(TOUR, tmp_path / "b.pcapng")
+    outcome = run(word, "--out", "tables")
+    assert outcome.err.splitlines()[1].startswith("tables: exchanges 462 rows, ")
+    assert run("tables", "--out", "other", code=Exit.FAILURE).err == "kw: tables: no captures in it\n"
 
 
 @pytest.mark.parametrize(
@@ -314,6 +356,7 @@ def test_an_interrupted_run_leaves_the_tables_as_they_were(tmp_path: Path, monke
     [
         (["--out", "x"], "give captures: files, globs or URLs, or --point NAME=GLOB"),
         (["a.pcap"], "missing option '--out'"),
+        (["a.pcap", "--out", ""], "--out is empty"),
         (["a.pcap", "--out", "x", "--since", "2026-11-22", "--until", "2026-11-21"], "--since is not before --until"),
         (["a.pcap", "--out", "x", "--engine", "local", "--master", "local[2]"], "--master is for Spark"),
         (["a.pcap", "--out", "x", "--tables", "findings"], "'findings' is no table"),
@@ -342,6 +385,8 @@ def test_explaining_says_what_would_be_done_and_does_nothing(tmp_path: Path) -> 
         "2026-11-21T17:00",
         "--api",
         "Fetch",
+        "--slower-than",
+        "500us",
         "--explain",
     ]
     lines = run(*words).out.splitlines()
@@ -349,16 +394,21 @@ def test_explaining_says_what_would_be_done_and_does_nothing(tmp_path: Path) -> 
     found = {line.split()[0]: line for line in lines if not line.startswith(" ")}
     assert list(found) == ["sources", "splits", "select", "tables", "out", "engine", "java"]
     assert found["sources"] == "sources  2 captures, 311.1kB"
-    assert found["select"] == 'select   since 2026-11-21T17:00:00Z; api in ("1")'
+    assert found["select"] == 'select   since 2026-11-21T17:00:00Z; api in ("Fetch") and latency > 0.5ms'
     assert found["out"] == f"out      {out}: new"
     assert found["engine"].startswith("engine   local: 311.1kB of captures")
-    assert any(line.split()[:2] == ["b1", str(TOUR)] and "2026-11-21 17:34:43–17:35:32" in line for line in lines)
+    assert any(line.startswith(f"  –   {RAW}") for line in lines)
+    assert any(line.startswith(f"  b1  {TOUR}") and "2026-11-21 17:34:43–17:35:32" in line for line in lines)
     run(TOUR, "--out", out)
     before = untouched(out)
     assert f"out      {out}: covers this capture already: nothing to do" in run(TOUR, "--out", out, "--explain").out
     assert (
-        f"out      {out}: covers 1 capture with other options: all 2"
+        f"out      {out}: covers 1 capture with other options: all 2 are"
         in run(RAW, "--bodies", "--out", out, "--explain").out
+    )
+    assert (
+        f"{out}: covers 1 capture with other options: it is"
+        in run(TOUR, "-q", "--bodies", "--out", out, "--explain").out
     )
     assert f"out      {out}: covers 1 capture, 1 is new or has changed" in run(RAW, "--out", out, "--explain").out
     assert untouched(out) == before

@@ -86,6 +86,35 @@ def test_a_folder_stands_for_the_captures_in_it(here: Path) -> None:
     assert not found.problems
 
 
+@pytest.mark.parametrize("word", ["day", "day/*", "day/**"])
+def test_of_a_folder_or_a_pattern_what_is_named_as_a_capture_is_one(here: Path, word: str) -> None:
+    for name in ("bad.pcap", "bad.pcap12", "bad.PCAPNG.gz"):
+        (here / "day" / name).write_bytes(b"scrambled")
+    (here / "day" / "begun.pcap").write_bytes(b"")
+    found = find([word])
+    bad = ["day/bad.PCAPNG.gz", "day/bad.pcap", "day/bad.pcap12"]
+    assert sorted(file.name for file in found.files) == sorted([*bad, "day/x.pcap", "day/n/y.pcap"])
+    assert found.notes == [f"{word}: 3 files passed over: no capture"]
+    assert [problem.file for problem in plan(found.files).problems] == bad
+
+
+def test_a_folder_that_may_not_be_read(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looking = os.scandir
+
+    def refused(path: str) -> Any:
+        """As the system does, for root too."""
+        if str(path).endswith("day/n"):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        return looking(path)
+
+    monkeypatch.setattr(os, "scandir", refused)
+    for word, names in (("day", ["day/x.pcap"]), ("day/n", [])):
+        found = find([word])
+        assert [file.name for file in found.files] == names
+        assert [str(problem) for problem in found.problems] == ["day/n: no permission to read it"]
+    assert here
+
+
 def test_a_file_is_one_however_often_it_is_named(here: Path) -> None:
     os.link("a.pcap", "linked.pcap")
     os.symlink("a.pcap", "other.pcap")
@@ -111,7 +140,7 @@ def test_points(here: Path) -> None:
 def test_what_cannot_be_had_is_told_and_the_others_go_on(here: Path) -> None:
     os.mkfifo("pipe")
     os.symlink("nowhere", "dangling")
-    found = find(["nothing.pcap", "no*thing", "pipe", "a.pcap", "dangling", "day\0", "memory://no/such"])
+    found = find(["nothing.pcap", "no*thing", "pipe", "a.pcap", "dangling", "day\0", "-", "memory://no/such"])
     assert [file.name for file in found.files] == ["a.pcap"]
     assert [str(problem) for problem in found.problems] == [
         "nothing.pcap: no such file",
@@ -119,6 +148,7 @@ def test_what_cannot_be_had_is_told_and_the_others_go_on(here: Path) -> None:
         "pipe: not a file, but something that can be read only once",
         "dangling: no such file",
         "day\0: embedded null byte",
+        "-: standard input can be read only once: write it to a file, or use kw sniff",
         "memory://no/such: no such file",
     ]
     assert here

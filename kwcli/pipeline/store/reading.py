@@ -25,6 +25,7 @@ def tables_at(place: str) -> tuple[str, Manifest]:
     with told(place):
         if not files.exists(""):
             raise Failure(f"{place}: no such folder")
+        files.names("")  # or it cannot be looked into
         if not files.exists(MARK):
             raise Failure(f"{place}: no tables; kw pipeline run makes them")
         refuse_foreign(files, place)
