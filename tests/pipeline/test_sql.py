@@ -20,7 +20,6 @@ from tests.pipeline.made import Names, make
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.usefixtures("spark")
 HOSTILE = 'a"b\x1b[31m,\nü'
 ROWS = 4000
 
@@ -29,6 +28,12 @@ ROWS = 4000
 def folder(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Path:
     assert spark.version
     return make(tmp_path_factory.mktemp("made") / "tables", ROWS, Names(["one", "two", HOSTILE], ["orders", "clicks"]))
+
+
+@pytest.fixture(autouse=True)
+def at_hand(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every command gets the session that runs: to look for Java and pack kw again takes longer than most queries."""
+    monkeypatch.setattr("kwcli.pipeline.spark.owning.session", lambda *_, **__: spark)
 
 
 def asked(folder: Path, query: str, *words: str, env: Any = None) -> Outcome:
@@ -207,7 +212,8 @@ def test_tables_without_rows_and_tables_that_are_not_there(tmp_path: Path) -> No
     assert "there is no table or view batches" in asked(tmp_path / "t", "select * from batches").err
 
 
-def test_views_are_listed_without_spark(tmp_path: Path) -> None:
+def test_views_are_listed_without_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("kwcli.pipeline.spark.owning.session")
     outcome = kw("pipeline", "sql", str(tmp_path), "--views", "-o", "ndjson")
     names = [json.loads(line)["name"] for line in outcome.out.splitlines()]
     assert names == ["exchanges", "topic_partitions", "connections", "skipped", *VIEWS]
