@@ -1,0 +1,70 @@
+"""Rows in, folders of tables out, and what is in such a folder: what the tests of the store have in common."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import pyarrow.parquet as pq
+
+from kwcli.pipeline.store.files import Files
+from kwcli.pipeline.store.manifest import Manifest, Source
+from kwcli.pipeline.store.staging import STAGING
+from kwcli.pipeline.store.store import JOURNAL, Store, opened
+from kwcli.pipeline.tables.columns import TABLES
+from tests.captures.shipped import segments
+from tests.pipeline.rows import batch_of, settled_for_tables
+
+ROWS: Final = batch_of(settled_for_tables(segments("sasl-raw.pcap"))[:20])
+NAMES: Final = ("exchanges", "topic_partitions", "skipped")
+# Rows of a run before, and of one after it.
+OLD: Final = 4
+NEW: Final = 11
+
+
+def source(name: str) -> Source:
+    return Source("here", f"/captures/{name}", 100, f"fingerprint of {name}")
+
+
+def put(store: Store, tag: str, count: int, tables: tuple[str, ...] = NAMES) -> Manifest:
+    """A run whose tables hold the first `count` rows, and whose manifest has the tag."""
+    staging = store.staging()
+    with staging.writer(tables) as writer:
+        writer.write(ROWS.slice(0, count))
+        written = writer.close()
+    return store.commit(
+        staging, written, sources=[source(tag)], options={"tag": tag}, tables=tables, facts={"told": [tag]}
+    )
+
+
+def seen(folder: Path) -> dict[str, int]:
+    """The rows that any reader finds, by table."""
+    return {
+        name: sum(pq.ParquetFile(path).metadata.num_rows for path in (folder / name).rglob("*.parquet"))
+        for name in TABLES
+        if (folder / name).exists()
+    }
+
+
+class Quick(Files):
+    """Waits for no disk."""
+
+    def sync(self, path: str) -> None:
+        assert self.exists(path)
+
+
+def check_whole(folder: Path) -> str:
+    """The next start leaves the tables of one run; gives its tag."""
+    with opened(str(folder), Quick) as store:
+        manifest = store.manifest()
+        assert not store.files.exists(JOURNAL)
+        assert not store.files.exists(STAGING)
+    found = seen(folder)
+    if manifest is None:
+        assert found == {}
+        return ""
+    assert found == {name: table.rows for name, table in manifest.tables.items()}
+    tag: str = manifest.options["tag"]
+    assert found["exchanges"] == (OLD if tag == "old" else NEW)
+    assert [source.path for source in manifest.sources] == [f"/captures/{tag}"]
+    return tag
