@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from kwcli import VERSION
 from kwcli.exits import Failure
 from kwcli.pipeline.sources import find
 from kwcli.pipeline.store.cover import gone, left_out
@@ -48,7 +49,9 @@ class Covered(NamedTuple):
         if self.new:
             which = "1 is new or has changed" if self.new == 1 else f"{self.new:,} are new or have changed"
             return f"covers {count}, {which}: {again}"
-        return f"covers {count}, as another kw has made it: {again}"
+        if manifest.kw != VERSION:
+            return f"covers {count}, as another kw has made it: {again}"
+        return f"covers {count}, but its tables are not whole: {again}"
 
 
 def _these(covered: Covered) -> str:

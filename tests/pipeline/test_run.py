@@ -330,6 +330,20 @@ def test_a_full_disk_leaves_the_tables_as_they_were(tmp_path: Path, monkeypatch:
     assert len(rows(out)) > 193
 
 
+def test_a_table_that_somebody_has_changed_is_made_again(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run(TOUR, "--out", out)
+    before = every_table(out)
+    (file,) = (out / "exchanges").rglob("*.parquet")
+    file.write_bytes(file.read_bytes()[:-1])
+    outcome = kw("pipeline", "report", str(out))
+    assert outcome.code == Exit.FAILURE
+    assert outcome.err == f"kw: {out}: a file of exchanges was changed; the same kw pipeline run makes it again\n"
+    assert "covers 1 capture, but its tables are not whole: it is done" in run(TOUR, "--out", out, "--explain").out
+    run(TOUR, "--out", out)
+    assert every_table(out) == before
+
+
 def test_an_interrupted_run_leaves_the_tables_as_they_were(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from kwcli.pipeline import local
 

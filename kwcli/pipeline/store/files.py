@@ -35,6 +35,13 @@ class Files:
         """Whether there is anything."""
         return os.path.lexists(self.path(path))
 
+    def size(self, path: str) -> int | None:
+        """The bytes of a file; None where there is none."""
+        try:
+            return os.stat(self.path(path)).st_size
+        except FileNotFoundError:
+            return None
+
     def is_folder(self, path: str) -> bool:
         """Whether there is a folder."""
         return os.path.isdir(self.path(path))

@@ -33,10 +33,14 @@ def tables_at(place: str) -> tuple[str, Manifest]:
         manifest = read_manifest(files, place)
         if manifest is None:
             raise Failure(f"{place}: no tables yet; the run that was to make them has not ended")
-        for table in manifest.tables.values():
+        for name, table in manifest.tables.items():
+            size = 0
             for path in table.files:
-                if not files.exists(path):
+                if (found := files.size(path)) is None:
                     raise Failure(f"{place}: {path} is missing; the same kw pipeline run makes it again")
+                size += found
+            if size != table.size:
+                raise Failure(f"{place}: a file of {name} was changed; the same kw pipeline run makes it again")
     return files.root, manifest
 
 

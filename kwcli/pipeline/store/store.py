@@ -89,8 +89,10 @@ class Store:
         return read_manifest(self.files, self.name)
 
     def is_whole(self, manifest: Manifest) -> bool:
-        """Whether all files of the tables are there."""
-        return all(self.files.exists(path) for table in manifest.tables.values() for path in table.files)
+        """Whether all files of the tables are there, and as long as they were."""
+        return all(
+            sum(self.files.size(path) or 0 for path in table.files) == table.size for table in manifest.tables.values()
+        )
 
     def holds(self, sources: Iterable[SourceLike], options: Mapping[str, Any]) -> bool:
         """Whether the tables are what a run of this program over these sources would leave."""

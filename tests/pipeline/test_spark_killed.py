@@ -1,0 +1,99 @@
+"""`kw pipeline run` on Spark, killed with -9 at a random moment and started again: the tables of an undisturbed one."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from kwcli.exits import Exit, Failure
+from kwcli.pipeline.store.staging import STAGING
+from kwcli.pipeline.tables.columns import TABLES
+from tests.captures.shipped import FOLDER
+from tests.pipeline.jobs import rows_in
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+CAPTURES: Final = [str(FOLDER / name) for name in ("sasl-raw.pcap", "tour.pcapng", "zookeeper-cluster.pcap.gz")]
+PATIENCE_S: Final = 120
+# From the first file of a run on, so long until it is killed: reading, stitching, writing and the swap are in it.
+LONGEST_S: Final = 5.0
+
+
+@pytest.fixture(autouse=True)
+def _needed() -> None:
+    pytest.importorskip("pyspark", reason="PySpark is not installed")
+    from kwcli.pipeline.spark.java import find_java
+
+    try:
+        find_java(os.environ)
+    except Failure as failure:
+        pytest.skip(failure.text)
+
+
+@contextmanager
+def started(out: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """The command in a process group of its own, of which nothing is left."""
+    words = ["pipeline", "run", *CAPTURES, "--out", str(out), "--engine", "stitch", "--master", "local[2]"]
+    command = [sys.executable, "-m", "kwcli.main", *words, "--split-size", "60kB"]
+    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, start_new_session=True) as process:
+        try:
+            yield process
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def said(process: subprocess.Popen[bytes]) -> str:
+    """What it says until its end, which is a good one."""
+    told = process.communicate(timeout=PATIENCE_S)[1].decode()
+    assert process.returncode == Exit.DONE, told
+    return told
+
+
+def has_begun(out: Path) -> bool:
+    """Whether the run has left something that is not whole."""
+    return any(path.is_file() for path in (out / STAGING).rglob("*"))
+
+
+def ended(group: int) -> bool:
+    """Whether all processes that a run had started are over within a while of its end."""
+    until = time.monotonic() + 30
+    while time.monotonic() < until:
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def test_a_run_killed_at_a_random_moment_and_started_again_equals_an_undisturbed_one(tmp_path: Path) -> None:
+    seed = random.randrange(1 << 32)
+    undisturbed, out = tmp_path / "undisturbed", tmp_path / "out"
+    with started(undisturbed) as process:
+        assert "interrupted" not in said(process)
+    with started(out) as process:
+        until = time.monotonic() + PATIENCE_S
+        while not has_begun(out):
+            assert process.poll() is None, process.communicate()[1].decode()
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        time.sleep(random.Random(seed).uniform(0, LONGEST_S))
+        process.kill()
+        process.wait(PATIENCE_S)
+        with started(out) as other:  # at once: what the first one had started may still be writing
+            told = said(other)
+        assert ended(process.pid), f"seed {seed}: something goes on without its run"
+    assert "an interrupted run had" in told or "nothing to do" in told, f"seed {seed}: {told}"
+    assert not (out / STAGING).exists()
+    for name in TABLES:
+        assert rows_in(out, name) == rows_in(undisturbed, name), f"seed {seed}"
