@@ -34,7 +34,9 @@ class Transient:
         return now - self._begun
 
     def _draw(self, text: str) -> None:
-        self._env.stderr.write(ERASE + text.encode())
+        """Write as much of it as the terminal has room for: a line that breaks cannot be taken away."""
+        width = self._env.columns
+        self._env.stderr.write(ERASE + (text if width is None else text[: max(width - 1, 0)]).encode())
         self._env.stderr.flush()
         self._visible = True
 

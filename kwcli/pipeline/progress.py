@@ -30,7 +30,7 @@ class Bar(Transient):
             self._draw(self._fitting(size, splits, seconds, doing))
 
     def _fitting(self, size: int, splits: int, seconds: float, doing: str) -> str:
-        """As much of it as the terminal has room for: a line that breaks cannot be taken away."""
+        """What the terminal has room for: what matters least goes first."""
         share = min(size / self._size, 1.0) if self._size else 0.0
         rate = size / seconds if seconds > 0 else 0.0
         left = f"{seconds * (1 - share) / share:.0f} s left" if share else ""
@@ -41,9 +41,8 @@ class Bar(Transient):
             f"{amount(int(rate))}/s",
             f"{splits:,} of {counted(self._splits, 'split')}",
         ]
-        text = "  ".join(part for part in parts if part)
+        parts = [part for part in parts if part]
         width = self._env.columns
-        while width is not None and len(text) >= width and len(parts) > 1:
+        while width is not None and len("  ".join(parts)) >= width and len(parts) > 1:
             parts.pop()
-            text = "  ".join(part for part in parts if part)
-        return text if width is None else text[: max(width - 1, 0)]
+        return "  ".join(parts)

@@ -49,6 +49,17 @@ def test_a_bar_is_for_terminals_and_not_for_the_quiet() -> None:
     assert bar(50, after=10.0, wanted=False) == ""
 
 
+@pytest.mark.parametrize("columns", [1, 20, 40])
+def test_a_bar_fits_in_a_line_for_a_broken_one_cannot_be_taken_away(columns: int) -> None:
+    env = world(terminal=True, columns=columns)
+    env.monotonic = clock = Clock()
+    progress = Progress(env, 100, wanted=True)
+    clock.now = 10.0
+    progress.show(50, 1234)
+    assert isinstance(env.stderr, io.BytesIO)
+    assert len(env.stderr.getvalue().removeprefix(ERASE).decode()) == columns - 1
+
+
 def test_rows_do_not_mix_with_the_bar() -> None:
     env = world(terminal=True)
     env.monotonic = clock = Clock()
