@@ -39,6 +39,8 @@ SCHEMES: Final = {
     "s3a": "s3",
 }
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+# How what PyArrow says begins where it finds no libjvm or no libhdfs, before a list of all places where it looked.
+_NO_HADOOP: Final = "Unable to load lib"
 # What is asked of a remote store at once: a request has the cost of about a MiB.
 _REMOTE_SIZE: Final = 8 << 20
 # By what a store tells one version of an object from another, the most telling first.
@@ -214,6 +216,10 @@ def _asked(name: str, scheme: str) -> Iterator[None]:
         if isinstance(error, FileNotFoundError):
             raise InputProblem(f"{name}: no such file") from None
         text = " ".join(str(error).split())
+        if scheme == "hdfs" and text.startswith(_NO_HADOOP):
+            raise Failure(
+                f"{name}: hdfs:// needs Java and Hadoop here: set JAVA_HOME, HADOOP_HOME, CLASSPATH"
+            ) from None
         raise InputProblem(f"{name}: {text or type(error).__name__}") from None
 
 

@@ -80,7 +80,10 @@ class Reading:
                 while at < stop:
                     data = file.read(at, min(PIECE_SIZE, stop - at))
                     if not data:
-                        raise InputProblem(f"{piece.name}: ends at byte {at:,}, though it was longer before")
+                        if at < piece.begin:  # of what leads there nothing is this piece's
+                            self._count(reader, -1)
+                            since = reader.fragmented
+                        raise InputProblem(f"{piece.name}: has become shorter while it was read")
                     found = reader.feed(data)
                     if at >= piece.begin:
                         self.taken += len(data)

@@ -190,6 +190,15 @@ def test_a_missing_package_names_the_extra(url: str, extra: str, monkeypatch: py
     assert caught.value.text == f'{url}: {scheme}:// needs the "{extra}" extra: pip install "kw[{extra}]"'
 
 
+def test_without_hadoop_one_line_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HADOOP_HOME", "ARROW_LIBHDFS_DIR", "JAVA_HOME", "CLASSPATH"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(Failure) as caught:
+        find(["hdfs://localhost/a.pcap"])
+    needed = "hdfs:// needs Java and Hadoop here: set JAVA_HOME, HADOOP_HOME, CLASSPATH"
+    assert caught.value.text == f"hdfs://localhost/a.pcap: {needed}"
+
+
 def test_urls(memory: fsspec.AbstractFileSystem) -> None:
     for name in ("a.pcap", "b.pcap", "c[1].pcap", "day/x.pcap", "day/.hidden.pcap", "day/n/y.pcap"):
         memory.pipe(f"/store/{name}", CAPTURE)
