@@ -350,7 +350,7 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "stats --bpf") left=1 kind= ;;
         "stats -w"|"stats --write") left=1 kind=files ;;
         "stats --port") left=1 kind= ;;
-        "stats --by") left=1 kind= ;;
+        "stats --by") left=1 kind=words list="api version client client_id address software broker connection topic group error time" ;;
         "stats --metric") left=1 kind=words list="latency bytes errors records throttle" ;;
         "stats --bucket") left=1 kind= ;;
         "stats --sort") left=1 kind=words list="count rate errors sum p50 p90 p99 max bytes waited name" ;;
@@ -363,7 +363,7 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "stats --limit") left=1 kind= ;;
         "stats -o"|"stats --output") left=1 kind=words list="text table ndjson json csv" ;;
         "stats --color") left=1 kind=words list="auto always never" ;;
-        "pipeline report --target") left=1 kind= ;;
+        "pipeline report --target") left=1 kind=releases ;;
         "pipeline report --html") left=1 kind=files ;;
         "pipeline report --master") left=1 kind= ;;
         "pipeline report -o"|"pipeline report --output") left=1 kind=words list="text ndjson json" ;;
@@ -378,7 +378,7 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "pipeline run -f"|"pipeline run --filter") left=1 kind= ;;
         "pipeline run --slower-than") left=1 kind= ;;
         "pipeline run --port") left=1 kind= ;;
-        "pipeline run --tables") left=1 kind= ;;
+        "pipeline run --tables") left=1 kind=words list="exchanges topic_partitions connections skipped" ;;
         "pipeline run --engine") left=1 kind=words list="auto local stitch shuffle" ;;
         "pipeline run --master") left=1 kind= ;;
         "pipeline run --split-size") left=1 kind= ;;

@@ -86,9 +86,12 @@ class Ports(click.ParamType[tuple[int, ...]]):
 
 
 class Words(click.ParamType[tuple[str, ...]]):
-    """`a,b`: a tuple of the words, none of them empty."""
+    """`a,b`: a tuple of the words, none of them empty. `known` are offered by completion; others may be as good."""
 
     name = "words"
+
+    def __init__(self, known: tuple[str, ...] = ()) -> None:
+        self.known = known
 
     def convert(
         self, value: str | tuple[str, ...], param: click.Parameter | None, ctx: click.Context | None

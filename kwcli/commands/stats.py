@@ -7,7 +7,7 @@ import click
 from kwcli.config import settings
 from kwcli.env import Environment
 from kwcli.options import Duration, Words, capture_options, check_capture, flat, output_options_with, selection_options
-from kwcli.stats import METRICS, SORTS
+from kwcli.stats import BY, METRICS, SORTS
 
 EXAMPLES = """\b
 Examples:
@@ -23,10 +23,9 @@ Examples:
     "--by",
     "by",
     multiple=True,
-    type=Words(),
+    type=Words(BY),
     metavar="NAME,...",
-    help="Group by api, version, client, client_id, address, software, broker, connection, topic, group, error, time; "
-    "api without it.",
+    help=f"Group by {', '.join(BY)}; api without it.",
 )
 @click.option("--metric", type=click.Choice(METRICS), default="latency", help="What is measured; latency without it.")
 @click.option("--bucket", type=Duration(), metavar="TIME", help="Group by time too, in buckets as long as this.")

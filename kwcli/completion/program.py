@@ -63,6 +63,7 @@ _BY_NAME: Final = {
     "error": Kind.ERRORS,
     "release": Kind.RELEASES,
     "diff": Kind.RELEASES,
+    "target": Kind.RELEASES,
     "interface": Kind.INTERFACES,
     "profile": Kind.PROFILES,
     "version": Kind.VERSIONS,
@@ -103,6 +104,8 @@ def _word(param: click.Parameter, path: tuple[str, ...], *, names_api: bool) -> 
         kind = Kind.FILES if "FILE" in (param.metavar or "") else Kind.ANY
     if isinstance(param.type, click.Choice):
         kind, values = Kind.WORDS, tuple(str(choice) for choice in param.type.choices)
+    elif known := getattr(param.type, "known", ()):  # a list with commas
+        kind, values = Kind.WORDS, known
     elif isinstance(param.type, click.Path | click.File):
         kind = Kind.FILES
     return Word(

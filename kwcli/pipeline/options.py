@@ -75,7 +75,7 @@ class TableNames(click.ParamType[tuple[str, ...]]):
     name = "tables"
 
     def __init__(self, known: tuple[str, ...]) -> None:
-        self._known = known
+        self.known = known
 
     def convert(
         self, value: str | tuple[str, ...], param: click.Parameter | None, ctx: click.Context | None
@@ -84,6 +84,6 @@ class TableNames(click.ParamType[tuple[str, ...]]):
             return value
         words = {word.strip() for word in value.split(",")}
         for word in sorted(words):
-            if word not in self._known:
-                self.fail(f"{word!r} is no table (they are {', '.join(self._known)})", param, ctx)
-        return tuple(name for name in self._known if name in words)
+            if word not in self.known:
+                self.fail(f"{word!r} is no table (they are {', '.join(self.known)})", param, ctx)
+        return tuple(name for name in self.known if name in words)

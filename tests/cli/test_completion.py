@@ -78,6 +78,14 @@ ROWS = [
     Row("kw call find_coordinator key_type:=2", {"2"}),
     Row("kw call Heartbeat group_id=@da", {"data.bin"}),
     Row("kw sniff da", {"data.bin"}, "kw sniff data.bin "),
+    # What tables and statistics are made of.
+    Row("kw stats --by t", {"topic", "time"}),
+    Row("kw stats --metric th", {"throttle"}, "kw stats --metric throttle "),
+    Row("kw pipeline r", {"report", "run"}),
+    Row("kw pipeline run da", {"data.bin"}, "kw pipeline run data.bin "),
+    Row("kw pipeline run --tables ", {"exchanges", "topic_partitions", "connections", "skipped"}),
+    Row("kw pipeline run --engine st", {"stitch"}, "kw pipeline run --engine stitch "),
+    Row("kw pipeline report --target 4.", {"4.0", "4.1", "4.2", "4.3", "4.4"}),
     # Errors, releases, profiles.
     Row("kw errors ", len(ERRORS)),
     Row("kw errors not_l", {"NOT_LEADER_OR_FOLLOWER"}, "kw errors NOT_LEADER_OR_FOLLOWER "),

@@ -18,7 +18,7 @@ from decoders.analysis.dimensions import DIMENSIONS
 from kwcli.config import Settings
 from kwcli.exits import Exit
 from kwcli.render.palette import PLAIN
-from kwcli.stats import METRICS
+from kwcli.stats import BY, METRICS
 from kwcli.stats.asked import asked
 from kwcli.stats.grid import Column, lines
 from kwcli.stats.plain import table
@@ -87,6 +87,7 @@ def test_several_files_are_one() -> None:
 @pytest.mark.parametrize("metric", METRICS)
 def test_the_schema_knows_every_dimension_and_metric(metric: str) -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    assert tuple(DIMENSIONS) == BY
     for name in DIMENSIONS:
         assert rows(THREE, "--by", name, "--metric", metric)
     assert rows(TOUR, "--metric", metric, "--slowest", "5", kind="slowest")

@@ -44,7 +44,8 @@ def started(out: Path) -> Iterator[subprocess.Popen[bytes]]:
     """The command in a process group of its own, of which nothing is left."""
     words = ["pipeline", "run", *CAPTURES, "--out", str(out), "--engine", "stitch", "--master", "local[2]"]
     command = [sys.executable, "-m", "kwcli.main", *words, "--split-size", "60kB"]
-    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, start_new_session=True) as process:
+    env = {**os.environ, "TMPDIR": str(out.parent)}  # what is killed leaves its temporary files
+    with subprocess.Popen(command, cwd=ROOT, env=env, stderr=subprocess.PIPE, start_new_session=True) as process:
         try:
             yield process
         finally:
