@@ -111,6 +111,8 @@ def _standard_input(stdin: Readable) -> Pieces:
 
 def reason(error: OSError | ValueError) -> str:
     if isinstance(error, OSError) and error.errno is not None:
+        if error.errno < 0:  # of the resolver of names
+            return str(error.strerror or error).lower()
         known = {errno.ENOENT: "no such file", errno.EACCES: "no permission to read it"}
         return known.get(error.errno, os.strerror(error.errno).lower())
     return str(error)

@@ -44,7 +44,17 @@ _NO_HADOOP: Final = "Unable to load lib"
 # What is asked of a remote store at once: a request has the cost of about a MiB.
 _REMOTE_SIZE: Final = 8 << 20
 # By what a store tells one version of an object from another, the most telling first.
-_STAMPS: Final = ("ETag", "etag", "md5Hash", "LastModified", "last_modified", "mtime", "updated", "created")
+_STAMPS: Final = (
+    "ETag",
+    "etag",
+    "md5Hash",
+    "LastModified",
+    "Last-Modified",
+    "last_modified",
+    "mtime",
+    "updated",
+    "created",
+)
 
 
 class Place(NamedTuple):
@@ -235,9 +245,9 @@ def _system(url: str, scheme: str) -> tuple[Any, str]:
 def _remote(url: str, scheme: str) -> Iterator[tuple[Place, bool]]:
     system, path = _system(url, scheme)
     whole = url.rstrip("/")
-    prefix = whole[: -len(path)] if whole.endswith(path) else f"{scheme}://"
+    prefix = whole[: -len(path)] if whole.endswith(path) else "" if _SCHEME.match(path) else f"{scheme}://"
     with _asked(url, scheme):
-        found = _found(system, path)
+        found = _found(system, path, SCHEMES[scheme])
         listed: list[tuple[Any, Any, bool]] = []
         for one, about in found:
             if about["type"] == "directory":
@@ -247,17 +257,23 @@ def _remote(url: str, scheme: str) -> Iterator[tuple[Place, bool]]:
                 listed.append((one, about, one != path))
     if not listed:
         raise InputProblem(f"{url}: no such file")
-    for name, about, inside in listed:
+    for name, row, inside in listed:
+        about = row
+        if about.get("size") is None:  # a list of links, not of files
+            with _asked(prefix + str(name), scheme):
+                about = system.info(name)
         stamp = next((str(about[key]) for key in _STAMPS if about.get(key)), "")
         full = prefix + str(name)
         identity = (SCHEMES[scheme] or scheme, repr(system.storage_options), str(name))
         yield Place(full, full, int(about.get("size") or 0), stamp, identity), inside
 
 
-def _found(system: Any, path: str) -> list[tuple[str, Any]]:
+def _found(system: Any, path: str, extra: str) -> list[tuple[str, Any]]:
     """What exists under this name, else what it is a pattern of."""
     try:
-        return [(path, system.info(path))]
+        about = system.info(path)
+        # Over HTTP there are no folders: a page with links is one where its name ends as a folder's.
+        return [(path, about | {"type": "directory"} if extra == "http" and path.endswith("/") else about)]
     except FileNotFoundError as error:
         cause = error.__cause__  # over HTTP all that goes wrong is a file not found, for a reason
         if isinstance(cause, OSError) or getattr(cause, "status", 404) != 404:
@@ -279,18 +295,32 @@ class _Remote:
         self._at = 0
         self._kept = b""
         with _asked(name, scheme):
-            self._size = int(self._system.info(self._path)["size"])
+            about = self._system.info(self._path)
+        if about.get("size") is None:
+            raise InputProblem(f"{name}: the server does not say how large it is: fetch it first")
+        self._size = int(about["size"])
 
     def read(self, at: int, size: int) -> bytes:
         size = min(size, self._size - at)
         if size <= 0:
             return b""
         if not self._at <= at <= at + size <= self._at + len(self._kept):
+            begin = at if self._size > _REMOTE_SIZE else 0
+            end = min(begin + max(size, _REMOTE_SIZE), self._size)
             with _asked(self._name, self._scheme):
-                end = min(at + max(size, _REMOTE_SIZE), self._size)
-                self._kept = bytes(self._system.cat_file(self._path, start=at, end=end))
-                self._at = at
+                self._kept, self._at = self._fetched(begin, end), begin
         return self._kept[at - self._at : at - self._at + size]
+
+    def _fetched(self, begin: int, end: int) -> bytes:
+        if SCHEMES[self._scheme] != "http":
+            return bytes(self._system.cat_file(self._path, start=begin, end=end))
+        # Asked like this, a server that gives whole files only is not taken at its word.
+        with self._system.open(self._path, "rb", cache_type="none", size=self._size) as file:
+            file.seek(begin)
+            try:
+                return bytes(file.read(end - begin))
+            except ValueError:
+                raise InputProblem(f"{self._name}: the server gives no parts of files: fetch it first") from None
 
     def close(self) -> None:
         self._kept = b""

@@ -33,7 +33,7 @@ def explained(
     yield from sources(files, plan)
     size = wish.split_size or split_size_for(sum(file.size for file in files))
     merged = sum(split.merged for split in plan.splits)
-    together = f", {counted(merged, 'split')} of captures that overlap in time" if merged else ""
+    together = f", {merged:,} of them of captures that overlap in time" if merged else ""
     yield f"splits   {counted(len(plan.splits), 'split')} of at most {amount(size)}{together}"
     yield f"select   {_selection(wish)}"
     yield f"tables   {', '.join(wish.tables)}{' with bodies' if wish.bodies else ''}"
