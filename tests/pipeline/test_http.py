@@ -50,6 +50,13 @@ class Ranges(Plain):
         self.wfile.write(part)
 
 
+class Server(ThreadingHTTPServer):
+    """Says nothing of those who stop reading."""
+
+    def handle_error(self, *_: Any) -> None:
+        """Nobody reads it."""
+
+
 @pytest.fixture(params=[Ranges, Plain])
 def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, Path]]:
     """The address of a server of a folder that has two captures and something else, and the folder."""
@@ -59,7 +66,7 @@ def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str
     shutil.copy(RAW, folder / "a.pcap")
     shutil.copy(TOUR, folder / "day" / "b.pcapng")
     (folder / "day" / "notes.txt").write_text("no capture at all")
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(request.param, directory=str(folder))) as made:
+    with Server(("127.0.0.1", 0), partial(request.param, directory=str(folder))) as made:
         Thread(target=made.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{made.server_address[1]}", folder
         made.shutdown()

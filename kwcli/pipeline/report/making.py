@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
@@ -63,8 +65,16 @@ def _found(env: Environment, folder: str, release: str, master: str | None, *, w
 
 
 def _write_file(path: str, data: bytes) -> None:
+    """A page that was there stays until the new one is whole."""
+    target = os.path.realpath(path)
+    whole = target if os.path.exists(target) and not os.path.isfile(target) else f"{target}.partial"
     try:
-        with open(path, "wb") as file:
+        with open(whole, "wb") as file:
             file.write(data)
+        if whole != target:
+            os.replace(whole, target)
     except OSError as problem:
-        raise Failure(f"{path}: {problem.strerror or problem}") from None
+        if whole != target:
+            with suppress(OSError):
+                os.unlink(whole)
+        raise Failure(f"{path}: {(problem.strerror or str(problem)).lower()}") from None
