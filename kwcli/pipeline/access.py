@@ -141,12 +141,16 @@ def _local(word: str, path: str) -> Iterator[tuple[Place | Problem, bool]]:
 def _files(folder: str) -> Iterator[str | Problem]:
     """What is in a folder and its folders; a folder that cannot be read is a problem."""
     problems: list[Problem] = []
-    for top, folders, files in os.walk(
-        folder, onerror=lambda error: problems.append(Problem(error.filename, None, reason(error)))
-    ):
-        if _is_tables(top):
+    seen: set[str] = set()  # links may go round
+
+    def note(error: OSError) -> None:
+        problems.append(Problem(error.filename, None, reason(error)))
+
+    for top, folders, files in os.walk(folder, onerror=note, followlinks=True):
+        if (real := os.path.realpath(top)) in seen or _is_tables(top):
             folders.clear()
             continue
+        seen.add(real)
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         yield from (os.path.join(top, name) for name in sorted(files) if not name.startswith("."))
     yield from problems

@@ -115,6 +115,14 @@ def test_a_folder_that_may_not_be_read(here: Path, monkeypatch: pytest.MonkeyPat
     assert here
 
 
+def test_a_folder_is_one_however_many_links_lead_to_it(here: Path) -> None:
+    os.symlink(here / "day", here / "day" / "n" / "round")
+    (here / "other").mkdir()
+    os.rename("b.pcap", "other/b.pcap")
+    os.symlink(here / "other", here / "day" / "z")
+    assert sorted(names(["day"])) == ["day/n/y.pcap", "day/x.pcap", "day/z/b.pcap"]
+
+
 def test_a_file_is_one_however_often_it_is_named(here: Path) -> None:
     os.link("a.pcap", "linked.pcap")
     os.symlink("a.pcap", "other.pcap")
