@@ -8,6 +8,7 @@ stitcher to take. A stretch ends before the first segment of it that reassembly'
 from __future__ import annotations
 
 from collections.abc import Iterable
+from operator import itemgetter
 from typing import Final
 
 from decoders.exchanges.ended import Row
@@ -18,6 +19,7 @@ from decoders.exchanges.stage import Pairer
 from decoders.exchanges.stretch import Stretch, core
 from decoders.exchanges.tracks import Fresh, Track
 from decoders.exchanges.watching import Watched
+from decoders.limits import SEGMENT_COST
 from decoders.streams.chunks import Segment
 from decoders.streams.connections import TcpConnection, turned
 from decoders.streams.flow import Flow
@@ -31,10 +33,11 @@ WAITING_MAX: Final = 32 << 20
 BATCH_MIN: Final = 4096
 BATCH_MAX: Final = 1 << 16
 PER_CONNECTION: Final = 32
-# Calls of `feed` that one batch is of, at most: their segments may be large.
-FEEDS_MAX: Final = 64
+# Bytes of segments, as they are counted while they wait for a batch.
+BATCH_SIZE: Final = 16 << 20
 # Segments between two looks whether a stretch may begin.
 TRIES_MAX: Final = 64
+_payload = itemgetter(6)
 
 
 class Splitter:
@@ -66,9 +69,8 @@ class Splitter:
         self._fresh: list[Fresh] = []  # with rows
         self._over: list[Fresh] = []  # in the batch at hand, maybe
         self._late: list[Fresh] = []  # in the one before: what comes late of them has come
-        self._next: list[Segment] = []
-        self._feeds = 0  # since there was nothing in it
-        self._batch: list[Segment] = []
+        self._batch: list[Segment] = []  # decoded, and not believed yet
+        self._batch_size = 0
 
     def feed(self, segments: list[Segment]) -> list[Part]:
         """The parts that are ready."""
@@ -80,16 +82,14 @@ class Splitter:
             self._pairer.feed(self._plain.feed(segments))
             self._learn()
         else:
-            self._next += segments
-            self._feeds += 1
-            self._work(all_of_it=self._feeds >= FEEDS_MAX)
+            self._work(segments)
         if self._size > WAITING_MAX:
             self._hand_all_on()
         return self._given()
 
     def finish(self) -> list[Part]:
         """The rest."""
-        self._work(all_of_it=True)
+        self._believe()
         for track, stretch in self._clean.items():
             self._size -= track.end(stretch, None)
         for key, track in self._tracks.items():
@@ -116,29 +116,31 @@ class Splitter:
 
     # What is decoded here.
 
-    def _work(self, *, all_of_it: bool) -> None:
-        """Decode what has come, in batches of some size."""
-        at, end = 0, len(self._next)
+    def _work(self, segments: list[Segment]) -> None:
+        """Decode what has come at once, while it is in the processor's caches; believe it in batches of some size."""
+        at, end = 0, len(segments)
         while at < end:
             size = min(max(self._batch_min, PER_CONNECTION * len(self._routes)), BATCH_MAX)
-            if end - at < size and not all_of_it:
-                break
-            self._batch = self._next[at : at + size]
-            at += size
-            self._decode()
-        del self._next[:at]
-        if not self._next:
-            self._feeds = 0
+            some = segments[at : at + max(size - len(self._batch), 1)]
+            at += len(some)
+            self._decode(some)
+            if len(self._batch) >= size or self._batch_size >= BATCH_SIZE:
+                self._believe()
 
-    def _decode(self) -> None:
-        """A batch: decode it, and believe what can be believed of it."""
-        batch = self._batch
-        self._leave_fresh(batch[0][2])
-        if self._watched.is_long(batch):
-            for segment in batch:
+    def _decode(self, segments: list[Segment]) -> None:
+        """More of the batch."""
+        if not self._batch:
+            self._leave_fresh(segments[0][2])
+        self._batch += segments
+        self._batch_size += sum(map(len, map(_payload, segments))) + SEGMENT_COST * len(segments)
+        if self._watched.is_long(segments):
+            for segment in segments:
                 self._take(self._pairer.feed(self._watched.feed([segment])))
         else:
-            self._take(self._pairer.feed(self._watched.feed(batch)))
+            self._take(self._pairer.feed(self._watched.feed(segments)))
+
+    def _believe(self) -> None:
+        """The batch is whole: believe what can be believed of it."""
         for track, stretch in list(self._clean.items()):
             if stretch.moved():
                 self._commit(track, stretch)
@@ -148,6 +150,7 @@ class Splitter:
                 self._size -= self._track(fresh.segment[0]).hand_fresh(fresh)
         self._fresh.clear()
         self._learn()
+        self._batch, self._batch_size = [], 0
 
     def _leave_fresh(self, packet: int) -> None:
         """End fresh connections that were over before the last batch, before the segment with this packet number."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from kwcli.pipeline.tables.needs import TableNeeds
 from kwcli.selection import select
@@ -11,35 +10,20 @@ from kwcli.selection import select
 if TYPE_CHECKING:
     from decoders.exchanges.ended import Ended
     from decoders.exchanges.exchange import Settled
+    from kwcli.pipeline.work import Work
 
-__all__ = ["Asked", "Choice"]
-
-
-class Asked(Protocol):
-    """What is wanted of captures; times in nanoseconds since 1970, `until_ns` not included."""
-
-    @property
-    def tables(self) -> Collection[str]: ...
-
-    @property
-    def filter(self) -> str | None: ...
-
-    @property
-    def since_ns(self) -> int | None: ...
-
-    @property
-    def until_ns(self) -> int | None: ...
+__all__ = ["Choice"]
 
 
 class Choice:
     """What a run asks for; `needs` is what its engine has to read of bodies. Raises Failure for what is no filter."""
 
-    def __init__(self, asked: Asked) -> None:
-        self._filter = select(asked.filter)
-        self._since_ns = asked.since_ns
-        self._until_ns = asked.until_ns
-        self.everything = self._filter.everything and asked.since_ns is None and asked.until_ns is None
-        self.needs = TableNeeds(asked.tables, None if self._filter.everything else self._filter.needs)
+    def __init__(self, work: Work) -> None:
+        self._filter = select(work.filter)
+        self._since_ns = work.since_ns
+        self._until_ns = work.until_ns
+        self.everything = self._filter.everything and work.since_ns is None and work.until_ns is None
+        self.needs = TableNeeds(work.tables, None if self._filter.everything else self._filter.needs)
 
     def wants(self, row: Settled) -> bool:
         """Whether an exchange, or a run of bytes that is none, is wanted: it began in that time; a filter asks for

@@ -11,7 +11,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from kwcli.exits import Exit, Failure
 from kwcli.pipeline.closing import closing_line, tables_line
@@ -22,36 +22,22 @@ from kwcli.pipeline.splits import Plan, plan
 from kwcli.pipeline.store.files import Files, local_root
 from kwcli.pipeline.store.manifest import plain
 from kwcli.pipeline.store.store import Store, opened, refuse_foreign
+from kwcli.pipeline.work import Work
 from kwcli.summary import left_over
 
 if TYPE_CHECKING:
     from kwcli.env import Environment
-    from kwcli.pipeline.local import Outcome
-    from kwcli.pipeline.pieces import Problem, Split
+    from kwcli.pipeline.pieces import Problem
     from kwcli.pipeline.sources import Found, SourceFile
     from kwcli.pipeline.store.staging import Staging
     from kwcli.pipeline.wish import Wish
+    from kwcli.pipeline.work import Outcome, Progress
 
-__all__ = ["Work", "run"]
+__all__ = ["run"]
 
 # From here on it is worth processes of their own to look at captures side by side.
 SIDE_BY_SIDE: Final = 1 << 30
-Progress = Callable[[int, int], None]
-Engine = Callable[["Work", "Staging", Progress | None], "Outcome"]
-
-
-class Work(NamedTuple):
-    """What an engine is to do: the splits, the names of the files by their numbers, what of them is wanted."""
-
-    splits: tuple[Split, ...]
-    files: tuple[str, ...]
-    tables: tuple[str, ...]
-    ports: frozenset[int] | None
-    filter: str
-    since_ns: int | None
-    until_ns: int | None
-    bodies: bool
-    reveal_secrets: bool
+Engine = Callable[[Work, "Staging", "Progress | None"], "Outcome"]
 
 
 def run(env: Environment, wish: Wish) -> Exit:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import tests.pipeline.mishaps
-from kwcli.pipeline.run import Work
 from kwcli.pipeline.store.files import Files
 from kwcli.pipeline.store.store import opened
 from tests.pipeline.jobs import job_of
@@ -29,8 +28,7 @@ def main() -> None:
     cloudpickle.register_pickle_by_value(tests.pipeline.mishaps)  # type: ignore[no-untyped-call]  # it has no types
     master, out, size, *captures = sys.argv[1:]
     spark = session(master, conf={"spark.executor.memory": "512m", "spark.driver.memory": "512m"})
-    made = job_of([], points=[(Path(name).name, name) for name in captures], size=int(size))
-    job = Work(**{**made._asdict(), "splits": tuple(made.splits), "files": tuple(made.files)})  # what workers know, too
+    job = job_of([], points=[(Path(name).name, name) for name in captures], size=int(size))
     for name, word, victim in (
         ("plain", "", None),
         ("worker", "/exchanges/", "worker"),

@@ -4,42 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow.dataset as ds
 
 from kwcli.pipeline import local
-from kwcli.pipeline.pieces import Split
 from kwcli.pipeline.sources import find
 from kwcli.pipeline.splits import plan
 from kwcli.pipeline.store.store import opened
 from kwcli.pipeline.tables.columns import TABLES
+from kwcli.pipeline.work import Outcome, Work
 
 
-class Job(NamedTuple):
-    """What the engine is told."""
-
-    splits: Sequence[Split]
-    files: Sequence[str]
-    tables: tuple[str, ...] = tuple(TABLES)
-    ports: frozenset[int] | None = None
-    filter: str | None = None
-    since_ns: int | None = None
-    until_ns: int | None = None
-    bodies: bool = False
-    reveal_secrets: bool = False
-
-
-def job_of(words: Sequence[str], *, points: Sequence[tuple[str, str]] = (), size: int = 1 << 30, **more: Any) -> Job:
+def job_of(words: Sequence[str], *, points: Sequence[tuple[str, str]] = (), size: int = 1 << 30, **more: Any) -> Work:
     """A job over captures, cut at this size."""
     found = find(words, points)
     assert not found.problems
     made = plan(found.files, size)
     assert not made.problems
-    return Job(made.splits, [file.path for file in found.files], **more)
+    return Work(tuple(made.splits), tuple(file.path for file in found.files), **{"tables": tuple(TABLES), **more})
 
 
-def run(folder: Path, job: Job) -> local.Outcome:
+def run(folder: Path, job: Work) -> Outcome:
     """Into tables."""
     with opened(str(folder)) as store:
         staging = store.staging()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 
 from decoders.exchanges.engine import Engine
-from decoders.exchanges.exchange import Ends, Exchange
-from decoders.exchanges.parts import Facts, Patch
+from decoders.exchanges.exchange import Exchange
+from decoders.exchanges.parts import Facts
 from decoders.wire.state import pack
+from kwcli.pipeline.spark.arrays import IDENTITY, STITCHED
 from kwcli.pipeline.spark.mending import Mending
 from kwcli.pipeline.tables.needs import TableNeeds
 from tests.captures.shipped import segments
@@ -42,24 +44,29 @@ def test_each_run_gets_the_connection_that_its_past_says() -> None:
     engine = Engine(needs=TableNeeds(ROW_TABLES))
     settled = [row for row in engine.feed(list(segments(NAMES[0]))) if isinstance(row, Exchange)]
     whole = batch_of(settled)
-    ends = Ends(7, "[::1]:1234", "10.0.0.1:9092", 42, settled[0].ends.topics)
-    patch = Patch(ends, 1000, {"name": "new", "version": "1"})
-    parts = [(whole.slice(0, 5), None), (whole.slice(5, 100), patch), (whole.slice(105), Patch(ends, 0, None))]
-    made, before = Mending(None).patched(parts).to_pylist(), whole.to_pylist()
-    assert made[:5] == before[:5]
+    runs = pa.array([0 if at < 5 else 1 if at < 105 else 2 for at in range(whole.num_rows)], pa.int32())
+    where = ("[::1]:1234", "::1", 1234, "10.0.0.1:9092", "10.0.0.1", 9092, 42)
+    verdicts = _verdicts([(1, True, *where, 1000, "new", "1"), (0, False), (2, True, *where, 0)])
+    before = whole.to_pylist()
+    made = Mending.patched(whole, runs, verdicts.sort_by("run")).to_pylist()
     assert {row["client_software_name"] for row in before[5:105]} > {None}
-    for at, (row, old) in enumerate(zip(made[5:], before[5:], strict=True), 5):
-        expected = {
-            **old,
-            "client": "[::1]:1234",
-            "client_ip": "::1",
-            "client_port": 1234,
-            "broker": "10.0.0.1:9092",
-            "broker_ip": "10.0.0.1",
-            "broker_port": 9092,
-            "connection_began_ns": 42,
-            "place": old["place"] + (1000 if at < 105 else 0),
-        }
+    assert len(made) == len(before) - 5  # those of the run that does not count are gone
+    for at, (row, old) in enumerate(zip(made, before[5:], strict=True), 5):
+        expected = {**old, **dict(zip(IDENTITY, where, strict=True)), "place": old["place"] + (1000 if at < 105 else 0)}
         if old["client_software_name"] is None and at < 105:
             expected |= {"client_software_name": "new", "client_software_version": "1"}
         assert row == expected
+
+
+@pytest.mark.parametrize("numbers", [(0, 2), (1,), (0, 1, 1)])
+def test_a_run_that_nobody_has_judged_is_no_silence(numbers: tuple[int, ...]) -> None:
+    whole = batch_of([])
+    with pytest.raises(RuntimeError, match="without a verdict, or with several"):
+        Mending.patched(whole, pa.array([], pa.int32()), _verdicts([(number, False) for number in numbers]))
+
+
+def _verdicts(rows: list[tuple[object, ...]]) -> pa.Table:
+    """Verdicts whose last columns may be left out."""
+    schema = pa.schema([STITCHED.field(name) for name in STITCHED.names if name not in ("split", "rows", "ended")])
+    full = [dict(zip(schema.names, row, strict=False)) for row in rows]
+    return pa.Table.from_pylist(full, schema)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kwcli.pipeline import local
 from kwcli.pipeline.store.store import opened
+from kwcli.pipeline.work import Outcome, Work
 from tests.captures.shipped import CLEAN, FOLDER, NEGATIVE, capture_bytes
-from tests.pipeline.jobs import Job, job_of
+from tests.pipeline.jobs import job_of
 from tests.pipeline.jobs import run as run_local
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ OUTSIDE = ("connection", "topics", "topic_names", "error_topics", "topic")
 TABLES = ("exchanges", "topic_partitions", "connections", "skipped")
 
 
-def run_spark(spark: SparkSession, folder: Path, job: Job, *, raw: bool) -> local.Outcome:
+def run_spark(spark: SparkSession, folder: Path, job: Work, *, raw: bool) -> Outcome:
     """Into tables."""
     from kwcli.pipeline.spark.engine import run
 

@@ -1,4 +1,4 @@
-"""Batches of rows in, slices of them as bytes out, and back: how rows of tables travel from task to task."""
+"""What travels between the stages of a job: parts of connections, verdicts on runs, batches of rows as bytes."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import Final
 import lz4.block  # type: ignore[import-untyped]  # lz4 ships no types
 import pyarrow as pa
 
-from kwcli.pipeline.tables.schemas import ROWS
+from kwcli.pipeline.tables.schemas import ENDED, ROWS
 
-__all__ = ["PARTS", "PARTS_DDL", "packed", "parts_batch", "unpacked"]
+__all__ = ["IDENTITY", "PARTS", "STITCHED", "Travelling", "packed", "parts_batch", "unpacked", "unpacked_ended"]
 
+# From the first stage to the second: parts (decoders/exchanges/parts.py) of split `ord` of their point. `run` is set
+# where rows of a run follow in the split's pool, once for each run, by which they are known there.
 PARTS: Final = pa.schema(
     [
         pa.field("point", pa.string()),
@@ -19,31 +21,52 @@ PARTS: Final = pa.schema(
         pa.field("seq", pa.int64()),
         pa.field("kind", pa.int32()),
         pa.field("blob", pa.binary()),
-        pa.field("rows", pa.binary()),
+        pa.field("run", pa.int32()),
     ]
 )
-PARTS_DDL: Final = "point string, key binary, ord long, seq long, kind int, blob binary, rows binary"
-# Key, seq, kind, blob, and the part's own rows where it has some.
-Travelling = tuple[bytes, int, int, bytes, bytes | None]
+# Key, seq, kind, blob, run.
+Travelling = tuple[bytes, int, int, bytes, int | None]
+
+# What the rows of a run lack of their connection.
+IDENTITY: Final = (
+    *("client", "client_ip", "client_port", "broker", "broker_ip", "broker_port", "connection_began_ns"),
+)
+# From the second stage to the third, `split` by its place in the job: for each run of its pool a verdict, whether the
+# rows count and what they lack; or rows, or connections, that only the second stage could settle.
+STITCHED: Final = pa.schema(
+    [
+        pa.field("split", pa.int64()),
+        pa.field("run", pa.int32()),
+        pa.field("counts", pa.bool_()),
+        *(pa.field(name, ROWS.field(name).type) for name in IDENTITY),
+        pa.field("place_added", pa.int64()),
+        pa.field("client_software_name", pa.string()),
+        pa.field("client_software_version", pa.string()),
+        pa.field("rows", pa.binary()),
+        pa.field("ended", pa.binary()),
+    ]
+)
 
 
 def packed(rows: pa.RecordBatch) -> bytes:
-    """A batch of the travelling form as bytes; their schema is known on the other side.
-
-    A slice of a few rows is 11 kB of padding for its many columns, and compressed one.
-    """
+    """A batch as bytes; its schema is known on the other side. A few rows are 11 kB of padding, and compressed one."""
     data: bytes = lz4.block.compress(rows.serialize())
     return data
 
 
 def unpacked(blob: bytes) -> pa.RecordBatch:
-    """The batch again."""
+    """A batch of the travelling form again."""
     return pa.ipc.read_record_batch(pa.py_buffer(lz4.block.decompress(blob)), ROWS)
+
+
+def unpacked_ended(blob: bytes) -> pa.RecordBatch:
+    """A batch of connections again."""
+    return pa.ipc.read_record_batch(pa.py_buffer(lz4.block.decompress(blob)), ENDED)
 
 
 def parts_batch(point: str, order: int, parts: list[Travelling]) -> pa.RecordBatch:
     """Parts of one split."""
-    keys, seqs, kinds, blobs, rows = zip(*parts, strict=True)
+    keys, seqs, kinds, blobs, runs = zip(*parts, strict=True)
     count = len(parts)
     arrays = [
         pa.repeat(pa.scalar(point, pa.string()), count),
@@ -52,6 +75,6 @@ def parts_batch(point: str, order: int, parts: list[Travelling]) -> pa.RecordBat
         pa.array(seqs, pa.int64()),
         pa.array(kinds, pa.int32()),
         pa.array(blobs, pa.binary()),
-        pa.array(rows, pa.binary()),
+        pa.array(runs, pa.int32()),
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=PARTS)

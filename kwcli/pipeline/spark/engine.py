@@ -1,9 +1,10 @@
 """A job in, its tables in the staging folder and reports of them out: the engines `stitch` and `shuffle`.
 
-    splits ── read_split ──▶ parts ── by connection, in order ──▶ write_tables ──▶ names of files
+    splits ── read_split ──▶ parts ── by connection, in order ──▶ stitch ──▶ verdicts ── by split ──▶ write_tables
+                  └────────▶ pools of rows ───────────────────────────────────────────────────────────────┘
 
-Stage 1 reads and decodes one split a task, stage 2 puts connections together; between them Spark moves and sorts what
-a split could not settle alone, and the rows that it could (with `raw`: everything).
+Stage 1 reads and decodes one split a task; the rows that a split can settle alone wait in the staging folder. Spark
+moves and sorts what it cannot (with `raw`: everything), of which stage 2 makes connections. Stage 3 writes the tables.
 """
 
 from __future__ import annotations
@@ -14,48 +15,58 @@ from collections.abc import Iterator
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Final
 
-from kwcli.pipeline.local import Outcome
-from kwcli.pipeline.spark.arrays import PARTS_DDL
+from kwcli.pipeline.spark.arrays import PARTS, STITCHED
 from kwcli.pipeline.spark.failures import failure_of
 from kwcli.pipeline.spark.job import Order
 from kwcli.pipeline.spark.notes import Notes
 from kwcli.pipeline.spark.read_stage import read_split
+from kwcli.pipeline.spark.stitch_stage import stitch
 from kwcli.pipeline.spark.write_stage import RESULT_DDL, write_tables
 from kwcli.pipeline.tally import Tally
+from kwcli.pipeline.work import Outcome
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-    from kwcli.pipeline.local import Job, Progress
     from kwcli.pipeline.spark.job import ReadReport, WriteReport
     from kwcli.pipeline.store.staging import Staging
+    from kwcli.pipeline.work import Progress, Work
 
-__all__ = ["ORDER", "parts", "run", "tasks"]
+__all__ = ["run", "stitched"]
 
 PERIOD_S: Final = 0.2
-# Bytes of capture for each task of stage 2; fewer tasks than cores would leave some idle, too many make small files.
+# Bytes of capture for each task of stages 2 and 3; fewer than cores would leave some idle, too many make small files.
 TASK_SIZE: Final = 512 << 20
 TASKS_MIN: Final = 4
 TASKS_MAX: Final = 4000
 ORDER: Final = ("point", "key", "ord", "seq", "kind")
 
 
-def parts(spark: SparkSession, order: Order) -> DataFrame:
-    """Stage 1: the parts of all splits, a task for each split."""
+def stitched(spark: SparkSession, order: Order, partitions: int | None = None) -> DataFrame:
+    """Stages 1 and 2: verdicts by split. `partitions` is the number of tasks of stages 2 and 3."""
+    from pyspark.sql.functions import expr
+    from pyspark.sql.pandas.types import from_arrow_schema
 
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 yield from read_split(order, number)
 
-    count = len(order.job.splits)
-    return spark.range(0, count, 1, count).mapInArrow(read, PARTS_DDL)
+    def join(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return stitch(order, batches)
+
+    count = len(order.work.splits)
+    partitions = partitions or _tasks(order.work)
+    parts = spark.range(0, count, 1, count).mapInArrow(read, from_arrow_schema(PARTS))
+    ordered = parts.repartition(partitions, "point", "key").sortWithinPartitions(*ORDER)
+    verdicts = ordered.mapInArrow(join, from_arrow_schema(STITCHED))
+    return verdicts.repartitionById(partitions, expr(f"cast(split * {partitions} div {count} as int)"))
 
 
 def run(
     spark: SparkSession,
-    job: Job,
+    work: Work,
     staging: Staging,
     progress: Progress | None = None,
     *,
@@ -64,26 +75,25 @@ def run(
 ) -> Outcome:
     """Run a job: the engine `stitch`, or with `raw` the engine `shuffle`. Failure says what went wrong.
 
-    `progress` is called now and then, by another thread. `partitions` is the number of tasks of stage 2.
+    `progress` is called now and then, by another thread. `partitions` is the number of tasks of stages 2 and 3.
     """
-    order = Order(job, staging, raw)
+    order = Order(work, staging, raw)
 
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return write_tables(order, batches)
 
-    ordered = parts(spark, order).repartition(partitions or tasks(job), "point", "key")
     notes = Notes(staging)
     try:
         with _Watch(notes, progress):
-            rows = ordered.sortWithinPartitions(*ORDER).mapInArrow(write, RESULT_DDL).collect()
+            rows = stitched(spark, order, partitions).mapInArrow(write, RESULT_DDL).collect()
     except Exception as problem:
         raise failure_of(problem) from problem
     return _outcome(notes.reports(), [pickle.loads(row["report"]) for row in rows])
 
 
-def tasks(job: Job) -> int:
-    """Into how many groups the connections are put for stage 2: a task, and a file of each table and date, for each."""
-    size = sum(split.size for split in job.splits)
+def _tasks(work: Work) -> int:
+    """Into how many groups the connections, and the splits, are put: a task, and a file of each table, for each."""
+    size = sum(split.size for split in work.splits)
     return min(max(TASKS_MIN, -(-size // TASK_SIZE)), TASKS_MAX)
 
 
@@ -94,6 +104,9 @@ def _outcome(read: list[ReadReport], written: list[WriteReport]) -> Outcome:
         tally.merge(report.tally)
     for each in read:
         counts.update(each.counts)
+    pooled, found = sum(each.rows for each in read), sum(report.rows for report in written)
+    if pooled != found:
+        raise RuntimeError(f"{pooled} rows went into the pools, {found} came out")
     return Outcome(
         sorted(file for report in written for file in report.files),
         tally,

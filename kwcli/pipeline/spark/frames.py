@@ -13,46 +13,32 @@ from __future__ import annotations
 import atexit
 import shutil
 import tempfile
+import uuid
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kwcli.exits import Failure
 from kwcli.pipeline.choosing import Choice
 from kwcli.pipeline.sources import find
-from kwcli.pipeline.spark.engine import ORDER, parts, tasks
+from kwcli.pipeline.spark.engine import stitched
 from kwcli.pipeline.spark.job import Order
-from kwcli.pipeline.spark.write_stage import Desk
+from kwcli.pipeline.spark.write_stage import Writing
 from kwcli.pipeline.splits import SPLIT_SIZE, plan
 from kwcli.pipeline.store.files import Files
 from kwcli.pipeline.store.staging import Staging
 from kwcli.pipeline.tables.schemas import SCHEMAS
 from kwcli.pipeline.tables.split import by_table
+from kwcli.pipeline.work import Work
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-    from kwcli.pipeline.pieces import Split
-
 __all__ = ["connections", "exchanges", "topic_partitions"]
 
 
-class Asked(NamedTuple):
-    """What a DataFrame shows."""
-
-    splits: tuple[Split, ...]
-    files: tuple[str, ...]
-    tables: tuple[str, ...]
-    ports: frozenset[int] | None
-    filter: str | None
-    since_ns: int | None
-    until_ns: int | None
-    bodies: bool
-    reveal_secrets: bool
-
-
 class _Gathered:
-    """Takes what a desk writes; keeps the batches of one table."""
+    """Takes what is written; keeps the batches of one table."""
 
     def __init__(self, table: str) -> None:
         self._table = table
@@ -102,21 +88,20 @@ def exchanges(
         raise Failure(str([*found.problems, *planned.problems, "there is no capture"][0]))
     names = tuple(file.path for file in found.files)
     chosen = None if ports is None else frozenset(ports)
-    asked = Asked(tuple(planned.splits), names, (table,), chosen, filter, since_ns, until_ns, bodies, reveal_secrets)
-    Choice(asked)  # what is wrong with a filter is told here
-    order = Order(asked, Staging(Files(folder or _own_folder()), "frame"), raw=False)
+    work = Work(tuple(planned.splits), names, (table,), chosen, filter, since_ns, until_ns, bodies, reveal_secrets)
+    Choice(work)  # what is wrong with a filter is told here
+    order = Order(work, Staging(Files(folder or _own_folder()), uuid.uuid4().hex), raw=False)
 
     def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         gathered = _Gathered(table)
-        desk = Desk(order, gathered)
+        writing = Writing(order, gathered)
         for batch in batches:
-            desk.take(batch)
+            writing.take(batch)
             yield from gathered.taken()
-        desk.finish()
-        yield from gathered.taken()
+        for _ in writing.finish():
+            yield from gathered.taken()
 
-    made = parts(spark, order).repartition(partitions or tasks(asked), "point", "key")
-    return made.sortWithinPartitions(*ORDER).mapInArrow(rows, from_arrow_schema(SCHEMAS[table]))
+    return stitched(spark, order, partitions).mapInArrow(rows, from_arrow_schema(SCHEMAS[table]))
 
 
 def topic_partitions(spark: SparkSession, path: str | Iterable[str], **options: object) -> DataFrame:

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from kwcli.pipeline.local import Job
     from kwcli.pipeline.pieces import Problem
     from kwcli.pipeline.store.staging import Staging
     from kwcli.pipeline.tables.write import Written
     from kwcli.pipeline.tally import Tally
+    from kwcli.pipeline.work import Work
 
 __all__ = ["Order", "ReadReport", "WriteReport"]
 
@@ -21,23 +21,28 @@ class Order(NamedTuple):
     With `raw` the first stage decodes nothing: the reference that everything else is compared with.
     """
 
-    job: Job
+    work: Work
     staging: Staging
     raw: bool
 
 
 class ReadReport(NamedTuple):
-    """One split was read: bytes of capture, counts of packets, what was wrong, facts for other connections."""
+    """One split was read: bytes of capture, counts of packets, what was wrong, facts for other connections.
+
+    `rows` are those in its pool.
+    """
 
     split: int
     size: int
     counts: Mapping[str, int]
     problems: tuple[Problem, ...]
     facts: tuple[bytes, ...]
+    rows: int
 
 
 class WriteReport(NamedTuple):
-    """One task has written its tables."""
+    """One task has written its tables. `rows` are those that it found in pools."""
 
     files: tuple[Written, ...]
     tally: Tally
+    rows: int

@@ -6,25 +6,20 @@ topics that the bodies name by their id the names that other connections, or ear
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from decoders.wire.primitives import uuid_text
-from kwcli.pipeline.tables.build import shown, split_address
+from kwcli.pipeline.spark.arrays import IDENTITY
+from kwcli.pipeline.tables.build import shown
 from kwcli.pipeline.tables.schemas import PARTITION
 
 if TYPE_CHECKING:
-    from decoders.exchanges.parts import Facts, Patch
+    from decoders.exchanges.parts import Facts
 
 __all__ = ["Mending"]
-
-# What a patch says of the connection.
-_IDENTITY: Final = (
-    *("client", "client_ip", "client_port", "broker", "broker_ip", "broker_port", "connection_began_ns"),
-)
 
 
 class Mending:
@@ -37,30 +32,21 @@ class Mending:
         self._names = pa.array([shown(row[1]) for row in rows], pa.string())
         self._since = pa.array([row[2] for row in rows], pa.int64())
 
-    def patched(self, some: Sequence[tuple[pa.RecordBatch, Patch | None]]) -> pa.RecordBatch:
-        """All rows in one batch, each with what its past says; without a patch they are as they should be."""
-        rows = pa.concat_batches([batch for batch, _ in some])
-        patches = [patch for _, patch in some]
-        if not any(patches):
-            return rows
-        which = pa.array([at for at, (batch, _) in enumerate(some) for _ in range(batch.num_rows)], pa.int32())
-        is_patched = pa.array([patch is not None for patch in patches]).take(which)
-        values = [_identity(patch) if patch is not None else (None,) * len(_IDENTITY) for patch in patches]
-        columns = {}
-        for name, column in zip(_IDENTITY, zip(*values, strict=True), strict=True):
-            new = pa.array(column, rows.schema.field(name).type).take(which)
-            columns[name] = pc.if_else(is_patched, new, rows.column(name))
-        added = pa.array([0 if patch is None else patch.place_added for patch in patches], pa.int64())
-        columns["place"] = pc.add(rows.column("place"), added.take(which))
-        lacks = pc.and_(
-            pc.and_(is_patched, pc.is_null(rows.column("client_software_name"))),
-            pc.not_equal(rows.column("kind"), "skipped"),
-        )
-        software = [None if patch is None else patch.client_software for patch in patches]
-        names = [None if one is None else shown(one["name"]) for one in software]
-        versions = [None if one is None else shown(one["version"]) for one in software]
-        for name, texts in (("client_software_name", names), ("client_software_version", versions)):
-            columns[name] = pc.if_else(lacks, pa.array(texts, pa.string()).take(which), rows.column(name))
+    @staticmethod
+    def patched(rows: pa.RecordBatch, runs: pa.Array, verdicts: pa.Table) -> pa.RecordBatch:
+        """The rows that count, each with what its past says: row n of the verdicts (`arrays.STITCHED`) is on run n."""
+        if verdicts.column("run").to_pylist() != list(range(verdicts.num_rows)):
+            raise RuntimeError("a run without a verdict, or with several")
+        counts = verdicts.column("counts").take(runs)
+        if not pc.all(counts).as_py():
+            rows, runs = rows.filter(counts.combine_chunks()), runs.filter(counts)
+        said = verdicts.take(runs).combine_chunks()
+        new = {name: _whole(said.column(name)) for name in said.column_names}
+        columns = {name: new[name] for name in IDENTITY}
+        columns["place"] = pc.add(rows.column("place"), new["place_added"])
+        lacks = pc.and_(pc.is_null(rows.column("client_software_name")), pc.not_equal(rows.column("kind"), "skipped"))
+        for name in ("client_software_name", "client_software_version"):
+            columns[name] = pc.if_else(lacks, new[name], rows.column(name))
         return _with(rows, columns)
 
     def told(self, rows: pa.RecordBatch) -> pa.RecordBatch:
@@ -114,10 +100,9 @@ def _offsets(lists: pa.Array) -> pa.Array:
     return pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(lengths).cast(pa.int32())])
 
 
-def _identity(patch: Patch) -> tuple[Any, ...]:
-    """The values of the columns above."""
-    ends = patch.ends
-    return (ends.client, *split_address(ends.client), ends.broker, *split_address(ends.broker), patch.began_ns)
+def _whole(column: pa.ChunkedArray) -> pa.Array:
+    """A column of at most one chunk."""
+    return column.chunk(0) if column.num_chunks else pa.array([], column.type)
 
 
 def _with(rows: pa.RecordBatch, columns: dict[str, pa.Array]) -> pa.RecordBatch:

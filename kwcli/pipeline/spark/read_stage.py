@@ -1,77 +1,72 @@
 """The first stage of a job: one split in, its parts by connection out, as batches of `arrays.PARTS`.
 
-The rows that the split could settle itself travel as slices of record batches, beside what the splitter made for the
-stitcher. Facts for other connections, counts and problems do not travel: they are left as notes (notes.py).
+The rows that the split could settle itself go into its pool (pools.py). Facts for other connections, counts and
+problems are left as notes (notes.py).
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-import pyarrow as pa
-
-from decoders.exchanges.bodies import Options
 from decoders.exchanges.parts import FACT, ROWS, Part
 from decoders.exchanges.splitting import Splitter
 from kwcli.garbage import seldom
 from kwcli.pipeline.choosing import Choice
+from kwcli.pipeline.desk import WEIGHT, columns_for
 from kwcli.pipeline.reading import Reading
-from kwcli.pipeline.spark.arrays import Travelling, packed, parts_batch
+from kwcli.pipeline.spark.arrays import Travelling, parts_batch
 from kwcli.pipeline.spark.job import Order, ReadReport
 from kwcli.pipeline.spark.notes import Notes
-from kwcli.pipeline.tables.rows import ExchangeColumns
+from kwcli.pipeline.spark.pools import PoolWriter
 
 if TYPE_CHECKING:
-    from kwcli.pipeline.pieces import Split
+    import pyarrow as pa
 
 __all__ = ["read_split"]
 
-# Rows and partitions that wait to become one record batch.
-WEIGHT: Final = 16_384
-# Rows, and bytes of their batches, that wait to be cut by connection: of all connections of the split, since a slice
-# costs as much as a hundred rows.
-ROWS_MAX: Final = 1 << 16
-BYTES_MAX: Final = 32 << 20
 # What a task hands to the JVM at once.
 BATCH_SIZE: Final = 4 << 20
 
 
 def read_split(order: Order, number: int) -> Iterator[pa.RecordBatch]:
     """All of one split."""
-    job = order.job
-    split = job.splits[number]
-    choice = Choice(job)
+    work = order.work
+    choice = Choice(work)
     notes = Notes(order.staging)
-    splitter = Splitter(job.ports, choice.needs, raw=order.raw)
-    outbox = Outbox(order, split, choice)
-    reading = Reading(split)
-    with seldom():
-        for segments in reading:
-            outbox.take(splitter.feed(segments))
-            yield from outbox.full()
-            notes.progress(number, reading.taken)
-        outbox.take(splitter.finish())
-        yield from outbox.rest()
-    notes.report(ReadReport(number, reading.taken, dict(reading.counts), tuple(reading.problems), tuple(outbox.facts)))
+    splitter = Splitter(work.ports, choice.needs, raw=order.raw)
+    pool = PoolWriter(order.staging, number)
+    outbox = Outbox(order, number, choice, pool)
+    reading = Reading(work.splits[number])
+    try:
+        with seldom():
+            for segments in reading:
+                outbox.take(splitter.feed(segments))
+                yield from outbox.full()
+                notes.progress(number, reading.taken)
+            outbox.take(splitter.finish())
+            outbox.flush()
+            yield from outbox.rest()
+        pool.close()
+    except BaseException:
+        pool.abandon()
+        raise
+    counts, problems = dict(reading.counts), tuple(reading.problems)
+    notes.report(ReadReport(number, reading.taken, counts, problems, tuple(outbox.facts), pool.rows))
 
 
 class Outbox:
-    """Collects parts until they are worth a batch. What is for all connections is in `facts`."""
+    """Collects parts until they are worth a batch, and rows. What is for all connections is in `facts`."""
 
-    def __init__(self, order: Order, split: Split, choice: Choice) -> None:
-        job = order.job
-        bodies = Options(reveal_secrets=job.reveal_secrets) if job.bodies else None
+    def __init__(self, order: Order, number: int, choice: Choice, pool: PoolWriter) -> None:
         self.facts: list[bytes] = []
-        self._split = split
+        self._split = order.work.splits[number]
         self._choice = choice
-        self._columns = ExchangeColumns(split.point, job.files, job.tables, bodies=bodies)
-        self._settled: list[Part] = []  # the first with rows of each run
-        self._open: dict[bytes, int] = {}  # key → which of them takes the rows that follow
-        self._owners: list[int] = []  # of each row that waits
-        self._made: list[pa.RecordBatch] = []  # of the first of these rows
-        self._made_size = 0
+        self._pool = pool
+        self._columns = columns_for(order.work, self._split.point)
+        self._open: dict[bytes, int] = {}  # key → its run, of which there are rows
+        self._runs = 0
+        self._owners: list[int] = []  # the run of each row that waits
         self._parts: list[Travelling] = []
         self._size = 0
 
@@ -89,33 +84,36 @@ class Outbox:
     def full(self) -> Iterator[pa.RecordBatch]:
         """A batch, when there is enough for one."""
         if self._size >= BATCH_SIZE:
-            yield from self._given()
+            yield from self.rest()
 
     def rest(self) -> Iterator[pa.RecordBatch]:
-        """What is left."""
-        self._slice()
-        yield from self._given()
-
-    def _put(self, part: Part, rows: bytes | None) -> None:
-        self._parts.append((part.key, part.seq, part.kind, part.blob, rows))
-        self._size += len(part.blob) + len(rows or b"") + 64
-
-    def _given(self) -> Iterator[pa.RecordBatch]:
+        """The parts that wait."""
         parts, self._parts, self._size = self._parts, [], 0
         begin = size = 0
-        for end, (_, _, _, blob, rows) in enumerate(parts, 1):
-            size += len(blob) + len(rows or b"")
+        for end, (_, _, _, blob, _) in enumerate(parts, 1):
+            size += len(blob)
             if size >= BATCH_SIZE or end == len(parts):
                 yield parts_batch(self._split.point, self._split.ord, parts[begin:end])
                 begin, size = end, 0
 
+    def flush(self) -> None:
+        """No row follows."""
+        if self._owners:
+            owners, self._owners = self._owners, []
+            self._pool.write(self._columns.batch(), owners)
+
+    def _put(self, part: Part, run: int | None) -> None:
+        self._parts.append((part.key, part.seq, part.kind, part.blob, run))
+        self._size += len(part.blob) + 64
+
     def _settle(self, part: Part) -> None:
-        """Rows of the split's own: they wait for those of other connections, and for more of the same run."""
+        """Rows of the split's own: of them nothing travels but, once, the number of their run."""
         columns, choice = self._columns, self._choice
-        place = self._open.get(part.key)
-        if place is None:
-            place = self._open[part.key] = len(self._settled)
-            self._settled.append(part._replace(rows=[]))  # without the messages that its rows hold
+        run = self._open.get(part.key)
+        if run is None:
+            run = self._open[part.key] = self._runs
+            self._runs += 1
+            self._put(part, run)
         elif part.blob:
             self._put(part, None)
         begin = len(columns)
@@ -123,31 +121,6 @@ class Outbox:
             assert row.kind != "connection"  # only who knows all of it tells of a connection
             if choice.everything or choice.wants(row):
                 columns.add(row)
-        self._owners += [place] * (len(columns) - begin)
+        self._owners += [run] * (len(columns) - begin)
         if columns.weight >= WEIGHT:
-            self._make()
-        if len(self._owners) >= ROWS_MAX or self._made_size >= BYTES_MAX or len(self._settled) >= WEIGHT:
-            self._slice()
-
-    def _make(self) -> None:
-        """A batch of the rows that are not of one yet: it is far smaller than they are."""
-        batch = self._columns.batch()
-        self._made.append(batch)
-        self._made_size += batch.nbytes
-
-    def _slice(self) -> None:
-        """The rows that wait as slices of one batch, each with its part."""
-        settled, self._settled = self._settled, []
-        owners, self._owners = self._owners, []
-        self._open.clear()
-        if not settled:
-            return
-        self._make()
-        made, self._made, self._made_size = self._made, [], 0
-        order = sorted(range(len(owners)), key=owners.__getitem__)  # keeps the order of each part's rows
-        batch = pa.concat_batches(made).take(pa.array(order, pa.int32()))
-        counts, at = Counter(owners), 0
-        for place, part in enumerate(settled):
-            count = counts[place]
-            self._put(part, packed(batch.slice(at, count)) if count else None)
-            at += count
+            self.flush()

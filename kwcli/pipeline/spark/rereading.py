@@ -14,7 +14,7 @@ from kwcli.pipeline.reading import Reading
 
 if TYPE_CHECKING:
     from decoders.streams.chunks import Segment
-    from kwcli.pipeline.local import Job
+    from kwcli.pipeline.work import Work
 
 __all__ = ["Rereading"]
 
@@ -22,8 +22,8 @@ __all__ = ["Rereading"]
 class Rereading:
     """What a stitcher calls; `number` is the split that the part at hand is of."""
 
-    def __init__(self, job: Job) -> None:
-        self._splits = {(split.point, split.ord): split for split in job.splits}
+    def __init__(self, work: Work) -> None:
+        self._splits = {(split.point, split.ord): split for split in work.splits}
         self._point = ""
         self.number = 0
         self.count = 0

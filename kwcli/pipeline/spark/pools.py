@@ -1,0 +1,79 @@
+"""The rows that a split has settled by itself, on their way to its tables: a file in the staging folder.
+
+They wait there until it is known what they lack, and neither cross the JVM nor are cut by connection: each row has the
+number of its run. Several attempts at a split write the same pool; the last one's stays.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import uuid
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from kwcli.pipeline.store.files import PARTIAL
+from kwcli.pipeline.tables.schemas import ROWS
+
+if TYPE_CHECKING:
+    from kwcli.pipeline.store.staging import Staging
+
+__all__ = ["PoolWriter", "pool"]
+
+_POOLED: Final = ROWS.append(pa.field("run", pa.int32()))
+_OPTIONS: Final = pa.ipc.IpcWriteOptions(compression="lz4")
+_BUFFER: Final = 1 << 20
+
+
+class PoolWriter:
+    """Writes the pool of one split; there is none where nothing was written. Raises OSError when it cannot be."""
+
+    def __init__(self, staging: Staging, split: int) -> None:
+        self.rows = 0
+        self._files = staging.files
+        self._path = _path(staging, split)
+        self._partial = f"{self._path}-{uuid.uuid4().hex}{PARTIAL}"
+        self._writer: pa.RecordBatchStreamWriter | None = None
+
+    def write(self, rows: pa.RecordBatch, runs: list[int]) -> None:
+        """A batch of the travelling form, and the run of each of its rows."""
+        if self._writer is None:
+            self._files.make_folder(os.path.dirname(self._path))
+            self._file = io.BufferedWriter(io.FileIO(self._files.path(self._partial), "xb"), _BUFFER)
+            self._writer = pa.ipc.new_stream(self._file, _POOLED, options=_OPTIONS)
+        self.rows += rows.num_rows
+        self._writer.write_batch(
+            pa.RecordBatch.from_arrays([*rows.columns, pa.array(runs, pa.int32())], schema=_POOLED)
+        )
+
+    def close(self) -> None:
+        """The pool is whole."""
+        if self._writer is not None:
+            self._writer.close()
+            self._file.close()
+            self._files.rename(self._partial, self._path)
+
+    def abandon(self) -> None:
+        """Let go of what was written."""
+        if self._writer is not None:
+            with suppress(OSError):
+                self._file.close()
+            self._files.unlink(self._partial)
+
+
+def pool(staging: Staging, split: int) -> Iterator[tuple[pa.RecordBatch, pa.Array]]:
+    """The batches of a split's pool, with the run of each row; nothing where no row came."""
+    path = _path(staging, split)
+    if not staging.files.exists(path):
+        return
+    with open(staging.files.path(path), "rb", buffering=_BUFFER) as file:
+        for batch in pa.ipc.open_stream(file):
+            *columns, runs = batch.columns
+            yield pa.RecordBatch.from_arrays(columns, schema=ROWS), runs
+
+
+def _path(staging: Staging, split: int) -> str:
+    return f"{staging.folder}/pools/{split}"

@@ -1,0 +1,135 @@
+"""The second stage of a job: the parts of connections in order in, what they say of the splits' rows out.
+
+A connection's parts are walked once, however large it is. Out come, as batches of `arrays.STITCHED`, a verdict on every
+run of which a pool has rows, and what only the connection's exact state could settle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from decoders.exchanges.parts import Part
+from decoders.exchanges.stitching import Stitcher
+from kwcli.garbage import seldom
+from kwcli.pipeline.choosing import Choice
+from kwcli.pipeline.desk import Desk
+from kwcli.pipeline.spark.arrays import STITCHED, packed
+from kwcli.pipeline.spark.notes import Notes
+from kwcli.pipeline.spark.rereading import Rereading
+from kwcli.pipeline.tables.build import shown, split_address
+
+if TYPE_CHECKING:
+    from decoders.exchanges.parts import Patch
+    from kwcli.pipeline.spark.job import Order
+
+__all__ = ["stitch"]
+
+_PLAIN: Final = ("point", "key", "ord", "seq", "kind", "run")
+# What goes on at once: verdicts, and bytes of rows.
+VERDICTS_MAX: Final = 8192
+BATCH_SIZE: Final = 4 << 20
+
+
+def stitch(order: Order, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """One partition: whole connections, each in the order of the capture."""
+    with seldom():
+        stitching = Stitching(order)
+        for batch in batches:
+            stitching.take(batch)
+            yield from stitching.full()
+        stitching.finish()
+        yield from stitching.rest()
+
+
+class Stitching:
+    """Where the parts of one connection after the other are put together."""
+
+    def __init__(self, order: Order) -> None:
+        work = self._work = order.work
+        self._choice = Choice(work)
+        self._facts = Notes(order.staging).facts(tuple(split.point for split in work.splits))
+        self._rereading = Rereading(work)
+        self._numbers = {(split.point, split.ord): number for number, split in enumerate(work.splits)}
+        self._split = 0  # of the part at hand
+        self._at: tuple[str, bytes] | None = None
+        self._stitcher: Stitcher | None = None
+        self._desks: dict[str, Desk] = {}
+        self._rows: list[tuple[Any, ...]] = []
+        self._size = 0
+
+    def take(self, batch: pa.RecordBatch) -> None:
+        """The next parts."""
+        blobs = batch.column("blob")
+        columns = [batch.column(name).to_pylist() for name in _PLAIN]
+        for at, (point, key, number, seq, kind, run) in enumerate(zip(*columns, strict=True)):
+            self._take(point, number, Part(key, seq, kind, blobs[at].as_py(), []), run)
+
+    def finish(self) -> None:
+        """No part follows."""
+        self._end()
+        for desk in self._desks.values():
+            desk.flush()
+
+    def full(self) -> Iterator[pa.RecordBatch]:
+        """A batch, when there is enough for one."""
+        if len(self._rows) >= VERDICTS_MAX or self._size >= BATCH_SIZE:
+            yield from self.rest()
+
+    def rest(self) -> Iterator[pa.RecordBatch]:
+        """What waits."""
+        rows, self._rows, self._size = self._rows, [], 0
+        if rows:
+            columns = zip(*rows, strict=True)
+            arrays = [pa.array(column, field.type) for column, field in zip(columns, STITCHED, strict=True)]
+            yield pa.RecordBatch.from_arrays(arrays, schema=STITCHED)
+
+    def _take(self, point: str, number: int, part: Part, run: int | None) -> None:
+        """The next part: of split `number` of its point."""
+        if self._at != (point, part.key):
+            self._end()
+            self._begin(point, part.key)
+        assert self._stitcher is not None
+        self._rereading.number = number
+        self._split = self._numbers[point, number]
+        settled, patch = self._stitcher.take(part)
+        self._desks[point].take(settled)
+        if run is not None:
+            self._rows.append((self._split, run, *_verdict(patch), None, None))
+
+    def _begin(self, point: str, key: bytes) -> None:
+        self._at = (point, key)
+        if point not in self._desks:
+            self._desks[point] = Desk(
+                self._work, point, self._choice, partial(self._write, ended=False), partial(self._write, ended=True)
+            )
+        self._rereading.begin(point)
+        facts = self._facts.get(point)
+        self._stitcher = Stitcher(key, self._work.ports, self._choice.needs, facts=facts, reread=self._rereading)
+
+    def _end(self) -> None:
+        if self._stitcher is not None and self._at is not None:
+            self._desks[self._at[0]].take(self._stitcher.finish())
+        self._stitcher = None
+
+    def _write(self, batch: pa.RecordBatch, *, ended: bool) -> None:
+        """A batch goes the way of the split at hand, whichever its rows are of."""
+        blob = packed(batch)
+        self._size += len(blob)
+        self._rows.append((self._split, None, *_verdict(None), *((None, blob) if ended else (blob, None))))
+
+
+def _verdict(patch: Patch | None) -> tuple[Any, ...]:
+    """The columns of a verdict."""
+    if patch is None:
+        return (False, *(None,) * 10)
+    ends, software = patch.ends, patch.client_software
+    return (
+        True,
+        *(ends.client, *split_address(ends.client), ends.broker, *split_address(ends.broker), patch.began_ns),
+        patch.place_added,
+        *((None, None) if software is None else (shown(software["name"]), shown(software["version"]))),
+    )

@@ -1,0 +1,45 @@
+"""What an engine is to do: captures cut into splits, and what of them is wanted. It goes to every worker of Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections import Counter
+
+    from kwcli.pipeline.pieces import Problem, Split
+    from kwcli.pipeline.tables.write import Written
+    from kwcli.pipeline.tally import Tally
+
+__all__ = ["Outcome", "Progress", "Work"]
+
+# Bytes read and splits done, now and then.
+Progress = Callable[[int, int], None]
+
+
+class Work(NamedTuple):
+    """A run over captures. `files` are their names by the number in packets; the splits of a point are in order.
+
+    Times are in nanoseconds since 1970, `until_ns` not included.
+    """
+
+    splits: tuple[Split, ...]
+    files: tuple[str, ...]
+    tables: tuple[str, ...]
+    ports: frozenset[int] | None = None
+    filter: str | None = None
+    since_ns: int | None = None
+    until_ns: int | None = None
+    bodies: bool = False
+    reveal_secrets: bool = False
+
+
+class Outcome(NamedTuple):
+    """The files of the tables, what is in them, the counts of all readers, what was wrong with captures, bytes read."""
+
+    written: list[Written]
+    tally: Tally
+    counts: Counter[str]
+    problems: list[Problem]
+    taken: int
