@@ -217,6 +217,10 @@ class Exchange(Seen):
             self.spec.look(self)
         return self.request_view if side == "request" else self.response_view
 
+    def forget(self) -> None:
+        """Let go of the bytes and the fields of both sides, for who keeps the rest of it for a while."""
+        self.request_raw = self.response_raw = self.request_view = self.response_view = None
+
     @property
     def status(self) -> Status:
         """`outcome`, but `undecoded` where that is complete and a side cannot be decoded."""

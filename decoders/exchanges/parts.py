@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from struct import Struct
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from decoders.errors import Malformed, Truncated
 from decoders.exchanges.ended import Row
@@ -34,14 +34,15 @@ class Part(NamedTuple):
     """A part of what one key sent in one split; `seq` ascends within the split, and `kind` says what the rest is.
 
     `key` is the canonical one of a connection's two (that of no connection is empty). Every kind may have a `blob`;
-    only ROWS have `rows`, exchanges and skipped runs: that a connection has ended a stitcher tells.
+    only ROWS have `rows`, what the splitter made of exchanges and skipped runs: that a connection has ended a stitcher
+    tells.
     """
 
     key: bytes
     seq: int
     kind: int
     blob: bytes
-    rows: list[Row]
+    rows: list[Any]
 
 
 class Patch(NamedTuple):

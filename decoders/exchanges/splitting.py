@@ -7,11 +7,12 @@ stitcher to take. A stretch ends before the first segment of it that reassembly'
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from itertools import chain
 from operator import itemgetter
-from typing import Final
+from typing import Any, Final, Protocol
 
-from decoders.exchanges.ended import Row
+from decoders.exchanges.ended import Ended
 from decoders.exchanges.exchange import Settled
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.parts import FACT, Facts, Part, canonical
@@ -40,10 +41,23 @@ TRIES_MAX: Final = 64
 _payload = itemgetter(6)
 
 
+class Source(Protocol):
+    """Where segments come from, and may come from once more."""
+
+    def mark(self) -> None:
+        """What was given so far will not be asked for again."""
+
+    def again(self) -> Iterable[list[Segment]]:
+        """All segments given since the mark."""
+
+
 class Splitter:
     """One split of one timeline. With `raw` all segments are handed on, and only facts come of what is decoded.
 
-    What is decoded is believed in batches of at least `batch` segments.
+    What is decoded is believed in batches of at least `batch` segments. Those of the batch at hand are kept, unless
+    `source` has them: kept, they are what slows a splitter down, since no cache is so large. For the same reason
+    `project` is called with each row as soon as it settles: what it gives stands for the row in the parts, or for
+    nothing, if the row is not to be believed; the row may be robbed of its bytes.
     """
 
     def __init__(
@@ -53,8 +67,12 @@ class Splitter:
         *,
         raw: bool = False,
         batch: int = BATCH_MIN,
+        source: Source | None = None,
+        project: Callable[[Settled], Any] | None = None,
     ) -> None:
         self._raw = raw
+        self._source = source
+        self._project = project or _itself
         self._batch_min = batch
         self._tracks: dict[bytes, Track] = {}  # by both keys
         self._parts: list[Part] = []
@@ -69,8 +87,8 @@ class Splitter:
         self._fresh: list[Fresh] = []  # with rows
         self._over: list[Fresh] = []  # in the batch at hand, maybe
         self._late: list[Fresh] = []  # in the one before: what comes late of them has come
-        self._batch: list[Segment] = []  # decoded, and not believed yet
-        self._batch_size = 0
+        self._batch: list[Segment] = []  # decoded, and not believed yet; with a source only when it was asked for them
+        self._batch_count = self._batch_size = 0
 
     def feed(self, segments: list[Segment]) -> list[Part]:
         """The parts that are ready."""
@@ -86,6 +104,11 @@ class Splitter:
         if self._size > WAITING_MAX:
             self._hand_all_on()
         return self._given()
+
+    @property
+    def believed(self) -> bool:
+        """Whether all rows that were projected are handed on, or never will be."""
+        return not self._batch_count
 
     def finish(self) -> list[Part]:
         """The rest."""
@@ -121,17 +144,20 @@ class Splitter:
         at, end = 0, len(segments)
         while at < end:
             size = min(max(self._batch_min, PER_CONNECTION * len(self._routes)), BATCH_MAX)
-            some = segments[at : at + max(size - len(self._batch), 1)]
+            room = end if self._source else max(size - self._batch_count, 1)  # a mark is behind all that was given
+            some = segments[at : at + room]
             at += len(some)
             self._decode(some)
-            if len(self._batch) >= size or self._batch_size >= BATCH_SIZE:
+            if self._batch_count >= size or self._batch_size >= BATCH_SIZE:
                 self._believe()
 
     def _decode(self, segments: list[Segment]) -> None:
         """More of the batch."""
-        if not self._batch:
+        if not self._batch_count:
             self._leave_fresh(segments[0][2])
-        self._batch += segments
+        if self._source is None or self._batch:
+            self._batch += segments
+        self._batch_count += len(segments)
         self._batch_size += sum(map(len, map(_payload, segments))) + SEGMENT_COST * len(segments)
         if self._watched.is_long(segments):
             for segment in segments:
@@ -150,7 +176,9 @@ class Splitter:
                 self._size -= self._track(fresh.segment[0]).hand_fresh(fresh)
         self._fresh.clear()
         self._learn()
-        self._batch, self._batch_size = [], 0
+        self._batch, self._batch_count, self._batch_size = [], 0, 0
+        if self._source is not None:
+            self._source.mark()
 
     def _leave_fresh(self, packet: int) -> None:
         """End fresh connections that were over before the last batch, before the segment with this packet number."""
@@ -180,14 +208,18 @@ class Splitter:
 
     def _take(self, settled: list[Settled]) -> None:
         """Keep the rows that count."""
-        routes = self._routes.get
-        row: Row
+        routes, project = self._routes.get, self._project
         for row in settled:
             target = routes(row.ends.number)
             if target is not None:
-                if not target.rows and isinstance(target, Fresh):
-                    self._fresh.append(target)
+                if isinstance(target, Fresh):
+                    if not target.rows:
+                        self._fresh.append(target)
+                    waits = isinstance(row, Ended)
+                else:
+                    waits = row.kind == "exchange" and row.outcome == "orphan_response"
                 target.rows.append(row)
+                target.made.append(row if waits else project(row))
 
     def _commit(self, track: Track, stretch: Stretch) -> None:
         rows = stretch.commit()
@@ -218,6 +250,8 @@ class Splitter:
         self._leave(track, stretch)
         keys = (track.key, turned(track.key))
         segments: list[Segment] = []
+        if self._source is not None and not self._batch:
+            self._batch = list(chain.from_iterable(self._source.again()))
         for segment in self._batch:
             if segment[2] == until:
                 break
@@ -288,3 +322,7 @@ class Splitter:
             self._end(self._track(target.flows[0].key), target, packet)
         elif target is not None:
             self._over.append(target)
+
+
+def _itself(row: Settled) -> Settled:
+    return row

@@ -95,6 +95,7 @@ class Stretch:
         self.begun = False  # its RUN is handed on
         self.orphans: list[Exchange] = []  # believed, and not handed on yet
         self.rows: list[Row] = []  # of the batch at hand
+        self.made: list[Any] = []  # what the splitter made of each
         self.count = 0  # rows believed
         pairing.budget.held -= sum(len(each.request_raw or b"") for each in pairing.in_flight.waiting())
         pairing.in_flight = InFlight()
@@ -108,12 +109,14 @@ class Stretch:
         first, second = self.flows
         return first.packets != self.stock.flows[0][0] or second.packets != self.stock.flows[1][0]
 
-    def commit(self) -> list[Row] | None:
-        """Believe the batch: its rows but the orphans, which wait in `orphans`; None where it is not to be believed."""
+    def commit(self) -> list[Any] | None:
+        """Believe the batch: what was made of its rows but the orphans, which wait in `orphans`; None: do not."""
         rows, self.rows = cast(list[Exchange], self.rows), []
+        made, self.made = self.made, []
         orphans: list[Exchange] = []
         try:
             if "orphan_response" in {row.outcome for row in rows}:
+                made = [each for row, each in zip(rows, made, strict=True) if row.outcome != "orphan_response"]
                 orphans = [row for row in rows if row.outcome == "orphan_response"]
                 rows = [row for row in rows if row.outcome != "orphan_response"]
             if not self._believed(rows):
@@ -125,7 +128,7 @@ class Stretch:
         self.stock = Stock(self)
         self.orphans += orphans
         self.count += len(rows)
-        return cast(list[Row], rows)
+        return made
 
     def _believed(self, settled: list[Exchange]) -> bool:
         pairing = self.pairing

@@ -30,7 +30,7 @@ _NONE: Final = 1 << 62
 class Fresh:
     """A connection whose SYN is in the split: all of it is known here, and decoded here."""
 
-    __slots__ = ("begun", "connection", "ends", "numbers", "rows", "segment")
+    __slots__ = ("begun", "connection", "ends", "made", "numbers", "rows", "segment")
 
     def __init__(self, segment: Segment) -> None:
         self.segment = segment
@@ -39,6 +39,7 @@ class Fresh:
         self.ends: Ends | None = None  # of the latest RUN
         self.numbers: list[int] = []  # of it, and of those that took its ports without a SYN
         self.rows: list[Row] = []
+        self.made: list[Any] = []  # what the splitter made of each
 
     def run(self, late_ns: int) -> bytes:
         """The blob of its RUN. `late_ns`: what another connection said of the broker before would change this one."""
@@ -96,12 +97,12 @@ class Track:
             self.segments = []
         return size
 
-    def hand(self, kind: int, blob: bytes, rows: list[Row] | None = None) -> None:
+    def hand(self, kind: int, blob: bytes, rows: list[Any] | None = None) -> None:
         """The next part."""
         self.parts.append(Part(self.key, self.seq, kind, blob, rows or []))
         self.seq += 1
 
-    def hand_rows(self, stretch: Stretch, rows: list[Row]) -> int:
+    def hand_rows(self, stretch: Stretch, rows: list[Any]) -> int:
         """Hand on what a stretch has believed; how much was kept of segments before it."""
         if not stretch.begun and not rows and stretch.low is None and len(stretch.orphans) < ORPHANS_MAX:
             return 0
@@ -133,14 +134,16 @@ class Track:
     def hand_fresh(self, fresh: Fresh) -> int:
         """Hand on the rows of a fresh connection."""
         size = self.hand_on()
-        rows, fresh.rows = fresh.rows, []
-        for number, group in groupby(rows, key=lambda row: row.ends.number):
+        pairs = zip(fresh.rows, fresh.made, strict=True)
+        fresh.rows, fresh.made = [], []
+        for number, group in groupby(pairs, key=lambda pair: pair[0].ends.number):
             its = list(group)
             if fresh.ends is None or number != fresh.ends.number:
-                fresh.ends = its[0].ends
+                fresh.ends = its[0][0].ends
                 self.hand(RUN, fresh.run(fresh.ends.late_ns))
-            ended = [row.export() for row in its if isinstance(row, Ended)]
-            self.hand(ROWS, pack(ended) if ended else b"", [row for row in its if not isinstance(row, Ended)])
+            ended = [row.export() for row, _ in its if isinstance(row, Ended)]
+            made = [each for row, each in its if not isinstance(row, Ended)]
+            self.hand(ROWS, pack(ended) if ended else b"", made)
         return size
 
     def end_fresh(self, fresh: Fresh, until: int | None, watched: Watched, pairer: Pairer) -> int:

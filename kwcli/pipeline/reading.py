@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from decoders.capture.merge import merged
 from decoders.capture.numbering import before
@@ -23,11 +23,21 @@ if TYPE_CHECKING:
 __all__ = ["Reading", "segments"]
 
 
+class _Place(NamedTuple):
+    """A byte of a piece, with the state of its reader there; None: where the piece begins."""
+
+    piece: int
+    at: int | None
+    state: bytes = b""
+
+
 class Reading:
     """The segments of one split, to be iterated once; packet numbers are `file << 40 | number` (`numbering`).
 
     `counts` and `problems` grow as it is read: what `CaptureReader.counts` says, over all splits of a file the same as
     of the whole file; and what ended the reading of a file before the end of its piece. `taken` counts bytes of files.
+
+    Where it `repeats`, what was read since `mark` can be read once more: neither merged nor decompressed.
     """
 
     def __init__(self, split: Split) -> None:
@@ -35,21 +45,40 @@ class Reading:
         self.counts: Counter[str] = Counter()
         self.problems: list[Problem] = []
         self.taken = 0
+        self.repeats = not split.merged and not any(piece.inflate for piece in split.pieces)
+        self._now = self._marked = _Place(0, None)
+        self._reader: CaptureReader | None = None
+
+    def mark(self) -> None:
+        """What was given so far is not asked for again."""
+        self._marked = self._now._replace(state=b"" if self._reader is None else self._reader.export())
+
+    def again(self) -> Iterator[list[Segment]]:
+        """What was given since the mark."""
+        begin, end = self._marked, self._now
+        for number in range(begin.piece, end.piece + 1):
+            piece = self.split.pieces[number]
+            place = begin if number == begin.piece else _Place(number, None)
+            with open_place(piece.path, piece.name) as file:
+                yield from _again(piece, file, place, end.at if number == end.piece and end.at else piece.end)
 
     def __iter__(self) -> Iterator[list[Segment]]:
-        feeds = [self._piece(piece) for piece in self.split.pieces]
+        feeds = [self._piece(number, piece) for number, piece in enumerate(self.split.pieces)]
         if self.split.merged:
             yield from merged(feeds, [piece.low_ns or 0 for piece in self.split.pieces])
         else:
             for feed in feeds:
                 yield from feed
 
-    def _piece(self, piece: Piece) -> Iterator[list[Segment]]:
+    def _piece(self, number: int, piece: Piece) -> Iterator[list[Segment]]:
         """What is wrong with a piece is noted, not raised."""
         reader = CaptureReader(before=before(piece.file))
         try:
             with open_place(piece.path, piece.name) as file:
-                yield from self._inflated(piece, file, reader) if piece.inflate else self._ranges(piece, file, reader)
+                if piece.inflate:
+                    yield from self._inflated(piece, file, reader)
+                else:
+                    yield from self._ranges(number, piece, file, reader)
             if reader.problem is not None:
                 self.problems.append(told(piece.name, reader.problem))
         except InputProblem as problem:
@@ -69,7 +98,7 @@ class Reading:
         finally:
             reader.finish()
 
-    def _ranges(self, piece: Piece, file: Ranges, reader: CaptureReader) -> Iterator[list[Segment]]:
+    def _ranges(self, number: int, piece: Piece, file: Ranges, reader: CaptureReader) -> Iterator[list[Segment]]:
         if piece.state:
             reader.resume(piece.state)
         at = piece.lead
@@ -87,6 +116,7 @@ class Reading:
                     found = reader.feed(data)
                     if at >= piece.begin:
                         self.taken += len(data)
+                        self._now, self._reader = _Place(number, at + len(data)), reader
                         yield found
                     at += len(data)
                     if reader.problem is not None:
@@ -103,6 +133,22 @@ class Reading:
     def _count(self, reader: CaptureReader, sign: int = 1) -> None:
         for name, count in reader.counts.items():
             self.counts[name] += sign * count
+
+
+def _again(piece: Piece, file: Ranges, place: _Place, end: int) -> Iterator[list[Segment]]:
+    """The segments of a piece from a place on, up to a byte."""
+    reader = CaptureReader(before=before(piece.file))
+    at = place.at
+    if place.state or piece.state:
+        reader.resume(place.state or piece.state)
+    if at is None:
+        at = piece.lead
+        while at < piece.begin and (data := file.read(at, min(PIECE_SIZE, piece.begin - at))):
+            reader.feed(data)
+            at += len(data)
+    while at < end and (data := file.read(at, min(PIECE_SIZE, end - at))):
+        yield reader.feed(data)
+        at += len(data)
 
 
 def segments(split: Split) -> Reading:

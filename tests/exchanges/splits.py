@@ -19,6 +19,7 @@ from tests.exchanges.talks import REVEALED
 
 Shown = tuple[Any, ...]
 RERUNS: list[bytes] = []  # keys of which segments were read again
+AGAIN: list[int] = []  # segments that splitters asked for again
 
 
 def shown(row: Row) -> Shown:
@@ -39,23 +40,47 @@ def whole(every: list[Segment], **options: Any) -> list[Shown]:
     return sorted(map(shown, engine.feed(every) + engine.finish()))
 
 
+class Listed:
+    """Segments that can be had again."""
+
+    def __init__(self, segments: list[Segment]) -> None:
+        self._segments = segments
+        self._begin = self._end = 0
+
+    def feeds(self, size: int) -> Iterator[list[Segment]]:
+        """All of them, some at a time."""
+        for at in range(0, len(self._segments), size):
+            self._end = min(at + size, len(self._segments))
+            yield self._segments[at : self._end]
+
+    def mark(self) -> None:
+        self._begin = self._end
+
+    def again(self) -> Iterator[list[Segment]]:
+        AGAIN.append(self._end - self._begin)
+        yield self._segments[self._begin : self._end]
+
+
 def parts_of(
-    splits: Iterable[list[Segment]], *, batch: int = 1 << 30, raw: bool = False, **options: Any
+    splits: Iterable[list[Segment]], *, batch: int = 1 << 30, raw: bool = False, listed: bool = False, **options: Any
 ) -> list[list[Part]]:
-    """The parts of each split."""
+    """The parts of each split; `listed`: of splitters that keep no segments."""
     found = []
     for segments in splits:
-        splitter = Splitter(raw=raw, batch=min(batch, 2000), **options)
+        source = Listed(segments)
+        splitter = Splitter(raw=raw, batch=min(batch, 2000), source=source if listed else None, **options)
         parts: list[Part] = []
-        for at in range(0, len(segments), batch):
-            parts += splitter.feed(segments[at : at + batch])
+        for some in source.feeds(max(batch // 3, 1) if listed else batch):
+            parts += splitter.feed(some)
         found.append(parts + splitter.finish())
     return found
 
 
-def stitched(splits: list[list[Segment]], *, raw: bool = False, batch: int = 1 << 30, **options: Any) -> list[Shown]:
+def stitched(
+    splits: list[list[Segment]], *, raw: bool = False, batch: int = 1 << 30, listed: bool = False, **options: Any
+) -> list[Shown]:
     """What splitters and stitchers give, in order of connection and time."""
-    parts = parts_of(splits, batch=batch, raw=raw, **options)
+    parts = parts_of(splits, batch=batch, raw=raw, listed=listed, **options)
     facts = Facts()
     for each in parts:
         for part in each:

@@ -61,15 +61,17 @@ def test_any_cut_of_any_capture(seed: int) -> None:
     options: dict[str, Any] = rng.choice([{}, {"ports": [9092]}])
     every = capture(rng, alone=not options)
     splits = cut(every, (rng.randrange(len(every) + 1) for _ in range(rng.choice([0, 1, 1, 3, 6]))))
-    assert stitched(splits, batch=rng.choice([1, 5, 50, 10**6]), **options) == whole(every, **options)
+    batch, listed = rng.choice([1, 5, 50, 10**6]), rng.random() < 0.5
+    assert stitched(splits, batch=batch, listed=listed, **options) == whole(every, **options)
 
 
 @pytest.mark.parametrize("name", CLEAN + NEGATIVE)
 @pytest.mark.parametrize("count", [1, 7])
-def test_splits_of_captures(name: str, count: int) -> None:
+@pytest.mark.parametrize("listed", [False, True])
+def test_splits_of_captures(name: str, count: int, listed: bool) -> None:
     every = list(segments(name))
     splits = cut(every, (len(every) * number // count for number in range(1, count)))
-    assert stitched(splits) == whole(every)
+    assert stitched(splits, listed=listed, batch=300 if listed else 1 << 30) == whole(every)
 
 
 def test_what_is_clean_is_not_handed_on() -> None:

@@ -38,16 +38,14 @@ class PoolWriter:
         self._partial = f"{self._path}-{uuid.uuid4().hex}{PARTIAL}"
         self._writer: pa.RecordBatchStreamWriter | None = None
 
-    def write(self, rows: pa.RecordBatch, runs: list[int]) -> None:
+    def write(self, rows: pa.RecordBatch, runs: pa.Array) -> None:
         """A batch of the travelling form, and the run of each of its rows."""
         if self._writer is None:
             self._files.make_folder(os.path.dirname(self._path))
             self._file = io.BufferedWriter(io.FileIO(self._files.path(self._partial), "xb"), _BUFFER)
             self._writer = pa.ipc.new_stream(self._file, _POOLED, options=_OPTIONS)
         self.rows += rows.num_rows
-        self._writer.write_batch(
-            pa.RecordBatch.from_arrays([*rows.columns, pa.array(runs, pa.int32())], schema=_POOLED)
-        )
+        self._writer.write_batch(pa.RecordBatch.from_arrays([*rows.columns, runs], schema=_POOLED))
 
     def close(self) -> None:
         """The pool is whole."""

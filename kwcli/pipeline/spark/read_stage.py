@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+import pyarrow as pa
+
 from decoders.exchanges.parts import FACT, ROWS, Part
 from decoders.exchanges.splitting import Splitter
 from kwcli.garbage import seldom
@@ -21,7 +23,7 @@ from kwcli.pipeline.spark.notes import Notes
 from kwcli.pipeline.spark.pools import PoolWriter
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from decoders.exchanges.exchange import Settled
 
 __all__ = ["read_split"]
 
@@ -34,14 +36,17 @@ def read_split(order: Order, number: int) -> Iterator[pa.RecordBatch]:
     work = order.work
     choice = Choice(work)
     notes = Notes(order.staging)
-    splitter = Splitter(work.ports, choice.needs, raw=order.raw)
+    reading = Reading(work.splits[number])
     pool = PoolWriter(order.staging, number)
     outbox = Outbox(order, number, choice, pool)
-    reading = Reading(work.splits[number])
+    source = reading if reading.repeats else None
+    splitter = Splitter(work.ports, choice.needs, raw=order.raw, source=source, project=outbox.project)
     try:
         with seldom():
             for segments in reading:
                 outbox.take(splitter.feed(segments))
+                if splitter.believed:
+                    outbox.flush(WEIGHT)
                 yield from outbox.full()
                 notes.progress(number, reading.taken)
             outbox.take(splitter.finish())
@@ -66,7 +71,7 @@ class Outbox:
         self._columns = columns_for(order.work, self._split.point)
         self._open: dict[bytes, int] = {}  # key → its run, of which there are rows
         self._runs = 0
-        self._owners: list[int] = []  # the run of each row that waits
+        self._owners: list[int | None] = []  # the run of each row that waits
         self._parts: list[Travelling] = []
         self._size = 0
 
@@ -96,11 +101,26 @@ class Outbox:
                 yield parts_batch(self._split.point, self._split.ord, parts[begin:end])
                 begin, size = end, 0
 
-    def flush(self) -> None:
-        """No row follows."""
-        if self._owners:
-            owners, self._owners = self._owners, []
-            self._pool.write(self._columns.batch(), owners)
+    def project(self, row: Settled) -> int | None:
+        """Collect a row that may be one: the place of its owner, None where nobody wants it."""
+        place = None
+        if self._choice.everything or self._choice.wants(row):
+            self._columns.add(row)
+            place = len(self._owners)
+            self._owners.append(None)
+        if row.kind == "exchange":
+            row.forget()
+        return place
+
+    def flush(self, least: int = 1) -> None:
+        """Write the rows that wait, when they have some weight: all of them have been handed on, or never will be."""
+        if self._columns.weight >= least:
+            owners, self._owners = pa.array(self._owners, pa.int32()), []
+            rows = self._columns.batch()
+            if owners.null_count:
+                believed = owners.is_valid()
+                rows, owners = rows.filter(believed), owners.filter(believed)
+            self._pool.write(rows, owners)
 
     def _put(self, part: Part, run: int | None) -> None:
         self._parts.append((part.key, part.seq, part.kind, part.blob, run))
@@ -108,7 +128,6 @@ class Outbox:
 
     def _settle(self, part: Part) -> None:
         """Rows of the split's own: of them nothing travels but, once, the number of their run."""
-        columns, choice = self._columns, self._choice
         run = self._open.get(part.key)
         if run is None:
             run = self._open[part.key] = self._runs
@@ -116,11 +135,6 @@ class Outbox:
             self._put(part, run)
         elif part.blob:
             self._put(part, None)
-        begin = len(columns)
-        for row in part.rows:
-            assert row.kind != "connection"  # only who knows all of it tells of a connection
-            if choice.everything or choice.wants(row):
-                columns.add(row)
-        self._owners += [run] * (len(columns) - begin)
-        if columns.weight >= WEIGHT:
-            self.flush()
+        for place in part.rows:
+            if place is not None:
+                self._owners[place] = run
