@@ -14,18 +14,21 @@ ERASE: Final = b"\r\x1b[K"
 
 
 class Transient:
-    """A line of a terminal's last row that comes, changes and goes; `hide` before anything else is written there."""
+    """A line of a terminal's last row that comes, changes and goes; `hide` before anything else is written there.
+
+    It is never seen where it is not `active`.
+    """
 
     def __init__(self, env: Environment, *, wanted: bool) -> None:
         self._env = env
-        self._active = wanted and env.stderr_terminal
+        self.active = wanted and env.stderr_terminal
         self._begun = env.monotonic()
         self._next = self._begun + QUIET_S
         self._visible = False
 
     def _due(self) -> float | None:
         """The seconds since it began, when it is time to draw: not at once, and not more often than can be read."""
-        if not self._active:
+        if not self.active:
             return None
         now = self._env.monotonic()
         if now < self._next:

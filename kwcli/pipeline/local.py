@@ -19,20 +19,21 @@ from kwcli.pipeline.work import Outcome
 
 if TYPE_CHECKING:
     from kwcli.pipeline.pieces import Problem
+    from kwcli.pipeline.planning import Coming
     from kwcli.pipeline.store.staging import Staging
     from kwcli.pipeline.work import Progress, Work
 
 __all__ = ["run"]
 
 
-def run(work: Work, staging: Staging, progress: Progress | None = None) -> Outcome:
+def run(work: Work, coming: Coming, staging: Staging, progress: Progress | None = None) -> Outcome:
     """Read everything. Raises OSError when the tables cannot be written."""
     choice = Choice(work)
     counts: Counter[str] = Counter()
     problems: list[Problem] = []
     taken = done = 0
     with staging.writer(work.tables) as writer:
-        for point, splits in groupby(work.splits, key=lambda split: split.point):
+        for point, splits in groupby(coming.splits, key=lambda split: split.point):
             engine = Engine(work.ports, choice.needs, connections=True)
             desk = Desk(work, point, choice, writer.write, partial(writer.write_table, "connections"))
             for split in splits:

@@ -5,20 +5,17 @@ Either the folder has the tables of the whole run in the end, or those that it h
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import partial
-from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
 
 from kwcli.exits import Exit, Failure
 from kwcli.pipeline.closing import closing_line, tables_line
 from kwcli.pipeline.covering import Covered, cover, look
-from kwcli.pipeline.engines import Chosen, choose, split_size_for
+from kwcli.pipeline.engines import Chosen, choose
+from kwcli.pipeline.planning import at_once, planning
 from kwcli.pipeline.progress import Bar
-from kwcli.pipeline.splits import Plan, plan
 from kwcli.pipeline.store.files import Files, local_root
 from kwcli.pipeline.store.manifest import plain
 from kwcli.pipeline.store.store import Store, opened, refuse_foreign
@@ -28,16 +25,17 @@ from kwcli.summary import left_over
 if TYPE_CHECKING:
     from kwcli.env import Environment
     from kwcli.pipeline.pieces import Problem
+    from kwcli.pipeline.planning import Coming
     from kwcli.pipeline.sources import Found, SourceFile
+    from kwcli.pipeline.splits import Plan
     from kwcli.pipeline.store.staging import Staging
     from kwcli.pipeline.wish import Wish
     from kwcli.pipeline.work import Outcome, Progress
 
 __all__ = ["run"]
 
-# From here on it is worth processes of their own to look at captures side by side.
-SIDE_BY_SIDE: Final = 1 << 30
-Engine = Callable[[Work, "Staging", "Progress | None"], "Outcome"]
+Engine = Callable[[Work, "Coming", "Staging", "Progress | None"], "Outcome"]
+_NOTHING: Final = "nothing of that is a capture that can be read: no tables were written"
 
 
 def run(env: Environment, wish: Wish) -> Exit:
@@ -70,7 +68,7 @@ def _explain(env: Environment, wish: Wish, found: Found) -> Exit:
     covered = cover(wish, found, manifest)
     holds = manifest is not None and store.holds(covered.files, wish.options())
     state = covered.state(manifest, plain(wish.options()), holds=holds)
-    planned = _plan(wish, covered.files)
+    planned = at_once(wish, covered.files)
     chosen = choose(wish, _size(covered.files), env.variables)
     lines = explained(wish, covered, planned, chosen, state, env.variables)
     env.stdout.write("".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace"))
@@ -81,40 +79,47 @@ def _explain(env: Environment, wish: Wish, found: Found) -> Exit:
 def _fill(env: Environment, wish: Wish, covered: Covered, store: Store, begun: float) -> Exit:
     """Make the tables of these captures."""
     chosen = choose(wish, _size(covered.files), env.variables)
-    planning = _planning(wish, covered.files, aside=chosen.engine != "local")
+    planned = planning(wish, covered.files, chosen.engine)
     with _ready(env, chosen) as engine:
-        return _write(env, wish, covered, planning(), store, chosen, engine, begun)
+        return _write(env, wish, covered, planned(), store, chosen, engine, begun)
 
 
 def _write(
     env: Environment,
     wish: Wish,
     covered: Covered,
-    planned: Plan,
+    coming: Coming,
     store: Store,
     chosen: Chosen,
     engine: Engine,
     begun: float,
 ) -> Exit:
     """Have the engine write the tables, put them in place, say how it went."""
+    planned = coming.plan
     _tell(env, covered, planned, quiet=wish.quiet)
-    if not planned.splits:
-        raise Failure("nothing of that is a capture that can be read: no tables were written")
+    known = len(planned.problems)
+    if not coming.most:
+        raise Failure(_NOTHING)
     if wish.verbose and not wish.quiet:
         from kwcli.pipeline.explain import sources
 
         for line in sources(covered.files, planned):
             env.say(f"kw: {line.strip()}")
-    bar = Bar(env, len(planned.splits), sum(split.size for split in planned.splits), wanted=not wish.quiet)
+    bar = Bar(env, coming.most, coming.size, wanted=not wish.quiet)
     staging = store.staging()
     try:
-        outcome = engine(_work(wish, covered.files, planned), staging, bar.show)
+        outcome = engine(_work(wish, covered.files), coming, staging, bar.show if bar.active else None)
         told = [*planned.problems, *outcome.problems]
-        facts = _facts(chosen, outcome, told)
-        options, files = wish.options(), covered.files
-        store.commit(staging, outcome.written, sources=files, options=options, tables=wish.tables, facts=facts)
+        if planned.splits:
+            facts = _facts(chosen, outcome, told)
+            options, files = wish.options(), covered.files
+            store.commit(staging, outcome.written, sources=files, options=options, tables=wish.tables, facts=facts)
     finally:
         bar.hide()
+    for problem in planned.problems[known:]:
+        env.say(f"kw: {problem}")
+    if not planned.splits:
+        raise Failure(_NOTHING)
     for problem in outcome.problems:
         env.say(f"kw: {problem}; what came before it is in the tables")
     if not wish.quiet:
@@ -155,46 +160,12 @@ def _exit(wish: Wish, covered: Covered, facts: Mapping[str, Any]) -> Exit:
     return Exit.LOSSY if wish.strict and facts["lossy"] else Exit.DONE
 
 
-# -- planning ----------------------------------------------------------------------------------------------------------
-
-
 def _size(files: list[SourceFile]) -> int:
     return sum(file.size for file in files)
 
 
-def _side_by_side(files: list[SourceFile]) -> bool:
-    return len(files) > 1 and _size(files) >= SIDE_BY_SIDE
-
-
-def _plan(wish: Wish, files: list[SourceFile]) -> Plan:
-    """The splits; large captures are looked at side by side."""
-    split_size = wish.split_size or split_size_for(_size(files))
-    if not _side_by_side(files):
-        return plan(files, split_size)
-    with ProcessPoolExecutor(min(os.cpu_count() or 1, len(files))) as pool:
-        return plan(files, split_size, each=pool.map)
-
-
-def _planning(wish: Wish, files: list[SourceFile], *, aside: bool) -> Callable[[], Plan]:
-    """What gives the plan; with `aside` it is made meanwhile, which is as long as Spark takes to start."""
-    if not aside or _side_by_side(files):
-        planned = _plan(wish, files)
-        return lambda: planned
-    future: Future[Plan] = Future()
-
-    def make() -> None:
-        try:
-            future.set_result(_plan(wish, files))
-        except BaseException as problem:
-            future.set_exception(problem)
-
-    Thread(target=make, daemon=True).start()  # an end of the program does not wait for it
-    return future.result
-
-
-def _work(wish: Wish, files: list[SourceFile], planned: Plan) -> Work:
+def _work(wish: Wish, files: list[SourceFile]) -> Work:
     return Work(
-        splits=tuple(planned.splits),
         files=tuple(file.path for file in files),
         tables=wish.tables,
         ports=frozenset(wish.ports) or None,

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kwcli.pipeline.pieces import Piece, Problem, Split
 from kwcli.pipeline.reading import Reading, segments
-from kwcli.pipeline.survey import LEAD_SIZE, Job, Survey, survey
+from kwcli.pipeline.survey import LEAD_SIZE, Job, Looking, Survey, survey
 
 if TYPE_CHECKING:
     from kwcli.pipeline.sources import SourceFile
 
-__all__ = ["SPLIT_SIZE", "Piece", "Plan", "Problem", "Reading", "Split", "plan", "segments"]
+__all__ = ["SPLIT_SIZE", "Piece", "Plan", "Problem", "Reading", "Split", "arriving", "plan", "segments"]
 
 SPLIT_SIZE: Final = 256 << 20
 _NEVER: Final = (-2, -1)  # before all times, of no file
@@ -54,15 +54,18 @@ def plan(
     split_size: int = SPLIT_SIZE,
     *,
     lead_size: int = LEAD_SIZE,
+    walk: bool = True,
     each: Callable[[Callable[[Job], Survey], list[Job]], Iterable[Survey]] = map,
 ) -> Plan:
     """The splits of these files, whose numbers are their indexes here.
 
     Each is at most `split_size` bytes where files do not overlap in time. The files are looked at one by one with
-    `each`, which may be the `map` of a pool of processes.
+    `each`, which may be the `map` of a pool of processes; without `walk` only as far as it takes to find the splits.
     """
     points = Counter(file.point for file in files)
-    jobs = [Job(number, file, split_size, lead_size, points[file.point] == 1) for number, file in enumerate(files)]
+    jobs = [
+        Job(number, file, split_size, lead_size, points[file.point] == 1, walk) for number, file in enumerate(files)
+    ]
     made = Plan([], [], [])
     units: dict[str, list[_Unit]] = {point: [] for point in points}
     for job, found in zip(jobs, each(survey, jobs), strict=True):
@@ -78,6 +81,19 @@ def plan(
             Split(point, number, tuple(pieces), merged) for number, (pieces, merged) in enumerate(together)
         )
     return made
+
+
+def arriving(file: SourceFile, split_size: int, plan: Plan) -> Iterator[Split]:
+    """The splits of a file that is all there is, each as soon as it is known; they and what is wrong go into a plan.
+
+    They are those of `plan`: pieces of one file follow one another, and two together are larger than a split.
+    """
+    looking = Looking(Job(0, file, split_size, alone=True))
+    for number, piece in enumerate(looking):
+        plan.splits.append(Split(file.point, number, (piece,)))
+        yield plan.splits[-1]
+    if looking.problem is not None:
+        plan.problems.append(looking.problem)
 
 
 def _units(pieces: list[Piece]) -> list[_Unit]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kwcli.pipeline.access import Ranges
     from kwcli.pipeline.sources import SourceFile
 
-__all__ = ["LEAD_SIZE", "Job", "Survey", "survey"]
+__all__ = ["LEAD_SIZE", "Job", "Looking", "Survey", "survey"]
 
 # IP packets are made whole of fragments that are so far apart, at the end of one piece and the beginning of another:
 # hundreds of packets. Twice this is read again, to tell them from those of which only the end lies there.
@@ -29,13 +29,17 @@ _WINDOW: Final = 1 << 18
 
 
 class Job(NamedTuple):
-    """What is wanted of file number `file`. `alone`: no other file belongs to its capture point."""
+    """What is wanted of file number `file`. `alone`: no other file belongs to its capture point.
+
+    Without `walk` a file that is alone, and no larger than a split, is not walked: nobody has to know where it ends.
+    """
 
     file: int
     source: SourceFile
     split_size: int
     lead_size: int = LEAD_SIZE
     alone: bool = False
+    walk: bool = True
 
 
 class Survey(NamedTuple):
@@ -51,49 +55,93 @@ class Survey(NamedTuple):
 
 def survey(job: Job) -> Survey:
     """Look at one file. Picklable things in and out, so that many can be looked at side by side."""
-    source = job.source
-    walk = Walk(before=before(job.file))
-    pieces: list[Piece] = []
+    looking = Looking(job)
     try:
-        with open_place(source.path, source.name) as file:
-            begin = streamed(file, source.name).pieces()
-            head = next(begin)  # or it is no capture
-            if is_compressed(file.read(0, 4)):
-                pieces = _whole(job, walk, chain([head], begin))
-            else:
-                pieces = _cut(job, walk, file)
-    except InputProblem as problem:
-        return Survey([], told(source.name, problem))
-    return Survey(pieces, None if pieces or walk.problem is None else told(source.name, walk.problem))
+        return Survey(list(looking), looking.problem)
+    except InputProblem:
+        return Survey([], looking.problem)
 
 
-def _cut(job: Job, walk: Walk, file: Ranges) -> list[Piece]:
+class Looking:
+    """The same piece by piece, as soon as each is known; `problem` is known when there are no more.
+
+    Of a file that cannot be read nothing is given.
+    """
+
+    def __init__(self, job: Job) -> None:
+        self.problem: Problem | None = None
+        self._job = job
+
+    def __iter__(self) -> Iterator[Piece]:
+        source = self._job.source
+        walk = Walk(before=before(self._job.file))
+        count = 0
+        try:
+            with open_place(source.path, source.name) as file:
+                for piece in _pieces(self._job, walk, file):
+                    count += 1
+                    yield piece
+        except InputProblem as problem:
+            self.problem = told(source.name, problem)
+            if count:  # they are given, and who reads them meets it again
+                raise
+        else:
+            if not count and walk.problem is not None:
+                self.problem = told(source.name, walk.problem)
+
+
+def _pieces(job: Job, walk: Walk, file: Ranges) -> Iterator[Piece]:
+    begin = streamed(file, job.source.name).pieces()
+    head = next(begin)  # or it is no capture
+    if is_compressed(file.read(0, 4)):
+        yield from _whole(job, walk, chain([head], begin))
+    elif job.alone and not job.walk and job.source.size <= job.split_size:
+        yield from _unwalked(job, walk, file)
+    else:
+        yield from _cut(job, walk, file)
+
+
+def _cut(job: Job, walk: Walk, file: Ranges) -> Iterator[Piece]:
     """Pieces of at most the split's size, as equal as packets allow, and with a packet each."""
     size = job.source.size
     count = -(-size // job.split_size)
     cuts = {size * number // count for number in range(1, count)}
     leads = {cut: [max(cut - size, 0) for size in (2 * job.lead_size, job.lead_size)] for cut in cuts}
+    looks = {min(cut + job.lead_size, size) for cut in cuts}  # whether anything follows
     marks: dict[int, Mark] = {}
-    done: list[Piece] = []
+    ended: Piece | None = None  # to be given when there is a packet behind it
     piece = Piece(job.file, job.source.path, job.source.name, 0, size)
     begun = 0  # packets before the piece
-    for stop in sorted({size, *cuts, *chain.from_iterable(leads.values())}):
+    for stop in sorted({size, *cuts, *looks, *chain.from_iterable(leads.values())}):
         mark = marks[stop] = _walked(walk, file, stop)
         piece = _with_times(piece, mark, begun)
+        if ended is not None and piece.packets:
+            yield ended
+            ended = None
         if stop in cuts and piece.packets and walk.problem is None:
             lead, own = (marks[place] for place in leads[stop])
-            done.append(replace(piece, end=mark.at, weight=mark.at - piece.begin, handed=own.at))
+            ended = replace(piece, end=mark.at, weight=mark.at - piece.begin, handed=own.at)
             piece = replace(piece, begin=mark.at, lead=lead.at, own=own.at, state=lead.state)
             piece = replace(piece, low_ns=None, high_ns=None, packets=0)
             begun = mark.packets
     walk.finish()
     if piece.packets:
-        done.append(replace(piece, weight=piece.size))
-    elif done:  # what is left holds no packet: maybe statistics, maybe what is wrong with the file
-        done[-1] = replace(done[-1], end=size, weight=size - done[-1].begin, handed=None)
-    elif _tells(walk):
-        done.append(piece)
-    return done
+        yield replace(piece, weight=piece.size)
+    elif ended is not None:  # what is left holds no packet: maybe statistics, maybe what is wrong with the file
+        yield replace(ended, end=size, weight=size - ended.begin, handed=None)
+    elif not begun and _tells(walk):
+        yield piece
+
+
+def _unwalked(job: Job, walk: Walk, file: Ranges) -> Iterator[Piece]:
+    """All of a file, which is looked at up to its first packet."""
+    piece = Piece(job.file, job.source.path, job.source.name, 0, job.source.size, weight=job.source.size)
+    while not walk.packets and walk.problem is None and (data := file.read(walk.fed, _WINDOW)):
+        walk.feed(data)
+    if not walk.packets:
+        walk.finish()
+    if _tells(walk):
+        yield replace(piece, low_ns=walk.mark().low_ns)
 
 
 def _walked(walk: Walk, file: Ranges, stop: int) -> Mark:

@@ -1,4 +1,4 @@
-"""What an engine is to do: captures cut into splits, and what of them is wanted. It goes to every worker of Spark."""
+"""What an engine is to make of captures, which goes to every worker of Spark; and what comes of it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections import Counter
 
-    from kwcli.pipeline.pieces import Problem, Split
+    from kwcli.pipeline.pieces import Problem
     from kwcli.pipeline.tables.write import Written
     from kwcli.pipeline.tally import Tally
 
@@ -19,12 +19,11 @@ Progress = Callable[[int, int], None]
 
 
 class Work(NamedTuple):
-    """A run over captures. `files` are their names by the number in packets; the splits of a point are in order.
+    """What is wanted of captures. `files` are their names by the number in packets.
 
     Times are in nanoseconds since 1970, `until_ns` not included.
     """
 
-    splits: tuple[Split, ...]
     files: tuple[str, ...]
     tables: tuple[str, ...]
     ports: frozenset[int] | None = None

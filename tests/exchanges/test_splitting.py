@@ -15,7 +15,7 @@ from decoders.exchanges.engine import Engine
 from decoders.exchanges.parts import SEGMENTS
 from tests.captures.shipped import CLEAN, NEGATIVE, segments
 from tests.exchanges.mistreated import capture
-from tests.exchanges.splits import RERUNS, cut, parts_of, rows, stitched, whole
+from tests.exchanges.splits import AGAIN, RERUNS, cut, parts_of, rows, stitched, whole
 from tests.exchanges.talks import MS, Talker, framed, interleaved, request, response
 from tests.exchanges.talks import segments as spoken
 
@@ -86,6 +86,22 @@ def test_what_is_clean_is_not_handed_on() -> None:
     RERUNS.clear()
     assert stitched(splits, batch=100, ports=[9092]) == whole(every, ports=[9092])
     assert not RERUNS
+
+
+def test_what_is_not_believed_is_read_again() -> None:
+    """A client that uses a correlation id twice at once, over and over."""
+    rng = Random(6)
+    ask = request(18, 0, 1, "a", {})
+    turns = [*Talker(rng, count=30).talk.turns]
+    for _ in range(5):
+        turns += [(True, ask), (True, ask), (False, response(18, 0, 1, {})), (False, response(18, 0, 1, {}))]
+        turns += Talker(rng, count=20).talk.turns
+    every = [segment for segment in spoken(turns, rng) if not segment[5] & 2]
+    for listed in (False, True):
+        AGAIN.clear()
+        assert stitched([every], batch=30, listed=listed, ports=[9092]) == whole(every, ports=[9092])
+        assert bool(AGAIN) == listed
+    assert max(AGAIN) < len(every)
 
 
 def test_a_broker_that_others_have_shown_is_one() -> None:

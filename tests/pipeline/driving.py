@@ -39,9 +39,9 @@ def main() -> None:
             kept = staging.files
             if victim:
                 staging.files = DeadlyFiles(kept.root, word, victim, Path(out, f"{name}.killed"))  # type: ignore[arg-type]
-            outcome = run(spark, job, staging, partitions=3)
+            outcome = run(spark, job.work, job.coming, staging, partitions=3)
             staging.files = Files(kept.root)
-            store.commit(staging, outcome.written, sources=[], options={}, tables=job.tables, facts={})
+            store.commit(staging, outcome.written, sources=[], options={}, tables=job.work.tables, facts={})
 
     def where(batches: Iterator[Any]) -> Iterator[Any]:
         import kwcli

@@ -4,33 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow.dataset as ds
 
 from kwcli.pipeline import local
+from kwcli.pipeline.planning import Coming, known
 from kwcli.pipeline.sources import find
-from kwcli.pipeline.splits import plan
+from kwcli.pipeline.splits import Plan, Split, plan
 from kwcli.pipeline.store.store import opened
 from kwcli.pipeline.tables.columns import TABLES
 from kwcli.pipeline.work import Outcome, Work
 
 
-def job_of(words: Sequence[str], *, points: Sequence[tuple[str, str]] = (), size: int = 1 << 30, **more: Any) -> Work:
+class Job(NamedTuple):
+    """What an engine is told."""
+
+    work: Work
+    splits: list[Split]
+
+    @property
+    def coming(self) -> Coming:
+        """All splits."""
+        return known(Plan(self.splits, [], []))
+
+
+def job_of(words: Sequence[str], *, points: Sequence[tuple[str, str]] = (), size: int = 1 << 30, **more: Any) -> Job:
     """A job over captures, cut at this size."""
     found = find(words, points)
     assert not found.problems
     made = plan(found.files, size)
     assert not made.problems
-    return Work(tuple(made.splits), tuple(file.path for file in found.files), **{"tables": tuple(TABLES), **more})
+    return Job(Work(tuple(file.path for file in found.files), **{"tables": tuple(TABLES), **more}), made.splits)
 
 
-def run(folder: Path, job: Work) -> Outcome:
+def run(folder: Path, job: Job) -> Outcome:
     """Into tables."""
     with opened(str(folder)) as store:
         staging = store.staging()
-        outcome = local.run(job, staging)
-        store.commit(staging, outcome.written, sources=[], options={}, tables=job.tables, facts={})
+        outcome = local.run(job.work, job.coming, staging)
+        store.commit(staging, outcome.written, sources=[], options={}, tables=job.work.tables, facts={})
     return outcome
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kwcli.pipeline.store.store import opened
-from kwcli.pipeline.work import Outcome, Work
+from kwcli.pipeline.work import Outcome
 from tests.captures.shipped import CLEAN, FOLDER, NEGATIVE, capture_bytes
-from tests.pipeline.jobs import job_of
+from tests.pipeline.jobs import Job, job_of
 from tests.pipeline.jobs import run as run_local
 
 if TYPE_CHECKING:
@@ -22,14 +22,14 @@ OUTSIDE = ("connection", "topics", "topic_names", "error_topics", "topic")
 TABLES = ("exchanges", "topic_partitions", "connections", "skipped")
 
 
-def run_spark(spark: SparkSession, folder: Path, job: Work, *, raw: bool) -> Outcome:
+def run_spark(spark: SparkSession, folder: Path, job: Job, *, raw: bool) -> Outcome:
     """Into tables."""
     from kwcli.pipeline.spark.engine import run
 
     with opened(str(folder)) as store:
         staging = store.staging()
-        outcome = run(spark, job, staging, raw=raw, partitions=2)
-        store.commit(staging, outcome.written, sources=[], options={}, tables=job.tables, facts={})
+        outcome = run(spark, job.work, job.coming, staging, raw=raw, partitions=2)
+        store.commit(staging, outcome.written, sources=[], options={}, tables=job.work.tables, facts={})
     return outcome
 
 
@@ -107,7 +107,7 @@ def test_a_worker_that_is_killed_changes_nothing(spark: SparkSession, tmp_path: 
     with opened(str(tmp_path / "tables")) as store:
         staging = store.staging()
         staging.files = DeadlyFiles(staging.files.root, word, "worker", marker)
-        outcome = run(spark, job, staging, partitions=2)
+        outcome = run(spark, job.work, job.coming, staging, partitions=2)
         assert marker.exists()
-        store.commit(staging, outcome.written, sources=[], options={}, tables=job.tables, facts={})
+        store.commit(staging, outcome.written, sources=[], options={}, tables=job.work.tables, facts={})
     same(spark, tmp_path / "expected", tmp_path / "tables")

@@ -26,7 +26,7 @@ from decoders.streams.chunks import Segment
 from kwcli.env import Environment
 from kwcli.inputs import InputProblem, open_source
 from kwcli.pipeline.sources import find
-from kwcli.pipeline.splits import Plan, Problem, plan, segments
+from kwcli.pipeline.splits import Plan, Problem, Reading, Split, arriving, plan, segments
 from tests.capture.frames import ACK, ethernet, ipv4, tcp
 from tests.capture.made import SECOND_NS, capture, damaged
 from tests.captures.shipped import CLEAN, FOLDER, NEGATIVE
@@ -115,13 +115,45 @@ def test_one_capture_in_any_splits(seed: int) -> None:
     data = damaged(random, capture(random, random.choice([0, 3, 40, 150])))
     with TemporaryDirectory() as folder:
         paths = written(Path(folder), [data])
-        made = planned(paths, random.choice([100, 700, 3000, 20_000]))
+        size = random.choice([100, 700, 3000, 20_000])
+        made = planned(paths, size)
         assert split(made) == whole(paths)
+        (file,) = find(map(str, paths)).files
+        arrived = Plan([], [], [])
+        assert list(arriving(file, size, arrived)) == arrived.splits
+        assert len(arrived.splits) <= -(-len(data) // size) or not data
+        assert split(arrived) == whole(paths)
+        unwalked = plan([file], 1 << 40, walk=False)
+        assert split(unwalked) == whole(paths)
+        assert len(unwalked.splits) <= 1
         pieces = [piece for one in made.splits for piece in one.pieces]
         assert [one.ord for one in made.splits] == list(range(len(made.splits)))
         assert [piece.end for piece in pieces[:-1]] == [piece.begin for piece in pieces[1:]]
         if pieces:
             assert (pieces[0].begin, pieces[-1].end) == (0, len(data))
+
+
+@given(st.integers(0, 2**32))
+@settings(max_examples=100, deadline=None)
+def test_what_was_read_is_read_again(seed: int) -> None:
+    """From any mark to any place, in a split of some pieces of several files, damaged or not."""
+    random = Random(seed)
+    files = [damaged(random, capture(random, random.choice([3, 40, 150]))) for _ in range(3)]
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("kwcli.pipeline.reading.PIECE_SIZE", random.choice([50, 400, 5000]))
+        plans = [planned([path], random.choice([700, 20_000]), 300) for path in written(Path(folder), files)]
+        pieces = [piece for made in plans for one in made.splits for piece in one.pieces]
+        reading = Reading(Split("", 0, tuple(pieces)))
+        since: list[Segment] = []
+        for found in reading:
+            since += found
+            if random.random() < 0.3:
+                assert [segment for some in reading.again() for segment in some] == since
+            if random.random() < 0.2:
+                reading.mark()
+                since.clear()
+        assert reading.repeats
+        assert [segment for some in reading.again() for segment in some] == since
 
 
 @given(st.integers(0, 2**32))

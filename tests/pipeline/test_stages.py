@@ -1,4 +1,4 @@
-"""Both stages of a Spark job without Spark: however captures are cut, rotated, packed and damaged, the tables are those
+"""The stages of a Spark job without Spark: however captures are cut, rotated, packed and damaged, the tables are those
 of one process.
 """
 
@@ -23,10 +23,9 @@ from kwcli.pipeline.spark.stitch_stage import stitch
 from kwcli.pipeline.spark.write_stage import write_tables
 from kwcli.pipeline.store.store import opened
 from kwcli.pipeline.tables.write import Written
-from kwcli.pipeline.work import Work
 from tests.bench.volume import write
 from tests.captures.shipped import FOLDER, capture_bytes
-from tests.pipeline.jobs import job_of, rows_in
+from tests.pipeline.jobs import Job, job_of, rows_in
 from tests.pipeline.jobs import run as run_local
 
 OUTSIDE: Final = ("connection", "topics", "topic_names", "error_topics", "topic")
@@ -34,10 +33,11 @@ TABLES: Final = ("exchanges", "topic_partitions", "connections", "skipped")
 ORDER: Final = [(name, "ascending") for name in ("point", "key", "ord", "seq", "kind")]
 
 
-def run_stages(folder: Path, job: Work, rng: random.Random, *, raw: bool) -> int:
+def run_stages(folder: Path, job: Job, rng: random.Random, *, raw: bool) -> int:
     """Into tables, with two tasks of stages 2 and 3, handed batches of any size; the bytes that travelled."""
     with opened(str(folder)) as store:
-        order = Order(job, store.staging(), raw)
+        order = Order(job.work, len(job.splits), store.staging(), raw)
+        Notes(order.staging).planned(job.splits)
         numbers = list(range(len(job.splits)))
         rng.shuffle(numbers)
         numbers.append(rng.choice(numbers))  # one task runs twice, and Spark takes the first one's word
@@ -57,7 +57,7 @@ def run_stages(folder: Path, job: Work, rng: random.Random, *, raw: bool) -> int
             written += report.files
             pooled += report.rows
         assert pooled == sum(report.rows for report in Notes(order.staging).reports())
-        store.commit(order.staging, written, sources=[], options={}, tables=job.tables, facts={})
+        store.commit(order.staging, written, sources=[], options={}, tables=job.work.tables, facts={})
     return int(travelled.nbytes)
 
 
@@ -159,9 +159,8 @@ def test_filters_times_and_bodies(tmp_path: Path, raw: bool) -> None:
     whole = job_of([str(FOLDER / "tour.pcapng")], size=30_000)
     run_local(tmp_path / "whole", whole)
     times = sorted(row["time_ns"] for row in rows_in(tmp_path / "whole", "exchanges"))
-    job = whole._replace(
-        filter='not api in ("Fetch")', since_ns=times[30], until_ns=times[150], bodies=True, ports=frozenset({9092})
-    )
+    chosen = {"filter": 'not api in ("Fetch")', "since_ns": times[30], "until_ns": times[150]}
+    job = whole._replace(work=whole.work._replace(**chosen, bodies=True, ports=frozenset({9092})))
     run_local(tmp_path / "local", job)
     expected = tables(tmp_path / "local")
     assert 10 < len(expected["exchanges"]) < 120

@@ -12,6 +12,7 @@ from __future__ import annotations
 import pickle
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Final
 
@@ -29,11 +30,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
+    from kwcli.pipeline.pieces import Split
+    from kwcli.pipeline.planning import Coming
     from kwcli.pipeline.spark.job import ReadReport, WriteReport
     from kwcli.pipeline.store.staging import Staging
     from kwcli.pipeline.work import Progress, Work
 
-__all__ = ["run", "stitched"]
+__all__ = ["run", "stitched", "tasks"]
 
 PERIOD_S: Final = 0.2
 # Bytes of capture for each task of stages 2 and 3; fewer than cores would leave some idle, too many make small files.
@@ -43,7 +46,7 @@ TASKS_MAX: Final = 4000
 ORDER: Final = ("point", "key", "ord", "seq", "kind")
 
 
-def stitched(spark: SparkSession, order: Order, partitions: int | None = None) -> DataFrame:
+def stitched(spark: SparkSession, order: Order, partitions: int) -> DataFrame:
     """Stages 1 and 2: verdicts by split. `partitions` is the number of tasks of stages 2 and 3."""
     from pyspark.sql.functions import expr
     from pyspark.sql.pandas.types import from_arrow_schema
@@ -56,8 +59,7 @@ def stitched(spark: SparkSession, order: Order, partitions: int | None = None) -
     def join(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return stitch(order, batches)
 
-    count = len(order.work.splits)
-    partitions = partitions or _tasks(order.work)
+    count = order.most
     parts = spark.range(0, count, 1, count).mapInArrow(read, from_arrow_schema(PARTS))
     ordered = parts.repartition(partitions, "point", "key").sortWithinPartitions(*ORDER)
     verdicts = ordered.mapInArrow(join, from_arrow_schema(STITCHED))
@@ -67,6 +69,7 @@ def stitched(spark: SparkSession, order: Order, partitions: int | None = None) -
 def run(
     spark: SparkSession,
     work: Work,
+    coming: Coming,
     staging: Staging,
     progress: Progress | None = None,
     *,
@@ -77,24 +80,43 @@ def run(
 
     `progress` is called now and then, by another thread. `partitions` is the number of tasks of stages 2 and 3.
     """
-    order = Order(work, staging, raw)
+    order = Order(work, coming.most, staging, raw)
 
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return write_tables(order, batches)
 
     notes = Notes(staging)
     try:
-        with _Watch(notes, progress):
-            rows = stitched(spark, order, partitions).mapInArrow(write, RESULT_DDL).collect()
+        with _Watch(notes, progress), _Planning(notes, coming):
+            made = stitched(spark, order, partitions or tasks(coming.size)).mapInArrow(write, RESULT_DDL)
+            rows = made.collect()
     except Exception as problem:
         raise failure_of(problem) from problem
     return _outcome(notes.reports(), [pickle.loads(row["report"]) for row in rows])
 
 
-def _tasks(work: Work) -> int:
+def tasks(size: int) -> int:
     """Into how many groups the connections, and the splits, are put: a task, and a file of each table, for each."""
-    size = sum(split.size for split in work.splits)
     return min(max(TASKS_MIN, -(-size // TASK_SIZE)), TASKS_MAX)
+
+
+class _Planning:
+    """Has the splits noted, while a job runs in the foreground that reads the first of them."""
+
+    def __init__(self, notes: Notes, coming: Coming) -> None:
+        self._thread = Thread(target=self._plan, args=(notes, coming.splits), daemon=True)
+
+    @staticmethod
+    def _plan(notes: Notes, splits: Iterator[Split]) -> None:
+        with suppress(Exception):  # it is noted, and a task tells it
+            notes.plan(splits)
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is None:  # else it may take long, and nobody wants it
+            self._thread.join()
 
 
 def _outcome(read: list[ReadReport], written: list[WriteReport]) -> Outcome:

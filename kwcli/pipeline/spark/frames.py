@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING
 from kwcli.exits import Failure
 from kwcli.pipeline.choosing import Choice
 from kwcli.pipeline.sources import find
-from kwcli.pipeline.spark.engine import stitched
+from kwcli.pipeline.spark.engine import stitched, tasks
 from kwcli.pipeline.spark.job import Order
+from kwcli.pipeline.spark.notes import Notes
 from kwcli.pipeline.spark.write_stage import Writing
 from kwcli.pipeline.splits import SPLIT_SIZE, plan
 from kwcli.pipeline.store.files import Files
@@ -88,9 +89,11 @@ def exchanges(
         raise Failure(str([*found.problems, *planned.problems, "there is no capture"][0]))
     names = tuple(file.path for file in found.files)
     chosen = None if ports is None else frozenset(ports)
-    work = Work(tuple(planned.splits), names, (table,), chosen, filter, since_ns, until_ns, bodies, reveal_secrets)
+    work = Work(names, (table,), chosen, filter, since_ns, until_ns, bodies, reveal_secrets)
     Choice(work)  # what is wrong with a filter is told here
-    order = Order(work, Staging(Files(folder or _own_folder()), uuid.uuid4().hex), raw=False)
+    staging = Staging(Files(folder or _own_folder()), uuid.uuid4().hex)
+    Notes(staging).planned(planned.splits)
+    order = Order(work, len(planned.splits), staging, raw=False)
 
     def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         gathered = _Gathered(table)
@@ -101,6 +104,7 @@ def exchanges(
         for _ in writing.finish():
             yield from gathered.taken()
 
+    partitions = partitions or tasks(sum(split.size for split in planned.splits))
     return stitched(spark, order, partitions).mapInArrow(rows, from_arrow_schema(SCHEMAS[table]))
 
 

@@ -16,12 +16,13 @@ __all__ = ["Order", "ReadReport", "WriteReport"]
 
 
 class Order(NamedTuple):
-    """A run over captures, and where its tasks write.
+    """A run over captures in at most `most` splits (which are in the notes), and where its tasks write.
 
     With `raw` the first stage decodes nothing: the reference that everything else is compared with.
     """
 
     work: Work
+    most: int
     staging: Staging
     raw: bool
 

@@ -1,8 +1,8 @@
-"""Where the tasks of a job leave notes for each other and for the driver: what each split gave, and how far it is.
+"""Where a job's driver and tasks leave notes for each other: what the splits are, what each gave, how far it is.
 
-Spark ends all tasks that read before it starts one that writes tables, so those find the facts of every split here,
+Spark ends all tasks that read before it starts one that joins or writes, so those find the facts of every split here,
 without a second pass and without anything kept twice; and who started the job sees how far it is, wherever its tasks
-run, by looking into the folder.
+run, by looking into the folder. A split is read as soon as it is known, while the driver looks for the next ones.
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ from __future__ import annotations
 import pickle
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from decoders.exchanges.parts import Facts
+from kwcli.exits import Failure
 from kwcli.pipeline.store.files import PARTIAL
 
 if TYPE_CHECKING:
+    from kwcli.pipeline.pieces import Split
     from kwcli.pipeline.spark.job import ReadReport
     from kwcli.pipeline.store.staging import Staging
 
@@ -25,6 +27,11 @@ __all__ = ["Notes"]
 PERIOD_S: Final = 0.5
 _DONE: Final = ".done"
 _FACTS: Final = "facts"
+_SPLIT: Final = ".split"
+_SPLITS: Final = "splits"
+_NO_SPLITS: Final = "no-splits"
+# How often a task looks whether its split is known.
+LOOK_S: Final = 0.02
 
 
 class Notes:
@@ -36,6 +43,47 @@ class Notes:
         self._next = 0.0
         self._done: dict[str, int] = {}
 
+    # -- splits --------------------------------------------------------------------------------------------------------
+
+    def plan(self, splits: Iterator[Split]) -> None:
+        """Note each split when it comes, and all of them at the end. What is raised is noted, for who waits."""
+        known: list[Split] = []
+        try:
+            for split in splits:
+                self._put(f"{len(known)}{_SPLIT}", pickle.dumps(split))
+                known.append(split)
+            self._put(_SPLITS, pickle.dumps(tuple(known)))
+        except BaseException as problem:
+            self._put(_NO_SPLITS, str(problem).encode())
+            raise
+
+    def planned(self, splits: Sequence[Split]) -> None:
+        """All of them are known."""
+        self._put(_SPLITS, pickle.dumps(tuple(splits)))
+
+    def split(self, number: int) -> Split | None:
+        """A split, when it is known; None when there are not so many. Raises Failure when they cannot be known."""
+        while True:
+            all_of_them = self._read(_SPLITS)
+            if all_of_them is not None:
+                splits: tuple[Split, ...] = pickle.loads(all_of_them)
+                return splits[number] if number < len(splits) else None
+            one = self._read(f"{number}{_SPLIT}")
+            if one is not None:
+                split: Split = pickle.loads(one)
+                return split
+            failed = self._read(_NO_SPLITS)
+            if failed is not None:
+                raise Failure(failed.decode())
+            time.sleep(LOOK_S)
+
+    def splits(self) -> tuple[Split, ...]:
+        """All of them, when all are read."""
+        splits: tuple[Split, ...] = pickle.loads(self._read(_SPLITS) or b"")
+        return splits
+
+    # -- reading -------------------------------------------------------------------------------------------------------
+
     def progress(self, split: int, size: int) -> None:
         """So many bytes of a split are read: noted now and then."""
         now = time.monotonic()
@@ -45,22 +93,24 @@ class Notes:
 
     def report(self, report: ReadReport) -> None:
         """A split is read to its end."""
+        self._put(str(report.split), str(report.size).encode())
         self._put(f"{report.split}{_DONE}", pickle.dumps(report))
 
     def reports(self) -> list[ReadReport]:
         """What was told of all splits that are read to their end, in their order."""
-        found: list[ReadReport] = [pickle.loads(data) for name, data in self._all() if name.endswith(_DONE)]
+        names = [name for name in self._files.names(self._folder) if name.endswith(_DONE)]
+        found: list[ReadReport] = [pickle.loads(self._read(name) or b"") for name in names]
         return sorted(found, key=lambda report: report.split)
 
-    def facts(self, points: tuple[str, ...]) -> dict[str, Facts]:
-        """The facts of each capture point, `points` being those of the splits; put together by who asks first."""
-        made = self._files.read(f"{self._folder}/{_FACTS}")
+    def facts(self, splits: Sequence[Split]) -> dict[str, Facts]:
+        """The facts of each capture point; put together by who asks first."""
+        made = self._read(_FACTS)
         packed: dict[str, bytes] = {} if made is None else pickle.loads(made)
         if made is None:
             united: dict[str, Facts] = {}
             for report in self.reports():
                 for blob in report.facts:
-                    united.setdefault(points[report.split], Facts()).add(blob)
+                    united.setdefault(splits[report.split].point, Facts()).add(blob)
             packed = {point: facts.pack() for point, facts in united.items()}
             self._put(_FACTS, pickle.dumps(packed))
         return {point: _unpacked(blob) for point, blob in packed.items()}
@@ -68,15 +118,20 @@ class Notes:
     def so_far(self) -> tuple[int, int]:
         """Bytes of capture that are read, and how many splits to their end."""
         under_way = 0
-        names = self._files.names(self._folder)
+        names = set(self._files.names(self._folder))
         for name in names:
-            if name.endswith(_DONE) and name not in self._done:
-                data = self._files.read(f"{self._folder}/{name}")
-                self._done[name] = pickle.loads(data).size if data else 0
-        for name in names:
-            if name.isdecimal() and name + _DONE not in self._done:
-                under_way += int(self._files.read(f"{self._folder}/{name}") or b"0")
+            if name.isdecimal() and name not in self._done:
+                size = int(self._read(name) or b"0")
+                if name + _DONE in names:
+                    self._done[name] = size
+                else:
+                    under_way += size
         return sum(self._done.values()) + under_way, len(self._done)
+
+    # -- notes ---------------------------------------------------------------------------------------------------------
+
+    def _read(self, name: str) -> bytes | None:
+        return self._files.read(f"{self._folder}/{name}")
 
     def _put(self, name: str, data: bytes) -> None:
         """Whole or not at all for who looks. Several attempts at a task say the same; the last one's stays."""
@@ -85,12 +140,6 @@ class Notes:
         with open(self._files.path(partial), "wb") as file:  # nothing that must outlive a power cut
             file.write(data)
         self._files.rename(partial, f"{self._folder}/{name}")
-
-    def _all(self) -> Iterator[tuple[str, bytes]]:
-        for name in self._files.names(self._folder):
-            data = self._files.read(f"{self._folder}/{name}")
-            if data is not None:
-                yield name, data
 
 
 def _unpacked(blob: bytes) -> Facts:

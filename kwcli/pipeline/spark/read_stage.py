@@ -24,6 +24,7 @@ from kwcli.pipeline.spark.pools import PoolWriter
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
+    from kwcli.pipeline.pieces import Split
 
 __all__ = ["read_split"]
 
@@ -32,13 +33,16 @@ BATCH_SIZE: Final = 4 << 20
 
 
 def read_split(order: Order, number: int) -> Iterator[pa.RecordBatch]:
-    """All of one split."""
+    """All of one split, if there is one with this number."""
     work = order.work
     choice = Choice(work)
     notes = Notes(order.staging)
-    reading = Reading(work.splits[number])
+    split = notes.split(number)
+    if split is None:
+        return
+    reading = Reading(split)
     pool = PoolWriter(order.staging, number)
-    outbox = Outbox(order, number, choice, pool)
+    outbox = Outbox(order, split, choice, pool)
     source = reading if reading.repeats else None
     splitter = Splitter(work.ports, choice.needs, raw=order.raw, source=source, project=outbox.project)
     try:
@@ -63,12 +67,12 @@ def read_split(order: Order, number: int) -> Iterator[pa.RecordBatch]:
 class Outbox:
     """Collects parts until they are worth a batch, and rows. What is for all connections is in `facts`."""
 
-    def __init__(self, order: Order, number: int, choice: Choice, pool: PoolWriter) -> None:
+    def __init__(self, order: Order, split: Split, choice: Choice, pool: PoolWriter) -> None:
         self.facts: list[bytes] = []
-        self._split = order.work.splits[number]
+        self._split = split
         self._choice = choice
         self._pool = pool
-        self._columns = columns_for(order.work, self._split.point)
+        self._columns = columns_for(order.work, split.point)
         self._open: dict[bytes, int] = {}  # key → its run, of which there are rows
         self._runs = 0
         self._owners: list[int | None] = []  # the run of each row that waits

@@ -6,7 +6,7 @@ read for one connection of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from decoders.exchanges.parts import canonical
@@ -14,7 +14,7 @@ from kwcli.pipeline.reading import Reading
 
 if TYPE_CHECKING:
     from decoders.streams.chunks import Segment
-    from kwcli.pipeline.work import Work
+    from kwcli.pipeline.pieces import Split
 
 __all__ = ["Rereading"]
 
@@ -22,8 +22,8 @@ __all__ = ["Rereading"]
 class Rereading:
     """What a stitcher calls; `number` is the split that the part at hand is of."""
 
-    def __init__(self, work: Work) -> None:
-        self._splits = {(split.point, split.ord): split for split in work.splits}
+    def __init__(self, splits: Sequence[Split]) -> None:
+        self._splits = {(split.point, split.ord): split for split in splits}
         self._point = ""
         self.number = 0
         self.count = 0

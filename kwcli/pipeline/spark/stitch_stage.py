@@ -51,9 +51,11 @@ class Stitching:
     def __init__(self, order: Order) -> None:
         work = self._work = order.work
         self._choice = Choice(work)
-        self._facts = Notes(order.staging).facts(tuple(split.point for split in work.splits))
-        self._rereading = Rereading(work)
-        self._numbers = {(split.point, split.ord): number for number, split in enumerate(work.splits)}
+        notes = Notes(order.staging)
+        splits = notes.splits()
+        self._facts = notes.facts(splits)
+        self._rereading = Rereading(splits)
+        self._numbers = {(split.point, split.ord): number for number, split in enumerate(splits)}
         self._split = 0  # of the part at hand
         self._at: tuple[str, bytes] | None = None
         self._stitcher: Stitcher | None = None

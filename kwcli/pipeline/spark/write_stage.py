@@ -9,7 +9,7 @@ from __future__ import annotations
 import pickle
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,9 +22,6 @@ from kwcli.pipeline.spark.notes import Notes
 from kwcli.pipeline.spark.pools import pool
 
 __all__ = ["RESULT_DDL", "Writes", "Writing", "write_tables"]
-
-if TYPE_CHECKING:
-    from kwcli.pipeline.pieces import Split
 
 RESULT: Final = pa.schema([pa.field("report", pa.binary())])
 RESULT_DDL: Final = "report binary"
@@ -58,9 +55,9 @@ class Writing:
         self.rows = 0
         self._order = order
         self._writer = writer
-        splits: tuple[Split, ...] = order.work.splits
-        self._splits = splits
-        self._facts = Notes(order.staging).facts(tuple(split.point for split in splits))
+        notes = Notes(order.staging)
+        self._splits = notes.splits()
+        self._facts = notes.facts(self._splits)
         self._mendings: dict[str, Mending] = {}
         self._verdicts: dict[int, list[pa.RecordBatch]] = defaultdict(list)
 

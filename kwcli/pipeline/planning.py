@@ -1,0 +1,81 @@
+"""Captures in, their splits out: all at once, or, of one large capture, one by one while the first are read already."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from threading import Thread
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from kwcli.pipeline.engines import split_size_for
+from kwcli.pipeline.splits import Plan, arriving, plan
+
+if TYPE_CHECKING:
+    from kwcli.pipeline.pieces import Split
+    from kwcli.pipeline.sources import SourceFile
+    from kwcli.pipeline.wish import Wish
+
+__all__ = ["Coming", "at_once", "known", "planning"]
+
+# From here on it is worth processes of their own to look at captures side by side.
+SIDE_BY_SIDE: Final = 1 << 30
+# No capture is larger.
+_WHOLE: Final = 1 << 62
+
+
+class Coming(NamedTuple):
+    """At most `most` splits of `size` bytes together. The plan is whole when `splits` has given them all."""
+
+    most: int
+    size: int
+    plan: Plan
+    splits: Iterator[Split]
+
+
+def at_once(wish: Wish, files: list[SourceFile]) -> Plan:
+    """The splits; large captures are looked at side by side."""
+    split_size = wish.split_size or split_size_for(_size(files))
+    if not _side_by_side(files):
+        return plan(files, split_size)
+    with ProcessPoolExecutor(min(os.cpu_count() or 1, len(files))) as pool:
+        return plan(files, split_size, each=pool.map)
+
+
+def planning(wish: Wish, files: list[SourceFile], engine: str) -> Callable[[], Coming]:
+    """What gives the plan, which is made meanwhile where that is as long as Spark takes to start."""
+    if engine == "local":
+        planned = known(plan(files, _WHOLE, walk=False))  # one process reads a capture from end to end
+        return lambda: planned
+    split_size = wish.split_size or split_size_for(_size(files))
+    if len(files) == 1 and files[0].size > split_size and not wish.verbose:
+        made = Plan([], [], [])
+        coming = Coming(-(-files[0].size // split_size), files[0].size, made, arriving(files[0], split_size, made))
+        return lambda: coming
+    if _side_by_side(files):
+        planned = known(at_once(wish, files))
+        return lambda: planned
+    future: Future[Coming] = Future()
+
+    def make() -> None:
+        try:
+            future.set_result(known(at_once(wish, files)))
+        except BaseException as problem:
+            future.set_exception(problem)
+
+    Thread(target=make, daemon=True).start()  # an end of the program does not wait for it
+    return future.result
+
+
+def _size(files: list[SourceFile]) -> int:
+    return sum(file.size for file in files)
+
+
+def _side_by_side(files: list[SourceFile]) -> bool:
+    return len(files) > 1 and _size(files) >= SIDE_BY_SIDE
+
+
+def known(planned: Plan) -> Coming:
+    """A plan that is whole."""
+    splits = planned.splits
+    return Coming(len(splits), sum(split.size for split in splits), planned, iter(splits))
