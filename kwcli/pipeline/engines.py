@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 __all__ = ["LOCAL_MAX", "Chosen", "choose", "java", "split_size_for"]
 
-# Up to so many bytes one process is done first, and on few cores with any number: Spark takes seconds to start, and on
-# the way from task to task every row costs again about what it costs to decode (`python -m tests.bench.pipeline`).
+# Up to so many bytes one process is done first or little later, and with one core it always is: Spark takes seconds to
+# start, and costs a quarter more for each byte (`python -m tests.bench.pipeline`).
 LOCAL_MAX: Final = 8 * 10**9
-CORES_MIN: Final = 4
+CORES_MIN: Final = 2
 MASTER: Final = "local[*]"
 
 

@@ -51,14 +51,14 @@ def test_a_master_asks_for_spark(spark: SparkSession, tmp_path: Path) -> None:
 
 def test_much_goes_to_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engines, "LOCAL_MAX", 300_000)
-    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
     said = run(TOUR, RAW, "--out", tmp_path / "out", "--explain").out
     assert "engine   stitch: 311.1kB of captures, more than 300.0kB, on local[*]" in said.splitlines()
     said = run(TOUR, "--out", tmp_path / "out", "--explain").out
     assert "engine   local: 171.5kB of captures, Spark from 300.0kB on" in said.splitlines()
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
     said = run(TOUR, RAW, "--out", tmp_path / "out", "--explain").out
-    assert "engine   local: 2 cores here, Spark from 4 on" in said.splitlines()
+    assert "engine   local: 1 core here, Spark from 2 on" in said.splitlines()
 
 
 @pytest.fixture

@@ -18,11 +18,13 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import BinaryType, DataType, IntegerType, LongType, StringType, StructType, TimestampType
 
 from decoders.capture.numbering import file_of, number_of
+from decoders.streams.connections import endpoints
 from kwcli.exits import Exit, Failure
 from kwcli.pipeline.options import Moment
 from kwcli.pipeline.reading import Reading
 from kwcli.pipeline.sources import find
 from kwcli.pipeline.splits import SPLIT_SIZE, plan
+from kwcli.pipeline.tables.build import split_address
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -169,16 +171,8 @@ def record_batch(point: str, names: dict[int, str], rows: list[Segment], columns
 @lru_cache(maxsize=4096)
 def _ends(key: bytes) -> tuple[str, int, str, int]:
     """Addresses and ports of a segment's key."""
-    from ipaddress import ip_address
-
-    size = (len(key) - 4) // 2
-    ports = key[2 * size :]
-    return (
-        str(ip_address(key[:size])),
-        int.from_bytes(ports[:2], "big"),
-        str(ip_address(key[size : 2 * size])),
-        int.from_bytes(ports[2:], "big"),
-    )
+    source, target = endpoints(key)
+    return (*split_address(source), *split_address(target))
 
 
 def asked(options: dict[str, str]) -> Asked:
