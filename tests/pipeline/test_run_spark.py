@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,35 @@ def test_spark_gives_the_same_tables(spark: SparkSession, tmp_path: Path, engine
     assert summaries[0][0] == summaries[1][0]
     assert summaries[1][2].startswith(f"{engine} (as asked) · ")
     assert "nothing to do" in run(damaged, "--out", tmp_path / "two").err
+
+
+@pytest.mark.parametrize("cut", [0, 5000])
+def test_one_large_capture_is_read_while_it_is_cut(spark: SparkSession, tmp_path: Path, cut: int) -> None:
+    capture = tmp_path / "large.pcap"
+    data = RAW.read_bytes()
+    capture.write_bytes(data[: len(data) - cut])
+    assert spark.version
+    words: list[str | Path] = [capture, "--split-size", "20kB", "--out"]
+    one = run(*words, tmp_path / "one", "--engine", "local")
+    other = run(*words, tmp_path / "two", "--engine", "stitch", "--master", "local[2]")
+    for table in TABLES:
+        found = [rows(tmp_path / folder, table) for folder in ("one", "two")]
+        assert len(found[0]) == len(found[1])
+        for name in ("time_ns", "place", "request_packet", "response_packet_end"):
+            assert Counter(row.get(name) for row in found[0]) == Counter(row.get(name) for row in found[1])
+    assert one.err.count("cut off at byte") == other.err.count("cut off at byte") == bool(cut)
+
+
+def test_what_is_no_capture_behind_its_head_leaves_no_tables(spark: SparkSession, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.pcap"
+    broken.write_bytes(RAW.read_bytes()[:24] + b"\xff" * 100_000)
+    assert spark.version
+    for engine in ("local", "stitch"):
+        words: list[str | Path] = [broken, "--out", tmp_path / "out", "--split-size", "20kB", "--engine", engine]
+        outcome = run(*words, code=Exit.FAILURE)
+        assert f"{broken}: " in outcome.err
+        assert "nothing of that is a capture that can be read: no tables were written" in outcome.err
+        assert not (tmp_path / "out" / "exchanges").exists()
 
 
 def test_a_master_asks_for_spark(spark: SparkSession, tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import pickle
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Final
 
@@ -87,7 +86,7 @@ def run(
 
     notes = Notes(staging)
     try:
-        with _Watch(notes, progress), _Planning(notes, coming):
+        with _Watch(notes, progress), _Planning(notes, coming.splits):
             made = stitched(spark, order, partitions or tasks(coming.size)).mapInArrow(write, RESULT_DDL)
             rows = made.collect()
     except Exception as problem:
@@ -101,20 +100,31 @@ def tasks(size: int) -> int:
 
 
 class _Planning:
-    """Has the splits noted, while a job runs in the foreground that reads the first of them."""
+    """Has the splits noted as they come, while a job runs in the foreground that reads the first of them."""
 
-    def __init__(self, notes: Notes, coming: Coming) -> None:
-        self._thread = Thread(target=self._plan, args=(notes, coming.splits), daemon=True)
+    def __init__(self, notes: Notes, splits: Iterator[Split]) -> None:
+        self._notes = notes
+        self._splits = splits
+        self._over = Event()
+        self._thread = Thread(target=self._plan, daemon=True)
 
-    @staticmethod
-    def _plan(notes: Notes, splits: Iterator[Split]) -> None:
-        with suppress(Exception):  # it is noted, and a task tells it
-            notes.plan(splits)
+    def _plan(self) -> None:
+        known: list[Split] = []
+        try:
+            for split in self._splits:
+                if self._over.is_set():
+                    return
+                self._notes.arrived(len(known), split)
+                known.append(split)
+            self._notes.planned(known)
+        except Exception as problem:
+            self._notes.not_planned(str(problem))  # which a task tells
 
     def __enter__(self) -> None:
         self._thread.start()
 
     def __exit__(self, kind: object, *_: object) -> None:
+        self._over.set()
         if kind is None:  # else it may take long, and nobody wants it
             self._thread.join()
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import pickle
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from decoders.exchanges.parts import Facts
@@ -45,21 +45,17 @@ class Notes:
 
     # -- splits --------------------------------------------------------------------------------------------------------
 
-    def plan(self, splits: Iterator[Split]) -> None:
-        """Note each split when it comes, and all of them at the end. What is raised is noted, for who waits."""
-        known: list[Split] = []
-        try:
-            for split in splits:
-                self._put(f"{len(known)}{_SPLIT}", pickle.dumps(split))
-                known.append(split)
-            self._put(_SPLITS, pickle.dumps(tuple(known)))
-        except BaseException as problem:
-            self._put(_NO_SPLITS, str(problem).encode())
-            raise
+    def arrived(self, number: int, split: Split) -> None:
+        """A split is known."""
+        self._put(f"{number}{_SPLIT}", pickle.dumps(split))
 
     def planned(self, splits: Sequence[Split]) -> None:
         """All of them are known."""
         self._put(_SPLITS, pickle.dumps(tuple(splits)))
+
+    def not_planned(self, why: str) -> None:
+        """The others never will be."""
+        self._put(_NO_SPLITS, why.encode())
 
     def split(self, number: int) -> Split | None:
         """A split, when it is known; None when there are not so many. Raises Failure when they cannot be known."""

@@ -1,0 +1,61 @@
+"""Notes between a job's driver and its tasks: splits that are waited for, how far the tasks are, what they gave."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from threading import Timer
+
+import pytest
+
+from kwcli.exits import Failure
+from kwcli.pipeline.pieces import Split
+from kwcli.pipeline.spark.job import ReadReport
+from kwcli.pipeline.spark.notes import Notes
+from kwcli.pipeline.store.files import Files
+from kwcli.pipeline.store.staging import Staging
+
+SPLITS = [Split("", number, ()) for number in range(3)]
+
+
+@pytest.fixture
+def staging(tmp_path: Path) -> Staging:
+    return Staging(Files(str(tmp_path)), "run")
+
+
+def test_a_task_waits_for_its_split(staging: Staging) -> None:
+    driver, task = Notes(staging), Notes(staging)
+    driver.arrived(0, SPLITS[0])
+    assert task.split(0) == SPLITS[0]
+    timer = Timer(0.1, lambda: driver.arrived(1, SPLITS[1]))
+    timer.start()
+    assert task.split(1) == SPLITS[1]
+    timer.join()
+    timer = Timer(0.1, lambda: driver.planned(SPLITS[:2]))  # there were fewer than could have been
+    timer.start()
+    assert task.split(2) is None
+    timer.join()
+    assert task.splits() == tuple(SPLITS[:2])
+    assert task.split(1) == SPLITS[1]
+
+
+def test_a_task_says_why_there_is_no_split(staging: Staging) -> None:
+    driver, task = Notes(staging), Notes(staging)
+    driver.arrived(0, SPLITS[0])
+    driver.not_planned("big.pcap: input/output error at byte 7")
+    assert task.split(0) == SPLITS[0]
+    with pytest.raises(Failure, match=r"^big\.pcap: input/output error at byte 7$"):
+        task.split(1)
+
+
+def test_how_far_the_tasks_are(staging: Staging) -> None:
+    driver, task = Notes(staging), Notes(staging)
+    assert driver.so_far() == (0, 0)
+    task.progress(1, 10)
+    task.progress(1, 20)  # too soon to be worth a note
+    assert driver.so_far() == (10, 0)
+    reports = [ReadReport(number, 100 * number, {}, (), (), number) for number in (2, 1)]
+    for report in reports:
+        task.report(report)
+    assert driver.so_far() == (300, 2)
+    assert driver.so_far() == (300, 2)
+    assert driver.reports() == reports[::-1]
