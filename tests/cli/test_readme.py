@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 
+import click
 import pytest
 
 from kwcli.exits import Exit
+from kwcli.main import kw as program
 from tests.cli.worlds import kw, world
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -127,3 +131,37 @@ def test_every_option_of_the_pipeline_that_is_told_exists(capsys: pytest.Capture
     known = set(re.findall(r"--[a-z][a-z-]+", capsys.readouterr().out))
     assert len(told) > 10
     assert told <= known
+
+
+def told() -> list[str]:
+    """Every line of the README, and of the help of every command, that somebody may type as it is."""
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+    shells = [re.sub(r"\\\n *", " ", text) for kind, text in blocks if kind in ("", "sh")]
+    lines = [line.removeprefix("$ ") for text in shells for line in text.splitlines()]
+    lines += [line.strip() for each in every(program) for line in (each.epilog or "").splitlines()]
+    return sorted({line for line in lines if re.match(r"(sudo )?kw [a-z]", line) and "…" not in line})
+
+
+def every(command: click.Command) -> Iterator[click.Command]:
+    """A command and all below it."""
+    yield command
+    if isinstance(command, click.Group):
+        for name in command.list_commands(click.Context(command)):
+            below = command.get_command(click.Context(command), name)
+            assert below is not None
+            yield from every(below)
+
+
+@pytest.mark.parametrize("line", told())
+def test_every_command_that_is_shown_is_one(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    command: click.Command | None = program
+    lexer = shlex.shlex(line.removeprefix("sudo "), posix=True, punctuation_chars="|<>&;")
+    lexer.whitespace_split = True
+    words = [*takewhile(lambda word: word not in ("|", ">", "<", "&&", ";"), lexer)]
+    name, *rest = words
+    while isinstance(command, click.Group):
+        name, *rest = rest
+        command = command.get_command(click.Context(command), name)
+    assert command is not None
+    command.make_context(name, rest, obj=world())
