@@ -11,10 +11,11 @@ HEAD = """\
 ## The tables of `kw pipeline`
 
 Parquet (zstd), readable by any Parquet reader, in a folder for each table and in it one for each UTC date of `time`:
-`DIR/exchanges/date=2026-11-21/….parquet`. Columns are added in later versions, and keep their names, types and
-meanings. Times are capture times in UTC; `_ns` are nanoseconds since 1970. An exchange is identified by `point`,
-`client`, `broker`, `connection_began_ns` and `place`, with `correlation_id` and `time_ns` for a response without its
-request; rows of `topic_partitions` have the same columns, rows of `connections` the first four.
+`DIR/exchanges/date=2026-11-21/….parquet`. A table without rows is one empty file, of the date 1970-01-01. Columns are
+added in later versions, and keep their names, types and meanings. Times are capture times in UTC; `_ns` are nanoseconds
+since 1970. An exchange is identified by `point`, `client`, `broker`, `connection_began_ns` and `place`, with
+`correlation_id` and `time_ns` for a response without its request; rows of `topic_partitions` have the same columns,
+rows of `connections` the first four.
 """
 
 
