@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from queue import SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -50,7 +51,8 @@ def planning(wish: Wish, files: list[SourceFile], engine: str) -> Callable[[], C
     split_size = wish.split_size or split_size_for(_size(files))
     if len(files) == 1 and files[0].size > split_size and not wish.verbose:
         made = Plan([], [], [])
-        coming = Coming(-(-files[0].size // split_size), files[0].size, made, arriving(files[0], split_size, made))
+        splits = _ahead(arriving(files[0], split_size, made))
+        coming = Coming(-(-files[0].size // split_size), files[0].size, made, splits)
         return lambda: coming
     if _side_by_side(files):
         planned = known(at_once(wish, files))
@@ -73,6 +75,29 @@ def _size(files: list[SourceFile]) -> int:
 
 def _side_by_side(files: list[SourceFile]) -> bool:
     return len(files) > 1 and _size(files) >= SIDE_BY_SIDE
+
+
+def _ahead(splits: Iterator[Split]) -> Iterator[Split]:
+    """The same, looked for from now on, and not only when somebody asks."""
+    found: SimpleQueue[Split | BaseException | None] = SimpleQueue()
+
+    def look() -> None:
+        try:
+            for split in splits:
+                found.put(split)
+            found.put(None)
+        except BaseException as problem:
+            found.put(problem)
+
+    Thread(target=look, daemon=True).start()
+    return _given(found)
+
+
+def _given(found: SimpleQueue[Split | BaseException | None]) -> Iterator[Split]:
+    while (one := found.get()) is not None:
+        if isinstance(one, BaseException):
+            raise one
+        yield one
 
 
 def known(planned: Plan) -> Coming:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import signal
-import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from threading import Thread, current_thread, main_thread
 from typing import TYPE_CHECKING, Final
 
 from kwcli.pipeline.spark.session import session
@@ -37,6 +38,7 @@ def owned(master: str, env: Environment, conf: Mapping[str, str] | None = None) 
 
     before = SparkSession.getActiveSession()
     with _silent(env):
+        Thread(target=_import_early, daemon=True).start()
         with _undisturbed():
             spark = session(master, conf=conf, variables=env.variables, debug=env.debug, source=False)
         try:
@@ -44,6 +46,13 @@ def owned(master: str, env: Environment, conf: Mapping[str, str] | None = None) 
         finally:
             if before is None:
                 spark.stop()
+
+
+def _import_early() -> None:
+    """What a job needs besides, while the JVM starts."""
+    with suppress(ImportError):  # who needs it says so
+        for name in ("pandas", "pyarrow", "pyspark.sql.functions", "pyspark.sql.pandas.types"):
+            import_module(name)
 
 
 @contextmanager
@@ -69,7 +78,7 @@ def _undisturbed() -> Iterator[None]:
             raise KeyboardInterrupt
         came.append(number)
 
-    if threading.current_thread() is not threading.main_thread():
+    if current_thread() is not main_thread():
         yield
         return
     before = {number: signal.signal(number, wait) for number in (signal.SIGINT, signal.SIGTERM)}
