@@ -23,20 +23,20 @@ class Bar(Transient):
         self._splits = splits
         self._size = size
 
-    def show(self, size: int, splits: int, doing: str = "") -> None:
-        """So many bytes and splits are read; `doing` says what follows where there is nothing more to read."""
+    def show(self, size: int, splits: int) -> None:
+        """So many bytes and splits are read; when that is all, tables are being written."""
         seconds = self._due()
         if seconds is not None:
-            self._draw(self._fitting(size, splits, seconds, doing))
+            self._draw(self._fitting(size, splits, seconds))
 
-    def _fitting(self, size: int, splits: int, seconds: float, doing: str) -> str:
+    def _fitting(self, size: int, splits: int, seconds: float) -> str:
         """What the terminal has room for: what matters least goes first."""
         share = min(size / self._size, 1.0) if self._size else 0.0
         rate = size / seconds if seconds > 0 else 0.0
         left = f"{seconds * (1 - share) / share:.0f} s left" if share else ""
         parts = [
             bar(share, WIDTH),
-            doing or left,
+            left if size < self._size else "writing tables",
             f"{amount(size)} of {amount(self._size)}",
             f"{amount(int(rate))}/s",
             f"{splits:,} of {counted(self._splits, 'split')}",

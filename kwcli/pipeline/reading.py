@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from kwcli.pipeline.access import Ranges
     from kwcli.pipeline.pieces import Piece, Problem, Split
 
-__all__ = ["Reading", "segments"]
+__all__ = ["Place", "Reading", "between", "segments"]
 
 
-class _Place(NamedTuple):
+class Place(NamedTuple):
     """A byte of a piece, with the state of its reader there; None: where the piece begins."""
 
     piece: int
@@ -46,21 +46,28 @@ class Reading:
         self.problems: list[Problem] = []
         self.taken = 0
         self.repeats = not split.merged and not any(piece.inflate for piece in split.pieces)
-        self._now = self._marked = _Place(0, None)
+        self._now = self._marked = Place(0, None)
         self._reader: CaptureReader | None = None
+
+    @property
+    def now(self) -> Place:
+        """How far it is, without a state."""
+        return self._now
+
+    def place(self) -> Place:
+        """The same, where `between` can begin."""
+        return self._now._replace(state=b"" if self._reader is None else self._reader.export())
 
     def mark(self) -> None:
         """What was given so far is not asked for again."""
-        self._marked = self._now._replace(state=b"" if self._reader is None else self._reader.export())
+        self._marked = self.place()
 
     def again(self) -> Iterator[list[Segment]]:
         """What was given since the mark."""
         begin, end = self._marked, self._now
         for number in range(begin.piece, end.piece + 1):
-            piece = self.split.pieces[number]
-            place = begin if number == begin.piece else _Place(number, None)
-            with open_place(piece.path, piece.name) as file:
-                yield from _again(piece, file, place, end.at if number == end.piece and end.at else piece.end)
+            place = begin if number == begin.piece else Place(number, None)
+            yield from between(self.split, place, end.at if number == end.piece else None)
 
     def __iter__(self) -> Iterator[list[Segment]]:
         feeds = [self._piece(number, piece) for number, piece in enumerate(self.split.pieces)]
@@ -116,7 +123,7 @@ class Reading:
                     found = reader.feed(data)
                     if at >= piece.begin:
                         self.taken += len(data)
-                        self._now, self._reader = _Place(number, at + len(data)), reader
+                        self._now, self._reader = Place(number, at + len(data)), reader
                         yield found
                     at += len(data)
                     if reader.problem is not None:
@@ -135,20 +142,23 @@ class Reading:
             self.counts[name] += sign * count
 
 
-def _again(piece: Piece, file: Ranges, place: _Place, end: int) -> Iterator[list[Segment]]:
-    """The segments of a piece from a place on, up to a byte."""
+def between(split: Split, place: Place, end: int | None = None) -> Iterator[list[Segment]]:
+    """The segments of a piece from a place on, up to a byte, or to the piece's end."""
+    piece = split.pieces[place.piece]
     reader = CaptureReader(before=before(piece.file))
-    at = place.at
     if place.state or piece.state:
         reader.resume(place.state or piece.state)
-    if at is None:
-        at = piece.lead
-        while at < piece.begin and (data := file.read(at, min(PIECE_SIZE, piece.begin - at))):
-            reader.feed(data)
+    stop = piece.end if end is None else end
+    with open_place(piece.path, piece.name) as file:
+        at = place.at
+        if at is None:
+            at = piece.lead
+            while at < piece.begin and (data := file.read(at, min(PIECE_SIZE, piece.begin - at))):
+                reader.feed(data)
+                at += len(data)
+        while at < stop and (data := file.read(at, min(PIECE_SIZE, stop - at))):
+            yield reader.feed(data)
             at += len(data)
-    while at < end and (data := file.read(at, min(PIECE_SIZE, end - at))):
-        yield reader.feed(data)
-        at += len(data)
 
 
 def segments(split: Split) -> Reading:

@@ -109,7 +109,7 @@ def _write(
     staging = store.staging()
     try:
         outcome = engine(_work(wish, covered.files), coming, staging, bar.show if bar.active else None)
-        told = [*planned.problems, *outcome.problems]
+        told = [*planned.problems, *dict.fromkeys(outcome.problems)]
         if planned.splits:
             facts = _facts(chosen, outcome, told)
             options, files = wish.options(), covered.files
@@ -120,7 +120,7 @@ def _write(
         env.say(f"kw: {problem}")
     if not planned.splits:
         raise Failure(_NOTHING)
-    for problem in outcome.problems:
+    for problem in dict.fromkeys(outcome.problems):  # whoever reads a part of a capture meets what is wrong with all
         env.say(f"kw: {problem}; what came before it is in the tables")
     if not wish.quiet:
         seconds = env.monotonic() - begun

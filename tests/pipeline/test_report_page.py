@@ -164,7 +164,7 @@ def test_an_empty_report_is_a_page_too(tmp_path: Path) -> None:
 def test_a_page_that_cannot_be_written_is_one_line(folder: Path, tmp_path: Path) -> None:
     outcome = kw("pipeline", "report", str(folder), "--html", str(tmp_path))
     assert (outcome.code, outcome.out) == (Exit.FAILURE, "")
-    assert outcome.err == f"kw: {tmp_path}: Is a directory\n"
+    assert outcome.err == f"kw: {tmp_path}: is a directory\n"
 
 
 @pytest.fixture(scope="module")

@@ -84,6 +84,16 @@ def packets(capture: bytes) -> Iterator[bytes]:
         at = end
 
 
+def again_and_again(capture: bytes, count: int) -> bytes:
+    """A capture several times, an hour apart: the same ports and numbers, which look like what was sent again."""
+    out = [capture[:24]]
+    for number in range(count):
+        for packet in packets(capture):
+            seconds = int.from_bytes(packet[:4], "little") + 3600 * number
+            out += [seconds.to_bytes(4, "little"), packet[4:]]
+    return b"".join(out)
+
+
 def rotated(folder: Path, capture: bytes, count: int, rng: random.Random, *, loss: float, packed: bool) -> list[str]:
     """A capture as several that follow one another, of which some packets are missing."""
     kept = [packet for packet in packets(capture) if rng.random() >= loss]
@@ -102,6 +112,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """Captures of generated traffic: even, and with nearly all of it in one connection."""
     folder = tmp_path_factory.mktemp("made")
     found = {"raw SASL": capture_bytes("sasl-raw.pcap")}
+    found["the same again and again"] = again_and_again(found["raw SASL"], 8)
     for name, profile, size, hot in (("small", "small", 400_000, 0.0), ("hot", "mixed", 6_000_000, 0.95)):
         path = folder / name
         write(path, size, profile=profile, connections=12, hot=hot)
@@ -121,6 +132,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
         ("hot", 3, 500_000, 0.02, False),
         ("raw SASL", 1, 5_000, 0.0, False),
         ("raw SASL", 6, 9_000, 0.03, False),
+        ("the same again and again", 1, 100_000, 0.0, False),
     ],
 )
 def test_the_same_tables(

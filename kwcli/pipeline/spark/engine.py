@@ -22,6 +22,7 @@ from kwcli.pipeline.spark.notes import Notes
 from kwcli.pipeline.spark.read_stage import read_split
 from kwcli.pipeline.spark.stitch_stage import stitch
 from kwcli.pipeline.spark.write_stage import RESULT_DDL, write_tables
+from kwcli.pipeline.store.store import told
 from kwcli.pipeline.tally import Tally
 from kwcli.pipeline.work import Outcome
 
@@ -51,14 +52,16 @@ def stitched(spark: SparkSession, order: Order, partitions: int) -> DataFrame:
     from pyspark.sql.pandas.types import from_arrow_schema
 
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for number in batch.column(0).to_pylist():
-                yield from read_split(order, number)
+        with told(place):
+            for batch in batches:
+                for number in batch.column(0).to_pylist():
+                    yield from read_split(order, number)
 
     def join(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return stitch(order, batches)
+        with told(place):
+            yield from stitch(order, batches)
 
-    count = order.most
+    count, place = order.most, order.staging.files.root
     parts = spark.range(0, count, 1, count).mapInArrow(read, from_arrow_schema(PARTS))
     ordered = parts.repartition(partitions, "point", "key").sortWithinPartitions(*ORDER)
     verdicts = ordered.mapInArrow(join, from_arrow_schema(STITCHED))
@@ -82,7 +85,8 @@ def run(
     order = Order(work, coming.most, staging, raw)
 
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return write_tables(order, batches)
+        with told(staging.files.root):
+            yield from write_tables(order, batches)
 
     notes = Notes(staging)
     try:

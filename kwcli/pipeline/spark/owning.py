@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import signal
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib import import_module
@@ -45,7 +46,14 @@ def owned(master: str, env: Environment, conf: Mapping[str, str] | None = None) 
             yield spark
         finally:
             if before is None:
-                spark.stop()
+                _stop(spark)
+
+
+def _stop(spark: SparkSession) -> None:
+    """End a session; where its JVM was ended by somebody else, there is nothing left to do."""
+    with warnings.catch_warnings(), suppress(Exception):
+        warnings.simplefilter("ignore")
+        spark.stop()
 
 
 def _import_early() -> None:

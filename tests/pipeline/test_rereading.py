@@ -1,0 +1,63 @@
+"""The segments of one connection, read again from any packet of a split to another, are those that were read first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from decoders.exchanges.parts import canonical
+from decoders.streams.chunks import Segment
+from kwcli.pipeline.reading import Reading, between
+from kwcli.pipeline.sources import find
+from kwcli.pipeline.spark import rereading
+from kwcli.pipeline.spark.rereading import Rereading
+from kwcli.pipeline.splits import plan
+from tests.captures.shipped import FOLDER, capture_bytes
+
+NAMES = ("tour.pcapng", "three-nodes.pcapng.zst", "sasl-raw.pcap")
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("name", NAMES)
+def test_any_part_of_any_connection(name: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = Random(seed)
+    monkeypatch.setattr(rereading, "WINDOW", rng.choice([1, 5000, 30_000]))
+    monkeypatch.setattr("kwcli.pipeline.reading.PIECE_SIZE", rng.choice([300, 4000]))
+    splits = plan(find([str(FOLDER / name)]).files, rng.choice([20_000, 60_000])).splits
+    again = Rereading(splits)
+    again.begin("")
+    for split in rng.sample(splits, min(3, len(splits))):
+        every = [segment for batch in Reading(split) for segment in batch]
+        again.number = split.ord
+        for _ in range(15):
+            begin, end = sorted(rng.sample(range(len(every)), 2))
+            key = canonical(rng.choice(every)[0])
+            until = rng.choice([None, every[end][2]])
+            found = [segment for batch in again(key, every[begin][2], until) for segment in batch]
+            assert found == [one for one in every[begin + 1 : end if until else None] if canonical(one[0]) == key]
+
+
+def test_where_a_connection_is_not_nothing_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rereading, "WINDOW", 1000)
+    monkeypatch.setattr("kwcli.pipeline.reading.PIECE_SIZE", 1000)
+    path = tmp_path / "plain.pcap"
+    path.write_bytes(capture_bytes("sasl-raw.pcap"))
+    (split,) = plan(find([str(path)]).files).splits
+    every = [segment for batch in Reading(split) for segment in batch]
+    last = canonical(every[-1][0])
+    read: list[Segment] = []
+    real = between
+
+    def counted(*words: object) -> object:
+        for batch in real(*words):  # type: ignore[arg-type]
+            read.extend(batch)
+            yield batch
+
+    monkeypatch.setattr(rereading, "between", counted)
+    again = Rereading([split])
+    again.begin("")
+    found = [segment for batch in again(last, every[0][2], None) for segment in batch]
+    assert found == [one for one in every[1:] if canonical(one[0]) == last]
+    assert 0 < len(read) < len(every) / 2
