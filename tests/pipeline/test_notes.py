@@ -47,6 +47,15 @@ def test_a_task_says_why_there_is_no_split(staging: Staging) -> None:
         task.split(1)
 
 
+def test_a_task_waits_for_nobody_whose_folder_is_gone(staging: Staging) -> None:
+    Notes(staging).begin()
+    timer = Timer(0.1, lambda: staging.files.remove(staging.folder))
+    timer.start()
+    with pytest.raises(Failure, match="somebody has deleted what is being written there"):
+        Notes(staging).split(0)
+    timer.join()
+
+
 def test_how_far_the_tasks_are(staging: Staging) -> None:
     driver, task = Notes(staging), Notes(staging)
     assert driver.so_far() == (0, 0)

@@ -40,7 +40,7 @@ __all__ = ["run", "stitched", "tasks"]
 
 PERIOD_S: Final = 0.2
 # Bytes of capture for each task of stages 2 and 3; fewer than cores would leave some idle, too many make small files.
-TASK_SIZE: Final = 512 << 20
+TASK_SIZE: Final = 1 << 30
 TASKS_MIN: Final = 4
 TASKS_MAX: Final = 4000
 ORDER: Final = ("point", "key", "ord", "seq", "kind")
@@ -125,6 +125,7 @@ class _Planning:
             self._notes.not_planned(str(problem))  # which a task tells
 
     def __enter__(self) -> None:
+        self._notes.begin()
         self._thread.start()
 
     def __exit__(self, kind: object, *_: object) -> None:

@@ -45,6 +45,10 @@ class Notes:
 
     # -- splits --------------------------------------------------------------------------------------------------------
 
+    def begin(self) -> None:
+        """Tasks may wait for notes from now on."""
+        self._files.make_folder(self._folder)
+
     def arrived(self, number: int, split: Split) -> None:
         """A split is known."""
         self._put(f"{number}{_SPLIT}", pickle.dumps(split))
@@ -71,6 +75,8 @@ class Notes:
             failed = self._read(_NO_SPLITS)
             if failed is not None:
                 raise Failure(failed.decode())
+            if not self._files.is_folder(self._folder):
+                raise Failure(f"{self._files.root}: somebody has deleted what is being written there")
             time.sleep(LOOK_S)
 
     def splits(self) -> tuple[Split, ...]:

@@ -32,11 +32,18 @@ LEAN: Final[dict[str, str]] = {
 }
 
 
+# As long as a session takes to end that nobody disturbs.
+STOP_S: Final = 0.3
+_stopping: list[Thread] = []  # threads that end sessions, in programs that go on
+
+
 @contextmanager
 def owned(master: str, env: Environment, conf: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
     """A session; one that was there before stays. Failure says why there is none."""
     from pyspark.sql import SparkSession
 
+    while _stopping:
+        _stopping.pop().join()
     before = SparkSession.getActiveSession()
     with _silent(env):
         Thread(target=_import_early, daemon=True).start()
@@ -50,10 +57,20 @@ def owned(master: str, env: Environment, conf: Mapping[str, str] | None = None) 
 
 
 def _stop(spark: SparkSession) -> None:
-    """End a session; where its JVM was ended by somebody else, there is nothing left to do."""
-    with warnings.catch_warnings(), suppress(Exception):
-        warnings.simplefilter("ignore")
-        spark.stop()
+    """End a session; where its JVM was ended by somebody else, there is nothing left to do.
+
+    PySpark waits up to a second for a thread of its own besides, which ends with the program.
+    """
+
+    def stop() -> None:
+        with warnings.catch_warnings(), suppress(Exception):
+            warnings.simplefilter("ignore")
+            spark.stop()
+
+    thread = Thread(target=stop, daemon=True)
+    _stopping.append(thread)
+    thread.start()
+    thread.join(STOP_S)
 
 
 def _import_early() -> None:

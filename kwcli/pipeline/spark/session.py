@@ -77,6 +77,8 @@ def session(
     log = folder / "log"
     log.touch()
     surroundings = _surroundings(variables, folder, log, debug=debug)
+    if _LOCAL.fullmatch(master) and not variables.keys() & {"SPARK_HOME", "PYSPARK_PYTHON"}:
+        surroundings["SPARK_HOME"] = os.fspath(_home_without_python(folder / "spark"))
     if _OWN_MACHINE.match(master):
         surroundings["SPARK_LOCAL_IP"] = "127.0.0.1"
     with _environment(surroundings):
@@ -127,6 +129,17 @@ def _surroundings(variables: Mapping[str, str], folder: Path, log: Path, *, debu
         "PYSPARK_PYTHON": variables.get("PYSPARK_PYTHON") or sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
     }
+
+
+def _home_without_python(folder: Path) -> Path:
+    """The installed Spark without its archive of PySpark, which each worker would compile anew."""
+    import pyspark
+
+    folder.mkdir()
+    for part in Path(pyspark.__file__).parent.iterdir():
+        if part.name != "python":
+            (folder / part.name).symlink_to(part)
+    return folder
 
 
 @contextmanager
