@@ -9,6 +9,7 @@ import pytest
 
 from kwcli.exits import Failure
 from kwcli.pipeline.pieces import Split
+from kwcli.pipeline.spark import notes
 from kwcli.pipeline.spark.job import ReadReport
 from kwcli.pipeline.spark.notes import Notes
 from kwcli.pipeline.store.files import Files
@@ -47,7 +48,8 @@ def test_a_task_says_why_there_is_no_split(staging: Staging) -> None:
         task.split(1)
 
 
-def test_a_task_waits_for_nobody_whose_folder_is_gone(staging: Staging) -> None:
+def test_a_task_waits_for_nobody_whose_folder_is_gone(staging: Staging, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(notes, "GONE_S", 0.2)
     Notes(staging).begin()
     timer = Timer(0.1, lambda: staging.files.remove(staging.folder))
     timer.start()

@@ -32,6 +32,8 @@ _SPLITS: Final = "splits"
 _NO_SPLITS: Final = "no-splits"
 # How often a task looks whether its split is known.
 LOOK_S: Final = 0.02
+# A folder that is not there for so long is gone; for less, a file server may not have told of it yet.
+GONE_S: Final = 90.0
 
 
 class Notes:
@@ -63,6 +65,7 @@ class Notes:
 
     def split(self, number: int) -> Split | None:
         """A split, when it is known; None when there are not so many. Raises Failure when they cannot be known."""
+        seen = time.monotonic()
         while True:
             all_of_them = self._read(_SPLITS)
             if all_of_them is not None:
@@ -75,7 +78,10 @@ class Notes:
             failed = self._read(_NO_SPLITS)
             if failed is not None:
                 raise Failure(failed.decode())
-            if not self._files.is_folder(self._folder):
+            now = time.monotonic()
+            if self._files.is_folder(self._folder):
+                seen = now
+            elif now - seen > GONE_S:
                 raise Failure(f"{self._files.root}: somebody has deleted what is being written there")
             time.sleep(LOOK_S)
 

@@ -77,7 +77,7 @@ def session(
     log = folder / "log"
     log.touch()
     surroundings = _surroundings(variables, folder, log, debug=debug)
-    if _LOCAL.fullmatch(master) and not variables.keys() & {"SPARK_HOME", "PYSPARK_PYTHON"}:
+    if os.name == "posix" and _LOCAL.fullmatch(master) and not variables.keys() & {"SPARK_HOME", "PYSPARK_PYTHON"}:
         surroundings["SPARK_HOME"] = os.fspath(_home_without_python(folder / "spark"))
     if _OWN_MACHINE.match(master):
         surroundings["SPARK_LOCAL_IP"] = "127.0.0.1"
