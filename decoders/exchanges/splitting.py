@@ -12,7 +12,6 @@ from itertools import chain
 from operator import itemgetter
 from typing import Any, Final, Protocol
 
-from decoders.exchanges.ended import Ended
 from decoders.exchanges.exchange import Settled
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.parts import FACT, Facts, Part, canonical
@@ -33,9 +32,10 @@ WAITING_MAX: Final = 32 << 20
 # Segments believed in one go: many enough for a look at all connections to cost little, and no more.
 BATCH_MIN: Final = 4096
 BATCH_MAX: Final = 1 << 16
-PER_CONNECTION: Final = 32
-# Bytes of segments, as they are counted while they wait for a batch.
-BATCH_SIZE: Final = 16 << 20
+PER_CONNECTION: Final = 128
+# Bytes of segments, as they are counted, where they are kept until they are believed, and where they are not.
+KEPT_SIZE: Final = 16 << 20
+BATCH_SIZE: Final = 64 << 20
 # Segments between two looks whether a stretch may begin.
 TRIES_MAX: Final = 64
 _payload = itemgetter(6)
@@ -105,10 +105,10 @@ class Splitter:
             self._hand_all_on()
         return self._given()
 
-    @property
-    def believed(self) -> bool:
-        """Whether all rows that were projected are handed on, or never will be."""
-        return not self._batch_count
+    def believe(self) -> list[Part]:
+        """Hand on now all rows that were projected and are to be believed; the others never will be."""
+        self._believe()
+        return self._given()
 
     def finish(self) -> list[Part]:
         """The rest."""
@@ -148,7 +148,7 @@ class Splitter:
             some = segments[at : at + room]
             at += len(some)
             self._decode(some)
-            if self._batch_count >= size or self._batch_size >= BATCH_SIZE:
+            if self._batch_count >= size or self._batch_size >= (BATCH_SIZE if self._source else KEPT_SIZE):
                 self._believe()
 
     def _decode(self, segments: list[Segment]) -> None:
@@ -212,14 +212,9 @@ class Splitter:
         for row in settled:
             target = routes(row.ends.number)
             if target is not None:
-                if isinstance(target, Fresh):
-                    if not target.rows:
-                        self._fresh.append(target)
-                    waits = isinstance(row, Ended)
-                else:
-                    waits = row.kind == "exchange" and row.outcome == "orphan_response"
-                target.rows.append(row)
-                target.made.append(row if waits else project(row))
+                if isinstance(target, Fresh) and not target.rows:
+                    self._fresh.append(target)
+                target.take(row, project)
 
     def _commit(self, track: Track, stretch: Stretch) -> None:
         rows = stretch.commit()

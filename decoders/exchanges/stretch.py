@@ -9,11 +9,11 @@ makes the last batch, of which nothing was handed on, no part of the stretch.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from operator import attrgetter
-from typing import Any, Final, cast
+from typing import Any, Final
 
-from decoders.exchanges.ended import Row
-from decoders.exchanges.exchange import Exchange
+from decoders.exchanges.exchange import Exchange, Settled
 from decoders.exchanges.inflight import InFlight
 from decoders.exchanges.pairing import Pairing
 from decoders.exchanges.partial import REQUEST, saved
@@ -94,8 +94,12 @@ class Stretch:
         self.low: int | None = None
         self.begun = False  # its RUN is handed on
         self.orphans: list[Exchange] = []  # believed, and not handed on yet
-        self.rows: list[Row] = []  # of the batch at hand
-        self.made: list[Any] = []  # what the splitter made of each
+        # Of the batch at hand: what is to be believed of each row and what the splitter made of it, new orphans, and
+        # whether there was anything else.
+        self.rows: list[tuple[int, int, int]] = []
+        self.made: list[Any] = []
+        self.late: list[Exchange] = []
+        self.odd = False
         self.count = 0  # rows believed
         pairing.budget.held -= sum(len(each.request_raw or b"") for each in pairing.in_flight.waiting())
         pairing.in_flight = InFlight()
@@ -109,19 +113,22 @@ class Stretch:
         first, second = self.flows
         return first.packets != self.stock.flows[0][0] or second.packets != self.stock.flows[1][0]
 
+    def take(self, row: Settled, project: Callable[[Settled], Any]) -> None:
+        """A row of the batch. Of most nothing is kept but its correlation id, its first packet and its last."""
+        if row.kind != "exchange" or row.correlation_id is None:
+            self.odd = True
+        elif row.outcome == "orphan_response":
+            self.late.append(row)
+        else:
+            last = row.response_packet_end or row.request_packet_end or 0
+            self.rows.append((row.correlation_id, row.request_packet or 0, last))
+            self.made.append(project(row))
+
     def commit(self) -> list[Any] | None:
         """Believe the batch: what was made of its rows but the orphans, which wait in `orphans`; None: do not."""
-        rows, self.rows = cast(list[Exchange], self.rows), []
-        made, self.made = self.made, []
-        orphans: list[Exchange] = []
-        try:
-            if "orphan_response" in {row.outcome for row in rows}:
-                made = [each for row, each in zip(rows, made, strict=True) if row.outcome != "orphan_response"]
-                orphans = [row for row in rows if row.outcome == "orphan_response"]
-                rows = [row for row in rows if row.outcome != "orphan_response"]
-            if not self._believed(rows):
-                return None
-        except (AttributeError, TypeError):  # no exchange, or one without a correlation id
+        rows, made, orphans, odd = self.rows, self.made, self.late, self.odd
+        self.rows, self.made, self.late, self.odd = [], [], [], False
+        if odd or not self._believed(rows):
             return None
         for flow in self.flows:
             flow.sync()
@@ -130,13 +137,13 @@ class Stretch:
         self.count += len(rows)
         return made
 
-    def _believed(self, settled: list[Exchange]) -> bool:
+    def _believed(self, settled: list[tuple[int, int, int]]) -> bool:
         pairing = self.pairing
         if pairing.early or pairing.in_flight.doubled or pairing.sasl.mechanism != _NONE_ASKED:
             return False
         if any(lane.lossy or lane.doubt for lane in self.lanes):
             return False
-        ids: list[int] = [row.correlation_id for row in settled]  # type: ignore[misc]  # with None min() is a TypeError
+        ids = [correlation_id for correlation_id, _, _ in settled]
         ids += pairing.in_flight
         if len(ids) >= IN_FLIGHT_MAX // 2 and _most(settled) + pairing.in_flight.count() >= IN_FLIGHT_MAX // 2:
             return False
@@ -181,10 +188,10 @@ class Stretch:
         return pack([until, flows, lanes, waiting, names, self.count])
 
 
-def _most(settled: list[Exchange]) -> int:
+def _most(settled: list[tuple[int, int, int]]) -> int:
     """How many of these were in flight at one time, at most."""
-    begun = sorted(each.request_packet or 0 for each in settled)
-    ended = sorted(each.response_packet_end or each.request_packet_end or 0 for each in settled)
+    begun = sorted(first for _, first, _ in settled)
+    ended = sorted(last for _, _, last in settled)
     most = at = 0
     for count, packet in enumerate(begun, 1):
         while ended[at] < packet:

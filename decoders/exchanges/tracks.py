@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import groupby
 from typing import Any, Final
 
 from decoders.exchanges.ended import Ended, Row
-from decoders.exchanges.exchange import Ends
+from decoders.exchanges.exchange import Ends, Settled
 from decoders.exchanges.partial import export_pairing, export_undecided
 from decoders.exchanges.parts import END, ROWS, RUN, SEGMENTS, Part, pack_segments
 from decoders.exchanges.stage import Pairer, doubtful
@@ -40,6 +41,11 @@ class Fresh:
         self.numbers: list[int] = []  # of it, and of those that took its ports without a SYN
         self.rows: list[Row] = []
         self.made: list[Any] = []  # what the splitter made of each
+
+    def take(self, row: Row, project: Callable[[Settled], Any]) -> None:
+        """A row of the batch; of the end of a connection all is kept."""
+        self.rows.append(row)
+        self.made.append(row if isinstance(row, Ended) else project(row))
 
     def run(self, late_ns: int) -> bytes:
         """The blob of its RUN. `late_ns`: what another connection said of the broker before would change this one."""

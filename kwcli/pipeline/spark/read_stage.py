@@ -49,8 +49,9 @@ def read_split(order: Order, number: int) -> Iterator[pa.RecordBatch]:
         with seldom():
             for segments in reading:
                 outbox.take(splitter.feed(segments))
-                if splitter.believed:
-                    outbox.flush(WEIGHT)
+                if outbox.weight >= WEIGHT:
+                    outbox.take(splitter.believe())
+                    outbox.flush()
                 yield from outbox.full()
                 notes.progress(number, reading.taken)
             outbox.take(splitter.finish())
@@ -116,9 +117,14 @@ class Outbox:
             row.forget()
         return place
 
-    def flush(self, least: int = 1) -> None:
-        """Write the rows that wait, when they have some weight: all of them have been handed on, or never will be."""
-        if self._columns.weight >= least:
+    @property
+    def weight(self) -> int:
+        """That of the rows that wait."""
+        return self._columns.weight
+
+    def flush(self) -> None:
+        """Write the rows that wait: all of them have been handed on, or never will be."""
+        if self._owners:
             owners, self._owners = pa.array(self._owners, pa.int32()), []
             rows = self._columns.batch()
             if owners.null_count:
