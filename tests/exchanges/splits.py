@@ -70,8 +70,10 @@ def parts_of(
         source = Listed(segments)
         splitter = Splitter(raw=raw, batch=min(batch, 2000), source=source if listed else None, **options)
         parts: list[Part] = []
-        for some in source.feeds(max(batch // 3, 1) if listed else batch):
+        for number, some in enumerate(source.feeds(max(batch // 3, 1) if listed else batch)):
             parts += splitter.feed(some)
+            if number % 7 == 3:
+                parts += splitter.believe()
         found.append(parts + splitter.finish())
     return found
 
