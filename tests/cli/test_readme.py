@@ -160,8 +160,13 @@ def test_every_command_that_is_shown_is_one(line: str, monkeypatch: pytest.Monke
     lexer.whitespace_split = True
     words = [*takewhile(lambda word: word not in ("|", ">", "<", "&&", ";"), lexer)]
     name, *rest = words
+    # As the program does it: a command keeps the names of its option for help that it was first asked for with.
+    ctx = click.Context(program, info_name=name, obj=world(), **program.context_settings)
     while isinstance(command, click.Group):
         name, *rest = rest
-        command = command.get_command(click.Context(command), name)
+        parent = ctx
+        command = command.get_command(parent, name)
+        if isinstance(command, click.Group):
+            ctx = click.Context(command, parent, info_name=name)
     assert command is not None
-    command.make_context(name, rest, obj=world())
+    command.make_context(name, rest, parent=parent)
