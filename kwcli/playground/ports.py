@@ -1,4 +1,5 @@
-"""Free TCP ports of this machine: any, below the range that outgoing connections take theirs from, or the next ones."""
+"""Free TCP ports of this machine: any row of them, below the range that outgoing connections take theirs from, or the
+next ones after one."""
 
 from __future__ import annotations
 
@@ -14,14 +15,13 @@ _LAST: Final = 65535
 
 
 def free_ports(count: int, host: str = "127.0.0.1") -> list[int]:
-    """`count` different ports that nobody listens on at this moment."""
-    found: list[int] = []
+    """`count` ports in a row that nobody listens on at this moment."""
     dice = random.SystemRandom()
-    while len(found) < count:
-        port = dice.randrange(_LOWEST, _HIGHEST)
-        if port not in found and _is_free(host, port):
-            found.append(port)
-    return found
+    while True:
+        first = dice.randrange(_LOWEST, _HIGHEST - count)
+        found = list(range(first, first + count))
+        if all(_is_free(host, port) for port in found):
+            return found
 
 
 def next_ports(first: int, count: int, host: str = "127.0.0.1") -> list[int]:

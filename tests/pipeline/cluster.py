@@ -6,7 +6,6 @@ That Python is a virtual environment of links: to each package of the running on
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 import sysconfig
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from kwcli.pipeline.spark.java import find_java
+from kwcli.playground.ports import free_ports
 
 OWN: Final = ("decoders", "kwcli", "pyspark_kafka_wire", "kw-", "__editable__", "__pycache__")
 PATIENCE_S: Final = 60
@@ -50,7 +50,7 @@ def bare_python(folder: Path) -> Path:
 def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
     """Master and workers with a core each; all end with the block."""
     with ExitStack() as stack:
-        port, page = _free_port(), _free_port()
+        port, page = free_ports(2)
         master = f"spark://127.0.0.1:{port}"
         words = ["master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", str(page)]
         _started(stack, folder / "master", words)
@@ -111,10 +111,3 @@ def _await(page: int, workers: int) -> None:
             pass
         assert time.monotonic() < until, "the cluster did not start"
         time.sleep(0.2)
-
-
-def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port

@@ -51,11 +51,8 @@ class Behind:
 
 
 def port_base(nodes: int) -> int:
-    """A port with enough free ones behind it."""
-    while True:
-        (base,) = free_ports(1, "127.0.0.1")
-        if base + nodes + 2 < 65536:
-            return base
+    """A port with enough free ones behind it: for the bootstrap listener, node 0 and up to node `nodes`."""
+    return free_ports(nodes + 2)[0]
 
 
 class ProxyProcess:

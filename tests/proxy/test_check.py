@@ -14,13 +14,14 @@ import decoders
 from kwcli.exits import Exit
 from kwcli.net.core.config import ClientConfig
 from kwcli.playground.certificates import make_certificates
-from kwcli.playground.ports import free_ports
 from kwcli.proxy.check import Wish, check, findings
 from kwcli.proxy.tls.inbound import Inbound, TlsIn
 from tests.cli.worlds import kw, world
 from tests.net.playbook import offers
 from tests.net.responder import Responder, each_request, framed
+from tests.proxy.hidden import port_base
 
+NODES = 4  # the highest number of a node here, or above
 KNOWN = {name.key: (name.versions.low, name.versions.high) for name in map(decoders.api, range(4))}
 OFFERED: Mapping[int, tuple[int, int]] = {**KNOWN, 18: (0, 4)}
 
@@ -42,9 +43,9 @@ class Broker(Responder):
         return framed(decoders.encode_response(key, version, value, correlation_id=number))
 
 
-def wish(address: tuple[str, int], port_base: int, **more: Any) -> Wish:
+def wish(address: tuple[str, int], base: int, **more: Any) -> Wish:
     config = ClientConfig((address,), timeout_s=3.0, connect_timeout_s=2.0)
-    return Wish(config, port_base, "127.0.0.1", "127.0.0.1", **more)
+    return Wish(config, base, "127.0.0.1", "127.0.0.1", **more)
 
 
 @pytest.fixture
@@ -53,7 +54,7 @@ def state(tmp_path: Path) -> dict[str, str]:
 
 
 def test_all_is_well(state: dict[str, str]) -> None:
-    (base,) = free_ports(1)
+    base = port_base(NODES)
     with Broker(OFFERED) as broker:
         env = world(variables=state)
         code = check(env, wish(broker.address, base, tls=lambda: Inbound(TlsIn(), ["127.0.0.1"], state)))
@@ -71,7 +72,7 @@ def test_all_is_well(state: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("output", ["ndjson", "json"])
 def test_findings_for_programs(output: str) -> None:
-    (base,) = free_ports(1)
+    base = port_base(NODES)
     with Broker({**OFFERED, 999: (0, 0)}) as broker:
         done = kw("proxy", "-b", f"127.0.0.1:{broker.address[1]}", "--port-base", str(base), "--check", "-o", output)
     told = json.loads(done.out) if output == "json" else [json.loads(line) for line in done.out.splitlines()]
@@ -104,7 +105,7 @@ def test_findings_are_no_table() -> None:
 )
 def test_brokers_that_are_newer(state: dict[str, str], more: dict[int, tuple[int, int]], text: str) -> None:
     with Broker({**OFFERED, **more}) as broker:
-        found = list(findings(state, wish(broker.address, free_ports(1)[0])))
+        found = list(findings(state, wish(broker.address, port_base(NODES))))
     bad = [finding for finding in found if finding.code]
     assert [finding.code for finding in bad] == [Exit.FAILURE]
     assert text in bad[0].text
@@ -123,7 +124,7 @@ def test_nobody_is_there(state: dict[str, str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as gone:
         port = gone.getsockname()[1]
     env = world(variables=state)
-    assert check(env, wish(("127.0.0.1", port), free_ports(1)[0])) == Exit.UNREACHABLE
+    assert check(env, wish(("127.0.0.1", port), port_base(NODES))) == Exit.UNREACHABLE
     assert f"fail  upstream      127.0.0.1:{port} refused the connection" in env.stdout.getvalue().decode()  # type: ignore[attr-defined]  # it is in memory
 
 
@@ -142,7 +143,7 @@ def test_given_certificates(
     make_certificates(tmp_path)
     asked = TlsIn(str(tmp_path / name))
     with Broker(OFFERED) as broker:
-        settings = wish(broker.address, free_ports(1)[0], tls=lambda: Inbound(asked, [advertise], state))
+        settings = wish(broker.address, port_base(NODES), tls=lambda: Inbound(asked, [advertise], state))
         first, *_ = list(findings(state, settings._replace(advertise=advertise)))
     assert (first.what, first.code) == ("certificate", code)
     assert text in first.text

@@ -23,6 +23,7 @@ from kwcli.playground.ports import free_ports
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
 from tests.broker.options import PASSWORDS, Options
+from tests.proxy.hidden import port_base
 from tests.proxy.stage import request
 
 pytestmark = [needs_brokers, pytest.mark.broker]
@@ -30,6 +31,8 @@ pytestmark = [needs_brokers, pytest.mark.broker]
 ROOT = Path(__file__).resolve().parents[2]
 # As long as a login lasts; the proxy renews it after 85 % of that.
 LIFETIME_S = 3.0
+# The cluster has one node, and its number is not above this.
+NODES = 4
 LISTENERS = ("PLAINTEXT", "SSL", "MTLS", "SASL_PLAINTEXT", "SASL_SSL")
 LOGIN = ["-X", "sasl.username=alice", "-X", f"sasl.password={PASSWORDS['alice']}"]
 
@@ -73,6 +76,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 class Proxy(NamedTuple):
     bootstrap: str
     log: Path
+    metrics: int
 
     @property
     def said(self) -> str:
@@ -90,9 +94,9 @@ class Proxy(NamedTuple):
 @contextmanager
 def proxy(world: World, folder: Path, words: Sequence[str]) -> Iterator[Proxy]:
     """`kw proxy`, ended by SIGTERM."""
-    (base,) = free_ports(1)
+    metrics, base, *_ = free_ports(NODES + 3)
     log = folder / f"proxy-{base}.log"
-    command = [sys.executable, "-m", "kwcli.main", "proxy", "--port-base", str(base), *words]
+    command = [sys.executable, "-m", "kwcli.main", "proxy", "--port-base", str(base), "--metrics", str(metrics), *words]
     with log.open("wb") as file:
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=file, env=world.variables)
     try:
@@ -101,7 +105,7 @@ def proxy(world: World, folder: Path, words: Sequence[str]) -> Iterator[Proxy]:
             assert process.poll() is None, log.read_text()
             assert time.monotonic() < deadline, log.read_text()
             time.sleep(0.02)
-        yield Proxy(f"127.0.0.1:{base}", log)
+        yield Proxy(f"127.0.0.1:{base}", log, metrics)
     finally:
         process.send_signal(signal.SIGTERM)
         assert process.wait(30) == 0
@@ -208,8 +212,7 @@ def test_clients_that_show_a_certificate(world: World, tmp_path: Path) -> None:
 
 
 def test_what_passes_is_told_to_prometheus(world: World, tmp_path: Path) -> None:
-    (port,) = free_ports(1)
-    with proxy(world, tmp_path, [*world.words("SASL_PLAINTEXT"), "--metrics", str(port), "--tls-in"]) as where:
+    with proxy(world, tmp_path, [*world.words("SASL_PLAINTEXT"), "--tls-in"]) as where:
         trust = ["-X", "security.protocol=SSL", "-X", f"ssl.ca.location={world.ca}"]
         assert call(world, where, ["topics[].name=no-such", "allow_auto_topic_creation:=false", *trust])[0] == 1
         assert call(world, where)[0] == 5
@@ -218,7 +221,7 @@ def test_what_passes_is_told_to_prometheus(world: World, tmp_path: Path) -> None
         deadline = time.monotonic() + 20
         while not (all(map(found.get, told)) and not found["kw_proxy_connections_open", ""]):
             assert time.monotonic() < deadline, found
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=20) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{where.metrics}/metrics", timeout=20) as answer:
                 families = list(text_string_to_metric_families(answer.read().decode()))
             samples = [sample for family in families for sample in family.samples]
             found = {(each.name, each.labels.get("api", "")): each.value for each in samples if "le" not in each.labels}
@@ -240,7 +243,7 @@ def test_what_passes_is_told_to_prometheus(world: World, tmp_path: Path) -> None
     ],
 )
 def test_a_look_before(world: World, words: list[str], code: int, text: str) -> None:
-    command = [sys.executable, "-m", "kwcli.main", "proxy", "--check", "--port-base", str(free_ports(1)[0])]
+    command = [sys.executable, "-m", "kwcli.main", "proxy", "--check", "--port-base", str(port_base(NODES))]
     command += [*world.words("SASL_PLAINTEXT"), *words]
     done = subprocess.run(command, capture_output=True, timeout=60, env=world.variables, check=False)
     assert done.returncode == code, done.stdout + done.stderr
@@ -249,7 +252,7 @@ def test_a_look_before(world: World, words: list[str], code: int, text: str) -> 
 
 @pytest.mark.parametrize(("listener", "protocol"), [("SSL", "PLAINTEXT"), ("PLAINTEXT", "SSL")])
 def test_tls_where_the_broker_speaks_none_and_the_reverse(world: World, listener: str, protocol: str) -> None:
-    command = [sys.executable, "-m", "kwcli.main", "proxy", "--port-base", str(free_ports(1)[0])]
+    command = [sys.executable, "-m", "kwcli.main", "proxy", "--port-base", str(port_base(NODES))]
     command += ["-b", world.cluster.bootstrap(listener), "-X", f"security.protocol={protocol}"]
     done = subprocess.run(command, capture_output=True, timeout=30, env=world.variables, check=False)
     assert (done.returncode, done.stderr.decode().count("\n")) == (5, 1), done.stderr
@@ -268,7 +271,7 @@ def test_tls_where_the_broker_speaks_none_and_the_reverse(world: World, listener
     ],
 )
 def test_ways_in_that_do_not_work(world: World, words: list[str], code: int, text: str) -> None:
-    command = [sys.executable, "-m", "kwcli.main", "proxy", "--port-base", str(free_ports(1)[0])]
+    command = [sys.executable, "-m", "kwcli.main", "proxy", "--port-base", str(port_base(NODES))]
     command += [*world.words("SASL_PLAINTEXT"), *words]
     done = subprocess.run(command, capture_output=True, timeout=60, env=world.variables, check=False)
     assert (done.returncode, done.stderr.decode().count("\n")) == (code, 1), done.stderr
