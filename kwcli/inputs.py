@@ -43,6 +43,11 @@ class InputProblem(Failure):
     """An input, or the rest of it, cannot be read; the text begins with its name."""
 
 
+def placed(text: str, at: int) -> str:
+    """What is wrong with the bytes of a capture, and where."""
+    return f"cut off at byte {at:,}{text[7:]}" if text.startswith("cut off") else f"{text} at byte {at:,}"
+
+
 class Pieces(Protocol):
     """Where bytes come from: up to `size` that are there, b"" at the end."""
 

@@ -17,10 +17,10 @@ from decoders.capture.reader import CaptureReader
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Skipped
 from kwcli.exits import Exit, Failure
-from kwcli.inputs import InputProblem, Source, open_source
+from kwcli.inputs import InputProblem, Source, open_source, placed
 from kwcli.progress import Progress
 from kwcli.render import Needs, Renderer, Wanted, Write, needs, open_renderer
-from kwcli.summary import LOSSY, closing_lines, is_lossy, left_over
+from kwcli.summary import LOSSY, closing_lines, exchanges, is_lossy, left_over
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -157,10 +157,11 @@ class Sniffing:
         except KeyboardInterrupt:
             self._outcome.interrupted = True
             finish = False
+        self._settle(finish=finish)
         for source, reader in readers:
             if reader.problem is not None:
                 self._outcome.problems.append(self._cut_short(source, reader.problem, alone=whole))
-        self._end([reader for _, reader in readers], finish=finish)
+        self._end([reader for _, reader in readers])
 
     def _segments(self, source: Source, reader: CaptureReader) -> Iterator[list[Segment]]:
         """The segments of one input; what is wrong with it is noted, not raised."""
@@ -175,11 +176,12 @@ class Sniffing:
             self._outcome.problems.append(problem.text)
 
     def _cut_short(self, source: Source, problem: DecodeError, *, alone: bool) -> str:
-        text = problem.text
-        place = f"at byte {problem.offset:,}"
-        text = f"cut off {place}{text[7:]}" if text.startswith("cut off") else f"{text} {place}"
-        count = f"{self._engine.summary.exchanges:,} exchanges" if alone else "what came"
-        return f"{source.name}: {text}; {count} before it {'are' if alone else 'is'} shown"
+        before = "what came before it is shown"
+        if alone:
+            total = self._engine.summary.exchanges
+            verb = "is" if self._shown == total == 1 else "are"
+            before = f"{exchanges(self._shown, total)} before it {verb} shown"
+        return f"{source.name}: {placed(problem.text, problem.offset)}; {before}"
 
     # -- live ----------------------------------------------------------------------------------------------------------
 
@@ -208,7 +210,8 @@ class Sniffing:
             if kept is not None:
                 kept.write(block)
                 kept.close()
-        self._end([reader], finish=finish, dropped=dropped)
+        self._settle(finish=finish)
+        self._end([reader], dropped=dropped)
         return self._outcome
 
     # -- both ----------------------------------------------------------------------------------------------------------
@@ -252,13 +255,16 @@ class Sniffing:
                 self._left -= 1
         return kept
 
-    def _end(self, readers: list[CaptureReader], *, finish: bool, dropped: int | None = None) -> None:
-        """Settle what is open, close the output, then say how it went."""
+    def _settle(self, *, finish: bool) -> None:
+        """Show what is open where the inputs have ended, and what was kept to be sorted."""
         if finish:
             self._emit(self._engine.finish())
         if self._sorted is not None:
             rows, self._sorted = sorted(self._sorted, key=lambda row: row.time_ns), None
             self._show(rows)
+
+    def _end(self, readers: list[CaptureReader], *, dropped: int | None = None) -> None:
+        """Close the output, then say how it went."""
         self._renderer.close()
         self._output.flush()
         self._progress.hide()

@@ -58,8 +58,7 @@ def release_named(word: str) -> str:
     for release in reversed(RELEASES):
         if release == word or word.startswith(f"{release}.") or release.startswith(f"{word}."):
             return release
-    text = f"no release {word[:_LONGEST]}{did_you_mean(word, RELEASES)}; kw knows {RELEASES[0]} to {RELEASES[-1]}"
-    raise Failure(text, Exit.USAGE)
+    raise Failure(f"no release {word[:_LONGEST]}; kw knows {RELEASES[0]} to {RELEASES[-1]}", Exit.USAGE)
 
 
 def or_list(words: Iterable[str]) -> str:

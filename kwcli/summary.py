@@ -71,7 +71,7 @@ def closing_lines(
     `passed_over` what left_over() says. The same line several times, the longest first: the terminal decides.
     """
     total = summary.exchanges
-    parts = [counted(total, "exchange") if shown == total else f"{shown:,} of {counted(total, 'exchange')}"]
+    parts = [exchanges(shown, total)]
     if total:
         parts += [counted(len(summary.client_ids), "client"), counted(len(summary.brokers), "broker")]
     if errors:
@@ -92,6 +92,11 @@ def closing_lines(
         " · ".join([counts, span.partition(" ")[2] or span, took]),
         counts,
     ]
+
+
+def exchanges(shown: int, total: int) -> str:
+    """`6 exchanges`, `2 of 6 exchanges`."""
+    return counted(total, "exchange") if shown == total else f"{shown:,} of {counted(total, 'exchange')}"
 
 
 def time_span(first_ns: int, last_ns: int) -> str:

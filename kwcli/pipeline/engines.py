@@ -31,6 +31,11 @@ class Chosen(NamedTuple):
     why: str
     master: str = ""
 
+    @property
+    def splits(self) -> bool:
+        """Whether it reads captures in splits, and not each from end to end."""
+        return self.engine != "local"
+
     def __str__(self) -> str:
         return f"engine {self.engine} ({self.why})"
 

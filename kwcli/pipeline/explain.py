@@ -30,11 +30,8 @@ def explained(
     """The lines: sources, splits, what is selected, tables, engine, Java; `state` is what the folder covers already."""
     files = covered.files
     yield f"sources  {counted(len(files), 'capture')}, {amount(sum(file.size for file in files))}"
-    yield from sources(files, plan)
-    size = wish.split_size or split_size_for(sum(file.size for file in files))
-    merged = sum(split.merged for split in plan.splits)
-    together = f", {merged:,} of them of captures that overlap in time" if merged else ""
-    yield f"splits   {counted(len(plan.splits), 'split')} of at most {amount(size)}{together}"
+    yield from sources(files, plan, chosen)
+    yield f"splits   {_splits(wish, files, plan, chosen)}"
     yield f"select   {_selection(wish)}"
     yield f"tables   {', '.join(wish.tables)}{' with bodies' if wish.bodies else ''}"
     yield f"out      {wish.out}: {state}"
@@ -46,8 +43,8 @@ def explained(
     yield f"java     {found}"
 
 
-def sources(files: list[SourceFile], plan: Plan) -> Iterator[str]:
-    """A line for each capture: its point, size, splits, times."""
+def sources(files: list[SourceFile], plan: Plan, chosen: Chosen) -> Iterator[str]:
+    """A line for each capture: its point, size, splits where the engine makes any, times."""
     pieces: defaultdict[int, list[Piece]] = defaultdict(list)
     splits: Counter[int] = Counter()
     for split in plan.splits:
@@ -58,10 +55,23 @@ def sources(files: list[SourceFile], plan: Plan) -> Iterator[str]:
     wide = max((len(file.name) for file in files), default=0)
     for number, file in enumerate(files):
         point = f"{file.point or '–':{named}}  " if named else ""
-        words = [f"{amount(file.size):>7}", counted(splits[number], "split"), *_span(pieces[number])]
+        words = [f"{amount(file.size):>7}"]
         if not splits[number]:
-            words[1:] = ["nothing in it"]
+            words.append("nothing in it")
+        elif chosen.splits:
+            words.append(counted(splits[number], "split"))
+        words += _span(pieces[number])
         yield f"  {point}{file.name:{wide}}  {'  '.join(words)}"
+
+
+def _splits(wish: Wish, files: list[SourceFile], plan: Plan, chosen: Chosen) -> str:
+    merged = sum(split.merged for split in plan.splits)
+    if not chosen.splits:
+        side_by_side = ", those that overlap in time side by side" if merged else ""
+        return f"none: one process reads each capture from end to end{side_by_side}"
+    size = wish.split_size or split_size_for(sum(file.size for file in files))
+    together = f", {merged:,} of them of captures that overlap in time" if merged else ""
+    return f"{counted(len(plan.splits), 'split')} of at most {amount(size)}{together}"
 
 
 def _span(pieces: list[Piece]) -> list[str]:

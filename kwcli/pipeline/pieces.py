@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from kwcli.inputs import placed
+
 if TYPE_CHECKING:
     from decoders.errors import DecodeError
     from kwcli.exits import Failure
@@ -23,11 +25,7 @@ class Problem(NamedTuple):
     text: str
 
     def __str__(self) -> str:
-        if self.at is None:
-            return f"{self.file}: {self.text}"
-        if self.text.startswith("cut off"):
-            return f"{self.file}: cut off at byte {self.at:,}{self.text[7:]}"
-        return f"{self.file}: {self.text} at byte {self.at:,}"
+        return f"{self.file}: {self.text if self.at is None else placed(self.text, self.at)}"
 
 
 def told(file: str, error: Failure | DecodeError) -> Problem:

@@ -16,7 +16,10 @@ WIDTH: Final = 24
 
 
 class Bar(Transient):
-    """A bar over the bytes of all captures: `show` often, `hide` before anything else is said."""
+    """A bar over the bytes of all captures: `show` often, `hide` before anything else is said.
+
+    `splits` is 0 where there are none to tell of.
+    """
 
     def __init__(self, env: Environment, splits: int, size: int, *, wanted: bool) -> None:
         super().__init__(env, wanted=wanted)
@@ -39,7 +42,7 @@ class Bar(Transient):
             left if size < self._size else "writing tables",
             f"{amount(size)} of {amount(self._size)}",
             f"{amount(int(rate))}/s",
-            f"{splits:,} of {counted(self._splits, 'split')}",
+            f"{splits:,} of {counted(self._splits, 'split')}" if self._splits else "",
         ]
         parts = [part for part in parts if part]
         width = self._env.columns

@@ -103,9 +103,9 @@ def _write(
     if wish.verbose and not wish.quiet:
         from kwcli.pipeline.explain import sources
 
-        for line in sources(covered.files, planned):
+        for line in sources(covered.files, planned, chosen):
             env.say(f"kw: {line.strip()}")
-    bar = Bar(env, coming.most, coming.size, wanted=not wish.quiet)
+    bar = Bar(env, coming.most if chosen.splits else 0, coming.size, wanted=not wish.quiet)
     staging = store.staging()
     try:
         outcome = engine(_work(wish, covered.files), coming, staging, bar.show if bar.active else None)
@@ -121,7 +121,7 @@ def _write(
     if not planned.splits:
         raise Failure(_NOTHING)
     for problem in dict.fromkeys(outcome.problems):  # whoever reads a part of a capture meets what is wrong with all
-        env.say(f"kw: {problem}; what came before it is in the tables")
+        env.say(f"kw: {problem}; what was read of it is in the tables")
     if not wish.quiet:
         seconds = env.monotonic() - begun
         damaged = facts["damaged"]

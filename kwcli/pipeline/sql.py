@@ -177,14 +177,28 @@ def _told(problem: Exception, query: str, tables: Tables, code: Exit) -> Failure
     if found is None:
         return None
     if found.getCondition() == "TABLE_OR_VIEW_NOT_FOUND":
-        name = found.getMessageParameters()["relationName"].strip("`")
-        text = f"there is no table or view {name}{did_you_mean(name, names_in(tables))}; --views lists them"
+        text = _not_there(found.getMessageParameters()["relationName"].strip("`"), tables)
     else:
         first = str(found).strip().splitlines()[0]
         text = re.sub(r"^\[[\w.]+\] ", "", first).partition(" SQLSTATE:")[0]
         text = re.sub(r" If necessary set \S+ to \S+ to bypass this error\.$", "", text).rstrip(".")
         text = text[0].lower() + text[1:] if text[1:2].islower() or text[1:2] == " " else text
     return Failure(f"{_place(found, query)}{clean(text):.500}", code)
+
+
+def _not_there(name: str, tables: Tables) -> str:
+    lacking = sorted(_tables_of(name.lower()) - set(tables.files))
+    if lacking:
+        what = f"is made of {' and '.join(lacking)}, which" if name.lower() in VIEWS else "is a table that"
+        return f"{name} {what} {tables.place} does not have (kw pipeline run --tables {','.join(lacking)})"
+    return f"there is no table or view {name}{did_you_mean(name, names_in(tables))}; --views lists them"
+
+
+def _tables_of(name: str) -> set[str]:
+    """The tables that a table or view stands on; none for a name that is neither."""
+    if name in VIEWS:
+        return {table for one in VIEWS[name].of for table in _tables_of(one)}
+    return {name} & set(MEANINGS)
 
 
 def _cause(problem: Any) -> Any:

@@ -14,7 +14,7 @@ from kwcli.config import Settings
 from kwcli.env import Environment
 from kwcli.exits import Exit, Failure
 from kwcli.render.palette import palette
-from kwcli.spelling import api_named
+from kwcli.spelling import api_named, release_named
 
 Row = dict[str, Any]
 
@@ -39,7 +39,7 @@ def show_apis(
         raise click.UsageError(f"{asked[0]} does not go with {'a version' if diff else 'an API'}")
     found = api_named(api) if api is not None else None
     if release is not None:
-        release = _release(release)
+        release = release_named(release)
     how = settings.width, palette(settings.color)
     if diff:
         _show_diff(env, settings, found, diff)
@@ -75,7 +75,7 @@ def _show_diff(env: Environment, settings: Settings, found: Api | None, diff: tu
         row = version_changes(found, *(_version(found, int(word), None) for word in diff))
         _show(env, settings, row, lambda: version_lines(row, settings.width, palette(settings.color)))
         return
-    older, newer = (_release(word) for word in diff)
+    older, newer = (release_named(word) for word in diff)
     row = changes(older, newer, KEYS if found is None else (found.key,))
     _show(env, settings, row, lambda: changes_lines(row, settings.width, palette(settings.color)))
 
@@ -125,15 +125,6 @@ def _version(its: Api, version: int, release: str | None) -> int:
         where = f" in {release}" if release else ""
         raise Failure(f"{its.name} has versions {its.versions}{where}, not {version}", Exit.USAGE)
     return version
-
-
-def _release(word: str) -> str:
-    """The release of a table row: `4.0`, also written `4.0.1`. Raises Failure."""
-    parts = word.split(".")
-    for count in (3, 2):
-        if ".".join(parts[:count]) in RELEASES:
-            return ".".join(parts[:count])
-    raise Failure(f"no release {word!r}: known are {', '.join(RELEASES)}", Exit.USAGE)
 
 
 def _show(env: Environment, settings: Settings, rows: Row | Sequence[Row], lines: Any) -> None:

@@ -408,7 +408,7 @@ def test_explaining_says_what_would_be_done_and_does_nothing(tmp_path: Path) -> 
     found = {line.split()[0]: line for line in lines if not line.startswith(" ")}
     assert list(found) == ["sources", "splits", "select", "tables", "out", "engine", "java"]
     assert found["sources"] == "sources  2 captures, 311.1kB"
-    assert found["splits"] == "splits   2 splits of at most 268.4MB"
+    assert found["splits"] == "splits   none: one process reads each capture from end to end"
     assert found["select"] == 'select   since 2026-11-21T17:00:00Z; api in ("Fetch") and latency > 0.5ms'
     assert found["out"] == f"out      {out}: new"
     assert found["engine"].startswith("engine   local: 311.1kB of captures")
@@ -416,7 +416,10 @@ def test_explaining_says_what_would_be_done_and_does_nothing(tmp_path: Path) -> 
     assert any(line.startswith(f"  b1  {TOUR}") and "2026-11-21 17:34:43–17:35:32" in line for line in lines)
     shutil.copy(TOUR, tmp_path / "copy.pcapng")
     said = run(tmp_path / "copy.pcapng", TOUR, "--out", out, "--explain").out
-    assert "splits   1 split of at most 268.4MB, 1 of them of captures that overlap in time\n" in said
+    assert "splits   none: one process reads each capture from end to end, those that overlap in time side" in said
+    said = run(tmp_path / "copy.pcapng", TOUR, RAW, "--out", out, "--explain", "--engine", "stitch").out
+    assert "splits   2 splits of at most 268.4MB, 1 of them of captures that overlap in time\n" in said
+    assert "1 split  " in said
     run(TOUR, "--out", out)
     before = untouched(out)
     assert f"out      {out}: covers this capture already: nothing to do" in run(TOUR, "--out", out, "--explain").out

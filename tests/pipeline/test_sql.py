@@ -209,7 +209,12 @@ def test_tables_without_rows_and_tables_that_are_not_there(tmp_path: Path) -> No
     assert rows(tmp_path / "t", "select count(*) as n, sum(count) as s from exchanges, latency_by_api") == [
         {"n": 0, "s": None}
     ]
-    assert "there is no table or view batches" in asked(tmp_path / "t", "select * from batches").err
+    lacking = f"topic_partitions, which {tmp_path / 't'} does not have (kw pipeline run --tables topic_partitions)"
+    assert f"kw: batches is made of {lacking}\n" in asked(tmp_path / "t", "select * from batches").err.replace(
+        "line 1, column 15 of the query: ", ""
+    )
+    lacking = f"connections is a table that {tmp_path / 't'} does not have (kw pipeline run --tables connections)"
+    assert lacking in asked(tmp_path / "t", "select * from connections").err
 
 
 def test_views_are_listed_without_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
