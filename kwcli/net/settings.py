@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from kwcli.env import Environment
 from kwcli.exits import Exit, Failure
+from kwcli.folders import own_folder
 from kwcli.net.core import assemble, properties
 from kwcli.net.core.addresses import AddressError, address
 from kwcli.net.core.choose import Chosen, Source, Value, choose
@@ -122,10 +123,7 @@ def _profiles(env: Environment, name: str | None) -> tuple[list[Source], list[st
 
 def settings_folder(env: Environment) -> str:
     """`$XDG_CONFIG_HOME/kw`, or `~/.config/kw`."""
-    home = env.variables.get("XDG_CONFIG_HOME")
-    if not home:
-        home = os.path.join(env.variables.get("HOME") or os.path.expanduser("~"), ".config")
-    return os.path.join(home, "kw")
+    return os.fspath(own_folder("config", env.variables))
 
 
 def _variables(variables: Mapping[str, str]) -> list[Source]:

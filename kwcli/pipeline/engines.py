@@ -21,6 +21,8 @@ __all__ = ["LOCAL_MAX", "Chosen", "choose", "java", "split_size_for"]
 # start, and costs a quarter more for each byte (`python -m tests.bench.pipeline`).
 LOCAL_MAX: Final = 8 * 10**9
 CORES_MIN: Final = 2
+# Splits are not made smaller than this for the sake of many cores.
+SPLIT_MIN: Final = 64 << 20
 MASTER: Final = "local[*]"
 
 
@@ -63,8 +65,16 @@ def choose(wish: Wish, size: int, variables: Mapping[str, str]) -> Chosen:
 
 
 def split_size_for(size: int) -> int:
-    """Bytes of one split, of `size` in all: where that is much larger ones, since each costs something a connection."""
-    return SPLIT_SIZE if size <= LOCAL_MAX else 2 * SPLIT_SIZE
+    """Bytes of one split, of `size` in all: where that is much larger ones, since each costs something a connection.
+
+    Several are as many for each core of this machine, so that none waits for the last of another.
+    """
+    largest = SPLIT_SIZE if size <= LOCAL_MAX else 2 * SPLIT_SIZE
+    count = -(-size // largest)
+    if count < 2:
+        return largest
+    cores = max(min(os.cpu_count() or 1, size // SPLIT_MIN), 1)
+    return -(-size // (-(-count // cores) * cores))
 
 
 def java(variables: Mapping[str, str]) -> Path:

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from kwcli.folders import own_folder
+
 __all__ = ["BROKERS", "Missing", "broker_jars", "cache", "java_problem", "missing_tools", "resolve"]
 
 # What a broker of each release needs besides itself: the logging binding that fits its own logging library.
@@ -49,8 +51,7 @@ def java_problem(version: str, folder: Path | None = None) -> str | None:
 
 def cache() -> Path:
     """The folder that outlives a run: jars, class archives."""
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return Path(home) / "kw"
+    return own_folder("cache", os.environ)
 
 
 def broker_jars(version: str, folder: Path | None = None) -> list[Path]:

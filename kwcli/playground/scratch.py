@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
+from kwcli.folders import own_folder
+
 __all__ = ["Scratch", "clean_abandoned", "playgrounds"]
 
 OWNER: Final = "owner"
@@ -20,9 +22,7 @@ OWNER: Final = "owner"
 
 def playgrounds(variables: Mapping[str, str]) -> Path:
     """Where the folders of all playgrounds of this user are (XDG base directories: state)."""
-    stated = variables.get("XDG_STATE_HOME")
-    home = Path(variables.get("HOME") or os.path.expanduser("~"))
-    return (Path(stated) if stated else home / ".local" / "state") / "kw" / "playgrounds"
+    return own_folder("state", variables) / "playgrounds"
 
 
 class Scratch:

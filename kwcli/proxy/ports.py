@@ -11,6 +11,8 @@ import os
 from collections.abc import Mapping
 from typing import Final
 
+from kwcli.folders import own_folder
+
 SMALL: Final = 1000
 PORT_MAX: Final = 65535
 
@@ -56,10 +58,7 @@ class Ports:
 
 def ports_file(variables: Mapping[str, str]) -> str:
     """Where the order of large node ids is kept: `$XDG_STATE_HOME/kw/proxy-ports.json`."""
-    home = variables.get("XDG_STATE_HOME") or os.path.join(
-        variables.get("HOME") or os.path.expanduser("~"), ".local", "state"
-    )
-    return os.path.join(home, "kw", "proxy-ports.json")
+    return os.fspath(own_folder("state", variables) / "proxy-ports.json")
 
 
 def _kept(path: str | None) -> dict[str, list[int]]:

@@ -46,7 +46,8 @@ def started(out: Path) -> Iterator[subprocess.Popen[bytes]]:
     """The command in a process group of its own, of which nothing is left."""
     words = ["pipeline", "run", *CAPTURES, "--out", str(out), "--engine", "stitch", "--master", "local[2]"]
     command = [sys.executable, "-m", "kwcli.main", *words, "--split-size", "60kB"]
-    env = {**os.environ, "TMPDIR": str(out.parent)}  # what is killed leaves its temporary files
+    # What is killed leaves its temporary files; a JVM that may not record what it loads ends when nobody is there.
+    env = {**os.environ, "TMPDIR": str(out.parent), "XDG_CACHE_HOME": os.devnull}
     with subprocess.Popen(command, cwd=ROOT, env=env, stderr=subprocess.PIPE, start_new_session=True) as process:
         try:
             yield process

@@ -19,6 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from kwcli import VERSION
+from kwcli.folders import own_folder
 
 __all__ = ["shipped"]
 
@@ -36,7 +37,7 @@ def shipped(variables: Mapping[str, str], spare: Path) -> Path:
     for name, path in files:
         digest.update(name.encode() + b"\0" + path.read_bytes())
     name = f"kw-{VERSION}-{digest.hexdigest()[:16]}.zip"
-    folder = _cache(variables)
+    folder = own_folder("cache", variables) / "shipped"
     target = folder / name
     if target.is_file():
         return target
@@ -47,10 +48,6 @@ def shipped(variables: Mapping[str, str], spare: Path) -> Path:
         target = spare / name
         _write(target, files)
     return target
-
-
-def _cache(variables: Mapping[str, str]) -> Path:
-    return Path(variables.get("XDG_CACHE_HOME") or Path.home() / ".cache", "kw", "shipped")
 
 
 def _files() -> Iterator[tuple[str, Path]]:

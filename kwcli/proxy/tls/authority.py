@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from kwcli.exits import Exit, Failure
+from kwcli.folders import own_folder
 from kwcli.net import issuing
 from kwcli.net.issuing import Issued
 
@@ -37,9 +38,7 @@ class Authority(NamedTuple):
 
 def state_folder(variables: Mapping[str, str]) -> Path:
     """`$XDG_STATE_HOME/kw/proxy`, or `~/.local/state/kw/proxy`."""
-    stated = variables.get("XDG_STATE_HOME")
-    home = Path(variables.get("HOME") or os.path.expanduser("~"))
-    return (Path(stated) if stated else home / ".local" / "state") / "kw" / "proxy"
+    return own_folder("state", variables) / "proxy"
 
 
 def own_authority(folder: Path) -> Authority:
