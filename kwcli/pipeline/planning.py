@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from functools import partial
 from queue import SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -26,12 +27,16 @@ _WHOLE: Final = 1 << 62
 
 
 class Coming(NamedTuple):
-    """At most `most` splits of `size` bytes together. The plan is whole when `splits` has given them all."""
+    """At most `most` splits of `size` bytes together. The plan is whole when `splits` has given them all.
+
+    `walked` gives the same again for splits that have turned out to be none (probing.py).
+    """
 
     most: int
     size: int
     plan: Plan
     splits: Iterator[Split]
+    walked: Callable[[], Coming] | None = None
 
 
 def at_once(wish: Wish, files: list[SourceFile]) -> Plan:
@@ -50,10 +55,7 @@ def planning(wish: Wish, files: list[SourceFile], engine: str) -> Callable[[], C
         return lambda: planned
     split_size = wish.split_size or split_size_for(_size(files))
     if len(files) == 1 and files[0].size > split_size and not wish.verbose:
-        made = Plan([], [], [])
-        splits = _ahead(arriving(files[0], split_size, made))
-        coming = Coming(-(-files[0].size // split_size), files[0].size, made, splits)
-        return lambda: coming
+        return partial(_arriving, files[0], split_size)
     if _side_by_side(files):
         planned = known(at_once(wish, files))
         return lambda: planned
@@ -67,6 +69,19 @@ def planning(wish: Wish, files: list[SourceFile], engine: str) -> Callable[[], C
 
     Thread(target=make, daemon=True).start()  # an end of the program does not wait for it
     return future.result
+
+
+def _arriving(file: SourceFile, split_size: int) -> Coming:
+    made = Plan([], [], [])
+
+    def coming(*, walk: bool) -> Coming:
+        made.splits.clear()
+        splits = _ahead(arriving(file, split_size, made, walk=walk))
+        return Coming(
+            -(-file.size // split_size), file.size, made, splits, None if walk else partial(coming, walk=True)
+        )
+
+    return coming(walk=False)
 
 
 def _size(files: list[SourceFile]) -> int:

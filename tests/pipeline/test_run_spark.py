@@ -10,13 +10,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kwcli.exits import Exit
-from kwcli.pipeline import engines
+from kwcli.pipeline import engines, splits
+from kwcli.pipeline.probing import probe
 from kwcli.pipeline.tables.columns import TABLES
+from tests.bench.volume import write
 from tests.cli.worlds import kw, world
 from tests.pipeline.test_run import CAPTURES, RAW, TOUR, known, rows, run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from kwcli.pipeline.pieces import Piece
+    from kwcli.pipeline.survey import Job
 
 # What is outside of the comparison: numbers for people, and what is learnt from other connections.
 OUTSIDE = ("connection", "topics", "topic_names", "error_topics", "topic")
@@ -58,6 +63,44 @@ def test_one_large_capture_is_read_while_it_is_cut(spark: SparkSession, tmp_path
         for name in ("time_ns", "place", "request_packet", "response_packet_end"):
             assert Counter(row.get(name) for row in found[0]) == Counter(row.get(name) for row in found[1])
     assert one.err.count("cut off at byte") == other.err.count("cut off at byte") == bool(cut)
+
+
+@pytest.mark.parametrize("engine", ["stitch", "shuffle"])
+@pytest.mark.parametrize("damage", [False, True], ids=["sound", "damaged"])
+def test_a_large_capture_is_not_walked_before_it_is_read(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: bool, engine: str
+) -> None:
+    assert spark.version
+    probed: list[int] = []
+
+    def spied(job: Job) -> list[Piece] | None:
+        pieces = probe(job)
+        probed.append(len(pieces or ()))
+        return pieces
+
+    monkeypatch.setattr(splits, "probe", spied)
+    capture = tmp_path / "large.pcap"
+    write(capture, 20_000_000, profile="mixed", connections=12)
+    if damage:
+        data = capture.read_bytes()
+        at = 24
+        while at < 7_500_000:  # between two cuts, and far from both
+            at += 16 + int.from_bytes(data[at + 8 : at + 12], "little")
+        capture.write_bytes(data[:at] + b"\xff" * 16 + data[at + 16 :])
+    words: list[str | Path] = [capture, "--split-size", "6.5MB", "--out"]
+    one = run(*words, tmp_path / "one", "--engine", "local")
+    other = run(*words, tmp_path / "two", "--engine", engine, "--master", "local[2]")
+    assert probed == [4]
+    for table in TABLES:
+        found = [rows(tmp_path / folder, table) for folder in ("one", "two")]
+        for row in found[0] + found[1]:
+            for name in OUTSIDE:
+                row.pop(name, None)
+        assert Counter(map(str, found[0])) == Counter(map(str, found[1]))
+    assert [line.partition(" · engine ")[0] for line in other.err.splitlines()[:-1]] == [
+        line.partition(" · engine ")[0] for line in one.err.splitlines()[:-1]
+    ]
+    assert one.err.count("no packet record") == damage
 
 
 def test_what_is_no_capture_behind_its_head_leaves_no_tables(spark: SparkSession, tmp_path: Path) -> None:

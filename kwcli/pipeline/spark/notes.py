@@ -30,6 +30,8 @@ _FACTS: Final = "facts"
 _SPLIT: Final = ".split"
 _SPLITS: Final = "splits"
 _NO_SPLITS: Final = "no-splits"
+_DOUBT: Final = "doubt"
+_PACKETS: Final = "packets"
 # How often a task looks whether its split is known.
 LOOK_S: Final = 0.02
 # A folder that is not there for so long is gone; for less, a file server may not have told of it yet.
@@ -90,6 +92,14 @@ class Notes:
         splits: tuple[Split, ...] = pickle.loads(self._read(_SPLITS) or b"")
         return splits
 
+    def doubt(self) -> None:
+        """A split that was probed is none: nothing of all this counts."""
+        self._put(_DOUBT, b"")
+
+    def doubted(self) -> bool:
+        """Whether somebody has said so."""
+        return self._read(_DOUBT) is not None
+
     # -- reading -------------------------------------------------------------------------------------------------------
 
     def progress(self, split: int, size: int) -> None:
@@ -116,12 +126,19 @@ class Notes:
         packed: dict[str, bytes] = {} if made is None else pickle.loads(made)
         if made is None:
             united: dict[str, Facts] = {}
-            for report in self.reports():
+            reports = self.reports()
+            for report in reports:
                 for blob in report.facts:
                     united.setdefault(splits[report.split].point, Facts()).add(blob)
             packed = {point: facts.pack() for point, facts in united.items()}
+            self._put(_PACKETS, pickle.dumps([report.counts["packets"] for report in reports]))
             self._put(_FACTS, pickle.dumps(packed))
         return {point: _unpacked(blob) for point, blob in packed.items()}
+
+    def packets(self) -> list[int]:
+        """How many packets each split has, once somebody has asked for facts."""
+        found: list[int] = pickle.loads(self._read(_PACKETS) or b"")
+        return found
 
     def so_far(self) -> tuple[int, int]:
         """Bytes of capture that are read, and how many splits to their end."""

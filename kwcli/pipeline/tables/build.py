@@ -17,13 +17,15 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Ends
     from decoders.exchanges.specs import Spec
 
+# Columns with numbers of packets.
+PACKETS: Final = ("request_packet", "request_packet_end", "response_packet", "response_packet_end")
 # What a row begins with: places in the pools.
 _PLACES: Final = ("ends", "spec", "client", "topics", "groups", "rare", "run")
 # What follows in it: columns as they are, then the number of its partitions.
 _PLAIN: Final = (
     *("time_ns", "request_end_ns", "response_ns", "response_end_ns", "place", "correlation_id"),
     *("request_size", "response_size", "status"),
-    *("request_packet", "request_packet_end", "response_packet", "response_packet_end"),
+    *PACKETS,
     *("batches", "records", "record_bytes", "throttle_time_ms", "max_wait_ms", "min_bytes", "waited_ns"),
     *("fetch_session_id", "fetch_session_epoch", "fetch_session_incremental", "request_body", "response_body"),
 )
@@ -145,7 +147,7 @@ def _packets(arrays: Arrays, files: Sequence[str]) -> None:
     """Packet numbers without their files, and the files' names."""
     names = pa.array([*files, ""], pa.string())
     numbers, places = {}, {}
-    for name in ("request_packet", "request_packet_end", "response_packet", "response_packet_end"):
+    for name in PACKETS:
         packet = arrays[name]
         numbers[name] = pc.bit_wise_and(packet, (1 << NUMBER_BITS) - 1)
         places[name] = pc.shift_right(packet, NUMBER_BITS)
