@@ -7,10 +7,13 @@ from typing import Final
 from decoders.errors import Malformed
 from decoders.limits import CLOSED_MAX, CONNECTIONS_MAX, IDLE_NS
 from decoders.streams.chunks import Connection, Segment
-from decoders.streams.flow import MASK, UNSEEN, WAITING, Flow, ahead
+from decoders.streams.flow import MASK, PATIENCE_NS, UNSEEN, WAITING, Flow, ahead
 from decoders.wire.state import fields
 
 __all__ = ["Connections", "TcpConnection"]
+
+# Before all times.
+EVER: Final = -1 << 80
 
 # Segments this near the end of a closed connection, this soon (2 MSL), belong to it.
 LATE: Final = 1 << 24
@@ -69,6 +72,26 @@ class TcpConnection(Connection):
         for flow in [flow for flow in flows if flow.lapses(time_ns, packet, self.at, idle=idle)]:
             if flow.since == since:
                 flow.lapse(*self.at)
+
+    def due_ns(self, reset: tuple[int, int] | None) -> int:
+        """The time before which the passing of time does nothing to it, if nothing comes; `reset`: when a RST came."""
+        if not self.known:
+            return EVER  # it waits for packets of others
+        due = [self.last_ns + IDLE_NS + 1]
+        due += [flow.since[0] + PATIENCE_NS for flow in (self.first, self.second) if flow.may_lapse(self.at)]
+        if reset is not None:
+            due.append(reset[0] + PATIENCE_NS)
+        return min(due)
+
+    def early_ns(self, reset: tuple[int, int] | None) -> int:
+        """A time that is not later than `due_ns`, and soon worked out."""
+        if not self.known:
+            return EVER
+        first, second = self.first, self.second
+        since_ns = min(first.mark[5], second.mark[5])
+        if reset is not None and reset[0] < since_ns:
+            since_ns = reset[0]
+        return min(since_ns + PATIENCE_NS, max(first.last_ns, second.last_ns) + IDLE_NS)
 
     def park(self) -> None:
         """Send the next segment down the slow path."""

@@ -178,7 +178,11 @@ class Flow(Half):
 
     def lapses(self, time_ns: int, packet: int, at: tuple[int, int], *, idle: bool) -> bool:
         """Whether patience has ended until now and that changes something; `at`: the connection's latest packet."""
-        return self._waited(time_ns, packet, idle=idle) and (self.since != at or self._proven() > self.sure)
+        return self._waited(time_ns, packet, idle=idle) and self.may_lapse(at)
+
+    def may_lapse(self, at: tuple[int, int]) -> bool:
+        """Whether the end of patience changes something; `at`: the connection's latest packet."""
+        return self.since != at or self._proven() > self.sure
 
     def lapse(self, time_ns: int, packet: int) -> None:
         """Patience with what the mark holds has ended; note what is known at this time."""

@@ -1,12 +1,13 @@
 """What time does to connections: holes that nobody fills, resets that nothing follows, silence; and how one ends.
 
 What waits for its own next packet is decided by then as if nobody had looked at it before, and so by its own packets
-and the time that has passed: looks in between (`_look`) only give it earlier.
+and the time that has passed: looks in between (`_look`) only give it earlier. A look is at those connections whose time
+has come (`waiting.py`), so that the work grows with the packets, not with the connections that wait meanwhile.
 """
 
 from __future__ import annotations
 
-from itertools import islice
+from collections import OrderedDict
 from typing import Final
 
 from decoders.limits import HELD_MAX, IDLE_NS
@@ -14,11 +15,14 @@ from decoders.streams.chunks import Close, How
 from decoders.streams.connections import Connections, TcpConnection
 from decoders.streams.flow import PATIENCE, PATIENCE_NS
 from decoders.streams.giving import Giver
+from decoders.streams.waiting import Waiting
 
 __all__ = ["Patience"]
 
-# Connections looked at in one go: time jumps as the capture wants, work does not.
+# Connections looked at in one go: time jumps as the capture wants, work does not. While more of them wait, what they
+# hold should not be held longer than it must: the next look comes after some packets, not after some seconds.
 LOOK_MAX: Final = 256
+LOOK_PACKETS: Final = PATIENCE
 
 
 class Patience:
@@ -27,9 +31,11 @@ class Patience:
     def __init__(self) -> None:
         self._connections = Connections()
         self._giver = Giver()
-        self._waiting: dict[TcpConnection, None] = {}  # holding segments, or lacking some
-        self._resets: dict[TcpConnection, tuple[int, int]] = {}  # after a RST, with its time and packet number
+        self._waiting = Waiting()  # holding segments, or lacking some
+        # After a RST, with its time and packet number; ordered, for those that end are taken from the front.
+        self._resets: OrderedDict[TcpConnection, tuple[int, int]] = OrderedDict()
         self._look_ns = 0  # when to look for holes that nobody will fill
+        self._look_packet = 0  # at which that was done last
 
     def _pass(self, connection: TcpConnection, *, idle: bool = False) -> None:
         """What the time that has passed since its latest packet does to a connection.
@@ -72,10 +78,11 @@ class Patience:
         if connection.ended:
             self._close(connection, "fin")
             return
-        if not connection.settle():
-            self._waiting.pop(connection, None)
+        waits = connection.settle()
+        if not waits:
+            self._waiting.discard(connection)
         elif connection not in self._waiting:
-            self._waiting[connection] = None
+            self._waiting.add(connection)
             for flow in (connection.first, connection.second):
                 flow.sure = 0
                 flow.remember(self._giver.time_ns, self._giver.packet)
@@ -83,6 +90,8 @@ class Patience:
             self._resets.pop(connection, None)
         elif connection not in self._resets:
             self._resets[connection] = (self._giver.time_ns, self._giver.packet)
+        if waits:
+            self._waiting.note(connection, self._resets.get(connection))
 
     def _make_room(self) -> None:
         """Give up what was waited for longest."""
@@ -92,17 +101,22 @@ class Patience:
             if self._giver.held <= HELD_MAX * 9 // 10:
                 return
 
+    def _looks(self) -> bool:
+        """Whether to look with the packet at hand."""
+        if self._giver.time_ns < self._look_ns:
+            return False
+        return len(self._waiting) <= LOOK_MAX or abs(self._giver.packet - self._look_packet) >= LOOK_PACKETS
+
     def _look(self, *, idle: bool = False) -> None:
         """Do what the passing of time does; `idle`: it passes without packets."""
         time_ns = self._giver.time_ns
+        self._look_packet = self._giver.packet
         if len(self._waiting) <= LOOK_MAX:
             self._look_ns = time_ns + PATIENCE_NS
-        for connection in list(islice(self._waiting, LOOK_MAX)):
+        for connection in self._waiting.take_due(time_ns, self._resets, LOOK_MAX):
             self._pass(connection, idle=idle)
             if not connection.over:
                 connection.park()
-            if self._waiting.pop(connection, 0) is None:
-                self._waiting[connection] = None  # the others first, next time
         while self._resets:
             connection = next(iter(self._resets))
             if not self._reset_is_due(connection, idle=idle):
@@ -117,7 +131,7 @@ class Patience:
         connection.park()  # from now on `place` alone says how far a direction has come
         giver.flush(connection)
         giver.time_ns, giver.packet = time_ns, packet
-        self._waiting.pop(connection, None)
+        self._waiting.discard(connection)
         self._resets.pop(connection, None)
         if connection.reset:
             how = "rst"

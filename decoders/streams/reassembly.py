@@ -26,6 +26,7 @@ from decoders.streams.chunks import Chunk, Segment
 from decoders.streams.connections import LATE, TcpConnection, turned
 from decoders.streams.flow import ENDS, FAR, MASK, PLAIN, RESETS, UNSEEN, Flow, ahead
 from decoders.streams.patience import Patience
+from decoders.streams.waiting import Waiting
 from decoders.wire.state import fields, pack, unpack
 
 __all__ = ["Reassembly"]
@@ -166,7 +167,7 @@ class Reassembly(Patience):
             self._advance(connection)
         if self._giver.held > HELD_MAX:
             self._make_room()
-        if time_ns >= self._look_ns:
+        if self._looks():
             self._look()
 
     def _take(self, flow: Flow, segment: Segment) -> None:
@@ -334,17 +335,18 @@ class Reassembly(Patience):
         for flow in (connection.first, connection.second):
             self._connections.flows[flow.key] = flow
             self._giver.held += flow.held_size
-        if waiting:
-            self._waiting[connection] = None
         if reset is not None:
             self._resets[connection] = reset
+        if waiting:
+            self._waiting.add(connection)
+            self._waiting.note(connection, reset)
         return connection
 
     def export(self) -> bytes:
         """The state between two feeds, for `resume`."""
         waiting = [connection.number for connection in self._waiting]
         resets = [[connection.number, *since] for connection, since in self._resets.items()]
-        place = [self._look_ns, self._drowsy_ns, self._giver.time_ns, self._giver.packet]
+        place = [self._look_ns, self._look_packet, self._drowsy_ns, self._giver.time_ns, self._giver.packet]
         return pack([dict(self.counts), self._connections.export(), waiting, resets, place])
 
     def resume(self, state: bytes) -> None:
@@ -356,14 +358,19 @@ class Reassembly(Patience):
         if counts.keys() != self.counts.keys() or not all(isinstance(count, int) for count in counts.values()):
             raise Malformed("a saved state with other counts")
         self.counts = counts
-        self._look_ns, self._drowsy_ns, self._giver.time_ns, self._giver.packet = fields(place, int, int, int, int)
+        self._look_ns, self._look_packet, self._drowsy_ns, *at = fields(place, int, int, int, int, int)
+        self._giver.time_ns, self._giver.packet = at
         self._connections.resume(table)
         known = self.connections()
         since = [tuple(fields(row, int, int, int)) for row in resets]
         if not all(isinstance(number, int) and number in known for number in [*waiting, *(row[0] for row in since)]):
             raise Malformed("a saved state of unknown connections")
-        self._waiting = dict.fromkeys(known[number] for number in waiting)
-        self._resets = {known[number]: (time_ns, packet) for number, time_ns, packet in since}
+        self._resets.clear()
+        self._resets.update((known[number], (time_ns, packet)) for number, time_ns, packet in since)
+        self._waiting = Waiting()
+        for connection in dict.fromkeys(known[number] for number in waiting):
+            self._waiting.add(connection)
+            self._waiting.note(connection, self._resets.get(connection))
         self._giver.held = sum(flow.held_size for flow in self._connections.flows.values())
 
 
