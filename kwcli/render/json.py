@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # orjson refuses integers beyond 64 bits by itself; the record has none.
 OPTIONS: Final = orjson.OPT_APPEND_NEWLINE
+# Lines joined in one go: orjson leaves up to 8 kB of room behind each, which thousands of them would keep.
+LINES_MAX: Final = 64
 
 
 class Ndjson:
@@ -34,6 +36,9 @@ class Ndjson:
         dumps = orjson.dumps
         lines: list[bytes] = []
         for row in rows:
+            if len(lines) >= LINES_MAX:
+                self._write(b"".join(lines))
+                lines.clear()
             record = to_json_dict(row, options)
             if row.kind == "exchange":
                 if record["errors"]:
