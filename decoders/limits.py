@@ -48,3 +48,7 @@ CLOSED_MAX: Final = 65_536
 IDLE_NS: Final = 3 * 3600 * 10**9
 # Groups of a statistic, 1.3 KiB each: clients × APIs × topics of a large cluster, not every millisecond of a day.
 GROUPS_MAX: Final = 2 * 10**5
+# Containers inside containers (`x.pcap.zst.gz`): nobody compresses a capture more often.
+COMPRESSED_NESTING_MAX: Final = 4
+# A block of an lz4 frame is held whole; the format knows none that are larger.
+LZ4_BLOCK_MAX: Final = 4 * MIB
