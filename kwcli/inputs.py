@@ -20,6 +20,8 @@ from kwcli.inflating import PIECE_SIZE, InputProblem, inflated, is_compressed, s
 if TYPE_CHECKING:
     from kwcli.env import Environment, Readable
 
+__all__ = ["CAPTURE_MAGICS", "PIECE_SIZE", "InputProblem", "Source", "open_source", "placed", "reason"]
+
 # First bytes of the captures that kw reads: classic pcap in both byte orders, µs, ns and the old patched form; pcapng.
 CAPTURE_MAGICS: Final = frozenset(
     {
