@@ -52,3 +52,7 @@ GROUPS_MAX: Final = 2 * 10**5
 COMPRESSED_NESTING_MAX: Final = 4
 # A block of an lz4 frame is held whole; the format knows none that are larger.
 LZ4_BLOCK_MAX: Final = 4 * MIB
+# Captures open at a time, of those that can be opened again: a process may have 1,024 files open by default, or 256.
+OPEN_FILES_MAX: Final = 128
+# Bytes of captures at hand that overlap in time, all together; each has at most 64 KiB.
+MERGED_MAX: Final = 16 * MIB

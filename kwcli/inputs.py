@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
 from collections.abc import Iterator
 from functools import partial
 from itertools import chain
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from decoders.limits import COMPRESSED_NESTING_MAX
 from kwcli.inflating import PIECE_SIZE, InputProblem, inflated, is_compressed, shown
+from kwcli.open_files import OpenFiles, StoredFile, open_files_limit
 
 if TYPE_CHECKING:
     from kwcli.env import Environment, Readable
@@ -50,18 +50,28 @@ class Pieces(Protocol):
 class Source:
     """One opened input. `size` is its size on disk where it has one, `taken` the bytes read from disk so far."""
 
-    __slots__ = ("_file", "_read", "name", "seekable", "size", "taken")
+    __slots__ = ("_file", "_read", "name", "size", "taken")
 
-    def __init__(self, name: str, read: Pieces, *, size: int | None = None, file: int | None = None) -> None:
+    def __init__(self, name: str, read: Pieces, *, file: StoredFile | None = None) -> None:
         self.name = name
-        self.size = size
+        self.size = file.size if file is not None else None
         self.taken = 0
         self._read = read
         self._file = file
 
+    @property
+    def is_stored(self) -> bool:
+        """Whether it can be read again from its beginning."""
+        return self._file is not None and self._file.is_regular
+
+    def again(self) -> Source:
+        """The same file from its beginning, as an input of its own."""
+        assert self._file is not None
+        return _stored(self._file)
+
     def _piece(self, size: int) -> bytes:
         try:
-            data = self._read(min(size, PIECE_SIZE) if size > 0 else PIECE_SIZE)
+            data = self._read(size)
         except OSError as error:
             raise InputProblem(f"{self.name}: {reason(error)} at byte {self.taken:,}") from None
         self.taken += len(data)
@@ -82,24 +92,33 @@ class Source:
     def close(self) -> None:
         """Give the file back to the system."""
         if self._file is not None:
-            os.close(self._file)
-            self._file = None
+            self._file.close()
 
 
-def open_source(name: str, env: Environment) -> Source:
-    """Open a file, or standard input for `-`; a failure names the input and the reason."""
+def open_source(name: str, env: Environment, files: OpenFiles | None = None) -> Source:
+    """Open a file, as one of `files`, or standard input for `-`; a failure names the input and the reason."""
     if name == "-":
         return Source("standard input", _standard_input(env.stdin))
     try:
-        file = os.open(name, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0))
-        about = os.fstat(file)
+        file = (files or OpenFiles()).open(name)
     except (OSError, ValueError) as error:
         raise InputProblem(f"{name}: {reason(error)}") from None
-    if stat.S_ISDIR(about.st_mode):
-        os.close(file)
+    if file.is_folder:
+        file.close()
         raise InputProblem(f"{name}: a directory, not a capture")
-    size = about.st_size if stat.S_ISREG(about.st_mode) else None
-    return Source(name, lambda count: os.read(file, count), size=size, file=file)
+    return _stored(file)
+
+
+def _stored(file: StoredFile) -> Source:
+    at = 0
+
+    def read(size: int) -> bytes:
+        nonlocal at
+        data = file.read(at, size)
+        at += len(data)
+        return data
+
+    return Source(file.name, read, file=file)
 
 
 def _standard_input(stdin: Readable) -> Pieces:
@@ -111,6 +130,8 @@ def reason(error: OSError | ValueError) -> str:
         if error.errno < 0:  # of the resolver of names
             return str(error.strerror or error).lower()
         known = {errno.ENOENT: "no such file", errno.EACCES: "no permission to read it"}
+        if error.errno == errno.EMFILE:
+            return f"too many open files (ulimit -n is {open_files_limit()})"
         return known.get(error.errno, os.strerror(error.errno).lower())
     return str(error)
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from kwcli.exits import Exit, Failure
 from kwcli.inputs import InputProblem, reason
+from kwcli.open_files import OpenFiles
 from kwcli.pipeline.pieces import Problem
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _NO_HADOOP: Final = "Unable to load lib"
 # What is asked of a remote store at once: a request has the cost of about a MiB.
 _REMOTE_SIZE: Final = 8 << 20
+# The local files of this process, which may be of as many captures as overlap in time.
+_FILES: Final = OpenFiles()
 # By what a store tells one version of an object from another, the most telling first.
 _STAMPS: Final = (
     "ETag",
@@ -184,23 +187,24 @@ class _Local:
     def __init__(self, path: str, name: str) -> None:
         self._name = name
         try:
-            self._file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0))
+            self._file = _FILES.open(path)
         except (OSError, ValueError) as error:
             raise InputProblem(f"{name}: {reason(error)}") from None
 
     def read(self, at: int, size: int) -> bytes:
         parts = []
         try:
-            os.lseek(self._file, at, os.SEEK_SET)
-            while size and (data := os.read(self._file, size)):
+            place = at
+            while size and (data := self._file.read(place, size)):
                 parts.append(data)
+                place += len(data)
                 size -= len(data)
         except OSError as error:
             raise InputProblem(f"{self._name}: {reason(error)} at byte {at:,}") from None
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def close(self) -> None:
-        os.close(self._file)
+        self._file.close()
 
     def __enter__(self) -> _Local:
         return self

@@ -228,6 +228,7 @@ def test_what_is_whole_is_read(name: str, size: int) -> None:
         (gzip.compress(zstd())[:-1], f"the gzip data is cut off after {len(zstd()):,} bytes of capture"),
         (gzip.compress(gzip.compress(gzip.compress(gzip.compress(zstd())))), "compressed more than 4 times"),
     ],
+    ids=range(8),
 )
 def test_inside_a_container(data: bytes, problem: str) -> None:
     assert read(slow(data, 5000))[1] == f"x: {problem}"
