@@ -56,3 +56,5 @@ LZ4_BLOCK_MAX: Final = 4 * MIB
 OPEN_FILES_MAX: Final = 128
 # Bytes of captures at hand that overlap in time, all together; each has at most 64 KiB.
 MERGED_MAX: Final = 16 * MIB
+# Bytes kept of files of a store that are read side by side, each in a range of at most 8 MiB.
+REMOTE_HELD_MAX: Final = 256 * MIB

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
+from decoders.limits import REMOTE_HELD_MAX
 from kwcli.exits import Exit, Failure
 from kwcli.inputs import InputProblem, reason
 from kwcli.open_files import OpenFiles
@@ -44,6 +45,8 @@ _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _NO_HADOOP: Final = "Unable to load lib"
 # What is asked of a remote store at once: a request has the cost of about a MiB.
 _REMOTE_SIZE: Final = 8 << 20
+# Less takes longer to ask for than to read.
+_REMOTE_MIN: Final = 256 << 10
 # The local files of this process, which may be of as many captures as overlap in time.
 _FILES: Final = OpenFiles()
 # By what a store tells one version of an object from another, the most telling first.
@@ -294,7 +297,9 @@ def _hidden(path: str) -> bool:
 
 
 class _Remote:
-    """A file of a store, in large ranges of which one is kept."""
+    """A file of a store, in large ranges of which one is kept: smaller ones where many are open at a time."""
+
+    count = 0  # of those that are open
 
     def __init__(self, path: str, name: str, scheme: str) -> None:
         self._name = name
@@ -307,14 +312,17 @@ class _Remote:
         if about.get("size") is None:
             raise InputProblem(f"{name}: the server does not say how large it is: fetch it first")
         self._size = int(about["size"])
+        self._open = True
+        _Remote.count += 1
 
     def read(self, at: int, size: int) -> bytes:
         size = min(size, self._size - at)
         if size <= 0:
             return b""
         if not self._at <= at <= at + size <= self._at + len(self._kept):
-            begin = at if self._size > _REMOTE_SIZE else 0
-            end = min(begin + max(size, _REMOTE_SIZE), self._size)
+            most = min(_REMOTE_SIZE, max(REMOTE_HELD_MAX // max(_Remote.count, 1), _REMOTE_MIN))
+            begin = at if self._size > most else 0
+            end = min(begin + max(size, most), self._size)
             with _asked(self._name, self._scheme):
                 self._kept, self._at = self._fetched(begin, end), begin
         return self._kept[at - self._at : at - self._at + size]
@@ -332,6 +340,9 @@ class _Remote:
 
     def close(self) -> None:
         self._kept = b""
+        if self._open:
+            self._open = False
+            _Remote.count -= 1
 
     def __enter__(self) -> _Remote:
         return self
