@@ -48,3 +48,13 @@ CLOSED_MAX: Final = 65_536
 IDLE_NS: Final = 3 * 3600 * 10**9
 # Groups of a statistic, 1.3 KiB each: clients × APIs × topics of a large cluster, not every millisecond of a day.
 GROUPS_MAX: Final = 2 * 10**5
+# Containers inside containers (`x.pcap.zst.gz`): nobody compresses a capture more often.
+COMPRESSED_NESTING_MAX: Final = 4
+# A block of an lz4 frame is held whole; the format knows none that are larger.
+LZ4_BLOCK_MAX: Final = 4 * MIB
+# Captures open at a time, of those that can be opened again: a process may have 1,024 files open by default, or 256.
+OPEN_FILES_MAX: Final = 128
+# Bytes of captures at hand that overlap in time, all together; each has at most 64 KiB.
+MERGED_MAX: Final = 16 * MIB
+# Bytes kept of files of a store that are read side by side, each in a range of at most 8 MiB.
+REMOTE_HELD_MAX: Final = 256 * MIB

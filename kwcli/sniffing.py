@@ -7,17 +7,17 @@ what was decoded before is written.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 
-from decoders.capture.merge import merged
 from decoders.capture.reader import CaptureReader
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Skipped
 from kwcli.exits import Exit, Failure
-from kwcli.inputs import InputProblem, Source, open_source, placed
+from kwcli.inputs import placed
+from kwcli.merging import Captures
 from kwcli.progress import Progress
 from kwcli.render import Needs, Renderer, Wanted, Write, needs, open_renderer
 from kwcli.summary import LOSSY, closing_lines, exchanges, is_lossy, left_over
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from decoders.errors import DecodeError
     from decoders.exchanges.exchange import Settled
     from decoders.filters import Filter
-    from decoders.streams.chunks import Segment
     from kwcli.config import Settings
     from kwcli.env import Environment
 
@@ -129,59 +128,38 @@ class Sniffing:
 
     def files(self, names: Iterable[str]) -> Outcome:
         """Decode files (`-`: standard input), merged by packet time. Bad inputs are told after the good ones."""
-        names = list(names)
-        sources: list[Source] = []
+        captures = Captures(names, self._env)
         try:
-            for name in names:
-                try:
-                    sources.append(open_source(name, self._env))
-                except InputProblem as problem:
-                    self._outcome.problems.append(problem.text)
-            self._progress.expect(_total(sources))
-            self._decode(sources, whole=len(sources) == 1)
+            self._progress.expect(captures.size)
+            self._decode(captures)
         finally:
-            for source in sources:
-                source.close()
+            captures.close()
         return self._outcome
 
-    def _decode(self, sources: list[Source], *, whole: bool) -> None:
-        readers = [(source, CaptureReader()) for source in sources]
-        streams = [self._segments(source, reader) for source, reader in readers]
+    def _decode(self, captures: Captures) -> None:
         finish = True
         try:
-            for segments in streams[0] if whole else merged(streams):
+            for segments in captures:
                 if not self._emit(self._engine.feed(segments)):
                     finish = False
                     break
-                self._progress.show(sum(source.taken for source in sources), self._engine.summary.exchanges)
+                self._progress.show(captures.taken, self._engine.summary.exchanges)
         except KeyboardInterrupt:
             self._outcome.interrupted = True
             finish = False
         self._settle(finish=finish)
-        for source, reader in readers:
-            if reader.problem is not None:
-                self._outcome.problems.append(self._cut_short(source, reader.problem, alone=whole))
-        self._end([reader for _, reader in readers])
+        self._outcome.problems += captures.problems
+        for name, problem in captures.cut():
+            self._outcome.problems.append(self._cut_short(name, problem, alone=captures.count == 1))
+        self._end(captures.counts(), told=captures.count > 0)
 
-    def _segments(self, source: Source, reader: CaptureReader) -> Iterator[list[Segment]]:
-        """The segments of one input; what is wrong with it is noted, not raised."""
-        try:
-            for piece in source.pieces():
-                yield reader.feed(piece)
-                if reader.problem is not None:
-                    return
-            yield reader.finish()
-        except InputProblem as problem:
-            yield reader.feed(b"")
-            self._outcome.problems.append(problem.text)
-
-    def _cut_short(self, source: Source, problem: DecodeError, *, alone: bool) -> str:
+    def _cut_short(self, name: str, problem: DecodeError, *, alone: bool) -> str:
         before = "what came before it is shown"
         if alone:
             total = self._engine.summary.exchanges
             verb = "is" if self._shown == total == 1 else "are"
             before = f"{exchanges(self._shown, total)} before it {verb} shown"
-        return f"{source.name}: {placed(problem.text, problem.offset)}; {before}"
+        return f"{name}: {placed(problem.text, problem.offset)}; {before}"
 
     # -- live ----------------------------------------------------------------------------------------------------------
 
@@ -211,7 +189,7 @@ class Sniffing:
                 kept.write(block)
                 kept.close()
         self._settle(finish=finish)
-        self._end([reader], dropped=dropped)
+        self._end(reader.counts, dropped=dropped)
         return self._outcome
 
     # -- both ----------------------------------------------------------------------------------------------------------
@@ -263,8 +241,8 @@ class Sniffing:
             rows, self._sorted = sorted(self._sorted, key=lambda row: row.time_ns), None
             self._show(rows)
 
-    def _end(self, readers: list[CaptureReader], *, dropped: int | None = None) -> None:
-        """Close the output, then say how it went."""
+    def _end(self, counted: Mapping[str, int], *, dropped: int | None = None, told: bool = True) -> None:
+        """Close the output, then say how it went; `counted` is what the readers have counted."""
         self._renderer.close()
         self._output.flush()
         self._progress.hide()
@@ -272,12 +250,11 @@ class Sniffing:
             self._env.say(f"kw: {problem}")
         summary = self._engine.summary
         counts = Counter(self._engine.reassembly.counts)
-        for reader in readers:
-            counts.update(reader.counts)
+        counts.update(counted)
         passed_over = left_over(counts)
         if is_lossy(summary) or passed_over or dropped:
             self._outcome.lossy = True
-        if not self._settings.quiet and readers:
+        if not self._settings.quiet and told:
             lines = closing_lines(
                 summary,
                 shown=self._shown,
@@ -294,11 +271,6 @@ class Sniffing:
         width = self._env.columns if self._env.stderr_terminal else None
         fitting = (line for line in lines if width is None or len(line) + len(more) <= width)
         return next(fitting, lines[-1]) + more
-
-
-def _total(sources: list[Source]) -> int | None:
-    sizes = [source.size for source in sources]
-    return None if None in sizes else sum(size or 0 for size in sizes)
 
 
 def _open_kept(name: str) -> BinaryIO:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from decoders.limits import CONNECTIONS_MAX
 from kwcli.render.units import NS, amount, counted
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ def left_over(counts: Mapping[str, int]) -> list[str]:
     parts = [counted(counts.get(name, 0), noun) for name, noun in PASSED_OVER.items() if counts.get(name)]
     if counts.get("after_close"):
         parts.append(f"{amount(counts['after_close'])} behind the end of connections")
+    if counts.get("surplus"):
+        parts.append(f"{counted(counts['surplus'], 'open connection')} given up at the limit of {CONNECTIONS_MAX:,}")
     return parts
 
 

@@ -6,6 +6,7 @@ Each capture keeps its own order, whatever its clock does: of the captures' next
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from heapq import heapify, heappop, heapreplace
 from typing import Final
 
 from decoders.streams.chunks import Segment
@@ -13,6 +14,8 @@ from decoders.streams.chunks import Segment
 __all__ = ["merged"]
 
 _TIME: Final = 1  # of a segment
+# Segments of many captures that are given at once.
+_BATCH: Final = 4096
 
 
 class _Feed:
@@ -61,19 +64,22 @@ def merged(captures: Sequence[Iterable[list[Segment]]], since: Sequence[int] | N
     feeds = [_Feed(number, batches, since[number] if since else 0) for number, batches in enumerate(captures)]
     if since is None:
         feeds = [feed for feed in feeds if feed.ready()]
+    turns = [(*feed.turn(), feed) for feed in feeds]
+    heapify(turns)
+    del feeds  # a capture that has ended is not kept
     out: list[Segment] = []
-    while len(feeds) > 1:
-        feeds.sort(key=_Feed.turn)
-        feed = feeds[0]
+    while len(turns) > 1:
+        feed = turns[0][2]
         if feed.batch:
-            out += feed.take(feeds[1].turn())
-        if feed.at == len(feed.batch):
-            if out:
-                yield out  # before it is waited for more
-                out = []
-            if not feed.ready():
-                feeds.remove(feed)
-    for feed in feeds:
+            out += feed.take(min(turns[1:3])[:2])
+        if out and (feed.at == len(feed.batch) or len(out) >= _BATCH):
+            yield out  # before it is waited for more, or too much is held
+            out = []
+        if feed.at == len(feed.batch) and not feed.ready():
+            heappop(turns)
+            continue
+        heapreplace(turns, (*feed.turn(), feed))
+    for *_, feed in turns:
         while feed.ready():
             yield feed.batch[feed.at :]
             feed.at = len(feed.batch)

@@ -286,7 +286,7 @@ class Pairing:
     def _leave_tokens(self) -> None:
         """A request has come: no token is answered any more."""
         while self.sasl.tokens:
-            self._settle_alone(self.sasl.tokens.popleft(), "token")
+            self._settle_alone(self.sasl.take(), "token")
         if self.sasl.phase is Phase.TOKENS or self.server_lane.lossy:
             self.sasl.phase = Phase.KAFKA
             self._follow_phase()
@@ -298,7 +298,7 @@ class Pairing:
         exchange.correlation_id = None
         exchange.client_software = self.software
         put_request(exchange, frame)
-        self.sasl.tokens.append(exchange)
+        self.sasl.wait(exchange)
         self._follow_phase()
 
     def _answers_handshake(self, data: bytes) -> bool:
@@ -308,7 +308,7 @@ class Pairing:
         return self.in_flight.first(CORRELATION.unpack_from(data, 4)[0]) is not None
 
     def _answer_token(self, frame: Frame) -> bool:
-        exchange = self.sasl.tokens.popleft()
+        exchange = self.sasl.take()
         if self.client_lane.lost_packet > (exchange.request_packet_end or 0):
             # Some tokens have no answer: this may be that of a request among what is lost.
             self._settle_alone(exchange, "token")
@@ -392,6 +392,6 @@ class Pairing:
             exchange.extra = {**(exchange.extra or {}), "closed": how}
             self._settle_alone(exchange, "unanswered")
         while self.sasl.tokens:
-            exchange = self.sasl.tokens.popleft()
+            exchange = self.sasl.take()
             exchange.extra = {**(exchange.extra or {}), "closed": how}
             self._settle_alone(exchange, "token")

@@ -152,7 +152,8 @@ def resume_pairing(context: Context, state: object) -> None:
     if phase not in PHASES:
         raise Malformed("a saved phase of another kind")
     pairing.sasl.phase = PHASES[phase]
-    pairing.sasl.tokens.extend(resume_request(context, pairing, each) for each in tokens)
+    for each in tokens:
+        pairing.sasl.wait(resume_request(context, pairing, each))
     for row in early:
         correlation_id, frame_row = fields(row, int, list)
         frame = Frame(b"", 0, (0, 0), (0, 0), 0)

@@ -89,17 +89,14 @@ class Pairer:
     def _unusual(self, half: Half, time_ns: int, packet: int, data: bytes | Gap | Again | Close) -> None:
         """Events, and bytes of connections that are not, or not yet, Kafka."""
         number = half.connection.number
+        if isinstance(data, Close):
+            self._closed(half.connection, data.how, time_ns)
+            return
         pairing = self.context.pairings.get(number)
         if pairing is not None:
             self._event(pairing, half, time_ns, packet, data)
             return
         undecided = self.context.undecided.get(number)
-        if isinstance(data, Close):
-            if undecided is not None:
-                self._end_undecided(undecided, data.how, FOREVER if data.how == "capture_end" else time_ns)
-            else:
-                self._over(half.connection, data.how)
-            return
         if isinstance(data, Again):
             return
         if undecided is None:
@@ -118,9 +115,19 @@ class Pairer:
         elif self.context.budget.held > self.context.budget.most:
             self.context.shed(None)
 
-    def _event(
-        self, pairing: Pairing, half: Half, time_ns: int, packet: int, data: bytes | Gap | Again | Close
-    ) -> None:
+    def _closed(self, connection: Connection, how: How, time_ns: int) -> None:
+        """No chunk of a connection comes any more."""
+        pairing = self.context.pairings.get(connection.number)
+        undecided = self.context.undecided.get(connection.number)
+        if pairing is not None:
+            self._end(pairing, how, connection)
+        elif undecided is not None:
+            self._end_undecided(undecided, how, FOREVER if how == "capture_end" else time_ns)
+        else:
+            self._over(connection, how)
+        connection.untie()
+
+    def _event(self, pairing: Pairing, half: Half, time_ns: int, packet: int, data: bytes | Gap | Again) -> None:
         first = half is half.connection.first
         lane = pairing.client_lane if first == pairing.client_first else pairing.server_lane
         half.state = lane
@@ -129,10 +136,8 @@ class Pairer:
         elif isinstance(data, Gap):
             self.context.summary.gaps += 1
             gap(lane, time_ns, packet, data.size, data.why)
-        elif isinstance(data, Again):
-            pairing.again(lane, data.at, data.size)
         else:
-            self._end(pairing, data.how, half.connection)
+            pairing.again(lane, data.at, data.size)
 
     def _meet(self, connection: Connection, time_ns: int, data: bytes | Gap) -> Undecided:
         """The first chunk of a connection."""
@@ -198,6 +203,7 @@ class Pairer:
             ended.kafka = True
             ended.client_id, ended.client_software = pairing.client_id, pairing.software
             self._give(ended)
+        del pairing.client_lane, pairing.server_lane  # they refer to it: see Connection.untie
 
     def _over(self, connection: Connection, how: How, undecided: Undecided | None = None) -> None:
         """A connection that is no Kafka, or none of whose bytes came, has ended."""

@@ -109,5 +109,16 @@ class Connection:
         self.first.peer = self.second
         self.second.peer = self.first
 
+    def untie(self) -> None:
+        """Let its halves go once its Close has been taken: no chunk of theirs comes any more.
+
+        They refer to each other and to the connection. A process that looks for cycles seldom, as kw does, would hold
+        every connection that lasted long enough to grow old, to the end.
+        """
+        for half in (self.first, self.second):
+            half.state = None
+            if hasattr(half, "peer"):
+                del half.peer, half.connection
+
 
 Chunk = tuple[Half, int, int, bytes | Gap | Again | Close]

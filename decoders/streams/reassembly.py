@@ -45,13 +45,13 @@ TICK_NS: Final = 10**8
 class Reassembly(Patience):
     """All TCP connections of one capture.
 
-    `counts`: `stray` segments that fit nowhere, `after_close` bytes behind a connection's end. `connection_count` is
-    the number of connections so far.
+    `counts`: `stray` segments that fit nowhere, `after_close` bytes behind a connection's end, `surplus` connections
+    ended because too many were open. `connection_count` is the number of connections so far.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self.counts = {"stray": 0, "after_close": 0}
+        self.counts = {"stray": 0, "after_close": 0, "surplus": 0}
         self._drowsy_ns = 0  # when to look for connections that say nothing
 
     def feed(self, segments: list[Segment], now_ns: int = 0) -> list[Chunk]:
@@ -292,6 +292,7 @@ class Reassembly(Patience):
         for silent in self._connections.silent(time_ns):
             self._pass(silent)
             if not silent.over:
+                self.counts["surplus"] += silent.last_ns >= time_ns - IDLE_NS
                 self._close(silent, "idle")
         return self._connections.open(key, time_ns, packet, initiator=initiator)
 

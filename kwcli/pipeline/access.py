@@ -14,8 +14,10 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
+from decoders.limits import REMOTE_HELD_MAX
 from kwcli.exits import Exit, Failure
 from kwcli.inputs import InputProblem, reason
+from kwcli.open_files import OpenFiles
 from kwcli.pipeline.pieces import Problem
 
 if TYPE_CHECKING:
@@ -43,6 +45,10 @@ _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _NO_HADOOP: Final = "Unable to load lib"
 # What is asked of a remote store at once: a request has the cost of about a MiB.
 _REMOTE_SIZE: Final = 8 << 20
+# Less takes longer to ask for than to read.
+_REMOTE_MIN: Final = 256 << 10
+# The local files of this process, which may be of as many captures as overlap in time.
+_FILES: Final = OpenFiles()
 # By what a store tells one version of an object from another, the most telling first.
 _STAMPS: Final = (
     "ETag",
@@ -184,23 +190,24 @@ class _Local:
     def __init__(self, path: str, name: str) -> None:
         self._name = name
         try:
-            self._file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0))
+            self._file = _FILES.open(path)
         except (OSError, ValueError) as error:
             raise InputProblem(f"{name}: {reason(error)}") from None
 
     def read(self, at: int, size: int) -> bytes:
         parts = []
         try:
-            os.lseek(self._file, at, os.SEEK_SET)
-            while size and (data := os.read(self._file, size)):
+            place = at
+            while size and (data := self._file.read(place, size)):
                 parts.append(data)
+                place += len(data)
                 size -= len(data)
         except OSError as error:
             raise InputProblem(f"{self._name}: {reason(error)} at byte {at:,}") from None
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def close(self) -> None:
-        os.close(self._file)
+        self._file.close()
 
     def __enter__(self) -> _Local:
         return self
@@ -290,7 +297,9 @@ def _hidden(path: str) -> bool:
 
 
 class _Remote:
-    """A file of a store, in large ranges of which one is kept."""
+    """A file of a store, in large ranges of which one is kept: smaller ones where many are open at a time."""
+
+    count = 0  # of those that are open
 
     def __init__(self, path: str, name: str, scheme: str) -> None:
         self._name = name
@@ -303,14 +312,17 @@ class _Remote:
         if about.get("size") is None:
             raise InputProblem(f"{name}: the server does not say how large it is: fetch it first")
         self._size = int(about["size"])
+        self._open = True
+        _Remote.count += 1
 
     def read(self, at: int, size: int) -> bytes:
         size = min(size, self._size - at)
         if size <= 0:
             return b""
         if not self._at <= at <= at + size <= self._at + len(self._kept):
-            begin = at if self._size > _REMOTE_SIZE else 0
-            end = min(begin + max(size, _REMOTE_SIZE), self._size)
+            most = min(_REMOTE_SIZE, max(REMOTE_HELD_MAX // max(_Remote.count, 1), _REMOTE_MIN))
+            begin = at if self._size > most else 0
+            end = min(begin + max(size, most), self._size)
             with _asked(self._name, self._scheme):
                 self._kept, self._at = self._fetched(begin, end), begin
         return self._kept[at - self._at : at - self._at + size]
@@ -328,6 +340,9 @@ class _Remote:
 
     def close(self) -> None:
         self._kept = b""
+        if self._open:
+            self._open = False
+            _Remote.count -= 1
 
     def __enter__(self) -> _Remote:
         return self

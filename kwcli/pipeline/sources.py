@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kwcli.exits import Exit, Failure
-from kwcli.inputs import CAPTURE_MAGICS, INFLATERS, InputProblem, Source
+from kwcli.inputs import CAPTURE_MAGICS, InputProblem, Source
 from kwcli.pipeline.access import open_place, places
 from kwcli.pipeline.pieces import Problem, told
 from kwcli.render.units import counted
@@ -23,7 +23,7 @@ from kwcli.render.units import counted
 if TYPE_CHECKING:
     from kwcli.pipeline.access import Place, Ranges
 
-__all__ = ["Found", "SourceFile", "find", "is_compressed", "streamed"]
+__all__ = ["Found", "SourceFile", "find", "streamed"]
 
 _ENDS_SIZE: Final = 64 << 10
 # Names of captures, those of tcpdump -C and -W among them.
@@ -125,8 +125,3 @@ def streamed(file: Ranges, name: str, size: int | None = None) -> Source:
         return data
 
     return Source(name, read)
-
-
-def is_compressed(head: bytes) -> bool:
-    """Whether a file that begins so is compressed."""
-    return any(head.startswith(magic) for magic in INFLATERS)

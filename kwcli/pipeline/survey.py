@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from decoders.capture.numbering import before
 from decoders.capture.walk import Mark, Walk
+from kwcli.inflating import is_compressed
 from kwcli.inputs import InputProblem
 from kwcli.pipeline.access import open_place
 from kwcli.pipeline.pieces import Piece, Problem, told
-from kwcli.pipeline.sources import is_compressed, streamed
+from kwcli.pipeline.sources import streamed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,6 +13,7 @@ import fsspec
 import pytest
 
 from kwcli.exits import Exit, Failure
+from kwcli.pipeline.access import _Remote, open_place
 from kwcli.pipeline.sources import SourceFile, find
 from kwcli.pipeline.splits import plan, segments
 from tests.captures.shipped import FOLDER
@@ -275,3 +276,26 @@ def test_a_fingerprint_reads_a_little_of_a_large_file(here: Path) -> None:
         file.write(CAPTURE)
         file.truncate(1 << 36)  # a hole of 64 GiB
     assert fingerprint("large.pcap")
+
+
+def test_files_of_a_store_share_what_is_kept_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The more are read side by side, the less is asked for at once."""
+    monkeypatch.setattr("kwcli.pipeline.access.REMOTE_HELD_MAX", 1 << 20)
+    monkeypatch.setattr("kwcli.pipeline.access._REMOTE_MIN", 1 << 10)
+    system = fsspec.filesystem("memory")
+    system.pipe_file("/side/by", CAPTURE * 10)
+    before = _Remote.count
+    files = [open_place("memory://side/by", "by") for _ in range(16)]
+    for file in files:
+        assert file.read(5, 100) == CAPTURE[5:105]
+        assert isinstance(file, _Remote)
+        assert len(file._kept) == 1 << 16
+    for file in files:
+        file.close()
+        file.close()
+    assert _Remote.count == before
+    with open_place("memory://side/by", "by") as file:
+        file.read(5, 100)
+        assert isinstance(file, _Remote)
+        assert len(file._kept) == 1 << 20
+    system.rm("/side", recursive=True)

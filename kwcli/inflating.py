@@ -1,0 +1,320 @@
+"""Compressed bytes in, plain bytes out in pieces: gzip members, zstd and lz4 frames, one after the other.
+
+A library that finds a fault gives nothing of the bytes that it was fed with the faulty ones. So each block of a frame
+is fed alone, and what a container carries to be verified (checksums, sizes, the mark of its end) is fed or compared
+behind the blocks: what came before a fault has been given when it is told.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from decoders.limits import LZ4_BLOCK_MAX
+from decoders.wire.text import in_bytes
+from kwcli.exits import Failure
+
+__all__ = ["PIECE_SIZE", "InputProblem", "inflated", "is_compressed", "shown"]
+
+# So many bytes of packets, and what is made of them, stay in the processor's cache (tests/bench/sniff.py: a fifth
+# faster than pieces of 1 MiB).
+PIECE_SIZE: Final = 1 << 16
+# Flags of a gzip header (RFC 1952).
+FHCRC, FEXTRA, FNAME, FCOMMENT = 2, 4, 8, 16
+# Frames that zstd and lz4 pass over (RFC 8878, 3.1.2): the first byte is 0x50 to 0x5f.
+SKIPPABLE: Final = bytes.fromhex("2a4d18")
+# Of what the libraries say → in words.
+WORDS: Final = {
+    "contentChecksum_invalid": "its content checksum does not match",
+    "blockChecksum_invalid": "the checksum of a block does not match",
+    "headerChecksum_invalid": "the checksum of its header does not match",
+    "frameSize_wrong": "it has another size than its header says",
+    "doesn't match checksum": "its content checksum does not match",
+}
+
+
+class InputProblem(Failure):
+    """An input, or the rest of it, cannot be read; the text begins with its name."""
+
+
+class Packed:
+    """Compressed bytes from `pieces`, to be taken in the sizes that are asked for. `made` counts the plain ones."""
+
+    def __init__(self, name: str, pieces: Iterator[bytes]) -> None:
+        self.name = name
+        self.made = 0
+        self.codec = ""
+        self._pieces = pieces
+        self._held = b""  # from `_from` on not taken yet
+        self._from = 0
+        self._at = 0  # byte of the input where `_held` begins
+
+    @property
+    def at(self) -> int:
+        """The byte of the input that comes next."""
+        return self._at + self._from
+
+    def peek(self, size: int) -> bytes:
+        """The next bytes, which stay; fewer at the end."""
+        data = self.take(size)
+        self.give_back(data)
+        return data
+
+    def take(self, size: int) -> bytes:
+        """The next bytes, fewer at the end."""
+        left = len(self._held) - self._from
+        if left < size:
+            parts = [self._held[self._from :]]
+            self._at += self._from
+            self._from = 0
+            while left < size and (more := next(self._pieces, b"")):
+                parts.append(more)
+                left += len(more)
+            self._held = b"".join(parts)
+        data = self._held[self._from : self._from + size]
+        self._from += len(data)
+        return data
+
+    def some(self) -> bytes:
+        """The next bytes, as many as are there; none at the end."""
+        return self.take(len(self._held) - self._from) or self.take(1) + self.take(len(self._held) - self._from)
+
+    def give_back(self, data: bytes) -> None:
+        """The latest bytes taken are to be taken again."""
+        if self._from >= len(data):
+            self._from -= len(data)
+        else:
+            self._at -= len(data) - self._from
+            self._held, self._from = data + self._held[self._from :], 0
+
+    def whole(self, size: int) -> bytes:
+        """The next bytes, all of them; raises InputProblem where the input ends before."""
+        data = self.take(size)
+        if len(data) < size:
+            raise self.cut_off()
+        return data
+
+    def gave(self, plain: bytes) -> bytes:
+        """Count plain bytes."""
+        self.made += len(plain)
+        return plain
+
+    def cut_off(self) -> InputProblem:
+        """The input ends inside a member or frame."""
+        return InputProblem(f"{self.name}: the {self.codec} data is cut off after {in_bytes(self.made)} of capture")
+
+    def corrupt(self, why: object) -> InputProblem:
+        """Something does not match, or cannot be decompressed."""
+        text = str(why)
+        text = next((words for sign, words in WORDS.items() if sign in text), text)
+        return InputProblem(f"{self.name}: corrupt {self.codec} data after {in_bytes(self.made)} of capture ({text})")
+
+
+def is_compressed(head: bytes) -> bool:
+    """Whether a file whose first four bytes these are is compressed."""
+    return _is_skippable(head) or any(head.startswith(magic) for magic, _, _ in CODECS)
+
+
+def inflated(name: str, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """The plain bytes of `pieces`, which is_compressed() was asked about; raises InputProblem where they end badly."""
+    packed = Packed(name, pieces)
+    known: Callable[[Packed], Iterator[bytes]] | None = None
+    while head := _next_head(packed):
+        if _is_skippable(head) and packed.codec != "gzip":
+            packed.codec = packed.codec or "zstd or lz4"
+            _skip(packed)
+            continue
+        found = next(((codec, inflate) for magic, codec, inflate in CODECS if head.startswith(magic)), None)
+        if found is None or known not in (None, found[1]):
+            if any(magic.startswith(head) and inflate is known for magic, _, inflate in CODECS):
+                raise packed.cut_off()
+            raise InputProblem(f"{name}: garbage at byte {packed.at:,}, behind the {packed.codec} data: {shown(head)}")
+        packed.codec, known = found
+        yield from known(packed)
+
+
+def _next_head(packed: Packed) -> bytes:
+    """The first bytes of the next member or frame; zeros behind a gzip member are padding, as gzip itself holds."""
+    while packed.codec == "gzip" and packed.peek(1) == b"\0":
+        packed.give_back(packed.some().lstrip(b"\0"))
+    return packed.peek(4)
+
+
+def _is_skippable(head: bytes) -> bool:
+    return head[1:] == SKIPPABLE and head[0] >> 4 == 5
+
+
+def _skip(packed: Packed) -> None:
+    left = int.from_bytes(packed.whole(8)[4:], "little")
+    while left:
+        left -= len(packed.whole(min(left, PIECE_SIZE)))
+
+
+def shown(head: bytes) -> str:
+    """The first bytes of something unknown, as text where they are text."""
+    text = head[:4]
+    if all(32 <= byte < 127 for byte in text):
+        return f'"{text.decode()}"'
+    return f"the bytes {text.hex(' ')}"
+
+
+# -- gzip --------------------------------------------------------------------------------------------------------------
+
+
+def _gzip(packed: Packed) -> Iterator[bytes]:
+    """One member (RFC 1952): zlib verifies its trailer too, but gives nothing then."""
+    _pass_gzip_header(packed)
+    engine = zlib.decompressobj(wbits=-15)
+    crc = size = 0
+    data = b""
+    while not engine.eof:
+        data = data or packed.some()
+        before = engine.copy()
+        try:
+            plain = engine.decompress(data, PIECE_SIZE)
+        except zlib.error as error:
+            for plain in _before_fault(before, data):
+                yield packed.gave(plain)
+            raise packed.corrupt(error) from None
+        if not (data or plain or engine.eof):
+            raise packed.cut_off()
+        crc = zlib.crc32(plain, crc)
+        size += len(plain)
+        if plain:
+            yield packed.gave(plain)
+        data = engine.unconsumed_tail
+    packed.give_back(engine.unused_data)
+    trailer = packed.whole(8)
+    if int.from_bytes(trailer[:4], "little") != crc:
+        raise packed.corrupt("its CRC-32 does not match")
+    if int.from_bytes(trailer[4:], "little") != size & 0xFFFF_FFFF:
+        raise packed.corrupt("it has another size than its end says")
+
+
+def _pass_gzip_header(packed: Packed) -> None:
+    head = packed.whole(10)
+    flags = head[3]
+    if head[2] != 8 or flags & 0xE0:
+        raise packed.corrupt("no gzip header")
+    crc = zlib.crc32(head)
+    if flags & FEXTRA:
+        extra = packed.whole(2)
+        extra += packed.whole(int.from_bytes(extra, "little"))
+        crc = zlib.crc32(extra, crc)
+    for flag in (FNAME, FCOMMENT):
+        while flags & flag:
+            part = packed.some()
+            end = part.find(b"\0") + 1
+            if not part:
+                raise packed.cut_off()
+            crc = zlib.crc32(part[: end or None], crc)
+            if end:
+                packed.give_back(part[end:])
+                break
+    if flags & FHCRC and int.from_bytes(packed.whole(2), "little") != crc & 0xFFFF:
+        raise packed.corrupt("the checksum of its header does not match")
+
+
+def _before_fault(engine: zlib._Decompress, data: bytes) -> Iterator[bytes]:
+    """What can be had of bytes that have a fault in them, up to the last but one before it."""
+    size = PIECE_SIZE
+    while size:
+        trial = engine.copy()
+        try:
+            plain = trial.decompress(data, size)
+        except zlib.error:
+            size //= 2
+        else:
+            if not plain:
+                return
+            yield plain
+            engine, data = trial, trial.unconsumed_tail
+
+
+# -- zstd --------------------------------------------------------------------------------------------------------------
+
+
+def _zstd(packed: Packed) -> Iterator[bytes]:
+    """One frame (RFC 8878), block by block, each of at most 128 KiB.
+
+    The engine is not told how much the frame holds: what it compares with that it compares before it gives the last
+    block. In the place of that it is told a window as large.
+    """
+    import zstandard
+
+    head = packed.whole(5)
+    flags = head[4]
+    single = flags >> 5 & 1
+    window = packed.whole(1 - single)
+    dictionary = packed.whole((0, 1, 2, 4)[flags & 3])
+    stated = packed.whole((single, 2, 4, 8)[flags >> 6])
+    wanted = int.from_bytes(stated, "little") + (256 if len(stated) == 2 else 0)
+    if single:
+        window = bytes([max((wanted - 1).bit_length() - 10, 0) << 3])
+        flags &= ~(1 << 5)
+    made = packed.made
+    engine = zstandard.ZstdDecompressor().decompressobj()
+
+    def feed(data: bytes) -> bytes:
+        try:
+            return packed.gave(engine.decompress(data))
+        except zstandard.ZstdError as error:
+            raise packed.corrupt(error) from None
+
+    feed(head[:4] + bytes([flags & 0x3F]) + window + dictionary)
+    last = 0
+    while not last:
+        block = packed.whole(3)
+        word = int.from_bytes(block, "little")
+        last = word & 1
+        plain = feed(block + packed.whole(1 if word >> 1 & 3 == 1 else word >> 3))
+        if plain:
+            yield plain
+    if stated and packed.made - made != wanted:
+        raise packed.corrupt("it has another size than its header says")
+    if flags & 4:
+        feed(packed.whole(4))
+
+
+# -- lz4 ---------------------------------------------------------------------------------------------------------------
+
+
+def _lz4(packed: Packed) -> Iterator[bytes]:
+    """One frame, block by block, each of at most 4 MiB."""
+    import lz4.frame  # type: ignore[import-untyped]  # lz4 ships no types
+
+    head = packed.whole(6)
+    flags = head[4]
+    head += packed.whole(1 + 8 * (flags >> 3 & 1) + 4 * (flags & 1))
+    engine = lz4.frame.LZ4FrameDecompressor()
+
+    def feed(data: bytes) -> Iterator[bytes]:
+        while True:
+            try:
+                plain: bytes = engine.decompress(data, PIECE_SIZE)
+            except RuntimeError as error:
+                raise packed.corrupt(error) from None
+            if plain:
+                yield packed.gave(plain)
+            if engine.eof or engine.needs_input:
+                return
+            data = b""
+
+    yield from feed(head)
+    while word := int.from_bytes(mark := packed.whole(4), "little"):
+        size = word & 0x7FFF_FFFF
+        if size > LZ4_BLOCK_MAX:
+            raise packed.corrupt(f"a block of {size:,} bytes")
+        yield from feed(mark + packed.whole(size + 4 * (flags >> 4 & 1)))
+    yield from feed(mark)  # the mark of the end: the size is compared
+    if flags & 4:
+        yield from feed(packed.whole(4))
+
+
+# First bytes of a member or frame, its name, what undoes it.
+CODECS: Final[tuple[tuple[bytes, str, Callable[[Packed], Iterator[bytes]]], ...]] = (
+    (bytes.fromhex("1f8b"), "gzip", _gzip),
+    (bytes.fromhex("28b52ffd"), "zstd", _zstd),
+    (bytes.fromhex("04224d18"), "lz4", _lz4),
+)

@@ -1,0 +1,104 @@
+"""Connections that are over leave nothing behind but what late packets are known by, without a look for cycles."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+from collections.abc import Iterator
+
+import pytest
+
+from decoders import encode_request, encode_response
+from decoders.exchanges.engine import Engine
+from decoders.streams import connections
+from decoders.streams.chunks import Connection, Segment
+from decoders.streams.reassembly import ACK, FIN, RST, SYN
+
+SECOND = 10**9
+BROKER = bytes([10, 9, 9, 9])
+
+
+def framed(data: bytes) -> bytes:
+    """A frame with its size."""
+    return len(data).to_bytes(4, "big") + data
+
+
+REQUEST = framed(encode_request(3, 12, {}, correlation_id=7, client_id="app"))
+RESPONSE = framed(encode_response(3, 12, {}, correlation_id=7))
+FOREIGN = b"*1\r\n$4\r\nPING\r\n"
+# How it ends: flags of the client's last packet, of the broker's.
+ENDS = {"fin": (FIN | ACK, FIN | ACK), "rst": (RST | ACK, 0), "idle": (0, 0)}
+
+
+def conversation(number: int, how: str, asked: bytes, answered: bytes, packet: int, time_ns: int) -> list[Segment]:
+    """One connection of one question and its answer."""
+    to = bytes([10, 1, number >> 8, number & 255]) + BROKER + (40_000).to_bytes(2, "big") + (9092).to_bytes(2, "big")
+    back = connections.turned(to)
+    begin, other = 1000 + number, 5000 + number
+    behind, after = begin + 1 + len(asked), other + 1 + len(answered)
+    rows = [
+        (to, begin, 0, SYN, b""),
+        (back, other, begin + 1, SYN | ACK, b""),
+        (to, begin + 1, other + 1, ACK, asked),
+        (back, other + 1, behind, ACK, answered),
+        (to, behind, after, ENDS[how][0], b""),
+        (back, after, behind + 1, ENDS[how][1], b""),
+    ]
+    return [
+        (key, time_ns + at * 1000, packet + at, seq, ack, flags, data, 0)
+        for at, (key, seq, ack, flags, data) in enumerate(rows)
+        if flags
+    ]
+
+
+@pytest.fixture(autouse=True)
+def without_gc() -> Iterator[None]:
+    """Nobody looks for cycles."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def fed(engine: Engine, how: str, count: int, begin: int, asked: bytes, answered: bytes) -> None:
+    """Take some connections more, a tenth of a second apart."""
+    for number in range(begin, begin + count):
+        step = SECOND if how == "rst" else SECOND // 10
+        engine.feed(conversation(number, how, asked, answered, 1 + 6 * number, SECOND + number * step))
+
+
+@pytest.mark.parametrize(("asked", "answered"), [(REQUEST, RESPONSE), (FOREIGN, FOREIGN), (b"", b"")])
+@pytest.mark.parametrize("how", ["fin", "rst"])
+@pytest.mark.parametrize("connections_too", [False, True])
+def test_a_connection_that_is_over_is_gone(how: str, asked: bytes, answered: bytes, connections_too: bool) -> None:
+    engine = Engine(connections=connections_too)
+    fed(engine, how, 400, 0, asked, answered)
+    alive = sum(isinstance(one, Connection) for one in gc.get_objects())
+    # Of a RST is known after some seconds and packets that it was one.
+    assert alive == len(engine.reassembly.connections())
+    assert alive < 20
+    assert engine.summary.exchanges == (400 if asked == REQUEST else 0)
+
+
+@pytest.mark.parametrize("how", ["fin", "rst"])
+def test_what_stays_of_a_connection_is_small(how: str) -> None:
+    engine = Engine()
+    fed(engine, how, 500, 0, REQUEST, RESPONSE)
+    tracemalloc.start()
+    fed(engine, how, 2000, 500, REQUEST, RESPONSE)
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held / 2000 < 1000
+
+
+def test_connections_given_up_at_the_limit_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "CONNECTIONS_MAX", 100)
+    monkeypatch.setattr(connections, "SWEEP_MIN", 100)
+    engine = Engine()
+    engine.reassembly._connections._sweep_at = 100
+    fed(engine, "idle", 100, 0, REQUEST, RESPONSE)
+    assert engine.reassembly.counts["surplus"] == 0
+    fed(engine, "idle", 1, 100, REQUEST, RESPONSE)
+    assert engine.reassembly.counts["surplus"] == 10
+    assert len(engine.reassembly.connections()) == 91
+    assert engine.summary.exchanges == 101
