@@ -10,7 +10,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Mapping
-from typing import BinaryIO, Protocol, cast
+from typing import Protocol, cast
 
 
 class Readable(Protocol):
@@ -19,11 +19,25 @@ class Readable(Protocol):
     def read1(self, size: int = -1, /) -> bytes: ...
 
 
+class Writable(Protocol):
+    """What standard output and error must be able to do; `write` may take a part and says how much."""
+
+    def write(self, data: bytes | memoryview, /) -> int: ...
+
+    def flush(self) -> None: ...
+
+    def fileno(self) -> int: ...
+
+
 class Environment:
-    """Everything a command may know of its surroundings. `columns` is None where no width was given."""
+    """Everything a command may know of its surroundings. `columns` is None where no width was given.
+
+    What is written to a terminal passes `kwcli.terminal.Terminal`, which keeps from it what it would obey.
+    """
 
     __slots__ = (
         "columns",
+        "csv_safe",
         "debug",
         "monotonic",
         "now_ns",
@@ -40,8 +54,8 @@ class Environment:
         self,
         *,
         stdin: Readable,
-        stdout: BinaryIO,
-        stderr: BinaryIO,
+        stdout: Writable,
+        stderr: Writable,
         variables: Mapping[str, str],
         stdin_terminal: bool = False,
         stdout_terminal: bool = False,
@@ -51,8 +65,8 @@ class Environment:
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self.stdin = stdin
-        self.stdout = stdout
-        self.stderr = stderr
+        self.stdout = _screened(stdout) if stdout_terminal else stdout
+        self.stderr = _screened(stderr) if stderr_terminal else stderr
         self.variables = variables
         self.stdin_terminal = stdin_terminal
         self.stdout_terminal = stdout_terminal
@@ -61,6 +75,7 @@ class Environment:
         self.now_ns = now_ns
         self.monotonic = monotonic
         self.debug = False
+        self.csv_safe = False  # asked for by --csv-safe
 
     @classmethod
     def of_process(cls) -> Environment:
@@ -84,15 +99,28 @@ class Environment:
             columns=columns,
         )
 
+    def allow_colors(self, allowed: bool) -> None:
+        """Whether codes of colours in what is written to standard output are ours: other text has none that pass."""
+        if self.stdout_terminal:
+            from kwcli.terminal import Terminal
+
+            assert isinstance(self.stdout, Terminal)
+            self.stdout.allow_colors(allowed)
+
     def say(self, text: str) -> None:
         """One diagnostic line on standard error; what the terminal could take for a command is escaped."""
-        line = text if text.isprintable() else "".join(c if c.isprintable() else _escaped(c) for c in text)
+        if not text.isprintable():
+            from kwcli.terminal import clean
+
+            text = clean(text)
         try:
-            self.stderr.write(line.encode("utf-8", "backslashreplace") + b"\n")
+            self.stderr.write(text.encode() + b"\n")
             self.stderr.flush()
         except OSError:
             return  # nobody listens
 
 
-def _escaped(character: str) -> str:
-    return character.encode("unicode_escape").decode("ascii")
+def _screened(stream: Writable) -> Writable:
+    from kwcli.terminal import Terminal  # what deals with terminals is not loaded in pipes
+
+    return Terminal(stream)

@@ -15,7 +15,8 @@ from decoders.exchanges.record import to_json_dict
 from decoders.schema.resolve import resolve
 from kwcli.render.body import Body, meanings, scalar
 from kwcli.render.palette import palette
-from kwcli.render.units import clean, cut, took
+from kwcli.render.units import cut, took
+from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
@@ -64,7 +65,7 @@ def lines(
 def _head(exchange: Exchange, record: dict[str, Any], way: str, settings: Settings, colors: Palette) -> str:
     version = "" if exchange.api_version is None else f" {exchange.api_version}"
     parts = [f"{exchange.request_size:,} B" if exchange.request_size is not None else "", way]
-    rest = " · ".join(part for part in parts if part)
+    rest = clean(" · ".join(part for part in parts if part))
     name = f"{record['api']}{version}"
     if settings.width is not None:
         rest = cut(rest, max(settings.width - len(name) - 5, 1))
@@ -112,7 +113,7 @@ def _answer(exchange: Exchange, record: dict[str, Any], colors: Palette) -> str:
 def _undecoded(record: dict[str, Any], side: str, colors: Palette) -> Iterator[str]:
     failure = (record.get("undecoded") or {}).get(side)
     if failure:
-        place = f" in {failure['path']}" if failure["path"] else ""
+        place = f" in {clean(failure['path'])}" if failure["path"] else ""
         yield f"  {colors.bad}undecoded from byte {failure['offset']}{place}: {failure['reason']}{colors.off}"
 
 

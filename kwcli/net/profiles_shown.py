@@ -40,8 +40,11 @@ def list_lines(rows: list[Row], width: int | None) -> list[str]:
     """Columns; the active profile has a star."""
     if not rows:
         return ["no profiles yet; kw profile import NAME FILE makes one"]
+    from kwcli.terminal import clean
+
     cells = [
-        [f"{'*' if row['active'] else ' '} {row['profile']}", *(row[t] or "-" for t in _TITLES[1:])] for row in rows
+        [f"{'*' if row['active'] else ' '} {row['profile']}", *(clean(row[t] or "-") for t in _TITLES[1:])]
+        for row in rows
     ]
     table = [[f"  {_TITLES[0]}", *_TITLES[1:]], *cells]
     # Names and protocols are short; a long list of servers comes last and is cut on a terminal.
@@ -78,7 +81,7 @@ def _hole(text: str) -> str:
 
 def show_lines(row: Row) -> list[str]:
     """As in a property file; what a terminal could take for a command is escaped."""
-    from kwcli.render.units import clean
+    from kwcli.terminal import clean
 
     lines = []
     for name, value in row.items():

@@ -18,6 +18,7 @@ from kwcli.render.hexrows import Row, Rows, Run
 from kwcli.render.palette import Palette, palette
 from kwcli.render.text import Lined
 from kwcli.render.units import cells, cut
+from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange, Settled
@@ -152,6 +153,7 @@ class _View:
         text = f"! {found.failure.reason} at byte {max(found.failure.offset + 4 - self._shift, 0)}{place}"
         if found.failure.text:
             text += f": {found.failure.text}"
+        text = clean(text)
         if found.rest_secret and found.rest_at < len(self._data):
             text += f" (the bytes may hold secrets: {HIDDEN})"
         for line in textwrap.wrap(text, self._width) if self._width is not None else [text]:

@@ -52,7 +52,8 @@ def main(descriptor: int) -> None:
         code = int(failure.code)
     except Exception as defect:  # nothing is above
         if env.debug:
-            traceback.print_exc()
+            for line in traceback.format_exc().splitlines():
+                env.say(line)
         env.say(f"kw: the log ended: {type(defect).__name__}: {defect} (--debug shows where)")
         code = 1
     with suppress(OSError):
@@ -72,6 +73,7 @@ def _run(env: Environment, sock: socket.socket) -> int:
                 return 2
             plan = Plan.of_json(content)
             env.debug = plan.debug
+            plan.settings.allow_colors(env)
             reporter = Reporter(sock) if plan.report else None
             keeping = Keeping(env, plan, reporter)
         if keeping is not None:
