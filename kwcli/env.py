@@ -9,7 +9,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol, cast
 
 
@@ -36,6 +36,8 @@ class Environment:
     """
 
     __slots__ = (
+        "_hide",
+        "_secrets",
         "columns",
         "csv_safe",
         "debug",
@@ -76,6 +78,8 @@ class Environment:
         self.monotonic = monotonic
         self.debug = False
         self.csv_safe = False  # asked for by --csv-safe
+        self._secrets: frozenset[str] = frozenset()
+        self._hide: Callable[[str], str] | None = None
 
     @classmethod
     def of_process(cls) -> Environment:
@@ -107,8 +111,21 @@ class Environment:
             assert isinstance(self.stdout, Terminal)
             self.stdout.allow_colors(allowed)
 
+    def keep_secret(self, values: Iterable[str]) -> None:
+        """Passwords and the like that this process was given: nothing that is said has one of them in it."""
+        known = self._secrets | frozenset(values)
+        if known != self._secrets:
+            from decoders.wire.hiding import concealer
+
+            self._secrets, self._hide = known, concealer(known)
+
+    def hide(self, text: str) -> str:
+        """A text of others, a broker's or a library's, without the secrets that this process was given."""
+        return text if self._hide is None else self._hide(text)
+
     def say(self, text: str) -> None:
-        """One diagnostic line on standard error; what the terminal could take for a command is escaped."""
+        """One diagnostic line on standard error, without secrets and without what a terminal obeys."""
+        text = self.hide(text)
         if not text.isprintable():
             from kwcli.terminal import clean
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES, api
 from decoders.exchanges.bodies import Options
+from decoders.exchanges.echoes import conceal_of
 from decoders.exchanges.record import to_json_dict
 from decoders.schema.resolve import resolve
 from kwcli.render.body import Body, meanings, scalar
@@ -98,7 +99,14 @@ def hex_of(exchange: Exchange, side: Side, settings: Settings, colors: Palette) 
     if frame is not None:
         key, version = exchange.api_key, exchange.api_version
         yield from hex_lines(
-            frame, side, key, version, width=settings.width, colors=colors, reveal=settings.reveal_secrets
+            frame,
+            side,
+            key,
+            version,
+            width=settings.width,
+            colors=colors,
+            reveal=settings.reveal_secrets,
+            conceal=conceal_of(exchange),
         )
 
 

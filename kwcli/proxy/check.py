@@ -61,6 +61,7 @@ def check(env: Environment, wish: Wish, output: str | None = None) -> int:
     codes = set()
     env.stdout.write(ends[:1])
     for number, finding in enumerate(findings(env.variables, wish)):
+        finding = finding._replace(text=env.hide(finding.text))
         env.stdout.write((between if number else b"") + line(finding).encode("utf-8", "backslashreplace"))
         env.stdout.flush()
         codes.add(finding.code)

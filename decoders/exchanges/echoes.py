@@ -1,0 +1,115 @@
+"""An exchange in, what its broker repeats of a secret hidden in its error messages out.
+
+A broker says why it refuses a value, and says the value with it (`Invalid value … for configuration …`), also where the
+value is redacted in the same exchange. So the secrets of both sides are read once more, in clear, where there is an
+error message at all; and what is found of them in one becomes `{redacted N}`.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode, b64encode
+from binascii import Error as NotBase64
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from decoders.exchanges.bodies import Options, body_json
+from decoders.exchanges.exchange import Exchange
+from decoders.schema.form import redacted
+from decoders.schema.part import Part
+from decoders.wire.hiding import Conceal, concealer, with_parts
+
+# The APIs with a secret in one of their sides and an error message in their answer.
+ECHOING: Final = frozenset({19, 32, 33, 36, 44, 51, 88, 89})
+MESSAGE: Final = "error_message"
+# The password of PLAIN (RFC 4616), the token of OAUTHBEARER (RFC 7628).
+_PLAIN: Final = re.compile("[^\0]*\0[^\0]*\0([^\0]+)")
+_BEARER: Final = re.compile("auth=Bearer ([^\x01]+)", re.IGNORECASE)
+_SHOWN: Final = Options()
+_CLEAR: Final = Options(reveal_secrets=True)
+
+
+def conceal_of(exchange: Exchange) -> Conceal | None:
+    """What takes the secrets of an exchange from a text; None where there is none, or nothing that could repeat it."""
+    if exchange.spec.key not in ECHOING:
+        return None
+    found: list[str | bytes] = []
+    for side in ("request", "response"):
+        shown, clear = (body_json(exchange, side, options)[0] for options in (_SHOWN, _CLEAR))
+        found += _secrets(shown, clear)
+    return concealer(spellings(found))
+
+
+def spellings(secrets: Iterable[str | bytes]) -> Iterator[str]:
+    """The texts by which somebody may tell a secret: as it is, its parts, in base64 and in hex."""
+    for secret in secrets:
+        data = secret if isinstance(secret, bytes) else secret.encode("utf-8", "surrogateescape")
+        if not data:
+            continue
+        text = data.decode("utf-8", "surrogateescape")
+        plain, bearer = _PLAIN.fullmatch(text), _BEARER.search(text)
+        if plain is not None:
+            yield from with_parts(plain[1])
+            continue  # the user's name, the other word of it, is no secret
+        if bearer is not None:
+            yield bearer[1]
+        yield from with_parts(text)
+        if len(data) >= 8:
+            yield b64encode(data).decode()
+            yield data.hex()
+
+
+def hide_echoes(exchange: Exchange, response: Any) -> None:
+    """Take the secrets of an exchange from the error messages of its answer, as JSON with its own secrets redacted."""
+    said = list(_messages(response))
+    conceal = conceal_of(exchange) if said else None
+    if conceal is not None:
+        for struct in said:
+            struct[MESSAGE] = _hidden(struct[MESSAGE], conceal)
+
+
+def echoes(parts: Iterable[Part], conceal: Conceal) -> Iterator[Part]:
+    """The parts of an answer; error messages that repeat a secret are secret."""
+    for part in parts:
+        told = part.path.rpartition(".")[2] == MESSAGE and isinstance(part.value, str)
+        yield part._replace(secret=True) if told and conceal(str(part.value)) != part.value else part
+
+
+def _hidden(message: Any, conceal: Callable[[str], str]) -> Any:
+    if isinstance(message, str):
+        return conceal(message)
+    try:
+        data = b64decode(message["base64"], validate=True)
+    except (KeyError, TypeError, NotBase64):
+        return message
+    text = data.decode("utf-8", "surrogateescape")
+    return redacted(len(data)) if conceal(text) != text else message
+
+
+def _messages(value: Any) -> Iterator[dict[str, Any]]:
+    """The structs of a body that have an error message."""
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict):
+            if each.get(MESSAGE):
+                yield each
+            waiting += each.values()
+        elif isinstance(each, list):
+            waiting += each
+
+
+def _secrets(shown: Any, clear: Any) -> Iterator[str | bytes]:
+    """What is redacted in the first form and stands in the second."""
+    waiting = [(shown, clear)]
+    while waiting:
+        one, other = waiting.pop()
+        if isinstance(one, dict) and one.keys() == {"redacted"}:
+            if isinstance(other, str):
+                yield other
+            elif isinstance(other, Mapping) and "base64" in other:
+                yield b64decode(other["base64"])
+        elif isinstance(one, dict) and isinstance(other, dict):
+            waiting += [(item, other.get(name)) for name, item in one.items()]
+        elif isinstance(one, list) and isinstance(other, list):
+            waiting += zip(one, other, strict=False)
