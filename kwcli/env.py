@@ -5,11 +5,13 @@ Commands touch the process only through an `Environment`, so that a test can han
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Protocol, cast
 
 
@@ -135,6 +137,32 @@ class Environment:
             self.stderr.flush()
         except OSError:
             return  # nobody listens
+
+
+class Complaints(io.TextIOBase):
+    """What Python writes to `sys.stderr` by itself, a thread's traceback or a warning, told as kw's own lines are."""
+
+    def __init__(self, env: Environment) -> None:
+        self._env = env
+
+    def write(self, text: str, /) -> int:
+        """Write it, without secrets."""
+        with suppress(OSError):  # nobody listens
+            self._env.stderr.write(self._env.hide(text).encode("utf-8", "backslashreplace"))
+        return len(text)
+
+    def flush(self) -> None:
+        """Let it out."""
+        with suppress(OSError):
+            self._env.stderr.flush()
+
+    def fileno(self) -> int:
+        """The descriptor of standard error."""
+        return self._env.stderr.fileno()
+
+    def writable(self) -> bool:
+        """It is."""
+        return True
 
 
 def _screened(stream: Writable) -> Writable:

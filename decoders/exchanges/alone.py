@@ -78,7 +78,7 @@ def tell(alone: Alone, options: Options = PLAIN) -> Told:
     side, spec = alone.side, exchange.spec
     body, failure, release, plan = body_json(exchange, side, options)
     if spec.key in ECHOING and side == "response" and not options.reveal_secrets:
-        hide_echoes(exchange, body)
+        hide_echoes(exchange, None, body)
     header = None if alone.bare else _header(alone)
     size = None if alone.bare else int.from_bytes(alone.frame[:_SIZE], "big", signed=True)
     record: dict[str, Any] = {

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from decoders.exchanges.bodies import Options, body_json
 from decoders.exchanges.exchange import Exchange
+from decoders.exchanges.specs import SIDES
 from decoders.schema.form import redacted
 from decoders.schema.part import Part
 from decoders.wire.hiding import Conceal, concealer, with_parts
@@ -22,6 +23,7 @@ from decoders.wire.hiding import Conceal, concealer, with_parts
 # The APIs with a secret in one of their sides and an error message in their answer.
 ECHOING: Final = frozenset({19, 32, 33, 36, 44, 51, 88, 89})
 MESSAGE: Final = "error_message"
+REDACTED: Final = redacted(0).keys()
 # The password of PLAIN (RFC 4616), the token of OAUTHBEARER (RFC 7628).
 _PLAIN: Final = re.compile("[^\0]*\0[^\0]*\0([^\0]+)")
 _BEARER: Final = re.compile("auth=Bearer ([^\x01]+)", re.IGNORECASE)
@@ -29,15 +31,24 @@ _SHOWN: Final = Options()
 _CLEAR: Final = Options(reveal_secrets=True)
 
 
-def conceal_of(exchange: Exchange) -> Conceal | None:
-    """What takes the secrets of an exchange from a text; None where there is none, or nothing that could repeat it."""
+def conceal_of(exchange: Exchange, shown: Mapping[str, Any] | None = None) -> Conceal | None:
+    """What takes the secrets of an exchange from a text; None where there is none, or nothing that could repeat it.
+
+    `shown` are its bodies by side, as JSON with secrets redacted, where somebody has them already.
+    """
     if exchange.spec.key not in ECHOING:
         return None
+    if shown is None:
+        shown = {side: body_json(exchange, side, _SHOWN)[0] for side in SIDES}
     found: list[str | bytes] = []
-    for side in ("request", "response"):
-        shown, clear = (body_json(exchange, side, options)[0] for options in (_SHOWN, _CLEAR))
-        found += _secrets(shown, clear)
+    for side in SIDES:
+        if _is_redacted(shown[side]):
+            found += _secrets(shown[side], body_json(exchange, side, _CLEAR)[0])
     return concealer(spellings(found))
+
+
+def _is_redacted(body: Any) -> bool:
+    return any(isinstance(each, dict) and each.keys() == REDACTED for each in _values(body))
 
 
 def spellings(secrets: Iterable[str | bytes]) -> Iterator[str]:
@@ -59,10 +70,10 @@ def spellings(secrets: Iterable[str | bytes]) -> Iterator[str]:
             yield data.hex()
 
 
-def hide_echoes(exchange: Exchange, response: Any) -> None:
-    """Take the secrets of an exchange from the error messages of its answer, as JSON with its own secrets redacted."""
-    said = list(_messages(response))
-    conceal = conceal_of(exchange) if said else None
+def hide_echoes(exchange: Exchange, request: Any, response: Any) -> None:
+    """Take the secrets of an exchange from the error messages of its answer; bodies as JSON with secrets redacted."""
+    said = [each for each in _values(response) if isinstance(each, dict) and each.get(MESSAGE)]
+    conceal = conceal_of(exchange, {"request": request, "response": response}) if said else None
     if conceal is not None:
         for struct in said:
             struct[MESSAGE] = _hidden(struct[MESSAGE], conceal)
@@ -86,14 +97,13 @@ def _hidden(message: Any, conceal: Callable[[str], str]) -> Any:
     return redacted(len(data)) if conceal(text) != text else message
 
 
-def _messages(value: Any) -> Iterator[dict[str, Any]]:
-    """The structs of a body that have an error message."""
-    waiting = [value]
+def _values(body: Any) -> Iterator[Any]:
+    """The body and all that is nested in it."""
+    waiting = [body]
     while waiting:
         each = waiting.pop()
+        yield each
         if isinstance(each, dict):
-            if each.get(MESSAGE):
-                yield each
             waiting += each.values()
         elif isinstance(each, list):
             waiting += each
@@ -104,7 +114,7 @@ def _secrets(shown: Any, clear: Any) -> Iterator[str | bytes]:
     waiting = [(shown, clear)]
     while waiting:
         one, other = waiting.pop()
-        if isinstance(one, dict) and one.keys() == {"redacted"}:
+        if isinstance(one, dict) and one.keys() == REDACTED:
             if isinstance(other, str):
                 yield other
             elif isinstance(other, Mapping) and "base64" in other:

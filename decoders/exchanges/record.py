@@ -74,7 +74,7 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
     spec = exchange.spec
     request, response, errors, plans, failures, layout, trailing = _read(exchange, options)
     if spec.key in ECHOING and not options.reveal_secrets:
-        hide_echoes(exchange, response)
+        hide_echoes(exchange, request, response)
     status: str = exchange.outcome
     reason = undecoded = None
     if failures:

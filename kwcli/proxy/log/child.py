@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final
 
-from kwcli.env import Environment
+from kwcli.env import Complaints, Environment
 from kwcli.exits import Failure
 from kwcli.garbage import SELDOM
 from kwcli.proxy.log.keeping import Keeping
@@ -43,6 +43,7 @@ def main(descriptor: int) -> None:
     gc.freeze()
     gc.set_threshold(*SELDOM)
     env = Environment.of_process()
+    sys.stderr = Complaints(env)
     code = 0
     try:
         with socket.socket(fileno=descriptor) as sock:
