@@ -18,11 +18,11 @@ from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.specs import SIDES
 from decoders.schema.form import redacted
 from decoders.schema.part import Part
+from decoders.schema.unform import MESSAGE
 from decoders.wire.hiding import Conceal, concealer, with_parts
 
 # The APIs with a secret in one of their sides and an error message in their answer.
 ECHOING: Final = frozenset({19, 32, 33, 36, 44, 51, 88, 89})
-MESSAGE: Final = "error_message"
 REDACTED: Final = redacted(0).keys()
 # The password of PLAIN (RFC 4616), the token of OAUTHBEARER (RFC 7628).
 _PLAIN: Final = re.compile("[^\0]*\0[^\0]*\0([^\0]+)")

@@ -17,6 +17,7 @@ _ANYWHERE: Final = 8
 _BETWEEN: Final = re.compile(r"[\x00-\x20\"',;=]+")
 # A Java class or another dotted name, and the words of every login configuration.
 _NAME: Final = re.compile(r"[A-Za-z]\w*(?:\.[A-Za-z]\w*)+|required|username|password")
+_HOLE: Final = re.compile(r"\{redacted \d+\}")
 
 
 def concealer(values: Iterable[str]) -> Conceal | None:
@@ -41,6 +42,11 @@ def with_parts(value: str) -> Iterable[str]:
 def hole(text: str) -> str:
     """What stands for a secret in a text; the number is its size in bytes."""
     return f"{{redacted {len(text.encode('utf-8', 'surrogateescape'))}}}"
+
+
+def has_hole(text: str) -> bool:
+    """Whether a secret was taken from the text."""
+    return _HOLE.search(text) is not None
 
 
 def _hole(match: re.Match[str]) -> str:

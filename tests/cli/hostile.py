@@ -6,10 +6,11 @@ import json
 import os
 import pty
 import re
+import signal
 import subprocess
 import sys
 import tty
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from threading import Timer
 from typing import Any, NamedTuple
 
@@ -102,6 +103,36 @@ def kw_on_terminal(
     return seen
 
 
+class OnTerminal:
+    """A `kw WORDS…` that goes on until it is told to end."""
+
+    def __init__(self, *words: str, variables: Mapping[str, str]) -> None:
+        self._ours, theirs = pty.openpty()
+        tty.setraw(theirs)
+        surroundings = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "4000", **variables}
+        command = [sys.executable, "-m", "kwcli.main", *words]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, env=surroundings
+        )
+        os.close(theirs)
+        self._data = b""
+
+    def until(self, mark: bytes) -> None:
+        """Read until this has been said."""
+        while mark not in self._data:
+            piece = _read(self._ours)
+            assert piece, self._data.decode()
+            self._data += piece
+
+    def end(self) -> Seen:
+        """Interrupt it, and read the rest."""
+        self._process.send_signal(signal.SIGINT)
+        while piece := _read(self._ours):
+            self._data += piece
+        os.close(self._ours)
+        return Seen(self._process.wait(), self._data.decode())
+
+
 def _read(descriptor: int) -> bytes:
     try:
         return os.read(descriptor, 65536)
@@ -151,6 +182,14 @@ def capture(name: str = NAME) -> bytes:
         packets += [packet for packet, _ in talk.data(SERVER, framed(answer))]
     packets += talk.closing(reset=False)
     return pcap.header() + b"".join(pcap.packet(10**18 + at * 10**6, data) for at, data in enumerate(packets))
+
+
+def messages() -> Iterator[tuple[int, int, str, str]]:
+    """API, version, request and response of each exchange, as hex of whole frames."""
+    for key, (version, request, response) in _answers(NAME, NAME, 9092).items():
+        asked = decoders.encode_request(key, version, request, client_id=NAME)
+        answer = decoders.encode_response(key, version, response)
+        yield key, version, framed(asked).hex(), framed(answer).hex()
 
 
 class HostileBroker(Responder):

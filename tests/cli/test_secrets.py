@@ -340,6 +340,15 @@ def test_what_is_no_secret_stays() -> None:
     assert "Invalid value tomorrow for" in shown
 
 
+def test_a_message_with_a_hole_is_not_encoded(tmp_path: Path) -> None:
+    words = ("sniff", captured("config", tmp_path / "x.pcap"), "-o", "ndjson", "-q")
+    record = json.loads(kw(*words).out)["response"]
+    encoded = kw("encode", "IncrementalAlterConfigs", "1", "--response", env=world(json.dumps(record).encode()))
+    assert (encoded.code != 0, "--reveal-secrets" in encoded.err) == (True, True)
+    clear = json.dumps(json.loads(kw(*words, "--reveal-secrets").out)["response"])
+    assert kw("encode", "IncrementalAlterConfigs", "1", "--response", env=world(clear.encode())).code == 0
+
+
 @pytest.mark.parametrize("name", ["described"])
 def test_a_message_alone(name: str) -> None:
     key, version, _, _ = TALKS[name]

@@ -18,7 +18,17 @@ from kwcli.pipeline.spark.java import find_java
 from kwcli.render.csv import csv_lines
 from kwcli.render.palette import COLORED
 from kwcli.terminal import Terminal, clean
-from tests.cli.hostile import NAME, TURNED, WORD, HostileBroker, Seen, capture, kw_on_terminal
+from tests.cli.hostile import (
+    NAME,
+    TURNED,
+    WORD,
+    HostileBroker,
+    OnTerminal,
+    Seen,
+    capture,
+    kw_on_terminal,
+    messages,
+)
 from tests.cli.worlds import kw, world, written
 from tests.pipeline.made import Names, make
 from tests.proxy.hidden import port_base
@@ -96,6 +106,31 @@ def test_a_check_before_a_proxy(brokers: tuple[str, str], tmp_path: Path) -> Non
     formats = ("text", "ndjson", "json")
     commands = [(*words, output, "-b", broker) for broker in brokers for output in formats]
     assert all("EVIL" in each.text for each in check(commands, {"XDG_STATE_HOME": str(tmp_path)}))
+
+
+@pytest.mark.parametrize("output", ["text", "ndjson"])
+def test_rows_of_a_proxy(brokers: tuple[str, str], tmp_path: Path, output: str) -> None:
+    base = str(port_base(4))
+    state = {"XDG_STATE_HOME": str(tmp_path)}
+    words = ("proxy", "-b", brokers[0], "--port-base", base, "-vv", "-o", output)
+    proxy = OnTerminal(*words, variables=state)
+    proxy.until(b"ready")
+    for api in (("Metadata",), ("FindCoordinator", f"key={WORD}")):
+        assert kw("call", *api, "-b", f"127.0.0.1:{base}", "--client-id", WORD, "--timeout", "5s").out
+    proxy.until(b"FindCoordinator")
+    seen = proxy.end()
+    assert (seen.code, seen.faults()) == (0, [])
+    assert "EVIL" in seen.text or output == "ndjson"  # as base64
+
+
+def test_messages_alone() -> None:
+    commands: list[tuple[str, ...]] = []
+    for key, version, request, response in messages():
+        for output in ("text", "ndjson", "json", "hex"):
+            commands.append(("decode", request, "-o", output, "-v"))
+            words = ("decode", "--api", str(key), "--version", str(version), "--response", "-o", output)
+            commands += [(*words, response), (*words, response[:-8])]
+    check(commands)
 
 
 def test_words_of_the_command_line(tmp_path: Path) -> None:
