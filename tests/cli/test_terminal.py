@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -29,6 +30,7 @@ from tests.cli.hostile import (
     kw_on_terminal,
     messages,
 )
+from tests.cli.hostile_messages import once
 from tests.cli.worlds import kw, world, written
 from tests.pipeline.made import Names, make
 from tests.proxy.hidden import port_base
@@ -121,6 +123,11 @@ def test_rows_of_a_proxy(brokers: tuple[str, str], tmp_path: Path, output: str) 
     seen = proxy.end()
     assert (seen.code, seen.faults()) == (0, [])
     assert "EVIL" in seen.text or output == "ndjson"  # as base64
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_messages_of_any_api(tmp_path: Path, seed: int) -> None:
+    assert sum(once(Random(seed * 10 + at), tmp_path) for at in range(5)) > 0
 
 
 def test_messages_alone() -> None:
