@@ -7,8 +7,7 @@ error message at all; and what is found of them in one becomes `{redacted N}`.
 
 from __future__ import annotations
 
-import re
-from base64 import b64decode, b64encode
+from base64 import b64decode
 from binascii import Error as NotBase64
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
@@ -19,14 +18,11 @@ from decoders.exchanges.specs import SIDES
 from decoders.schema.form import redacted
 from decoders.schema.part import Part
 from decoders.schema.unform import MESSAGE
-from decoders.wire.hiding import Conceal, concealer, with_parts
+from decoders.wire.hiding import Conceal, concealer, spellings
 
 # The APIs with a secret in one of their sides and an error message in their answer.
 ECHOING: Final = frozenset({19, 32, 33, 36, 44, 51, 88, 89})
 REDACTED: Final = redacted(0).keys()
-# The password of PLAIN (RFC 4616), the token of OAUTHBEARER (RFC 7628).
-_PLAIN: Final = re.compile("[^\0]*\0[^\0]*\0([^\0]+)")
-_BEARER: Final = re.compile("auth=Bearer ([^\x01]+)", re.IGNORECASE)
 _SHOWN: Final = Options()
 _CLEAR: Final = Options(reveal_secrets=True)
 
@@ -49,25 +45,6 @@ def conceal_of(exchange: Exchange, shown: Mapping[str, Any] | None = None) -> Co
 
 def _is_redacted(body: Any) -> bool:
     return any(isinstance(each, dict) and each.keys() == REDACTED for each in _values(body))
-
-
-def spellings(secrets: Iterable[str | bytes]) -> Iterator[str]:
-    """The texts by which somebody may tell a secret: as it is, its parts, in base64 and in hex."""
-    for secret in secrets:
-        data = secret if isinstance(secret, bytes) else secret.encode("utf-8", "surrogateescape")
-        if not data:
-            continue
-        text = data.decode("utf-8", "surrogateescape")
-        plain, bearer = _PLAIN.fullmatch(text), _BEARER.search(text)
-        if plain is not None:
-            yield from with_parts(plain[1])
-            continue  # the user's name, the other word of it, is no secret
-        if bearer is not None:
-            yield bearer[1]
-        yield from with_parts(text)
-        if len(data) >= 8:
-            yield b64encode(data).decode()
-            yield data.hex()
 
 
 def hide_echoes(exchange: Exchange, request: Any, response: Any) -> None:

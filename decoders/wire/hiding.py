@@ -7,7 +7,8 @@ words that have nothing to do with it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 Conceal = Callable[[str], str]
@@ -17,6 +18,9 @@ _ANYWHERE: Final = 8
 _BETWEEN: Final = re.compile(r"[\x00-\x20\"',;=]+")
 # A Java class or another dotted name, and the words of every login configuration.
 _NAME: Final = re.compile(r"[A-Za-z]\w*(?:\.[A-Za-z]\w*)+|required|username|password")
+# RFC 4616 and RFC 7628.
+_PLAIN: Final = re.compile("([^\0]*\0[^\0]*)\0([^\0]+)")
+_BEARER: Final = re.compile("auth=Bearer ([^\x01]+)", re.IGNORECASE)
 _HOLE: Final = re.compile(r"\{redacted \d+\}")
 
 
@@ -37,6 +41,29 @@ def with_parts(value: str) -> Iterable[str]:
     for part in _BETWEEN.split(value):
         if _ANYWHERE <= len(part) < len(value) and not _NAME.fullmatch(part):
             yield part
+
+
+def spellings(secrets: Iterable[str | bytes]) -> Iterator[str]:
+    """The texts by which somebody may repeat a secret: as it is, its parts, in base64 and in hex.
+
+    Of a token of PLAIN the password is one, of one of OAUTHBEARER the bearer's token.
+    """
+    for secret in secrets:
+        data = secret if isinstance(secret, bytes) else secret.encode("utf-8", "surrogateescape")
+        if not data:
+            continue
+        text = data.decode("utf-8", "surrogateescape")
+        plain, bearer = _PLAIN.fullmatch(text), _BEARER.search(text)
+        if plain is not None:
+            if plain[2] not in plain[1]:  # the absence of the user's name would tell that it is the password
+                yield from with_parts(plain[2])
+            continue
+        if bearer is not None:
+            yield bearer[1]
+        yield from with_parts(text)
+        if len(data) >= _ANYWHERE:
+            yield b64encode(data).decode()
+            yield data.hex()
 
 
 def hole(text: str) -> str:

@@ -182,6 +182,7 @@ class Broker(Responder):
             value = {"brokers": [{"node_id": 1, "host": host, "port": port}], "controller_id": 1}
         elif key == 36:
             token = decoders.decode_request(request).body["auth_bytes"].decode().split("\0")[-1]
+            token = token.removeprefix("n,,\x01auth=Bearer ").strip("\x01")
             value = {"error_code": 58, "error_message": f"not {token}, but <{token}>"}
         elif key == 44:
             body = decoders.decode_request(request).body
@@ -218,6 +219,17 @@ def test_a_broker_that_repeats_a_password(tmp_path: Path) -> None:
         for output in ("text", "ndjson", "json"):
             words = ("proxy", "--check", "--port-base", str(port_base(4)), *login, "-o", output)
             assert "not {redacted 11}" in free_of(kw_at(tmp_path, *words)).out
+
+
+def test_a_broker_that_repeats_a_token_of_an_endpoint(tmp_path: Path) -> None:
+    with endpoint((200, {"access_token": SECRET, "expires_in": 100})) as (url, _), Broker() as broker:
+        names = [f"token.endpoint.url={url}", "client.id=me", "client.secret=abcdefgh"]
+        words = [f"sasl.oauthbearer.{name}" for name in names]
+        words += ["sasl.mechanism=OAUTHBEARER", "security.protocol=SASL_PLAINTEXT"]
+        options = [word for name in words for word in ("-X", name)]
+        outcome = free_of(kw_at(tmp_path, "call", "Metadata", "-b", where(broker), *options, "-vv"))
+    assert outcome.code == Exit.REFUSED
+    assert "not {redacted 11}, but <{redacted 11}>" in outcome.err
 
 
 def test_a_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from typing import Final
 from decoders.errors import DecodeError
 from decoders.exchanges.anatomy import anatomy
 from decoders.exchanges.bodies import FETCH, METADATA_TOPIC, holds_secrets
-from decoders.exchanges.echoes import ECHOING, echoes, spellings
+from decoders.exchanges.echoes import ECHOING, echoes
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.phases import Phase, Sasl
 from decoders.exchanges.specs import Spec
@@ -25,7 +25,7 @@ from decoders.limits import FRAME_MAX, IN_FLIGHT_MAX
 from decoders.messages import decode_request, decode_response
 from decoders.schema.model import Side
 from decoders.schema.unform import MESSAGE
-from decoders.wire.hiding import concealer
+from decoders.wire.hiding import concealer, spellings
 from kwcli.proxy.log.courses import SIZE, Code, Course, Piece, Stage
 from kwcli.proxy.log.wire import CLIENT
 
