@@ -5,12 +5,14 @@ Commands touch the process only through an `Environment`, so that a test can han
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Mapping
-from typing import BinaryIO, Protocol, cast
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from typing import Protocol, cast
 
 
 class Readable(Protocol):
@@ -19,11 +21,27 @@ class Readable(Protocol):
     def read1(self, size: int = -1, /) -> bytes: ...
 
 
+class Writable(Protocol):
+    """What standard output and error must be able to do; `write` may take a part and says how much."""
+
+    def write(self, data: bytes | memoryview, /) -> int: ...
+
+    def flush(self) -> None: ...
+
+    def fileno(self) -> int: ...
+
+
 class Environment:
-    """Everything a command may know of its surroundings. `columns` is None where no width was given."""
+    """Everything a command may know of its surroundings. `columns` is None where no width was given.
+
+    What is written to a terminal passes `kwcli.terminal.Terminal`, which keeps from it what it would obey.
+    """
 
     __slots__ = (
+        "_hide",
+        "_secrets",
         "columns",
+        "csv_safe",
         "debug",
         "monotonic",
         "now_ns",
@@ -40,8 +58,8 @@ class Environment:
         self,
         *,
         stdin: Readable,
-        stdout: BinaryIO,
-        stderr: BinaryIO,
+        stdout: Writable,
+        stderr: Writable,
         variables: Mapping[str, str],
         stdin_terminal: bool = False,
         stdout_terminal: bool = False,
@@ -51,8 +69,8 @@ class Environment:
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self.stdin = stdin
-        self.stdout = stdout
-        self.stderr = stderr
+        self.stdout = _screened(stdout) if stdout_terminal else stdout
+        self.stderr = _screened(stderr) if stderr_terminal else stderr
         self.variables = variables
         self.stdin_terminal = stdin_terminal
         self.stdout_terminal = stdout_terminal
@@ -61,6 +79,9 @@ class Environment:
         self.now_ns = now_ns
         self.monotonic = monotonic
         self.debug = False
+        self.csv_safe = False  # asked for by --csv-safe
+        self._secrets: frozenset[str] = frozenset()
+        self._hide: Callable[[str], str] | None = None
 
     @classmethod
     def of_process(cls) -> Environment:
@@ -84,15 +105,67 @@ class Environment:
             columns=columns,
         )
 
+    def allow_colors(self, allowed: bool) -> None:
+        """Whether codes of colours in what is written to standard output are ours: other text has none that pass."""
+        if self.stdout_terminal:
+            from kwcli.terminal import Terminal
+
+            assert isinstance(self.stdout, Terminal)
+            self.stdout.allow_colors(allowed)
+
+    def keep_secret(self, values: Iterable[str]) -> None:
+        """Passwords and the like that this process was given: nothing that is said has one of them in it."""
+        known = self._secrets | frozenset(values)
+        if known != self._secrets:
+            from decoders.wire.hiding import concealer
+
+            self._secrets, self._hide = known, concealer(known)
+
+    def hide(self, text: str) -> str:
+        """A text of others, a broker's or a library's, without the secrets that this process was given."""
+        return text if self._hide is None else self._hide(text)
+
     def say(self, text: str) -> None:
-        """One diagnostic line on standard error; what the terminal could take for a command is escaped."""
-        line = text if text.isprintable() else "".join(c if c.isprintable() else _escaped(c) for c in text)
+        """One diagnostic line on standard error, without secrets and without what a terminal obeys."""
+        text = self.hide(text)
+        if not text.isprintable():
+            from kwcli.terminal import clean
+
+            text = clean(text)
         try:
-            self.stderr.write(line.encode("utf-8", "backslashreplace") + b"\n")
+            self.stderr.write(text.encode() + b"\n")
             self.stderr.flush()
         except OSError:
             return  # nobody listens
 
 
-def _escaped(character: str) -> str:
-    return character.encode("unicode_escape").decode("ascii")
+class Complaints(io.TextIOBase):
+    """What Python writes to `sys.stderr` by itself, a thread's traceback or a warning, told as kw's own lines are."""
+
+    def __init__(self, env: Environment) -> None:
+        self._env = env
+
+    def write(self, text: str, /) -> int:
+        """Write it, without secrets."""
+        with suppress(OSError):  # nobody listens
+            self._env.stderr.write(self._env.hide(text).encode("utf-8", "backslashreplace"))
+        return len(text)
+
+    def flush(self) -> None:
+        """Let it out."""
+        with suppress(OSError):
+            self._env.stderr.flush()
+
+    def fileno(self) -> int:
+        """The descriptor of standard error."""
+        return self._env.stderr.fileno()
+
+    def writable(self) -> bool:
+        """It is."""
+        return True
+
+
+def _screened(stream: Writable) -> Writable:
+    from kwcli.terminal import Terminal  # what deals with terminals is not loaded in pipes
+
+    return Terminal(stream)

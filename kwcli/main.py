@@ -16,7 +16,7 @@ from typing import NoReturn
 
 import click
 
-from kwcli.env import Environment
+from kwcli.env import Complaints, Environment
 from kwcli.exits import Exit, Failure
 from kwcli.garbage import SELDOM
 
@@ -134,6 +134,7 @@ def main() -> int:
     gc.freeze()
     gc.set_threshold(*SELDOM)
     env = Environment.of_process()
+    sys.stderr = Complaints(env)
     code = run(sys.argv[1:], env)
     try:
         env.stdout.flush()

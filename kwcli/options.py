@@ -115,6 +115,21 @@ def set_debug(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
         ctx.obj.debug = True
 
 
+def _set_csv_safe(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    if value and isinstance(ctx.obj, Environment):
+        ctx.obj.csv_safe = True
+
+
+# With the formats of a command that has csv.
+csv_safe_option: Final = click.option(
+    "--csv-safe",
+    is_flag=True,
+    expose_value=False,
+    callback=_set_csv_safe,
+    help="In csv, an apostrophe before what a spreadsheet takes for a formula.",
+)
+
+
 def output_options(command: Command) -> Command:
     """The options of every command that shows exchanges: format, colour, amount, defects."""
     return output_options_with(
@@ -132,6 +147,7 @@ def output_options_with(command: Command, *, verbose: str, quiet: str, formats: 
                 type=click.Choice(formats),
                 help="Output format; text on a terminal, ndjson when piped.",
             ),
+            *([csv_safe_option] if "csv" in formats else []),
             click.option("--color", type=click.Choice(COLORS), default="auto", help="When to use colours."),
             click.option("-v", "--verbose", count=True, help=verbose),
             click.option("-q", "--quiet", is_flag=True, help=quiet),

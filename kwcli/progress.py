@@ -10,7 +10,6 @@ if TYPE_CHECKING:
 QUIET_S: Final = 0.7
 PERIOD_S: Final = 0.1
 WIDTH: Final = 28
-ERASE: Final = b"\r\x1b[K"
 
 
 class Transient:
@@ -39,16 +38,22 @@ class Transient:
     def _draw(self, text: str) -> None:
         """Write as much of it as the terminal has room for: a line that breaks cannot be taken away."""
         width = self._env.columns
-        self._env.stderr.write(ERASE + (text if width is None else text[: max(width - 1, 0)]).encode())
-        self._env.stderr.flush()
+        self._redraw(text if width is None else text[: max(width - 1, 0)])
         self._visible = True
 
     def hide(self) -> None:
         """Take the line away."""
         if self._visible:
-            self._env.stderr.write(ERASE)
-            self._env.stderr.flush()
+            self._redraw("")
             self._visible = False
+
+    def _redraw(self, text: str) -> None:
+        from kwcli.terminal import Terminal
+
+        terminal = self._env.stderr
+        assert isinstance(terminal, Terminal)
+        terminal.redraw(text)
+        terminal.flush()
 
 
 class Progress(Transient):

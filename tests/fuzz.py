@@ -1,5 +1,7 @@
 """Tries the codec for as long as one likes: random values, cut and damaged bytes, of declared and of random messages.
 
+Now and then a message with names that a terminal would obey is shown in every format: none of it may reach a terminal.
+
     python -m tests.fuzz --seconds 60 [--seed N]
 
 Every reader (generated decoder, JSON decoder, projections, decoders that have specialised) must agree with the plain
@@ -11,7 +13,9 @@ from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 import time
+from pathlib import Path
 from random import Random, SystemRandom
 
 from decoders.errors import DecodeError
@@ -21,11 +25,14 @@ from decoders.schema.model import Plan
 from decoders.schema.resolve import resolve
 from decoders.schema.write import write
 from tests.apis.everything import all_layouts
+from tests.cli import hostile_messages
 from tests.schema.declarations import message
 from tests.schema.readers import random_paths, readers_agree, specialised_agree, strange
 from tests.schema.values import random_value, without_defaults
 
 DAMAGED = 8
+# The share of the rounds in which names are hostile: showing them takes much longer than reading.
+HOSTILE = 0.02
 
 
 def once(plan: Plan, rng: Random) -> int:
@@ -75,6 +82,9 @@ def main() -> None:
             buffers += once(rng.choice(declared), rng)
             made = message(rng)
             buffers += once(resolve(made, made.versions.high), rng)
+            if rng.random() < HOSTILE:
+                with tempfile.TemporaryDirectory() as folder:
+                    hostile_messages.once(rng, Path(folder))
         except BaseException:
             sys.stderr.write(f"\nseed {seed}\n")
             raise

@@ -22,7 +22,7 @@ LAYERS: list[tuple[str, ...]] = [
     ("decoders.exchanges",),
     ("decoders.filters", "decoders.analysis"),
     ("decoders.messages", "decoders"),
-    ("kwcli.exits", "kwcli.env", "kwcli.folders", "kwcli.garbage", "kwcli.inflating", "kwcli.open_files"),
+    ("kwcli.env", "kwcli.exits", "kwcli.folders", "kwcli.garbage", "kwcli.inflating", "kwcli.open_files", "kwcli.terminal"),
     ("kwcli.spelling",),
     ("kwcli.options", "kwcli.config", "kwcli.inputs", "kwcli.live", "kwcli.render", "kwcli.declarations"),
     ("kwcli.composing", "kwcli.reference", "kwcli.decoding"),

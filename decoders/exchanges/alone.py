@@ -12,6 +12,7 @@ from decoders.apis.headers import (
     response_header_version,
 )
 from decoders.exchanges.bodies import PLAIN, Options, body_json, trailing_json
+from decoders.exchanges.echoes import ECHOING, hide_echoes
 from decoders.exchanges.exchange import Exchange, Failure
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.record import undecoded_json
@@ -76,6 +77,8 @@ def tell(alone: Alone, options: Options = PLAIN) -> Told:
     exchange = _exchange(alone)
     side, spec = alone.side, exchange.spec
     body, failure, release, plan = body_json(exchange, side, options)
+    if spec.key in ECHOING and side == "response" and not options.reveal_secrets:
+        hide_echoes(exchange, None, body)
     header = None if alone.bare else _header(alone)
     size = None if alone.bare else int.from_bytes(alone.frame[:_SIZE], "big", signed=True)
     record: dict[str, Any] = {

@@ -23,6 +23,7 @@ from decoders.embedded import STRUCTURES, embedded_json, structure
 from decoders.embedded.holders import HOLDERS
 from decoders.errors import DecodeError
 from decoders.exchanges.bodies import FETCH, FETCH_SNAPSHOT, METADATA_TOPIC, holds_secrets
+from decoders.exchanges.echoes import ECHOING
 from decoders.exchanges.exchange import Failure
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.specs import Spec, failed, tolerates
@@ -89,7 +90,8 @@ def anatomy(
 def _body(spec: Spec, side: Side, data: bytes, at: int, reveal: bool, missing: str | None) -> Anatomy:
     """The parts of the body by the layout that fits, else by the stable one up to where it fails."""
     layouts = spec.layouts(side)
-    hidden = not reveal and holds_secrets(spec.key, layouts)
+    echoing = side == "response" and spec.key in ECHOING
+    hidden = not reveal and (echoing or holds_secrets(spec.key, layouts))
     best: tuple[Plan, Walker, int, str | None] | None = None
     first: tuple[Plan, Walker, DecodeError] | None = None
     for layout in layouts if missing is None else layouts[:1]:

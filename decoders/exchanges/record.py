@@ -13,6 +13,7 @@ from typing import Any, Final
 import orjson
 
 from decoders.exchanges.bodies import PLAIN, Options, body_json, both_quick, holds_secrets, trailing_json
+from decoders.exchanges.echoes import ECHOING, hide_echoes
 from decoders.exchanges.errors import errors_in
 from decoders.exchanges.exchange import Exchange, Failure, Settled, Skipped
 from decoders.exchanges.sessions import FETCH, session_of
@@ -72,6 +73,8 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
     ends = exchange.ends
     spec = exchange.spec
     request, response, errors, plans, failures, layout, trailing = _read(exchange, options)
+    if spec.key in ECHOING and not options.reveal_secrets:
+        hide_echoes(exchange, request, response)
     status: str = exchange.outcome
     reason = undecoded = None
     if failures:
@@ -198,7 +201,9 @@ def undecoded_json(exchange: Exchange, side: Side, failure: Failure, options: Op
     """What is said of a side that could not be decoded."""
     data = (exchange.request_raw if side == "request" else exchange.response_raw) or b""
     raw: Any = b64encode(data[4 : 4 + RAW_KEPT_MAX]).decode("ascii")
-    if not options.reveal_secrets and holds_secrets(exchange.spec.key, exchange.spec.layouts(side)):
+    spec = exchange.spec
+    echoing = side == "response" and spec.key in ECHOING
+    if not options.reveal_secrets and (echoing or holds_secrets(spec.key, spec.layouts(side))):
         raw = redacted(len(data) - 4)
     return {"reason": failure.reason, "offset": failure.offset, "path": failure.path, "raw": raw}
 

@@ -14,12 +14,16 @@ from typing import Any, Final, NamedTuple
 from decoders.errors import EncodeError
 from decoders.schema.model import Field, Plan, PlanField
 from decoders.schema.walk import UNKNOWN
+from decoders.wire.hiding import has_hole
 from decoders.wire.primitives import RANGES, text_bytes, uuid_bytes
 
 # JSON value and the path of its field in, bytes out.
 Maker = Callable[[Any, str], bytes]
 BASE64: Final = "base64"
 REDACTED: Final = "redacted"
+# The field in which brokers repeat what they refuse, and secrets are therefore taken from the text.
+MESSAGE: Final = "error_message"
+_HIDDEN: Final = "a redacted secret cannot be encoded; --reveal-secrets keeps its value"
 STRUCTURE: Final = "$type"
 FLOAT_WORDS: Final = ("NaN", "Infinity", "-Infinity")
 _SHOWN_MAX: Final = 60
@@ -134,6 +138,8 @@ def text_from_json(value: object, path: str) -> str:
             text_bytes(value)
         except ValueError as failure:
             raise EncodeError(str(failure), path=path) from None
+        if path.endswith(MESSAGE) and has_hole(value):
+            raise EncodeError(_HIDDEN, path=path)
         return value
     if isinstance(value, Mapping):
         return _base64(value, path, "string").decode("utf-8", "surrogateescape")
@@ -186,7 +192,7 @@ def shown(value: object) -> str:
 
 def _base64(value: Mapping[Any, Any], path: str, kind: str) -> bytes:
     if REDACTED in value:
-        raise EncodeError("a redacted secret cannot be encoded; --reveal-secrets keeps its value", path=path)
+        raise EncodeError(_HIDDEN, path=path)
     text = value.get(BASE64)
     if len(value) != 1 or not isinstance(text, str):
         raise EncodeError(f'{kind} expected (text or {{"base64": "…"}}), not another object', path=path)
@@ -198,5 +204,5 @@ def _base64(value: Mapping[Any, Any], path: str, kind: str) -> bytes:
 
 def _unfit(expected: str, value: object, path: str) -> EncodeError:
     if isinstance(value, Mapping) and REDACTED in value:
-        return EncodeError("a redacted secret cannot be encoded; --reveal-secrets keeps its value", path=path)
+        return EncodeError(_HIDDEN, path=path)
     return EncodeError(f"{expected} expected, not {shown(value)}", path=path)

@@ -13,7 +13,8 @@ from decoders.apis.releases import RELEASES, UNSTABLE, spoken
 from decoders.schema.model import NONE, Versions
 from kwcli.calling.versions import FETCH, FETCH_SINCE_4, PRODUCE, PRODUCE_SERVED
 from kwcli.render.palette import Palette, palette
-from kwcli.render.units import cells, clean, cut_left, short_name
+from kwcli.render.units import cells, cut_left, short_name
+from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
@@ -69,7 +70,7 @@ class Matrix:
         """One broker's answer, as a JSON body."""
         offer = offered(response)
         features = {row["name"]: str(row["max_version_level"]) for row in response.get("finalized_features") or ()}
-        self._columns.append(Column(title.removeprefix("node "), offer, features, str(likeness(offer))))
+        self._columns.append(Column(clean(title.removeprefix("node ")), offer, features, str(likeness(offer))))
 
     def write(self, rows: list[Settled]) -> None:
         """The brokers come through add()."""

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES, api
 from decoders.exchanges.bodies import Options
+from decoders.exchanges.echoes import conceal_of
 from decoders.exchanges.record import to_json_dict
 from decoders.schema.resolve import resolve
 from kwcli.render.body import Body, meanings, scalar
 from kwcli.render.palette import palette
-from kwcli.render.units import clean, cut, took
+from kwcli.render.units import cut, took
+from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
@@ -64,7 +66,7 @@ def lines(
 def _head(exchange: Exchange, record: dict[str, Any], way: str, settings: Settings, colors: Palette) -> str:
     version = "" if exchange.api_version is None else f" {exchange.api_version}"
     parts = [f"{exchange.request_size:,} B" if exchange.request_size is not None else "", way]
-    rest = " · ".join(part for part in parts if part)
+    rest = clean(" · ".join(part for part in parts if part))
     name = f"{record['api']}{version}"
     if settings.width is not None:
         rest = cut(rest, max(settings.width - len(name) - 5, 1))
@@ -97,7 +99,14 @@ def hex_of(exchange: Exchange, side: Side, settings: Settings, colors: Palette) 
     if frame is not None:
         key, version = exchange.api_key, exchange.api_version
         yield from hex_lines(
-            frame, side, key, version, width=settings.width, colors=colors, reveal=settings.reveal_secrets
+            frame,
+            side,
+            key,
+            version,
+            width=settings.width,
+            colors=colors,
+            reveal=settings.reveal_secrets,
+            conceal=conceal_of(exchange),
         )
 
 
@@ -112,7 +121,7 @@ def _answer(exchange: Exchange, record: dict[str, Any], colors: Palette) -> str:
 def _undecoded(record: dict[str, Any], side: str, colors: Palette) -> Iterator[str]:
     failure = (record.get("undecoded") or {}).get(side)
     if failure:
-        place = f" in {failure['path']}" if failure["path"] else ""
+        place = f" in {clean(failure['path'])}" if failure["path"] else ""
         yield f"  {colors.bad}undecoded from byte {failure['offset']}{place}: {failure['reason']}{colors.off}"
 
 

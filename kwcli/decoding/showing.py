@@ -80,6 +80,7 @@ class Screen:
     def _text(self, message: Message, told: Told) -> Iterator[str]:
         from kwcli.render.body import Body, meanings, scalar
         from kwcli.render.palette import palette
+        from kwcli.terminal import clean
 
         settings = self._settings
         colors = palette(settings.color)
@@ -93,7 +94,7 @@ class Screen:
             behind = f"bytes behind it: {scalar(told.record['trailing'])}"
             yield f"  {colors.bad}{_cut(behind, settings.width, 2)}{colors.off}"
         if told.failure is not None:
-            yield f"  {colors.bad}{_cut('! ' + failure_text(message, told), settings.width, 2)}{colors.off}"
+            yield f"  {colors.bad}{_cut('! ' + clean(failure_text(message, told)), settings.width, 2)}{colors.off}"
         fresh = {code: name for code, name in body.mentioned.items() if code not in self._explained}
         self._explained |= fresh.keys()
         yield from meanings(fresh, colors, settings.width)

@@ -12,6 +12,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from kwcli.exits import Exit, Failure
 from kwcli.net.core import tokens
 from kwcli.net.core.config import OAuth, Sasl, Tls
+from kwcli.net.core.secrets import shown_url
 from kwcli.net.deadline import Deadline
 from kwcli.net.in_time import in_time
 
@@ -45,17 +46,26 @@ class Credentials:
 
 def ask(oauth: OAuth, deadline: Deadline) -> tokens.Token:
     """A fresh token from the endpoint, or from the file that `file:` names. Raises Failure."""
-    url = urlsplit(oauth.endpoint or "")
+    try:
+        url = urlsplit(oauth.endpoint or "")
+        where = f"{url.hostname}:{url.port}" if url.port is not None else url.hostname
+    except ValueError:  # says what it does not like, which may be a password
+        raise _no_address(oauth.endpoint or "") from None
     if url.scheme == "file":
         return _from_file(unquote(url.path))
-    if url.scheme not in ("http", "https") or not url.hostname:
-        raise Failure(f"sasl.oauthbearer.token.endpoint.url {oauth.endpoint!r} is no https:// address", Exit.USAGE)
-    exchange = _Exchange(oauth, url)
+    if url.scheme not in ("http", "https") or not where:
+        raise _no_address(oauth.endpoint or "")
+    exchange = _Exchange(oauth, url, f"token endpoint {where}")
     try:
         # A server that sends a byte now and then would never run into a socket's time-out.
-        return in_time(lambda: exchange.token(deadline), deadline, f"token endpoint {url.netloc} did not answer")
+        return in_time(lambda: exchange.token(deadline), deadline, f"{exchange.where} did not answer")
     finally:
         exchange.end()
+
+
+def _no_address(endpoint: str) -> Failure:
+    text = f"sasl.oauthbearer.token.endpoint.url {shown_url(endpoint)} is no https:// address"
+    return Failure(text, Exit.USAGE)
 
 
 def _from_file(path: str) -> tokens.Token:
@@ -69,8 +79,9 @@ def _from_file(path: str) -> tokens.Token:
 class _Exchange:
     """One request to the token endpoint: run in a thread, its outcome read by another."""
 
-    def __init__(self, oauth: OAuth, url: SplitResult) -> None:
+    def __init__(self, oauth: OAuth, url: SplitResult, where: str) -> None:
         self._oauth = oauth
+        self.where = where  # as people are told: without a user, who may come with a password
         self._url = url
         host, port = url.hostname or "", url.port
         if url.scheme == "https":
@@ -90,7 +101,7 @@ class _Exchange:
 
     def token(self, deadline: Deadline) -> tokens.Token:
         """Ask. Raises Failure."""
-        where = f"token endpoint {self._url.netloc}"
+        where = self.where
         try:
             status, content = self._ask(deadline.left())
             return tokens.read(status, content)

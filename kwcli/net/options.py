@@ -43,7 +43,9 @@ class KeyValue(click.ParamType[tuple[str, str]]):
             return value
         name, equals, text = value.partition("=")
         if not equals or not name.strip():
-            self.fail(f"{name.strip()!r} has no value: write key=value", param, ctx)
+            from kwcli.net.core.secrets import shown_name
+
+            self.fail(f"{shown_name(name.strip())!r} has no value: write key=value", param, ctx)
         return name.strip(), text
 
 

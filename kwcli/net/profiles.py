@@ -148,10 +148,3 @@ def _absolute(name: str, value: str, folder: str) -> str:
         return value
     here, beside = os.path.abspath(value), os.path.abspath(os.path.join(folder, value))
     return beside if os.path.exists(beside) and not os.path.exists(here) else here
-
-
-def hidden(name: str, value: str) -> bool:
-    """Whether a value may be shown only on demand."""
-    from kwcli.net.core import properties
-
-    return bool(value) and (properties.secret(name) or "PRIVATE KEY" in value)

@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, Final
 
+from decoders.wire.hiding import hole
 from kwcli.exits import Failure
 from kwcli.net.core.choose import Source, choose
 from kwcli.net.core.property_files import Pair
-from kwcli.net.profiles import Profiles, hidden
+from kwcli.net.core.secrets import PUBLIC_OPTIONS, hidden, shown_name, shown_value
+from kwcli.net.profiles import Profiles
 
 Row = dict[str, Any]
-# Options of Java's login modules that are no secrets.
-_PUBLIC: Final = frozenset({"username", "clientId", "scope", "tokenauth", "principal", "keyTab", "serviceName"})
 _TITLES: Final = ("profile", "servers", "protocol", "mechanism")
 
 
@@ -30,7 +30,7 @@ def _summary(profiles: Profiles, name: str) -> Row:
     except Failure as failure:
         return {"servers": None, "protocol": None, "mechanism": None, "error": failure.text}
     return {
-        "servers": chosen.text("servers") or chosen.text("controllers"),
+        "servers": shown_value("bootstrap.servers", chosen.text("servers") or chosen.text("controllers") or "") or None,
         "protocol": chosen.text("protocol") or "PLAINTEXT",
         "mechanism": chosen.text("mechanism"),
     }
@@ -40,8 +40,11 @@ def list_lines(rows: list[Row], width: int | None) -> list[str]:
     """Columns; the active profile has a star."""
     if not rows:
         return ["no profiles yet; kw profile import NAME FILE makes one"]
+    from kwcli.terminal import clean
+
     cells = [
-        [f"{'*' if row['active'] else ' '} {row['profile']}", *(row[t] or "-" for t in _TITLES[1:])] for row in rows
+        [f"{'*' if row['active'] else ' '} {row['profile']}", *(clean(row[t] or "-") for t in _TITLES[1:])]
+        for row in rows
     ]
     table = [[f"  {_TITLES[0]}", *_TITLES[1:]], *cells]
     # Names and protocols are short; a long list of servers comes last and is cut on a terminal.
@@ -55,7 +58,13 @@ def list_lines(rows: list[Row], width: int | None) -> list[str]:
 
 def shown(pairs: Iterable[Pair], *, reveal: bool) -> Row:
     """The properties of a profile; a secret is {"redacted": its size in bytes}."""
-    return {name: value if reveal or not hidden(name, value) else _redacted(name, value) for name, value in pairs}
+    if reveal:
+        return dict(pairs)
+    return {shown_name(name, value): _shown(name, value) for name, value in pairs}
+
+
+def _shown(name: str, value: str) -> Any:
+    return _redacted(name, value) if hidden(name, value) else shown_value(name, value)
 
 
 def _redacted(name: str, value: str) -> Any:
@@ -66,19 +75,16 @@ def _redacted(name: str, value: str) -> Any:
         with suppress(jaas.JaasError):
             module, options = jaas.parse(value)
             words = [
-                f'{word}="{text}"' if word in _PUBLIC else f"{word}={_hole(text)}" for word, text in options.items()
+                f'{word}="{text}"' if word in PUBLIC_OPTIONS else f"{word}={hole(text)}"
+                for word, text in options.items()
             ]
             return f"{' '.join([module, 'required', *words])};"
     return {"redacted": len(value.encode())}
 
 
-def _hole(text: str) -> str:
-    return f"{{redacted {len(text.encode())}}}"
-
-
 def show_lines(row: Row) -> list[str]:
     """As in a property file; what a terminal could take for a command is escaped."""
-    from kwcli.render.units import clean
+    from kwcli.terminal import clean
 
     lines = []
     for name, value in row.items():

@@ -51,6 +51,7 @@ def client_config(
     named, notes = _profiles(env, profile)
     variables = _variables(env.variables)
     sources += [*named, *variables] if profile is not None else [*variables, *named]
+    _keep_secrets(env, sources, servers or controllers or "")
     chosen = choose(sources)
     where, origin, is_controller = _where(chosen, servers, controllers)
     protocol = assemble.protocol(chosen, where)
@@ -73,6 +74,20 @@ def client_config(
         warnings=tuple(dict.fromkeys([*notes, *_misspelt(env.variables), *chosen.warnings, *forgotten])),
         remarks=tuple(dict.fromkeys([*_origins(chosen), *chosen.remarks, *idle])),
     )
+
+
+def _keep_secrets(env: Environment, sources: Sequence[Source], servers: str) -> None:
+    """Nothing that is said from now on has a secret of these sources in it, whoever repeats it.
+
+    What is told openly of them is none: a password that is the user's name would stand out by its absence.
+    """
+    pairs = [pair for source in sources for pair in source.pairs]
+    if not pairs:
+        return
+    from kwcli.net.core.secrets import public_of, secrets_of
+
+    told = [servers, *public_of(pairs)]
+    env.keep_secret(value for value in secrets_of(pairs) if not any(value in text for text in told))
 
 
 def _where(chosen: Chosen, servers: str | None, controllers: str | None) -> tuple[Value, str, bool]:

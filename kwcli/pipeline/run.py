@@ -21,6 +21,7 @@ from kwcli.pipeline.store.manifest import plain
 from kwcli.pipeline.store.store import Store, opened, refuse_foreign
 from kwcli.pipeline.work import Work
 from kwcli.summary import left_over
+from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from kwcli.env import Environment
@@ -71,7 +72,7 @@ def _explain(env: Environment, wish: Wish, found: Found) -> Exit:
     planned = at_once(wish, covered.files)
     chosen = choose(wish, _size(covered.files), env.variables)
     lines = explained(wish, covered, planned, chosen, state, env.variables)
-    env.stdout.write("".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace"))
+    env.stdout.write("".join(f"{clean(line)}\n" for line in lines).encode("utf-8", "backslashreplace"))
     _tell(env, covered, planned, quiet=wish.quiet)
     return Exit.FAILURE if covered.problems else Exit.DONE
 

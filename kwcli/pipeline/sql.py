@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv as rfc4180
-import io
 import json
 import re
 from collections.abc import Iterable, Iterator
@@ -14,10 +12,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from kwcli.exits import Exit, Failure
 from kwcli.pipeline.tables.columns import MEANINGS
 from kwcli.pipeline.views import VIEWS, query_of
+from kwcli.render.csv import csv_lines
 from kwcli.render.palette import palette
-from kwcli.render.units import clean
 from kwcli.spelling import did_you_mean
 from kwcli.stats.grid import Column, lines
+from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -264,7 +263,8 @@ def _write(env: Environment, shown: Settings, found: Found, most: int | None) ->
         env.stdout.write(text.encode("utf-8", "backslashreplace"))
     else:
         more = False
-        for piece in _PLAIN[shown.format](found):
+        pieces = _csv(found, safe=shown.csv_safe) if shown.format == "csv" else _PLAIN[shown.format](found)
+        for piece in pieces:
             env.stdout.write(piece.encode("utf-8", "backslashreplace"))
     env.stdout.flush()
     return more
@@ -310,15 +310,9 @@ def _array(found: Found) -> Iterator[str]:
     return chain([f"[\n{first}"], (f",\n{row}" for row in rows), ["\n]\n"])
 
 
-def _csv(found: Found) -> Iterator[str]:
-    def line(values: Iterable[Any]) -> str:
-        text = io.StringIO()
-        rfc4180.writer(text, lineterminator="\n").writerow(values)
-        return text.getvalue()
-
-    yield line(found.names)
-    for row in found.rows:
-        yield line(_dumped(value) if isinstance(value, list | dict | bool) else value for value in row)
+def _csv(found: Found, *, safe: bool) -> Iterator[str]:
+    rows = ([_dumped(value) if isinstance(value, list | dict | bool) else value for value in row] for row in found.rows)
+    return (csv_lines([row], safe=safe) for row in chain([found.names], rows))
 
 
-_PLAIN: Final = {"ndjson": _ndjson, "json": _array, "csv": _csv}
+_PLAIN: Final = {"ndjson": _ndjson, "json": _array}

@@ -17,7 +17,7 @@ from kwcli.playground.cluster import Cluster, StartFailed
 from kwcli.playground.doors import Door, doors
 from kwcli.playground.jars import Missing, java_problem
 from kwcli.playground.mock import PARTITIONS, MockCluster
-from kwcli.playground.options import Listener, Options
+from kwcli.playground.options import PASSWORDS, Listener, Options
 from kwcli.playground.profiles import forget, remember
 from kwcli.playground.properties import as_text
 from kwcli.playground.scratch import Scratch, clean_abandoned, playgrounds
@@ -75,6 +75,7 @@ class _Stage:
 
 def play(env: Environment, wish: Wish) -> int:
     """Run a playground to its end; the exit code."""
+    env.keep_secret(PASSWORDS.values())  # known to all, but what shows them shows those of others
     home = playgrounds(env.variables)
     for folder in clean_abandoned(home, lambda folder: forget(env, folder)):
         _say(env, wish, f"cleaned what a playground left behind that was killed ({folder.name})")

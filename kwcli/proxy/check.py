@@ -25,6 +25,7 @@ from kwcli.proxy.listeners import listening
 from kwcli.proxy.metrics_server import metrics_socket
 from kwcli.proxy.ports import Ports, ports_file
 from kwcli.render.units import counted
+from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from decoders.schema.model import Versions
@@ -60,7 +61,8 @@ def check(env: Environment, wish: Wish, output: str | None = None) -> int:
     codes = set()
     env.stdout.write(ends[:1])
     for number, finding in enumerate(findings(env.variables, wish)):
-        env.stdout.write((between if number else b"") + line(finding).encode())
+        finding = finding._replace(text=env.hide(finding.text))
+        env.stdout.write((between if number else b"") + line(finding).encode("utf-8", "backslashreplace"))
         env.stdout.flush()
         codes.add(finding.code)
     env.stdout.write(ends[1:])
@@ -71,7 +73,7 @@ def check(env: Environment, wish: Wish, output: str | None = None) -> int:
 
 def _text(finding: Finding) -> str:
     mark = "fail" if finding.code else "ok"
-    return f"{mark:4}  {finding.what:12}  {finding.text}\n"
+    return f"{mark:4}  {finding.what:12}  {clean(finding.text)}\n"
 
 
 def _json(finding: Finding) -> str:

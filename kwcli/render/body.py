@@ -14,7 +14,8 @@ from decoders.apis import NAMES, api_name
 from decoders.wire.text import in_bytes
 from kwcli.render.batches import BATCH, is_batch, is_record, moment, record_widths, telling
 from kwcli.render.palette import Palette
-from kwcli.render.units import cells, clean, cut
+from kwcli.render.units import cells, cut
+from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from decoders.schema.model import Plan, PlanField

@@ -150,7 +150,10 @@ def _sasl_authenticate(exchange: Exchange, request: View, response: View, shape:
     if response.get("session_lifetime_ms"):
         facts.append(f"session {period(response['session_lifetime_ms'])}")
     if response.get("error_message"):
-        facts.append(response["error_message"])
+        from decoders.exchanges.echoes import conceal_of
+
+        conceal = conceal_of(exchange)
+        facts.append(conceal(response["error_message"]) if conceal is not None else response["error_message"])
     return facts
 
 

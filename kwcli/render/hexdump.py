@@ -13,15 +13,18 @@ from itertools import chain, cycle, islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from decoders.exchanges.anatomy import Anatomy, anatomy
+from decoders.exchanges.echoes import conceal_of, echoes
 from decoders.wire.text import in_bytes
 from kwcli.render.hexrows import Row, Rows, Run
 from kwcli.render.palette import Palette, palette
 from kwcli.render.text import Lined
 from kwcli.render.units import cells, cut
+from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange, Settled
     from decoders.schema.model import Side
+    from decoders.wire.hiding import Conceal
     from kwcli.config import Settings
     from kwcli.render import Write
 
@@ -80,14 +83,18 @@ def hex_lines(
     whole: bool = False,
     missing: str | None = None,
     made_up: int = 0,
+    conceal: Conceal | None = None,
 ) -> Iterator[str]:
     """The lines of a frame. `sized` says that it begins with its size field, `whole` shortens nothing.
 
     Without a width nothing is shortened either. `missing` is why the end of the frame is not there, `made_up` how many
-    bytes of a frame with its size field are not to be shown, because they stand in for what nobody has given.
+    bytes of a frame with its size field are not to be shown, because they stand in for what nobody has given. `conceal`
+    finds in an error message what is secret in its exchange.
     """
     data = frame if sized else len(frame).to_bytes(4, "big") + frame
     found = anatomy(data, side, api_key, version, reveal=reveal, missing=missing)
+    if conceal is not None and side == "response" and not reveal:
+        found.body = list(echoes(found.body, conceal))
     yield from _View(data, found, width, colors, made_up if sized else 4, whole or width is None).lines()
 
 
@@ -152,6 +159,7 @@ class _View:
         text = f"! {found.failure.reason} at byte {max(found.failure.offset + 4 - self._shift, 0)}{place}"
         if found.failure.text:
             text += f": {found.failure.text}"
+        text = clean(text)
         if found.rest_secret and found.rest_at < len(self._data):
             text += f" (the bytes may hold secrets: {HIDDEN})"
         for line in textwrap.wrap(text, self._width) if self._width is not None else [text]:
@@ -286,6 +294,7 @@ class Hex(Lined):
 
     def _under(self, exchange: Exchange) -> Iterator[str]:
         settings, colors = self._settings, self._colors
+        conceal = conceal_of(exchange)
         for side, arrow in ARROWS.items():
             data = exchange.request_raw if side == "request" else exchange.response_raw
             size = exchange.request_size if side == "request" else exchange.response_size
@@ -309,6 +318,7 @@ class Hex(Lined):
                 reveal=settings.reveal_secrets,
                 whole=settings.verbose > 0,
                 missing=missing,
+                conceal=conceal,
             )
 
 

@@ -17,7 +17,7 @@ from decoders.exchanges.times import rfc3339
 from decoders.schema.part import Part
 from decoders.wire.primitives import uuid_text
 from decoders.wire.text import in_bytes, json_bytes
-from kwcli.render.units import clean
+from kwcli.terminal import clean
 
 # Elements of an array of structs that are shown before the rest is only counted.
 ELEMENTS: Final = 4

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from kwcli.render.palette import palette
-from kwcli.render.units import cells, clean, cut
+from kwcli.render.units import cells, cut
+from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled

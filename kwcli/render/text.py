@@ -12,7 +12,8 @@ from kwcli.render.fact_functions import NO_VIEW, no_facts, row_of
 from kwcli.render.layout import TIME_WIDTH, Layout, layout
 from kwcli.render.nodes import Nodes
 from kwcli.render.palette import palette
-from kwcli.render.units import NS, amount, cells, clean, cut, short_name, took
+from kwcli.render.units import NS, amount, cells, cut, short_name, took
+from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Ends, Exchange, Settled, Skipped

@@ -78,19 +78,6 @@ def ranges(numbers: Iterable[int]) -> str:
     return ",".join(parts)
 
 
-def clean(text: str) -> str:
-    """Text from the wire without anything that a terminal could obey: escapes as Python writes them."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else _escaped(c) for c in text)
-
-
-def _escaped(character: str) -> str:
-    if "\udc80" <= character <= "\udcff":  # a byte that was no UTF-8
-        return f"\\x{ord(character) - 0xDC00:02x}"
-    return character.encode("unicode_escape").decode("ascii")
-
-
 def cells(text: str) -> int:
     """How many cells of a terminal a printable text takes."""
     return len(text) if text.isascii() else len(text) + len(_wide().findall(text))

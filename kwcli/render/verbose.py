@@ -12,6 +12,7 @@ from decoders.schema.resolve import resolve
 from kwcli.render.body import GAP, Body, meanings, scalar
 from kwcli.render.palette import Palette, palette
 from kwcli.render.units import cells, cut
+from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
@@ -50,7 +51,7 @@ def under(exchange: Exchange, settings: Settings, explained: set[int]) -> Iterat
             yield f"    {scalar(value)}"
         failure = (record.get("undecoded") or {}).get(side)
         if failure:
-            place = f" in {failure['path']}" if failure["path"] else ""
+            place = f" in {clean(failure['path'])}" if failure["path"] else ""
             yield f"    {colors.bad}undecoded from byte {failure['offset']}{place}: {failure['reason']}{colors.off}"
     fresh = {code: name for code, name in body.mentioned.items() if code not in explained}
     explained |= fresh.keys()
@@ -107,14 +108,15 @@ def _records(exchange: Exchange, record: dict[str, Any], settings: Settings, col
 def _batch(place: str, batch: dict[str, Any], settings: Settings, colors: Palette) -> Iterator[str]:
     error = batch.get("error")
     if error:
-        yield f"  {place}@{batch.get('base_offset')}{GAP}{colors.bad}{error['reason']}: {error['text']}{colors.off}"
+        text = clean(f"{error['reason']}: {error['text']}")
+        yield f"  {place}@{batch.get('base_offset')}{GAP}{colors.bad}{text}{colors.off}"
     for one in batch.get("records") or ():
         head = f"  {place}@{one['offset']}"
         parts = [scalar(one["key"]), scalar(one["value"])]
         if one.get("headers"):
             parts.append(scalar(one["headers"]))
         if one.get("control_record"):
-            parts.append(str(one["control_record"]))
+            parts.append(clean(str(one["control_record"])))
         text = GAP.join(parts)
         if settings.width is not None:
             text = cut(text, max(settings.width - cells(head) - len(GAP), 8))

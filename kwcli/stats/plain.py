@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import csv as rfc4180
-import io
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
 from decoders.exchanges.record import SCHEMA
 from decoders.wire.text import json_text
+from kwcli.render.csv import csv_lines
 from kwcli.render.palette import palette
-from kwcli.render.units import clean
 from kwcli.stats.grid import Column, lines
+from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
@@ -43,13 +42,10 @@ def json(counted: Counted, _settings: Settings) -> str:
     return f"[\n{rows}\n]\n" if rows else "[]\n"
 
 
-def csv(counted: Counted, _settings: Settings) -> str:
+def csv(counted: Counted, settings: Settings) -> str:
     """A line for each group, a header line first."""
-    text = io.StringIO()
-    out = rfc4180.writer(text, lineterminator="\n")
-    out.writerow(list(counted.rows[0]) if counted.rows else [*counted.asked.by, *_NOTHING])
-    out.writerows([_cell(value) for value in row.values()] for row in counted.rows)
-    return text.getvalue()
+    head = list(counted.rows[0]) if counted.rows else [*counted.asked.by, *_NOTHING]
+    return csv_lines([head, *(map(_cell, row.values()) for row in counted.rows)], safe=settings.csv_safe)
 
 
 def table(counted: Counted, settings: Settings) -> str:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from decoders.analysis.metrics import METRICS
 from decoders.analysis.slices import Join
 from kwcli.render.palette import Palette, palette
-from kwcli.render.units import amount, clean, took
+from kwcli.render.units import amount, took
 from kwcli.render.units import counted as number_of
 from kwcli.stats.grid import Column, lines
+from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row

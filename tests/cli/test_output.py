@@ -12,10 +12,11 @@ from decoders.capture.write import PcapWriter
 from decoders.exchanges.summary import Summary
 from kwcli.config import settings
 from kwcli.exits import Exit
-from kwcli.progress import ERASE, Progress
+from kwcli.progress import Progress
 from kwcli.sniffing import WRITE_SIZE, Output
 from kwcli.summary import closing_lines, is_lossy, left_over
-from tests.cli.worlds import kw, world
+from kwcli.terminal import ERASE
+from tests.cli.worlds import kw, world, written
 
 
 class Clock:
@@ -34,8 +35,7 @@ def bar(done: int, *, after: float, total: int | None = 100, terminal: bool = Tr
     progress = Progress(env, total, wanted=wanted)
     clock.now = after
     progress.show(done, 1234)
-    assert isinstance(env.stderr, io.BytesIO)
-    return env.stderr.getvalue().decode()
+    return written(env.stderr).decode()
 
 
 def test_a_bar_comes_when_it_takes_long() -> None:
@@ -56,8 +56,7 @@ def test_a_bar_fits_in_a_line_for_a_broken_one_cannot_be_taken_away(columns: int
     progress = Progress(env, 100, wanted=True)
     clock.now = 10.0
     progress.show(50, 1234)
-    assert isinstance(env.stderr, io.BytesIO)
-    assert len(env.stderr.getvalue().removeprefix(ERASE).decode()) == columns - 1
+    assert len(written(env.stderr).removeprefix(ERASE).decode()) == columns - 1
 
 
 def test_rows_do_not_mix_with_the_bar() -> None:
@@ -69,8 +68,7 @@ def test_rows_do_not_mix_with_the_bar() -> None:
     output = Output(env, progress, prompt=True)
     output.write(b"row\n")
     output.settle()
-    assert isinstance(env.stderr, io.BytesIO)
-    assert env.stderr.getvalue().endswith(ERASE)
+    assert written(env.stderr).endswith(ERASE)
 
 
 class Reluctant(io.BytesIO):

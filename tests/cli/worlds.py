@@ -6,8 +6,9 @@ import io
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from kwcli.env import Environment
+from kwcli.env import Environment, Writable
 from kwcli.main import run
+from kwcli.terminal import Terminal
 
 
 class Outcome(NamedTuple):
@@ -41,6 +42,11 @@ def kw(*words: str, env: Environment | None = None) -> Outcome:
     """Run `kw WORDS…`."""
     env = env or world()
     code = run(words, env)
-    assert isinstance(env.stdout, io.BytesIO)
-    assert isinstance(env.stderr, io.BytesIO)
-    return Outcome(code, env.stdout.getvalue().decode(), env.stderr.getvalue().decode())
+    return Outcome(code, written(env.stdout).decode(), written(env.stderr).decode())
+
+
+def written(stream: Writable) -> bytes:
+    """What a stream of a `world` was given, or the terminal in front of it let through."""
+    memory = stream.beneath if isinstance(stream, Terminal) else stream
+    assert isinstance(memory, io.BytesIO)
+    return memory.getvalue()

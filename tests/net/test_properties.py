@@ -111,8 +111,10 @@ def test_login_configurations(text: str, login: Login) -> None:
     [
         ("", "it must begin with the class of a login module"),
         ("=;", "it must begin with the class of a login module"),
-        ("a.M", "M must be followed by `required`"),
-        ('a.M username="x";', "M must be followed by `required`"),
+        ("a.PlainLoginModule", "PlainLoginModule must be followed by `required`"),
+        ('a.PlainLoginModule username="x";', "PlainLoginModule must be followed by `required`"),
+        ("hunter2", "its first word must be followed by `required`"),
+        ('a.M required password="a b" hunter2;', 'an option must be followed by ="its value"'),
         ('a.M required username="x"', "it must end with a semicolon; "),
         ("a.M required username;", 'the option username must be followed by ="its value"'),
         ("a.M required username=;", 'the option username must be followed by ="its value"'),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-
 import pyarrow as pa
 import pytest
 
@@ -11,7 +9,7 @@ from kwcli.pipeline.closing import closing_line, tables_line, took
 from kwcli.pipeline.progress import Bar
 from kwcli.pipeline.tables.write import Written
 from kwcli.pipeline.tally import Tally
-from tests.cli.worlds import world
+from tests.cli.worlds import world, written
 
 SECOND = 10**9
 
@@ -22,17 +20,16 @@ def test_the_bar_says_how_far_how_fast_and_how_long() -> None:
     env.monotonic = lambda: now[0]
     bar = Bar(env, 4, 10_000_000, wanted=True)
     bar.show(1_000_000, 0)
-    assert isinstance(env.stderr, io.BytesIO)
-    assert env.stderr.getvalue() == b""  # what is over at once needs no bar
+    assert written(env.stderr) == b""  # what is over at once needs no bar
     now[0] += 2
     bar.show(2_500_000, 1)
-    said = env.stderr.getvalue().decode()
+    said = written(env.stderr).decode()
     assert said == "\r\x1b[K━━━━━━──────────────────  25%  6 s left  2.5MB of 10.0MB  1.2MB/s  1 of 4 splits"
     bar.show(2_600_000, 1)
-    assert env.stderr.getvalue().decode() == said  # not more often than it can be read
+    assert written(env.stderr).decode() == said  # not more often than it can be read
     bar.hide()
     bar.hide()
-    assert env.stderr.getvalue().decode() == said + "\r\x1b[K"
+    assert written(env.stderr).decode() == said + "\r\x1b[K"
 
 
 @pytest.mark.parametrize("columns", [10, 34, 40, 60, 90])
@@ -43,8 +40,7 @@ def test_the_bar_fits(columns: int) -> None:
     bar = Bar(env, 12_345, 10**13, wanted=True)
     now[0] = 3600
     bar.show(4 * 10**12, 2222)
-    assert isinstance(env.stderr, io.BytesIO)
-    assert len(env.stderr.getvalue().decode().removeprefix("\r\x1b[K")) < columns
+    assert len(written(env.stderr).decode().removeprefix("\r\x1b[K")) < columns
 
 
 @pytest.mark.parametrize(("terminal", "wanted"), [(False, True), (True, False)])
@@ -55,8 +51,7 @@ def test_no_bar_where_none_is_wanted(terminal: bool, wanted: bool) -> None:
     bar = Bar(env, 1, 100, wanted=wanted)
     now[0] = 5
     bar.show(50, 0)
-    assert isinstance(env.stderr, io.BytesIO)
-    assert env.stderr.getvalue() == b""
+    assert written(env.stderr) == b""
 
 
 @pytest.mark.parametrize(

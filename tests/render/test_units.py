@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwcli.render.units import amount, cells, clean, counted, cut, cut_left, listed, period, ranges, short_name, took
+from kwcli.render.units import amount, cells, counted, cut, cut_left, listed, period, ranges, short_name, took
+from kwcli.terminal import clean
 
 
 @pytest.mark.parametrize(

@@ -177,7 +177,7 @@ def _oauth(chosen: Chosen) -> OAuth:
     return OAuth(
         token=token,
         claims=claims,
-        lifetime_s=float(chosen.text("oauth lifetime") or 3600),
+        lifetime_s=_lifetime_s(chosen),
         endpoint=endpoint,
         url_encoded=chosen.flag("oauth encoding", False),
         client_id=client,
@@ -186,6 +186,15 @@ def _oauth(chosen: Chosen) -> OAuth:
         extensions=_extensions(chosen),
         authorities=_store(chosen, "oauth authorities", "oauth authorities password", None),
     )
+
+
+def _lifetime_s(chosen: Chosen) -> float:
+    value = chosen.values.get("oauth lifetime")
+    try:
+        return float(value.text or 3600) if value is not None else 3600.0
+    except ValueError:
+        assert value is not None
+        raise Failure(f"{value.said} is no number", Exit.USAGE) from None
 
 
 def _extensions(chosen: Chosen) -> dict[str, str]:

@@ -13,6 +13,7 @@ from decoders.apis.error_codes import error_name
 from decoders.errors import DecodeError
 from decoders.messages import decode_response, encode_message
 from decoders.schema.model import Versions
+from decoders.wire.hiding import concealer, spellings
 from kwcli.exits import Exit
 from kwcli.net.core.framing import Frame
 from kwcli.net.core.negotiation import Ask, Step, Token
@@ -55,15 +56,17 @@ def authenticate(
         token, last = mechanism.first(), False
     except SaslRefused as refused:
         raise failed(mechanism.name, refused) from None
+    sent: list[bytes] = []
     for _ in range(_ROUNDS):
+        sent.append(token)
         if framed is None:
             frame = yield Token(token, respond=not last)
             challenge = b"" if last else frame.data[4:]
         else:
-            challenge, lifetime, at_ns = yield from _carried(mechanism, token, framed)
+            challenge, lifetime, at_ns = yield from _carried(mechanism, token, sent, framed)
         if last:
             return lifetime, at_ns
-        answer = _answer(mechanism, challenge)
+        answer = _answer(mechanism, challenge, sent)
         if answer is None:
             if mechanism.done:
                 return lifetime, at_ns
@@ -81,11 +84,17 @@ def _framed(versions: Mapping[int, Versions]) -> int | None:
     return min(offered.high, _AUTHENTICATE_HIGHEST)
 
 
-def _answer(mechanism: Mechanism, challenge: bytes) -> bytes | None:
+def _answer(mechanism: Mechanism, challenge: bytes, sent: list[bytes]) -> bytes | None:
     try:
         return mechanism.answer(challenge)
     except SaslRefused as refused:
-        raise failed(mechanism.name, refused) from None
+        raise failed(mechanism.name, SaslRefused(_without(sent, refused.text))) from None
+
+
+def _without(sent: list[bytes], said: str) -> str:
+    """What a broker says, without what it repeats of the tokens that it was sent."""
+    conceal = concealer(spellings(sent))
+    return said if conceal is None else conceal(said)
 
 
 def failed(name: str, refused: SaslRefused) -> Stop:
@@ -114,12 +123,16 @@ def _other_mechanism(name: str, offered: list[str]) -> Stop:
     return Stop(Cause.SASL, f"does not take SASL mechanism {name}: {takes}", remedy=remedy, code=Exit.REFUSED)
 
 
-def _carried(mechanism: Mechanism, token: bytes, version: int) -> Generator[Step, Frame, tuple[bytes, int, int]]:
+def _carried(
+    mechanism: Mechanism, token: bytes, sent: list[bytes], version: int
+) -> Generator[Step, Frame, tuple[bytes, int, int]]:
     frame = yield Ask(AUTHENTICATE, version, encode_message(AUTHENTICATE, version, "request", {"auth_bytes": token}))
     answer = _decoded(frame, AUTHENTICATE, version)
     code, said = answer["error_code"], answer["error_message"] or ""
+    if code:
+        said = _without(sent, mechanism.reason or said if code == _AUTHENTICATION_FAILED else said)
     if code == _AUTHENTICATION_FAILED:
-        raise _refused(mechanism.name, mechanism.reason or said)
+        raise _refused(mechanism.name, said)
     if code:
         text = f"answered SaslAuthenticate with {error_name(code)}" + (f": {said[:_MESSAGE_MAX]}" if said else "")
         raise Stop(Cause.SASL, text, code=Exit.REFUSED)

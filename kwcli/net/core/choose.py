@@ -103,7 +103,7 @@ def choose(sources: Iterable[Source]) -> Chosen:
         for name, text in source.pairs:
             row = properties.BY_NAME.get(name)
             if row is None:
-                _unmeant(chosen, name, source.origin)
+                _unmeant(chosen, name, text, source.origin)
             else:
                 own[row.meaning] = Value(text, row.form, name, source.origin)
         login = own.pop("login", None)
@@ -115,15 +115,20 @@ def choose(sources: Iterable[Source]) -> Chosen:
     return chosen
 
 
-def _unmeant(chosen: Chosen, name: str, origin: str) -> None:
+def _unmeant(chosen: Chosen, name: str, text: str, origin: str) -> None:
     if name in properties.UNSUPPORTED:
         chosen.warnings.append(f"{name} ({origin}) is not followed: {properties.UNSUPPORTED[name]}")
     elif properties.irrelevant(name):
-        chosen.remarks.append(f"{name} ({origin}) has no meaning for kw")
+        from kwcli.net.core.secrets import shown_name
+
+        chosen.remarks.append(f"{shown_name(name, text)} ({origin}) has no meaning for kw")
     else:
+        from kwcli.net.core.secrets import shown_name
         from kwcli.spelling import did_you_mean
 
-        chosen.warnings.append(f"unknown property {name} ({origin}){did_you_mean(name, properties.known_names())}")
+        called = shown_name(name, text) or "without a name"
+        meant = did_you_mean(name, properties.known_names()) if called == name else ""
+        chosen.warnings.append(f"unknown property {called} ({origin}){meant}")
 
 
 def _login(value: Value, chosen: Chosen) -> dict[str, Value]:

@@ -13,7 +13,9 @@ from typing import Any, Final, Literal, NamedTuple
 Address = tuple[str, int]
 Protocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
 # Fields that are never shown.
-_SECRETS: Final = frozenset({"pem", "password", "key_password", "token", "client_secret"})
+_SECRETS: Final = frozenset(
+    {"pem", "password", "key_password", "token", "client_secret", "endpoint", "extensions", "claims"}
+)
 
 
 def _shown(value: Any) -> str:

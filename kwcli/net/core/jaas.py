@@ -20,6 +20,7 @@ _TOKEN: Final = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "b": "\b"}
+_OPTIONS: Final = frozenset({"username", "password", "tokenauth", "clientId", "clientSecret", "scope", "keyTab"})
 _FLAGS: Final = ("required", "requisite", "sufficient", "optional")
 
 
@@ -46,13 +47,16 @@ def parse(text: str) -> Login:
         raise JaasError("it must begin with the class of a login module")
     module = tokens[0][1].rpartition(".")[2]
     if len(tokens) < 2 or tokens[1][1].lower() not in _FLAGS:
-        raise JaasError(f"{module} must be followed by `required`")
+        # What is no class may be a password.
+        called = module if module.endswith("LoginModule") else "its first word"
+        raise JaasError(f"{called} must be followed by `required`")
     options = {}
     at = 2
     while at < len(tokens) and tokens[at][0] == "word":
         name = tokens[at][1]
         if tokens[at + 1 : at + 2] != [("sign", "=")] or not tokens[at + 2 :] or tokens[at + 2][0] == "sign":
-            raise JaasError(f'the option {name} must be followed by ="its value"')
+            called = f"the option {name}" if name in _OPTIONS else "an option"  # may be the rest of a password
+            raise JaasError(f'{called} must be followed by ="its value"')
         options[name] = tokens[at + 2][1]
         at += 3
     if tokens[at : at + 1] != [("sign", ";")]:

@@ -176,11 +176,25 @@ def irrelevant(name: str) -> bool:
     return name in IRRELEVANT or name.startswith(IRRELEVANT_FAMILIES)
 
 
+def known(name: str) -> bool:
+    """Whether kw knows what the property is about; a family of other programs' is no knowledge."""
+    return name in BY_NAME or name in UNSUPPORTED or name in IRRELEVANT or name in _HARMLESS
+
+
 def secret(name: str) -> bool:
-    """Whether the value of this property must not be shown; of an unknown one, whether it looks like that."""
+    """Whether the value of this property must not be shown: known to be a secret, or not known at all."""
     row = BY_NAME.get(name)
     if row is not None:
         return row.secret
-    return any(
-        word in name.lower() for word in ("password", "passphrase", "secret", "private.key", "user.info", "jaas")
-    )
+    for family in _PREFIXES:
+        if name.startswith(family):
+            return secret(name.removeprefix(family))
+    return not known(name) or any(word in name for word in _TELLING)
+
+
+# Of other programs, and no secrets.
+_HARMLESS: Final = frozenset({"schema.registry.url", "basic.auth.credentials.source"})
+# A property of the same meaning for a part of a program.
+_PREFIXES: Final = ("producer.", "consumer.", "topic.")
+# Among what has no meaning for kw. A command may have a password in it.
+_TELLING: Final = ("password", "passphrase", "secret", "private.key", "kinit.cmd")

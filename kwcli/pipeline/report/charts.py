@@ -15,7 +15,8 @@ from kwcli.pipeline.report.contents import Report
 from kwcli.pipeline.report.counted import BUSY
 from kwcli.pipeline.report.folds import BY
 from kwcli.pipeline.report.over_time import series, times
-from kwcli.render.units import clean, cut, took
+from kwcli.render.units import cut, took
+from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row

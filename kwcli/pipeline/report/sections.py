@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kwcli.pipeline.report.contents import Report, moment, rows_at
-from kwcli.render.units import amount, clean, took
+from kwcli.render.units import amount, took
 from kwcli.stats.text import packets, per_second
+from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final
 
-from kwcli.env import Environment
+from kwcli.env import Complaints, Environment
 from kwcli.exits import Failure
 from kwcli.garbage import SELDOM
 from kwcli.proxy.log.keeping import Keeping
@@ -43,6 +43,7 @@ def main(descriptor: int) -> None:
     gc.freeze()
     gc.set_threshold(*SELDOM)
     env = Environment.of_process()
+    sys.stderr = Complaints(env)
     code = 0
     try:
         with socket.socket(fileno=descriptor) as sock:
@@ -52,7 +53,8 @@ def main(descriptor: int) -> None:
         code = int(failure.code)
     except Exception as defect:  # nothing is above
         if env.debug:
-            traceback.print_exc()
+            for line in traceback.format_exc().splitlines():
+                env.say(line)
         env.say(f"kw: the log ended: {type(defect).__name__}: {defect} (--debug shows where)")
         code = 1
     with suppress(OSError):
@@ -72,6 +74,7 @@ def _run(env: Environment, sock: socket.socket) -> int:
                 return 2
             plan = Plan.of_json(content)
             env.debug = plan.debug
+            plan.settings.allow_colors(env)
             reporter = Reporter(sock) if plan.report else None
             keeping = Keeping(env, plan, reporter)
         if keeping is not None:

@@ -3,7 +3,8 @@
 Frames of APIs that have no secrets pass as they come. Those that may have one are held until they are whole, and with
 them what comes behind them on the connection, so that the order stays. What cannot be told from a secret is starred:
 tokens without a frame of Kafka's, answers to requests that were not seen, bodies that cannot be read. A direction that
-is out of step is left out (`cut`) until `in_step`.
+is out of step is left out (`cut`) until `in_step`. An error message that repeats one
+of its request's is starred too.
 """
 
 from __future__ import annotations
@@ -16,12 +17,15 @@ from typing import Final
 from decoders.errors import DecodeError
 from decoders.exchanges.anatomy import anatomy
 from decoders.exchanges.bodies import FETCH, METADATA_TOPIC, holds_secrets
+from decoders.exchanges.echoes import ECHOING, echoes
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.phases import Phase, Sasl
 from decoders.exchanges.specs import Spec
 from decoders.limits import FRAME_MAX, IN_FLIGHT_MAX
 from decoders.messages import decode_request, decode_response
 from decoders.schema.model import Side
+from decoders.schema.unform import MESSAGE
+from decoders.wire.hiding import concealer, spellings
 from kwcli.proxy.log.courses import SIZE, Code, Course, Piece, Stage
 from kwcli.proxy.log.wire import CLIENT
 
@@ -29,6 +33,9 @@ __all__ = ["Piece", "Seen", "Veil"]
 
 # A frame that may hold a secret and is larger is starred from its header on.
 HELD_MOST: Final = 16 << 20
+# Requests whose secrets are remembered until they are answered, and bytes of each; of others all messages are starred.
+REMEMBERED_MOST: Final = 256
+REMEMBERED_SIZE: Final = 64 << 10
 API_VERSIONS: Final = 18
 SASL_HANDSHAKE: Final = 17
 _NO_NEEDS: Final = Needs()
@@ -57,6 +64,7 @@ class Veil:
         self._courses = (Course(0), Course(1))
         self._queue: deque[Piece] = deque()
         self._asked: dict[int, Code | None] = {}
+        self._secrets: dict[int, list[bytes]] = {}  # of requests that may be answered by repeating them
         self._sasl = Sasl()
         self._tokens = 0
         self._doubt = False  # something is missing: where the connection stands in its login is not sure
@@ -273,7 +281,18 @@ class Veil:
         if key == FETCH:
             self._seen.metadata |= _METADATA_NAME in frame or _METADATA_ID in frame
             return []
-        return hidden(frame, "request", code)
+        spans = hidden(frame, "request", code)
+        if key in ECHOING:
+            self._remember(_REQUEST.unpack_from(frame)[3], [frame[start:stop] for start, stop in spans])
+        return spans
+
+    def _remember(self, correlation_id: int, secrets: list[bytes]) -> None:
+        known = self._secrets
+        known.pop(correlation_id, None)
+        if sum(map(len, secrets)) <= REMEMBERED_SIZE:
+            if len(known) >= REMEMBERED_MOST:
+                del known[next(iter(known))]
+            known[correlation_id] = secrets
 
     # -- answers -------------------------------------------------------------------------------------------------------
 
@@ -310,7 +329,12 @@ class Veil:
             if self._sasl.phase is Phase.HANDSHAKE:
                 self._sasl.answered(error_code)
             return []
-        return hidden(frame, "response", course.code)
+        key, version = course.code
+        if key not in ECHOING:
+            return hidden(frame, "response", course.code)
+        known: list[bytes] | None = [] if not secretive(key, version, "request") else None
+        secrets = self._secrets.pop(_RESPONSE.unpack_from(frame)[1], known)
+        return hidden(frame, "response", course.code, secrets)
 
 
 @cache
@@ -318,16 +342,24 @@ def secretive(key: int, version: int, side: Side) -> bool:
     """Whether a message of this kind may hold a secret; one that is not known may."""
     if key == API_VERSIONS:
         return False  # an unknown version of it is everyday traffic, and its answer is of version 0
+    if side == "response" and key in ECHOING:
+        return True
     return holds_secrets(key, tuple(Spec(key, version, _NO_NEEDS).layouts(side)))
 
 
-def hidden(frame: bytes, side: Side, code: Code) -> list[tuple[int, int]]:
-    """Where the secrets of a frame are."""
+def hidden(frame: bytes, side: Side, code: Code, told: list[bytes] | None = None) -> list[tuple[int, int]]:
+    """Where the secrets of a frame are; `told` are those of its request, None where they are not known."""
     found = anatomy(frame, side, *code)
     spans = [(part.at, part.end) for part in found.body if part.secret]
     if found.rest_secret:
         spans.append((found.rest_at, len(frame)))
-    return spans
+    if side == "response" and code[0] in ECHOING:
+        secrets = [*(told or ()), *(frame[start:stop] for start, stop in spans)]
+        conceal = (lambda _: "") if told is None else concealer(spellings(secrets))
+        if conceal is not None:
+            messages = [part for part in found.body if part.path.endswith(MESSAGE)]
+            spans += [(part.at, part.end) for part in echoes(messages, conceal) if part.secret]
+    return sorted(spans)
 
 
 def _request_code(frame: bytes) -> Code | None:

@@ -1,0 +1,126 @@
+"""Messages of any API whose texts a terminal would obey, shown in every format: what `tests.fuzz` tries of it.
+
+python -m tests.cli.hostile_messages --seconds 60 [--seed N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from pathlib import Path
+from random import Random, SystemRandom
+from typing import Any
+
+import decoders
+from decoders.apis import KEYS, api
+from decoders.capture.write import PcapWriter
+from decoders.errors import EncodeError
+from decoders.schema.model import Side
+from decoders.schema.resolve import resolve
+from kwcli.proxy.log.segments import LINK_RAW, Conversation
+from kwcli.proxy.log.wire import CLIENT, SERVER
+from tests.cli.hostile import ADDRESS, FORGED, NAME, Seen
+from tests.cli.worlds import kw, world
+from tests.net.playbook import framed
+from tests.schema.values import random_value
+
+FORMATS = ("text", "table", "ndjson", "json", "csv", "hex")
+PIECES = (
+    *NAME,
+    "a",
+    "é",
+    "漢",
+    "\x1b[31mEVIL",
+    "\x1b]0;t\x07",
+    f"\n{FORGED}",
+    f"\r{FORGED}",
+    "\x9b2J",
+    "<b>",
+    "=1",
+    "\\",
+)
+
+
+def hostile(rng: Random) -> str:
+    """A text of a few characters, most of which a terminal obeys."""
+    return "".join(rng.choice(PIECES) for _ in range(rng.randrange(1, 8)))
+
+
+def turned(value: Any, rng: Random) -> Any:
+    """The value with some of its texts, and bytes, hostile."""
+    if isinstance(value, dict):
+        return {name: turned(item, rng) for name, item in value.items()}
+    if isinstance(value, list):
+        return [turned(item, rng) for item in value]
+    if isinstance(value, str) and rng.random() < 0.7:
+        return hostile(rng)
+    if isinstance(value, bytes) and rng.random() < 0.3:
+        return hostile(rng).encode()
+    return value
+
+
+def _body(key: int, version: int, side: Side, rng: Random) -> dict[str, Any]:
+    message = api(key).request if side == "request" else api(key).response
+    value: dict[str, Any] = turned(random_value(resolve(message, version), rng, values=rng.choice([5, 20, 60])), rng)
+    return value
+
+
+def _shown(*words: str) -> list[str]:
+    env = world(terminal=True, columns=Random(repr(words)).choice([None, 40, 80, 132, 400]))
+    outcome = kw(*words, env=env)
+    seen = Seen(outcome.code, outcome.out + outcome.err)
+    return [f"{' '.join(words)[:200]}: {fault}" for fault in seen.faults(lines="csv" not in words)]
+
+
+def once(rng: Random, folder: Path) -> int:
+    """One exchange of any API in every format, and each of its messages alone: how many views, without a fault."""
+    key = rng.choice(KEYS)
+    found = api(key)
+    version = rng.randint(found.versions.low, found.versions.high)
+    try:
+        asked = decoders.encode_request(
+            key, version, _body(key, version, "request", rng), correlation_id=3, client_id=hostile(rng)
+        )
+        answer = decoders.encode_response(key, version, _body(key, version, "response", rng), correlation_id=3)
+    except (EncodeError, UnicodeError):
+        return 0  # a text too long for its field, or none of UTF-8
+    talk = Conversation(*ADDRESS, time_ns=10**18)
+    packets = [*talk.opening(), *(packet for packet, _ in talk.data(CLIENT, framed(asked)))]
+    packets += [*(packet for packet, _ in talk.data(SERVER, framed(answer))), *talk.closing(reset=False)]
+    pcap = PcapWriter(LINK_RAW)
+    file = folder / "hostile.pcap"
+    file.write_bytes(pcap.header() + b"".join(pcap.packet(10**18 + at, data) for at, data in enumerate(packets)))
+    views = [("sniff", str(file), "--port", "9092", "-o", output, "-q", *more) for output in FORMATS for more in _MORE]
+    for side, frame in (("--request", asked), ("--response", answer)):
+        words = ("decode", "--api", str(key), "--version", str(version), side, framed(frame).hex(), "--records", "-v")
+        views += [(*words, "-o", output) for output in ("text", "ndjson", "hex")]
+    for words in views:
+        assert _shown(*words) == []
+    return len(views)
+
+
+_MORE = ((), ("-vv", "--records"), ("-v", "--reveal-secrets"))
+
+
+def main() -> None:
+    """Run until the time is over."""
+    options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    options.add_argument("--seconds", type=float, default=60.0)
+    options.add_argument("--seed", type=int, default=SystemRandom().randrange(2**32))
+    chosen = options.parse_args()
+    begun, seed, views = time.monotonic(), chosen.seed, 0
+    with tempfile.TemporaryDirectory() as folder:
+        while time.monotonic() - begun < chosen.seconds:
+            try:
+                views += once(Random(seed), Path(folder))
+            except BaseException:
+                sys.stderr.write(f"\nseed {seed}\n")
+                raise
+            seed += 1
+    sys.stderr.write(f"{views} views, seeds {chosen.seed} to {seed - 1}\n")
+
+
+if __name__ == "__main__":
+    main()
