@@ -183,7 +183,7 @@ DOINGS: Final = (
 def odd_segments(rng: Random, count: int, say: Say | None = None, keys: tuple[bytes, ...] = KEYS) -> list[Segment]:
     """About so many segments of one connection, or of two side by side, numbered as a capture does."""
     speak = say or (lambda _, size: rng.randbytes(size))
-    lines = [Odd(rng, key, speak) for key in rng.sample(sorted(set(keys)), rng.choice([1, 1, 2]))]
+    lines = [Odd(rng, key, speak) for key in rng.sample(sorted(set(keys)), min(rng.choice([1, 1, 2]), len(set(keys))))]
     while sum(len(line.out) for line in lines) < count:
         line = rng.choice(lines)
         line.time_ns = max(line.time_ns, max(each.time_ns for each in lines))
