@@ -20,6 +20,7 @@ from pyspark.sql.types import BinaryType, DataType, IntegerType, LongType, Strin
 from decoders.capture.numbering import file_of, number_of
 from decoders.streams.connections import endpoints
 from kwcli.exits import Exit, Failure
+from kwcli.inputs import utf8_text
 from kwcli.pipeline.options import Moment
 from kwcli.pipeline.reading import Reading
 from kwcli.pipeline.sources import find
@@ -123,7 +124,7 @@ class _Reader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[Any]:
         assert isinstance(partition, _Part)
         split, wanted = partition.split, self._wanted
-        names = {piece.file: piece.path for piece in split.pieces}
+        names = {piece.file: utf8_text(piece.path) for piece in split.pieces}
         rows: list[Segment] = []
         size = 0
         reading = Reading(split)
