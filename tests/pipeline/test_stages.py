@@ -17,11 +17,14 @@ import pyarrow.compute as pc
 import pytest
 
 from decoders.exchanges.parts import END, ROWS, RUN, SEGMENTS
+from decoders.exchanges.splitting import Splitter
+from decoders.exchanges.stitching import Stitcher
 from kwcli.exits import Failure
 from kwcli.pipeline.sources import find
-from kwcli.pipeline.spark import read_stage, stitch_stage, write_stage
+from kwcli.pipeline.spark import read_stage
 from kwcli.pipeline.spark.arrays import PARTS, STITCHED
 from kwcli.pipeline.spark.job import Order, WriteReport
+from kwcli.pipeline.spark.mending import Mending
 from kwcli.pipeline.spark.notes import Notes
 from kwcli.pipeline.spark.read_stage import read_split
 from kwcli.pipeline.spark.stitch_stage import stitch
@@ -264,13 +267,13 @@ def test_a_defect_in_a_task_names_the_split(tmp_path: Path, monkeypatch: pytest.
         parts = [batch for number in range(len(job.splits)) for batch in read_split(order, number)]
         ordered = pa.Table.from_batches(parts, PARTS).sort_by(ORDER).combine_chunks().to_batches()
         verdicts = list(stitch(order, ordered))
-        monkeypatch.setattr(read_stage.Splitter, "finish", fail)
+        monkeypatch.setattr(Splitter, "finish", fail)
         with pytest.raises(Failure) as failure:
             list(read_split(order, 1))
         assert failure.value.text == f"{where}: defect: ValueError: x is not y"
-        monkeypatch.setattr(stitch_stage.Stitcher, "take", fail)
+        monkeypatch.setattr(Stitcher, "take", fail)
         with pytest.raises(Failure, match=r"od\\udcffd\.pcap: bytes .* → .*: defect: ValueError: x is not y$"):
             list(stitch(order, ordered))
-        monkeypatch.setattr(write_stage.Mending, "told", fail)
+        monkeypatch.setattr(Mending, "told", fail)
         with pytest.raises(Failure, match=r"od\\udcffd\.pcap: bytes .* \(split \d+\): defect: ValueError: x is not y$"):
             list(write_tables(order, verdicts))
