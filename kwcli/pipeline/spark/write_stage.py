@@ -48,7 +48,7 @@ def write_tables(order: Order, batches: Iterable[pa.RecordBatch]) -> Iterator[pa
                 writing.take(batch)
             for _ in writing.finish():
                 pass
-        report = WriteReport(tuple(writer.close()), writer.tally, writing.rows)
+            report = WriteReport(tuple(writer.close()), writer.tally, writing.rows)
     yield pa.RecordBatch.from_arrays([pa.array([pickle.dumps(report)], pa.binary())], schema=RESULT)
 
 
