@@ -92,7 +92,8 @@ class Reading:
         except InputProblem as problem:
             self.problems.append(told(piece.name, problem))
         except DecodeError as problem:  # of the state that the piece begins with
-            self.problems.append(Problem(piece.name, piece.begin, f"not read: {problem.text}"))
+            text = f"bytes {piece.begin:,} to {piece.end:,} were not read: {problem.text}"
+            self.problems.append(Problem(piece.name, None, text))
         self._count(reader)
 
     def _inflated(self, piece: Piece, file: Ranges, reader: CaptureReader) -> Iterator[list[Segment]]:

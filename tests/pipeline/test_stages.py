@@ -8,7 +8,9 @@ import gzip
 import os
 import pickle
 import random
+import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -52,11 +54,11 @@ def run_stages(
     *,
     raw: bool,
     spoil: Callable[[pa.Table], pa.Table] | None = None,
-    lost: int = 0,
+    lost: str = "",
 ) -> int:
     """Into tables, with two tasks of stages 2 and 3, handed batches of any size; the bytes that travelled.
 
-    `spoil` does something to the parts on their way, which so many connections lose something of.
+    `spoil` does something to the parts on their way, by which something is `lost`.
     """
     with opened(str(folder)) as store:
         order = Order(job.work, len(job.splits), store.staging(), raw)
@@ -80,7 +82,7 @@ def run_stages(
             report: WriteReport = pickle.loads(batch.column("report")[0].as_py())
             written += report.files
             pooled += report.rows
-        assert len(Notes(order.staging).lost()) == lost
+        assert re.fullmatch(lost, "".join(map(str, Notes(order.staging).lost())))
         assert pooled == sum(report.rows for report in Notes(order.staging).reports())
         store.commit(order.staging, written, sources=[], options={}, tables=job.work.tables, facts={})
     return int(travelled.nbytes)
@@ -243,7 +245,8 @@ def test_a_part_that_cannot_be_taken_costs_its_connection_only(tmp_path: Path, k
         next(mine)["blob"] = b"what is this?"
         return pa.Table.from_pylist(rows, PARTS)
 
-    run_stages(tmp_path / "tables", job, rng, raw=kind == SEGMENTS, spoil=spoil, lost=1)
+    lost = r".*/some\.pcap: 10\.0\.0\.1:50001 → 10\.0\.0\.2:9092: what was known of it up to byte [\d,]+ is lost: .+"
+    run_stages(tmp_path / "tables", job, rng, raw=kind == SEGMENTS, spoil=spoil, lost=lost)
     found = tables(tmp_path / "tables")
     its = "'client': '10.0.0.1:50001'"
     for table in TABLES:
@@ -277,3 +280,16 @@ def test_a_defect_in_a_task_names_the_split(tmp_path: Path, monkeypatch: pytest.
         monkeypatch.setattr(Mending, "told", fail)
         with pytest.raises(Failure, match=r"od\\udcffd\.pcap: bytes .* \(split \d+\): defect: ValueError: x is not y$"):
             list(write_tables(order, verdicts))
+
+
+def test_a_piece_whose_state_cannot_be_taken_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "odd.pcap"
+    path.write_bytes(odd_capture())
+    job = job_of([str(path)], size=8000, ports=frozenset({9092}))
+    (piece,) = job.splits[1].pieces
+    spoilt = replace(job.splits[1], pieces=(replace(piece, state=b"what is this?"),))
+    outcome = run_local(tmp_path / "local", job._replace(splits=[job.splits[0], spoilt, *job.splits[2:]]))
+    assert [str(problem) for problem in outcome.problems] == [
+        f"{path}: bytes {piece.begin:,} to {piece.end:,} were not read: unknown tag b'w'"
+    ]
+    assert outcome.tally.exchanges > 20

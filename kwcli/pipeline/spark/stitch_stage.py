@@ -126,10 +126,11 @@ class Stitching:
         """A part cannot be taken: let go of what was known of its connection, say so once, and begin anew."""
         assert self._at is not None
         if not self._lost:
-            split = self._splits[self._split]
-            one, other = endpoints(key)
-            text = f"{one} → {other}: lost up to here: {utf8_text(problem.text)}"
-            self._notes.lose(self._at, Problem(split.pieces[0].name, split.pieces[0].begin, text))
+            piece = self._splits[self._split].pieces[-1]
+            text = (
+                f"{' → '.join(endpoints(key))}: what was known of it up to byte {piece.end:,} is lost: {problem.text}"
+            )
+            self._notes.lose(self._at, Problem(piece.name, None, utf8_text(text)))
         self._lost = True
         self._stitcher = self._made(*self._at)
 
