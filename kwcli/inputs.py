@@ -41,6 +41,11 @@ def placed(text: str, at: int) -> str:
     return f"cut off at byte {at:,}{text[7:]}" if text.startswith("cut off") else f"{text} at byte {at:,}"
 
 
+def utf8_text(text: str) -> str:
+    """Text that every format takes: what is no UTF-8 in a path or a word as messages show it (`\\udcff`)."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
 class Pieces(Protocol):
     """Where bytes come from: up to `size` that are there, b"" at the end."""
 

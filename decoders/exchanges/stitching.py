@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import cast
 
 from decoders.errors import Malformed
@@ -44,7 +45,10 @@ class Stitcher:
         self._engine.pairer.context.brokers.update(self._facts.others(key))
 
     def take(self, part: Part) -> tuple[list[Row], Patch | None]:
-        """What settles with a part; and, of ROWS, what makes the part's own rows true (None: they do not count)."""
+        """What settles with a part; and, of ROWS, what makes the part's own rows true (None: they do not count).
+
+        Raises DecodeError when the part cannot be taken: then this stitcher is of no more use.
+        """
         if part.kind == SEGMENTS:
             return self._feed(unpack_segments(self.key, part.blob)), None
         if part.kind == ROWS:
@@ -66,13 +70,14 @@ class Stitcher:
 
     def _begin(self, state: list[object]) -> list[Row]:
         """A run begins: see whether it is one that the exact state would have taken."""
-        if not state or state[0] is not True:
-            self._run = Clean(self._engine, state)
-            return []
-        if len(state) > 1 and state[1] is True and isinstance(self._run, Fresh):
-            self._run.go_on(state)
-            return []
-        self._run = Fresh(self._engine, state)
+        with _read():
+            if not state or state[0] is not True:
+                self._run = Clean(self._engine, state)
+                return []
+            if len(state) > 1 and state[1] is True and isinstance(self._run, Fresh):
+                self._run.go_on(state)
+                return []
+            self._run = Fresh(self._engine, state)
         return cast(list[Row], self._run.rows)
 
     def _rows(self, blob: bytes) -> tuple[list[Row], Patch | None]:
@@ -86,7 +91,8 @@ class Stitcher:
             raise Malformed("a run with something else beside its rows")
         if isinstance(run, Fresh):
             return [Ended.resumed(run.patch().ends, row) for row in more], run.patch()
-        run.answer(more)
+        with _read():
+            run.answer(more)
         return cast(list[Row], self._engine.pairer.feed([])), run.patch()
 
     def _end(self, state: list[object]) -> list[Row]:
@@ -95,7 +101,8 @@ class Stitcher:
         if run is None or not state or not isinstance(state[0], int | None):
             raise Malformed("the end of no run")
         if run.agreed:
-            run.absorb(state)
+            with _read():
+                run.absorb(state)
             return []
         if self._reread is None:
             raise Malformed("a run does not fit what was before it, and nobody reads the capture again")
@@ -103,3 +110,12 @@ class Stitcher:
         for segments in self._reread(self.key, run.after, state[0]):
             rows += self._feed(segments)
         return rows
+
+
+@contextmanager
+def _read() -> Iterator[None]:
+    """What is wrong in a part that is read becomes Malformed."""
+    try:
+        yield
+    except (AttributeError, LookupError, TypeError, ValueError) as problem:
+        raise Malformed(f"no part of a connection: {problem}") from problem

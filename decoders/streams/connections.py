@@ -49,6 +49,11 @@ class TcpConnection(Connection):
         return max(self.first.last_ns, self.second.last_ns)
 
     @property
+    def held_size(self) -> int:
+        """What both directions hold."""
+        return self.first.held_size + self.second.held_size
+
+    @property
     def ended(self) -> bool:
         """Whether the FIN of both sides was reached."""
         return self.first.ended and self.second.ended
@@ -232,18 +237,35 @@ class Connections:
         self._sweep_at = min(max(SWEEP_MIN, 2 * (len(known) - len(gone))), CONNECTIONS_MAX)
         return gone
 
+    def export_one(self, connection: TcpConnection) -> object:
+        """The state of an open connection, and which direction takes the segments: where an endpoint talks to itself
+        both have one key.
+        """
+        return [connection.export(), self.flows[connection.first.key] is connection.first]
+
+    def resume_one(self, state: object, number: int | None = None) -> TcpConnection:
+        """Take over what `export_one` gave, with a number of its own or another. Raises DecodeError."""
+        row, first_takes = fields(state, list, bool)
+        connection = TcpConnection.resumed(row if number is None else [number, *row[1:]])
+        first, second = connection.first, connection.second
+        if turned(first.key) != second.key or first.key in self.flows or second.key in self.flows:
+            raise Malformed("a saved state with a connection twice")
+        for flow in (second, first) if first_takes else (first, second):
+            self.flows[flow.key] = flow
+        return connection
+
     def export(self) -> object:
         """The state as built-in values."""
-        connections = [connection.export() for connection in self.by_number().values()]
+        connections = [self.export_one(connection) for connection in self.by_number().values()]
         return [connections, self.count, [[key, *row] for key, row in self._ended.items()], self._sweep_at]
 
     def resume(self, state: object) -> None:
         """Take over what `export` gave. Raises DecodeError when it is something else."""
         rows, self.count, ended, self._sweep_at = fields(state, list, int, list, int)
-        connections = [TcpConnection.resumed(row) for row in rows]
-        flows = [flow for connection in connections for flow in (connection.first, connection.second)]
-        self.flows = {flow.key: flow for flow in flows}
-        if len(self.flows) < len(flows) or any(turned(flow.key) != flow.peer.key for flow in flows):
+        self.flows = {}
+        for row in rows:
+            self.resume_one(row)
+        if len(self.by_number()) < len(rows):
             raise Malformed("a saved state with a connection twice")
         self._ended = {}
         for row in ended:

@@ -33,6 +33,9 @@ PATIENCE_NS: Final = 3 * 10**9
 SURE: Final = 3
 # A step beyond this is no hole and no retransmission: windows are smaller (RFC 7323 allows 1 GiB, nobody has it).
 FAR: Final = 1 << 28
+# What is held is nearer to `place` than this: while the beginning is a guess, within FAR of that on both sides, and the
+# beginning itself may turn out to be up to FAR before the first of it. Beyond 2**31 numbers would not compare.
+REACH: Final = 1 << 30
 
 # What a segment that waits does beside carrying bytes.
 PLAIN: Final = 0
@@ -198,8 +201,9 @@ class Flow(Half):
         """Keep what of a segment is not held already: the first copy of a byte wins."""
         start, end, time_ns, packet, ack, data, role = entry
         held = self.held
-        if held and held[-1][6]:  # the end of the stream is known
-            end = min(end, held[-1][0])
+        for last in held[-2:]:
+            if last[6]:  # the end of the stream is known, of a FIN and a RST behind it by the FIN
+                end = min(end, last[0])
         if role:
             if not held or (held[-1][1] <= start and held[-1][6] < role):
                 held.append(entry)
@@ -220,6 +224,13 @@ class Flow(Half):
             if index < len(held):
                 at = max(at, held[index][1])
                 index += 1
+
+    def held_until(self) -> int:
+        """The number behind all that is held: a FIN takes one, as it does when it is given."""
+        if not self.held:
+            return self.place
+        _, end, _, _, _, _, role = self.held[-1]
+        return end + (role == ENDS)
 
     def ready(self) -> Entry | None:
         """The segment that can be given next, if there is one."""
@@ -275,14 +286,17 @@ class Flow(Half):
             raise Malformed("a saved direction of a connection that cannot be one")
 
     def _is_sound(self) -> bool:
-        """Whether a state is one that segments lead to, as far as the work on it relies on that."""
+        """Whether a state is one that segments lead to, as far as the work on it relies on that.
+
+        No segments lead to another one (tests/streams/test_handing_over.py): this is for bytes that somebody else made.
+        """
         if self.next not in (UNSEEN, WAITING, self.place & MASK):
             return False
         at = self.place if self.started else 0
         for start, end, _, _, _, data, role in self.held:
             if not at <= start <= end or len(data) > end - start or role not in (PLAIN, ENDS, RESETS):
                 return False
-            if end - start >= FAR or (end > start) == bool(role) or start - self.place >= 2 * FAR:
+            if end - start >= FAR or (end > start) == bool(role) or start - self.place >= REACH:
                 return False
             at = end
         return True

@@ -70,6 +70,11 @@ class Giver:
                 self._skip(flow, end)
                 self.release(connection)
                 return True
+        for flow in flows:
+            if flow.held:  # behind an acknowledgement of bytes that nobody has sent
+                self._give(flow)
+                self.release(connection)
+                return True
         return False
 
     def flush(self, connection: TcpConnection) -> None:

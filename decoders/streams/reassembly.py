@@ -181,7 +181,7 @@ class Reassembly(Patience):
             if not flow.started and not flow.held:
                 flow.begin(start)
             if start > flow.place - FAR:
-                start = max(start, flow.held[-1][1] if flow.held else flow.place)
+                start = max(start, flow.held_until())
         elif not size and not role:
             if not (flow.started or flow.held or flow.sent):
                 flow.sent = start
@@ -323,7 +323,8 @@ class Reassembly(Patience):
         memories = [self._connections.memory(its) for its in (key, turned(key))]
         if connection.over:
             return [None, False, None, memories]
-        return [connection.export(), connection in self._waiting, self._resets.get(connection), memories]
+        row = self._connections.export_one(connection)
+        return [row, connection in self._waiting, self._resets.get(connection), memories]
 
     def resume_key(self, key: bytes, state: object) -> TcpConnection | None:
         """Take over what `export_key` gave, as the connection that was counted last; None when it is over."""
@@ -332,10 +333,8 @@ class Reassembly(Patience):
             self._connections.remember(its, memory)
         if row is None:
             return None
-        connection = TcpConnection.resumed([self._connections.count, *row[1:]])
-        for flow in (connection.first, connection.second):
-            self._connections.flows[flow.key] = flow
-            self._giver.held += flow.held_size
+        connection = self._connections.resume_one(row, self._connections.count)
+        self._giver.held += connection.held_size
         if reset is not None:
             self._resets[connection] = reset
         if waiting:
@@ -372,7 +371,7 @@ class Reassembly(Patience):
         for connection in dict.fromkeys(known[number] for number in waiting):
             self._waiting.add(connection)
             self._waiting.note(connection, self._resets.get(connection))
-        self._giver.held = sum(flow.held_size for flow in self._connections.flows.values())
+        self._giver.held = sum(connection.held_size for connection in known.values())
 
 
 def replaces(flow: Flow, first: int) -> bool:

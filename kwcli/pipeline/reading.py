@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from decoders.capture.merge import merged
 from decoders.capture.numbering import before
 from decoders.capture.reader import CaptureReader
+from decoders.errors import DecodeError
 from kwcli.inputs import PIECE_SIZE, InputProblem
 from kwcli.pipeline.access import open_place
-from kwcli.pipeline.pieces import told
+from kwcli.pipeline.pieces import Problem, told
 from kwcli.pipeline.sources import streamed
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from decoders.streams.chunks import Segment
     from kwcli.pipeline.access import Ranges
-    from kwcli.pipeline.pieces import Piece, Problem, Split
+    from kwcli.pipeline.pieces import Piece, Split
 
 __all__ = ["Place", "Reading", "between", "segments"]
 
@@ -90,6 +91,9 @@ class Reading:
                 self.problems.append(told(piece.name, reader.problem))
         except InputProblem as problem:
             self.problems.append(told(piece.name, problem))
+        except DecodeError as problem:  # of the state that the piece begins with
+            text = f"bytes {piece.begin:,} to {piece.end:,} were not read: {problem.text}"
+            self.problems.append(Problem(piece.name, None, text))
         self._count(reader)
 
     def _inflated(self, piece: Piece, file: Ranges, reader: CaptureReader) -> Iterator[list[Segment]]:

@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from kwcli.exits import Exit, Failure
+from kwcli.inputs import utf8_text
 from kwcli.pipeline.closing import closing_line, tables_line
 from kwcli.pipeline.covering import Covered, cover, look
 from kwcli.pipeline.engines import Chosen, choose
@@ -148,7 +149,7 @@ def _facts(chosen: Chosen, outcome: Outcome, problems: list[Problem]) -> dict[st
         "packets": outcome.counts["packets"],
         "first_ns": outcome.tally.first_ns,
         "last_ns": outcome.tally.last_ns,
-        "problems": [str(problem) for problem in problems],
+        "problems": [utf8_text(str(problem)) for problem in problems],
         "damaged": len({problem.file for problem in problems}),
         "lossy": outcome.tally.lossy or bool(problems) or bool(left_over(outcome.counts)),
     }

@@ -76,9 +76,9 @@ def sql(
 
 
 def read_query(env: Environment, query: str) -> str:
-    """The query; `-` is standard input."""
+    """The query; `-` is standard input. Bytes in it that are no UTF-8 are replaced, since the JVM takes none."""
     if query != "-":
-        return query
+        return query.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     pieces = iter(lambda: env.stdin.read1(1 << 16), b"")
     return b"".join(pieces).decode("utf-8", "replace")
 

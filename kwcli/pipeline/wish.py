@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple
 
+from kwcli.inputs import utf8_text
+
 __all__ = ["Engine", "Wish"]
 
 Engine = Literal["local", "stitch", "shuffle"]
@@ -35,7 +37,7 @@ class Wish(NamedTuple):
         return {
             "since_ns": self.since_ns,
             "until_ns": self.until_ns,
-            "filter": self.filter,
+            "filter": utf8_text(self.filter),
             "ports": sorted(set(self.ports)),
             "tables": list(self.tables),
             "bodies": self.bodies,

@@ -1,4 +1,4 @@
-"""Files of a run that kill who uses them, once: what a worker, or an executor with its workers, dies of."""
+"""Files of a run that kill who uses them, once (a worker, or an executor with its workers), or that have a defect."""
 
 from __future__ import annotations
 
@@ -29,6 +29,21 @@ class DeadlyFiles(Files):
             if self._victim == "executor":
                 os.kill(_parent(os.getppid()), signal.SIGKILL)
             os.kill(os.getpid(), signal.SIGKILL)
+        return super().path(path)
+
+
+class ClumsyFiles(Files):
+    """No other process gets a path with `word` in it: a defect."""
+
+    def __init__(self, root: str, word: str) -> None:
+        super().__init__(root)
+        self._word = word
+        self._home = os.getpid()
+
+    def path(self, path: str) -> str:
+        """Where that is."""
+        if self._word in path and os.getpid() != self._home:
+            raise ValueError(f"clumsy with {self._word}")
         return super().path(path)
 
 

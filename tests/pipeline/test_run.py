@@ -440,3 +440,46 @@ def test_quiet_says_nothing_but_what_is_wrong(tmp_path: Path) -> None:
     assert run(TOUR, "--out", tmp_path / "out", "-q").err == ""
     told = run(tmp_path / "missing", TOUR, "--out", tmp_path / "out", "-q", code=Exit.FAILURE).err
     assert told == f"kw: {tmp_path}/missing: no such file\n"
+
+
+# -- names -------------------------------------------------------------------------------------------------------------
+
+
+def test_names_that_are_not_utf8(tmp_path: Path) -> None:
+    """A sound capture, a damaged one and a file that is none, all with bytes in their names that are no text."""
+    folder, out = tmp_path / "captures", tmp_path / "out"
+    folder.mkdir()
+    for name, data in (
+        (b"b\xe9\xff.pcapng", TOUR.read_bytes()),
+        (b"cut\xff.pcap", RAW.read_bytes()[:-1000]),
+        (b"none\xfe.txt", b"no capture"),
+    ):
+        (folder / os.fsdecode(name)).write_bytes(data)
+    cut = f"cut off at byte {RAW.stat().st_size - 1000:,} inside a packet"
+    first = run(folder, "--out", out)
+    assert first.err.splitlines()[:2] == [
+        f"kw: {folder}: 1 file passed over: no capture",
+        f"kw: {folder}/cut\\udcff.pcap: {cut}; what was read of it is in the tables",
+    ]
+    names = {row["source_file"] for row in rows(out)}
+    assert names == {f"{folder}/b\\udce9\\udcff.pcapng", f"{folder}/cut\\udcff.pcap"}
+    assert "nothing to do" in run(folder, "--out", out).err
+    # What the tables have already is found again by the name that the folder keeps of it.
+    shutil.copy(RAW, folder / "third.pcap")
+    assert "covers 2 captures" in run(folder / "third.pcap", "--out", out, "--explain").out
+    run(folder / "third.pcap", "--out", out)
+    assert {row["source_file"] for row in rows(out)} == names | {f"{folder}/third.pcap"}
+    assert json.loads((out / "_kw" / "manifest.json").read_bytes())["facts"]["damaged"] == 1
+    run(folder, "--out", out, "--filter", os.fsdecode(b'client_id == "\xff"'))
+    assert rows(out) == []
+
+
+def test_a_folder_of_tables_whose_name_is_not_utf8(tmp_path: Path) -> None:
+    out = tmp_path / os.fsdecode(b"out\xff")
+    run(TOUR, "--out", out)
+    for words in (["report", str(out)], ["sql", str(out), "select 1"]):
+        told = kw("pipeline", *words)
+        assert told.code == Exit.FAILURE
+        assert told.err == (
+            f"kw: {tmp_path}/out\\udcff: nothing reads Parquet from a folder whose name is not UTF-8: rename it\n"
+        )

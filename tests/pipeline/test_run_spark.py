@@ -15,6 +15,7 @@ from kwcli.pipeline.probing import probe
 from kwcli.pipeline.tables.columns import TABLES
 from tests.bench.volume import write
 from tests.cli.worlds import kw, world
+from tests.pipeline.odd import odd_capture
 from tests.pipeline.test_run import CAPTURES, RAW, TOUR, known, rows, run
 
 if TYPE_CHECKING:
@@ -51,6 +52,16 @@ def test_spark_gives_the_same_tables(spark: SparkSession, tmp_path: Path, engine
     assert summaries[0][0] == summaries[1][0]
     assert summaries[1][2].startswith(f"{engine} (as asked) · ")
     assert "nothing to do" in run(damaged, "--out", tmp_path / "two").err
+
+
+def test_a_connection_in_the_oddest_state_at_a_border(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "odd.pcap").write_bytes(odd_capture())
+    words: list[str | Path] = [tmp_path / "odd.pcap", "--port", "9092", "--split-size", "8kB", "--out"]
+    run(*words, tmp_path / "one", "--engine", "local")
+    run(*words, tmp_path / "two", "--engine", "stitch", "--master", "local[2]")
+    assert spark.version
+    assert len(rows(tmp_path / "one", "connections")) == 2
+    assert compared(tmp_path / "one") == compared(tmp_path / "two")
 
 
 @pytest.mark.parametrize("cut", [0, 5000])

@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import pytest
 
+import tests.pipeline.mishaps
+from kwcli.exits import Failure
 from kwcli.pipeline.spark.failures import failure_of, reason_in
+from kwcli.pipeline.store.store import opened
+from tests.pipeline.jobs import job_of
+from tests.pipeline.mishaps import ClumsyFiles
+from tests.pipeline.odd import odd_capture
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 WORKER = """An exception was thrown from the Python worker:
 Traceback (most recent call last):
@@ -20,6 +34,13 @@ Traceback (most recent call last):
         (WORKER.format(last="kwcli.inputs.InputProblem: a.pcap: not a capture: empty"), "a.pcap: not a capture: empty"),
         (WORKER.format(last="kwcli.exits.Failure: -f: no such field"), "-f: no such field"),
         (WORKER.format(last="ValueError: 7 is too many"), "Spark: ValueError: 7 is too many"),
+        (WORKER.format(last="decoders.errors.Malformed: no such state"), "Spark: Malformed: no such state"),
+        (WORKER.format(last="AssertionError"), "Spark: AssertionError"),
+        (
+            WORKER.format(last="KeyError: 3\n\nDuring handling of the above exception, another exception occurred:\n")
+            + WORKER.format(last="decoders.errors.Truncated: cut off"),
+            "Spark: Truncated: cut off",
+        ),
         (
             WORKER.format(last="OSError: [Errno 28] No space left on device: '/x'"),
             "Spark: no space left on a disk that Spark writes to",
@@ -56,3 +77,26 @@ def test_a_job_that_failed(text: str, said: str) -> None:
 )
 def test_a_session_that_does_not_start(log: str, said: str) -> None:
     assert reason_in(log) == said
+
+
+@pytest.mark.parametrize("word", ["/pools/", "/exchanges/"], ids=["reading", "writing"])
+def test_a_defect_in_a_worker_is_one_line_with_its_place(spark: SparkSession, tmp_path: Path, word: str) -> None:
+    from pyspark import cloudpickle
+
+    from kwcli.pipeline.spark.engine import run
+
+    path = tmp_path / os.fsdecode(b"od\xffd.pcap")
+    path.write_bytes(odd_capture())
+    job = job_of([str(path)], size=8000, ports=frozenset({9092}))
+    cloudpickle.register_pickle_by_value(tests.pipeline.mishaps)  # type: ignore[no-untyped-call]  # it has no types
+    try:
+        with opened(str(tmp_path / "out")) as store:
+            staging = store.staging()
+            staging.files = ClumsyFiles(staging.files.root, word)
+            with pytest.raises(Failure) as failure:
+                run(spark, job.work, job.coming, staging, partitions=2)
+    finally:
+        cloudpickle.unregister_pickle_by_value(tests.pipeline.mishaps)  # type: ignore[no-untyped-call]  # it has no types
+    name = re.escape(f"{tmp_path}/od\\udcffd.pcap")
+    where = rf"{name}: bytes [\d,]+ to [\d,]+ \(split \d\)"
+    assert re.fullmatch(rf"{where}: defect: ValueError: clumsy with {word}", failure.value.text)

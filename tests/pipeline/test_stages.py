@@ -5,9 +5,12 @@ of one process.
 from __future__ import annotations
 
 import gzip
+import os
 import pickle
 import random
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -15,10 +18,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from decoders.exchanges.parts import END, ROWS, RUN, SEGMENTS
+from decoders.exchanges.splitting import Splitter
+from decoders.exchanges.stitching import Stitcher
+from kwcli.exits import Failure
 from kwcli.pipeline.sources import find
 from kwcli.pipeline.spark import read_stage
 from kwcli.pipeline.spark.arrays import PARTS, STITCHED
 from kwcli.pipeline.spark.job import Order, WriteReport
+from kwcli.pipeline.spark.mending import Mending
 from kwcli.pipeline.spark.notes import Notes
 from kwcli.pipeline.spark.read_stage import read_split
 from kwcli.pipeline.spark.stitch_stage import stitch
@@ -28,16 +36,30 @@ from kwcli.pipeline.store.store import opened
 from kwcli.pipeline.tables.write import Written
 from tests.bench.volume import write
 from tests.captures.shipped import FOLDER, capture_bytes
+from tests.exchanges.talks import Talker, interleaved
+from tests.exchanges.talks import segments as spoken
 from tests.pipeline.jobs import Job, job_of, rows_in
 from tests.pipeline.jobs import run as run_local
+from tests.pipeline.odd import odd_capture, written
 
 OUTSIDE: Final = ("connection", "topics", "topic_names", "error_topics", "topic")
 TABLES: Final = ("exchanges", "topic_partitions", "connections", "skipped")
 ORDER: Final = [(name, "ascending") for name in ("point", "key", "ord", "seq", "kind")]
 
 
-def run_stages(folder: Path, job: Job, rng: random.Random, *, raw: bool) -> int:
-    """Into tables, with two tasks of stages 2 and 3, handed batches of any size; the bytes that travelled."""
+def run_stages(
+    folder: Path,
+    job: Job,
+    rng: random.Random,
+    *,
+    raw: bool,
+    spoil: Callable[[pa.Table], pa.Table] | None = None,
+    lost: str = "",
+) -> int:
+    """Into tables, with two tasks of stages 2 and 3, handed batches of any size; the bytes that travelled.
+
+    `spoil` does something to the parts on their way, by which something is `lost`.
+    """
     with opened(str(folder)) as store:
         order = Order(job.work, len(job.splits), store.staging(), raw)
         Notes(order.staging).planned(job.splits)
@@ -46,6 +68,7 @@ def run_stages(folder: Path, job: Job, rng: random.Random, *, raw: bool) -> int:
         numbers.append(rng.choice(numbers))  # one task runs twice, and Spark takes the first one's word
         parts = [list(read_split(order, number)) for number in numbers]
         travelled = pa.Table.from_batches([batch for batches in parts[:-1] for batch in batches], PARTS)
+        travelled = spoil(travelled) if spoil else travelled
         sides = pa.array([sum(key) % 2 for key in travelled.column("key").to_pylist()])
         verdicts: list[pa.RecordBatch] = []
         for mine in _halves(travelled, sides):
@@ -59,6 +82,7 @@ def run_stages(folder: Path, job: Job, rng: random.Random, *, raw: bool) -> int:
             report: WriteReport = pickle.loads(batch.column("report")[0].as_py())
             written += report.files
             pooled += report.rows
+        assert re.fullmatch(lost, "".join(map(str, Notes(order.staging).lost())))
         assert pooled == sum(report.rows for report in Notes(order.staging).reports())
         store.commit(order.staging, written, sources=[], options={}, tables=job.work.tables, facts={})
     return int(travelled.nbytes)
@@ -188,3 +212,84 @@ def test_filters_times_and_bodies(tmp_path: Path, raw: bool) -> None:
     assert 10 < len(expected["exchanges"]) < 120
     run_stages(tmp_path / "tables", job, random.Random(1), raw=raw)
     assert tables(tmp_path / "tables") == expected
+
+
+@pytest.mark.parametrize("raw", [False, True], ids=["stitch", "shuffle"])
+def test_a_reset_behind_a_fin_that_waits_at_a_border(tmp_path: Path, raw: bool) -> None:
+    path = tmp_path / "odd.pcap"
+    path.write_bytes(odd_capture())
+    job = job_of([str(path)], size=8_000, ports=frozenset({9092}))
+    assert len(job.splits) > 3
+    run_local(tmp_path / "local", job)
+    expected = tables(tmp_path / "local")
+    assert len(expected["connections"]) == 2
+    run_stages(tmp_path / "tables", job, random.Random(1), raw=raw)
+    assert tables(tmp_path / "tables") == expected
+
+
+@pytest.mark.parametrize("kind", [RUN, ROWS, END, SEGMENTS])
+def test_a_part_that_cannot_be_taken_costs_its_connection_only(tmp_path: Path, kind: int) -> None:
+    rng = random.Random(7)
+    talks = [spoken(Talker(rng, count=40).talk.turns, rng, port=50_000 + number) for number in range(3)]
+    path = tmp_path / "some.pcap"
+    path.write_bytes(written(interleaved(rng, *talks)))
+    job = job_of([str(path)], size=30_000, ports=frozenset({9092}))
+    run_local(tmp_path / "local", job)
+    expected = tables(tmp_path / "local")
+
+    def spoil(parts: pa.Table) -> pa.Table:
+        """Put something else in the place of the first blob of this kind of the second connection."""
+        rows = parts.to_pylist()
+        key = sorted({row["key"] for row in rows})[1]
+        mine = (row for row in rows if row["key"] == key and row["kind"] == kind and row["blob"])
+        next(mine)["blob"] = b"what is this?"
+        return pa.Table.from_pylist(rows, PARTS)
+
+    lost = r".*/some\.pcap: 10\.0\.0\.1:50001 → 10\.0\.0\.2:9092: what was known of it up to byte [\d,]+ is lost: .+"
+    run_stages(tmp_path / "tables", job, rng, raw=kind == SEGMENTS, spoil=spoil, lost=lost)
+    found = tables(tmp_path / "tables")
+    its = "'client': '10.0.0.1:50001'"
+    for table in TABLES:
+        assert [row for row in found[table] if its not in row] == [row for row in expected[table] if its not in row]
+    assert found != expected
+
+
+def test_a_defect_in_a_task_names_the_split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / os.fsdecode(b"od\xffd.pcap")
+    path.write_bytes(odd_capture())
+    job = job_of([str(path)], size=15_000)
+    second = job.splits[1].pieces[0]
+    where = f"{tmp_path}/od\\udcffd.pcap: bytes {second.begin:,} to {second.end:,} (split 2)"
+
+    def fail(*_: object) -> None:
+        raise ValueError("x is not\ny")
+
+    with opened(str(tmp_path / "out")) as store:
+        order = Order(job.work, len(job.splits), store.staging(), False)
+        Notes(order.staging).planned(job.splits)
+        parts = [batch for number in range(len(job.splits)) for batch in read_split(order, number)]
+        ordered = pa.Table.from_batches(parts, PARTS).sort_by(ORDER).combine_chunks().to_batches()
+        verdicts = list(stitch(order, ordered))
+        monkeypatch.setattr(Splitter, "finish", fail)
+        with pytest.raises(Failure) as failure:
+            list(read_split(order, 1))
+        assert failure.value.text == f"{where}: defect: ValueError: x is not y"
+        monkeypatch.setattr(Stitcher, "take", fail)
+        with pytest.raises(Failure, match=r"od\\udcffd\.pcap: bytes .* → .*: defect: ValueError: x is not y$"):
+            list(stitch(order, ordered))
+        monkeypatch.setattr(Mending, "told", fail)
+        with pytest.raises(Failure, match=r"od\\udcffd\.pcap: bytes .* \(split \d+\): defect: ValueError: x is not y$"):
+            list(write_tables(order, verdicts))
+
+
+def test_a_piece_whose_state_cannot_be_taken_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "odd.pcap"
+    path.write_bytes(odd_capture())
+    job = job_of([str(path)], size=8000, ports=frozenset({9092}))
+    (piece,) = job.splits[1].pieces
+    spoilt = replace(job.splits[1], pieces=(replace(piece, state=b"what is this?"),))
+    outcome = run_local(tmp_path / "local", job._replace(splits=[job.splits[0], spoilt, *job.splits[2:]]))
+    assert [str(problem) for problem in outcome.problems] == [
+        f"{path}: bytes {piece.begin:,} to {piece.end:,} were not read: unknown tag b'w'"
+    ]
+    assert outcome.tally.exchanges > 20

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-    from kwcli.pipeline.pieces import Split
+    from kwcli.pipeline.pieces import Problem, Split
     from kwcli.pipeline.planning import Coming
     from kwcli.pipeline.spark.job import ReadReport, WriteReport
     from kwcli.pipeline.store.staging import Staging
@@ -98,7 +98,7 @@ def run(
     if coming.walked is not None and notes.doubted():
         staging.files.remove(staging.folder)
         return run(spark, work, coming.walked(), staging, progress, raw=raw, partitions=partitions)
-    return _outcome(notes.reports(), [pickle.loads(row["report"]) for row in rows])
+    return _outcome(notes.reports(), [pickle.loads(row["report"]) for row in rows], notes.lost())
 
 
 def tasks(size: int) -> int:
@@ -137,7 +137,7 @@ class _Planning:
             self._thread.join()
 
 
-def _outcome(read: list[ReadReport], written: list[WriteReport]) -> Outcome:
+def _outcome(read: list[ReadReport], written: list[WriteReport], lost: list[Problem]) -> Outcome:
     tally = Tally()
     counts: Counter[str] = Counter()
     for report in written:
@@ -151,7 +151,7 @@ def _outcome(read: list[ReadReport], written: list[WriteReport]) -> Outcome:
         sorted(file for report in written for file in report.files),
         tally,
         counts,
-        [problem for each in read for problem in each.problems],
+        [problem for each in read for problem in each.problems] + lost,
         sum(each.size for each in read),
     )
 

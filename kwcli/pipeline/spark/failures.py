@@ -1,19 +1,30 @@
-"""What a Spark job raised in, the one line that says what was wrong out."""
+"""What a Spark job raised in, the one line that says what was wrong out.
+
+A worker says itself what it was at (`blamed`): Spark knows of stages and tasks, and nothing of captures.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
 
 from kwcli.exits import Failure
+from kwcli.inputs import utf8_text
 
-__all__ = ["failure_of", "reason_in"]
+if TYPE_CHECKING:
+    from kwcli.pipeline.pieces import Split
+
+__all__ = ["blamed", "failure_of", "place_of", "reason_in"]
 
 # The last line of a worker's traceback, where the failure is one of ours: its text is what a user is told.
 _OURS: Final = re.compile(r"^kwcli\.[\w.]+\.(?:Failure|InputProblem): (.+)$", re.MULTILINE)
 _RAISED: Final = re.compile(
     r"^(?:Caused by: |Exception in thread \S+ )?([A-Za-z_][\w.$]*(?:Error|Exception|Interrupt)): (.+)$", re.MULTILINE
 )
+# The last line of a traceback: the exception, of whatever class.
+_TRACED: Final = re.compile(r"^Traceback \(most recent call last\):\n(?:[ \t].*\n)+([A-Za-z_].*)$", re.MULTILINE)
 _CAUSES: Final = (
     (re.compile(r"No space left on device", re.IGNORECASE), "no space left on a disk that Spark writes to"),
     (re.compile(r"OutOfMemoryError"), "the JVM ran out of memory: give it more with spark.driver.memory"),
@@ -40,8 +51,39 @@ def reason_in(text: str) -> str:
     for pattern, said in _CAUSES:
         if pattern.search(text):
             return said
-    raised = _RAISED.findall(text)
+    traced = _TRACED.findall(text)
+    raised = [traced[-1].partition(": ")[::2]] if traced else _RAISED.findall(text)
     if raised:
         kind, said = raised[-1]
-        return f"{kind.rpartition('.')[2]}: {said.strip():.300}"
+        return f"{kind.rpartition('.')[2]}: {said.strip():.300}".removesuffix(": ")
     return f"{text.strip().partition(chr(10))[0]:.300}"
+
+
+@contextmanager
+def blamed(place: Callable[[], str]) -> Iterator[None]:
+    """For the body of a task: what goes wrong in it becomes a Failure in one line, with the place it was at.
+
+    What says itself what is wrong, as a Failure or to the system's errors' own reader (`store.told`), is left as it is.
+    """
+    try:
+        yield
+    except OSError:
+        raise
+    except Exception as problem:
+        if isinstance(problem, Failure):
+            text = problem.text
+        else:
+            text = f"{place()}: defect: {type(problem).__name__}: {' '.join(str(problem).split()):.300}"
+        if utf8_text(f"{text}{problem}") != f"{text}{problem}":  # Spark takes no traceback that is not UTF-8
+            raise Failure(utf8_text(text)) from None
+        if isinstance(problem, Failure):
+            raise
+        raise Failure(text.removesuffix(": ")) from problem
+
+
+def place_of(split: Split) -> str:
+    """Where a split is: `orders.pcap: bytes 1,000 to 2,000 (split 2)`, of the first file where it has several."""
+    first, *others = split.pieces
+    point = f" of {split.point}" if split.point else ""
+    more = f" and {len(others):,} more" if others else ""
+    return f"{first.name}: bytes {first.begin:,} to {first.end:,}{more} (split {split.ord + 1:,}{point})"

@@ -7,6 +7,7 @@ run, by looking into the folder. A split is read as soon as it is known, while t
 
 from __future__ import annotations
 
+import hashlib
 import pickle
 import time
 import uuid
@@ -18,7 +19,7 @@ from kwcli.exits import Failure
 from kwcli.pipeline.store.files import PARTIAL
 
 if TYPE_CHECKING:
-    from kwcli.pipeline.pieces import Split
+    from kwcli.pipeline.pieces import Problem, Split
     from kwcli.pipeline.spark.job import ReadReport
     from kwcli.pipeline.store.staging import Staging
 
@@ -32,6 +33,7 @@ _SPLITS: Final = "splits"
 _NO_SPLITS: Final = "no-splits"
 _DOUBT: Final = "doubt"
 _PACKETS: Final = "packets"
+_LOST: Final = ".lost"
 # How often a task looks whether its split is known.
 LOOK_S: Final = 0.02
 # A folder that is not there for so long is gone; for less, a file server may not have told of it yet.
@@ -139,6 +141,17 @@ class Notes:
         """How many packets each split has, once somebody has asked for facts."""
         found: list[int] = pickle.loads(self._read(_PACKETS) or b"")
         return found
+
+    def lose(self, connection: tuple[str, bytes], problem: Problem) -> None:
+        """A connection, by its point and key, has lost something."""
+        name = hashlib.sha256(repr(connection).encode()).hexdigest()
+        self._put(f"{name}{_LOST}", pickle.dumps(problem))
+
+    def lost(self) -> list[Problem]:
+        """What was lost, in the order of captures."""
+        names = [name for name in self._files.names(self._folder) if name.endswith(_LOST)]
+        found: list[Problem] = [pickle.loads(self._read(name) or b"") for name in names]
+        return sorted(found)
 
     def so_far(self) -> tuple[int, int]:
         """Bytes of capture that are read, and how many splits to their end."""

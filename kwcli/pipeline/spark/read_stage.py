@@ -7,6 +7,7 @@ problems are left as notes (notes.py).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ from kwcli.pipeline.choosing import Choice
 from kwcli.pipeline.desk import WEIGHT, columns_for
 from kwcli.pipeline.reading import Reading
 from kwcli.pipeline.spark.arrays import Travelling, parts_batch
+from kwcli.pipeline.spark.failures import blamed, place_of
 from kwcli.pipeline.spark.job import Order, ReadReport
 from kwcli.pipeline.spark.notes import Notes
 from kwcli.pipeline.spark.pools import PoolWriter
@@ -45,22 +47,23 @@ def read_split(order: Order, number: int) -> Iterator[pa.RecordBatch]:
     outbox = Outbox(order, split, choice, pool)
     source = reading if reading.repeats else None
     splitter = Splitter(work.ports, choice.needs, raw=order.raw, source=source, project=outbox.project)
-    try:
-        with seldom():
-            for segments in reading:
-                outbox.take(splitter.feed(segments))
-                if outbox.weight >= WEIGHT:
-                    outbox.take(splitter.believe())
-                    outbox.flush()
-                yield from outbox.full()
-                notes.progress(number, reading.taken)
-            outbox.take(splitter.finish())
-            outbox.flush()
-            yield from outbox.rest()
-        pool.close()
-    except BaseException:
-        pool.abandon()
-        raise
+    with blamed(partial(place_of, split)):
+        try:
+            with seldom():
+                for segments in reading:
+                    outbox.take(splitter.feed(segments))
+                    if outbox.weight >= WEIGHT:
+                        outbox.take(splitter.believe())
+                        outbox.flush()
+                    yield from outbox.full()
+                    notes.progress(number, reading.taken)
+                outbox.take(splitter.finish())
+                outbox.flush()
+                yield from outbox.rest()
+            pool.close()
+        except BaseException:
+            pool.abandon()
+            raise
     if reading.problems and any(piece.probed is not None and piece.handed is not None for piece in split.pieces):
         notes.doubt()
     counts, problems = dict(reading.counts), tuple(reading.problems)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from click import UsageError
@@ -20,9 +20,11 @@ from pyspark.sql.types import BinaryType, DataType, IntegerType, LongType, Strin
 from decoders.capture.numbering import file_of, number_of
 from decoders.streams.connections import endpoints
 from kwcli.exits import Exit, Failure
+from kwcli.inputs import utf8_text
 from kwcli.pipeline.options import Moment
 from kwcli.pipeline.reading import Reading
 from kwcli.pipeline.sources import find
+from kwcli.pipeline.spark.failures import blamed, place_of
 from kwcli.pipeline.splits import SPLIT_SIZE, plan
 from kwcli.pipeline.tables.build import split_address
 
@@ -123,22 +125,23 @@ class _Reader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[Any]:
         assert isinstance(partition, _Part)
         split, wanted = partition.split, self._wanted
-        names = {piece.file: piece.path for piece in split.pieces}
-        rows: list[Segment] = []
-        size = 0
-        reading = Reading(split)
-        for batch in reading:
-            for segment in batch:
-                if wanted.takes(segment):
-                    rows.append(segment)
-                    size += len(segment[6])
-            if size >= BATCH_BYTES or len(rows) >= BATCH_ROWS:
+        with blamed(partial(place_of, split)):
+            names = {piece.file: utf8_text(piece.path) for piece in split.pieces}
+            rows: list[Segment] = []
+            size = 0
+            reading = Reading(split)
+            for batch in reading:
+                for segment in batch:
+                    if wanted.takes(segment):
+                        rows.append(segment)
+                        size += len(segment[6])
+                if size >= BATCH_BYTES or len(rows) >= BATCH_ROWS:
+                    yield record_batch(wanted.point, names, rows, self._columns)
+                    rows, size = [], 0
+            if rows:
                 yield record_batch(wanted.point, names, rows, self._columns)
-                rows, size = [], 0
-        if rows:
-            yield record_batch(wanted.point, names, rows, self._columns)
-        if reading.problems and wanted.strict:
-            raise Failure(str(reading.problems[0]))
+            if reading.problems and wanted.strict:
+                raise Failure(str(reading.problems[0]))
 
 
 def record_batch(point: str, names: dict[int, str], rows: list[Segment], columns: list[str]) -> pa.RecordBatch:

@@ -1,7 +1,8 @@
 """The second stage of a job: the parts of connections in order in, what they say of the splits' rows out.
 
 A connection's parts are walked once, however large it is. Out come, as batches of `arrays.STITCHED`, a verdict on every
-run of which a pool has rows, and what only the connection's exact state could settle.
+run of which a pool has rows, and what only the connection's exact state could settle. A part that cannot be taken costs
+its connection what was known of it up to there, which is said as a problem of the capture; the rest goes on anew.
 """
 
 from __future__ import annotations
@@ -12,12 +13,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
+from decoders.errors import DecodeError
 from decoders.exchanges.parts import Part
 from decoders.exchanges.stitching import Stitcher
+from decoders.streams.connections import endpoints
 from kwcli.garbage import seldom
+from kwcli.inputs import utf8_text
 from kwcli.pipeline.choosing import Choice
 from kwcli.pipeline.desk import Desk
+from kwcli.pipeline.pieces import Problem
 from kwcli.pipeline.spark.arrays import STITCHED, packed
+from kwcli.pipeline.spark.failures import blamed, place_of
 from kwcli.pipeline.spark.notes import Notes
 from kwcli.pipeline.spark.rereading import Rereading
 from kwcli.pipeline.tables.build import shown, split_address
@@ -38,8 +44,8 @@ def stitch(order: Order, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Recor
     """One partition: whole connections, each in the order of the capture."""
     if Notes(order.staging).doubted():
         return
-    with seldom():
-        stitching = Stitching(order)
+    stitching = Stitching(order)
+    with seldom(), blamed(stitching.place):
         for batch in batches:
             stitching.take(batch)
             yield from stitching.full()
@@ -57,7 +63,10 @@ class Stitching:
         splits = notes.splits()
         self._facts = notes.facts(splits)
         self._rereading = Rereading(splits)
+        self._splits = splits
         self._numbers = {(split.point, split.ord): number for number, split in enumerate(splits)}
+        self._notes = notes
+        self._lost = False  # a part of the connection at hand could not be taken
         self._split = 0  # of the part at hand
         self._at: tuple[str, bytes] | None = None
         self._stitcher: Stitcher | None = None
@@ -99,20 +108,45 @@ class Stitching:
         assert self._stitcher is not None
         self._rereading.number = number
         self._split = self._numbers[point, number]
-        settled, patch = self._stitcher.take(part)
+        try:
+            settled, patch = self._stitcher.take(part)
+        except DecodeError as problem:
+            settled, patch = [], None
+            self._lose(part.key, problem)
         self._desks[point].take(settled)
         if run is not None:
             self._rows.append((self._split, run, *_verdict(patch), None, None))
 
+    def place(self) -> str:
+        """Where the part at hand is from, for who reads of what went wrong."""
+        at = place_of(self._splits[self._split])
+        return at if self._at is None else f"{at}: {' → '.join(endpoints(self._at[1]))}"
+
+    def _lose(self, key: bytes, problem: DecodeError) -> None:
+        """A part cannot be taken: let go of what was known of its connection, say so once, and begin anew."""
+        assert self._at is not None
+        if not self._lost:
+            piece = self._splits[self._split].pieces[-1]
+            text = (
+                f"{' → '.join(endpoints(key))}: what was known of it up to byte {piece.end:,} is lost: {problem.text}"
+            )
+            self._notes.lose(self._at, Problem(piece.name, None, utf8_text(text)))
+        self._lost = True
+        self._stitcher = self._made(*self._at)
+
     def _begin(self, point: str, key: bytes) -> None:
         self._at = (point, key)
+        self._lost = False
         if point not in self._desks:
             self._desks[point] = Desk(
                 self._work, point, self._choice, partial(self._write, ended=False), partial(self._write, ended=True)
             )
         self._rereading.begin(point)
+        self._stitcher = self._made(point, key)
+
+    def _made(self, point: str, key: bytes) -> Stitcher:
         facts = self._facts.get(point)
-        self._stitcher = Stitcher(key, self._work.ports, self._choice.needs, facts=facts, reread=self._rereading)
+        return Stitcher(key, self._work.ports, self._choice.needs, facts=facts, reread=self._rereading)
 
     def _end(self) -> None:
         if self._stitcher is not None and self._at is not None:

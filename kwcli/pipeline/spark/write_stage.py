@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from kwcli.garbage import seldom
 from kwcli.pipeline.spark.arrays import STITCHED, unpacked, unpacked_ended
+from kwcli.pipeline.spark.failures import blamed, place_of
 from kwcli.pipeline.spark.job import Order, WriteReport
 from kwcli.pipeline.spark.mending import Mending, Numbers
 from kwcli.pipeline.spark.notes import Notes
@@ -42,11 +43,12 @@ def write_tables(order: Order, batches: Iterable[pa.RecordBatch]) -> Iterator[pa
         return
     with seldom(), order.staging.writer(order.work.tables) as writer:
         writing = Writing(order, writer)
-        for batch in batches:
-            writing.take(batch)
-        for _ in writing.finish():
-            pass
-        report = WriteReport(tuple(writer.close()), writer.tally, writing.rows)
+        with blamed(writing.place):
+            for batch in batches:
+                writing.take(batch)
+            for _ in writing.finish():
+                pass
+            report = WriteReport(tuple(writer.close()), writer.tally, writing.rows)
     yield pa.RecordBatch.from_arrays([pa.array([pickle.dumps(report)], pa.binary())], schema=RESULT)
 
 
@@ -63,6 +65,11 @@ class Writing:
         self._numbers = Numbers.of(self._splits, notes.packets())
         self._mendings: dict[str, Mending] = {}
         self._verdicts: dict[int, list[pa.RecordBatch]] = defaultdict(list)
+        self._split = 0  # whose rows are at hand
+
+    def place(self) -> str:
+        """Where the rows at hand are from, for who reads of what went wrong."""
+        return place_of(self._splits[self._split])
 
     def take(self, batch: pa.RecordBatch) -> None:
         """Verdicts, which wait; rows and connections, which do not."""
@@ -92,6 +99,7 @@ class Writing:
             self._writer.write(mending.told(batch))
 
     def _mending(self, split: int) -> Mending:
+        self._split = split
         point = self._splits[split].point
         if point not in self._mendings:
             self._mendings[point] = Mending(self._facts.get(point), self._numbers)

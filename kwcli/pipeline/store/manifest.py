@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from base64 import b64decode
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
 import orjson
 
+from decoders.wire.text import json_text
 from kwcli.pipeline.tables.write import Written
 
 # Of the folder: a program knows its own and earlier ones.
@@ -62,7 +65,7 @@ class Manifest(NamedTuple):
             "format": FORMAT,
             "kw": self.kw,
             "run": self.run,
-            "sources": [source._asdict() for source in self.sources],
+            "sources": [{**source._asdict(), "path": json_text(source.path)} for source in self.sources],
             "options": dict(self.options),
             "tables": {
                 name: {"rows": table.rows, "bytes": table.size, "files": list(table.files)}
@@ -77,7 +80,7 @@ class Manifest(NamedTuple):
         return cls(
             value["kw"],
             value["run"],
-            tuple(Source(**source) for source in value["sources"]),
+            tuple(Source(**{**source, "path": _path(source["path"])}) for source in value["sources"]),
             value["options"],
             {
                 name: Table(table["rows"], table["bytes"], tuple(table["files"]))
@@ -98,6 +101,11 @@ def tables_of(written: Iterable[Written], names: Iterable[str]) -> dict[str, Tab
         )
         for name, files in found.items()
     }
+
+
+def _path(form: str | Mapping[str, str]) -> str:
+    """A path of its JSON form: what is no text is {"base64": …}. Raises KeyError, TypeError and ValueError."""
+    return form if isinstance(form, str) else os.fsdecode(b64decode(form["base64"], validate=True))
 
 
 def plain(value: Any) -> Any:

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from decoders.exchanges.record import SCHEMA
 from decoders.wire.text import json_text
+from kwcli.inputs import utf8_text
 from kwcli.pipeline.tables.schemas import OWN, PARTITION, ROWS, TYPES
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ def _ms(ns: pa.Array) -> pa.Array:
 
 def _packets(arrays: Arrays, files: Sequence[str]) -> None:
     """Packet numbers without their files, and the files' names."""
-    names = pa.array([*files, ""], pa.string())
+    names = pa.array([*map(utf8_text, files), ""], pa.string())
     numbers, places = {}, {}
     for name in PACKETS:
         packet = arrays[name]

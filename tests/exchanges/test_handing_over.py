@@ -1,0 +1,136 @@
+"""What `export` gives `resume` takes, at every cut of odd traffic, and the rows stay the same; all else is refused."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from random import Random
+from typing import Any, Final
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from decoders.errors import DecodeError
+from decoders.exchanges.engine import Engine
+from decoders.streams.chunks import Segment
+from decoders.wire.state import pack, unpack
+from tests.exchanges.splits import Shown, cut, rows, shown, stitched, whole
+from tests.exchanges.talks import Talker
+from tests.exchanges.talks import segments as spoken
+from tests.streams.conversations import CLIENT
+from tests.streams.odd import OTHER, odd_segments
+
+# Some seconds; more with KW_EXAMPLES.
+EXAMPLES = int(os.environ.get("KW_EXAMPLES", "25"))
+
+
+class Kafka:
+    """What two sides say: frames of conversations, whole or in parts, answers when it is their turn or not."""
+
+    def __init__(self, rng: Random) -> None:
+        self._rng = rng
+        self._left = {True: b"", False: b""}
+
+    def __call__(self, client: bool, size: int) -> bytes:
+        """The next bytes of a side."""
+        rng, left = self._rng, self._left
+        if not left[client]:
+            turns = Talker(rng, count=rng.choice([2, 6]), window=rng.choice([1, 4]), values=10).talk.turns
+            for who, data in turns:
+                left[who] += data
+        frame = int.from_bytes(left[client][:4], "big") + 4
+        size = frame if frame < 100_000 and rng.random() < 0.5 else rng.choice([size, 30, 200, 2000])
+        data, left[client] = left[client][:size], left[client][size:]
+        return data or b"\0"
+
+
+def one_by_one(engine: Engine, segments: list[Segment]) -> list[Shown]:
+    """What comes of segments that are fed alone."""
+    found = [row for segment in segments for row in map(shown, rows(engine.feed([segment])))]
+    return found + list(map(shown, rows(engine.finish())))
+
+
+@given(st.integers(0, 2**48), st.sampled_from([10, 30]), st.sampled_from([None, (9092,)]))
+@settings(max_examples=EXAMPLES, deadline=None)
+def test_every_cut_of_odd_traffic(seed: int, count: int, ports: tuple[int, ...] | None) -> None:
+    rng = Random(seed)
+    segments = odd_segments(rng, count, Kafka(rng))
+    engine, found = Engine(ports, connections=True), list[Shown]()
+    states: list[tuple[int, bytes]] = []
+    for segment in segments:
+        states.append((len(found), engine.export()))
+        found += map(shown, rows(engine.feed([segment])))
+    states.append((len(found), engine.export()))
+    found += map(shown, rows(engine.finish()))
+    for at, (known, state) in enumerate(states):
+        heir = Engine(ports, connections=True)
+        heir.resume(state)
+        assert heir.export() == state, f"before segment {at + 1}"
+        assert one_by_one(heir, segments[at:]) == found[known:], f"before segment {at + 1}"
+
+
+@given(st.integers(0, 2**48))
+@settings(max_examples=EXAMPLES * 2, deadline=None)
+def test_every_split_of_odd_traffic(seed: int) -> None:
+    rng = Random(seed)
+    segments = odd_segments(rng, rng.choice([10, 30, 60]), Kafka(rng), (CLIENT, OTHER))
+    expected = whole(segments, ports=[9092])
+    # A SYN that is captured behind the first bytes is known to them or not, as they come in one batch or in several.
+    sure = sorted(one_by_one(Engine([9092], connections=True), segments)) == expected
+    for _ in range(3):
+        places = [rng.randrange(len(segments) + 1) for _ in range(rng.choice([1, 1, 2]))]
+        batch, listed = rng.choice([1, 5, 50, 10**6]), rng.random() < 0.5
+        found = stitched(cut(segments, places), batch=batch, listed=listed, ports=[9092])
+        assert found == expected or not sure, places
+
+
+# What no traffic leads to, of a state with a connection that is Kafka and one of which that is not known yet: what is
+# put in the place of a part.
+def _set(*path: int, value: Any) -> Callable[[Any], None]:
+    def change(state: Any) -> None:
+        for at in path[:-1]:
+            state = state[at]
+        was = state[path[-1]]
+        state[path[-1]] = value(was) if callable(value) else value
+
+    return change
+
+
+FOREIGN: Final[dict[str, Callable[[Any], None]]] = {
+    "parts that are missing": lambda state: state.pop(),
+    "a pairing of fewer parts": _set(0, 0, value=lambda row: row[:-1]),
+    "ends that are none": _set(0, 0, 0, value=[1]),
+    "names of another number": _set(0, 0, 1, value=lambda row: row[:-1]),
+    "a request without bytes": _set(0, 0, 2, 0, 1, 0, -1, value=None),
+    "a request in flight of no id": _set(0, 0, 2, 0, 0, value="7"),
+    "a phase that is none": _set(0, 0, 3, 0, value=99),
+    "a lane of another kind": _set(0, 0, 5, value=[]),
+    "a lane whose parts are none": _set(0, 0, 5, 0, 2, value=b""),
+    "an early response that is none": _set(0, 0, 4, value=[[1, []]]),
+    "an unknown connection undecided": _set(1, 0, 0, value=99),
+    "a connection with one side": _set(1, 0, 4, value=lambda sides: sides[:1]),
+    "chunks that are none": _set(1, 0, 2, value=[[True, 1, 1, None]]),
+    "a topic id of another size": _set(2, value=[[b"1", "orders"]]),
+    "brokers of another kind": _set(3, value=[]),
+    "counts of another number": _set(4, 0, value=[]),
+    "a budget of another kind": _set(5, value=[1]),
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_what_no_traffic_leads_to_is_refused(name: str) -> None:
+    rng = Random(2)
+    engine = Engine()
+    engine.feed([segment for segment in spoken([(True, b"\0\0\0\x40")], rng, port=50001) if not segment[5] & 1])
+    for segment in spoken(Talker(rng, count=8).talk.turns, rng):
+        engine.feed([segment])
+        if any(pairing.in_flight for pairing in engine.pairer.context.pairings.values()):
+            break
+    both: Any = unpack(engine.export())
+    state: Any = unpack(both[1])
+    assert len(state[0]) == len(state[1]) == len(state[0][0][2]) == 1
+    Engine().resume(pack([both[0], pack(state)]))
+    FOREIGN[name](state)
+    with pytest.raises(DecodeError):
+        Engine().resume(pack([both[0], pack(state)]))
