@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -13,8 +15,13 @@ from typing import Any
 import pytest
 
 from kwcli.exits import Failure
+from kwcli.net.aio import Dialler
 from kwcli.net.blocking import Connection
 from kwcli.net.core.addresses import unusable
+from kwcli.net.core.config import ClientConfig
+from kwcli.proxy.core.rewrite import Endpoint
+from kwcli.proxy.discovery import discover
+from kwcli.proxy.listeners import Listeners
 from kwcli.proxy.ports import Ports
 from tests.cli.worlds import Outcome, kw, world
 from tests.net.liar import Change, Liar
@@ -223,6 +230,32 @@ def test_a_cluster_id_of_any_length_and_bytes_is_one_line() -> None:
 @pytest.mark.parametrize("port", [1, 9092, 65535])
 def test_what_may_be_a_place_is_tried(host: str, port: int) -> None:
     assert unusable((host, port)) is None
+
+
+@pytest.mark.parametrize("port", [70_000, -1, 0])
+def test_a_proxy_says_so_as_well(port: int) -> None:
+    with pytest.raises(Failure, match=f"^127.0.0.1:{port}: a port is between 1 and 65535$"):
+        asyncio.run(Dialler(ClientConfig((("127.0.0.1", 9092),))).dial(("127.0.0.1", port), asyncio.Protocol))
+
+
+def test_a_proxy_leaves_out_whom_it_could_not_reach_and_says_why() -> None:
+    with Liar({METADATA: beside({"port": 70_000})}) as liar:
+        found = discover(ClientConfig((liar.address,)))
+    assert [*found.nodes] == [1]
+    assert found.remark == "the cluster says that node 2 is at 127.0.0.1:70000: a port is between 1 and 65535"
+
+
+def test_of_two_places_for_one_node_a_proxy_takes_the_first_and_stays_there() -> None:
+    said: list[str] = []
+    opened: list[socket.socket] = []
+    base = port_base(4)
+    listeners = Listeners(Ports(base), "127.0.0.1", "127.0.0.1", lambda _, sock: opened.append(sock), said.append)
+    found = [Endpoint(2, host, 9092, 0, 0) for host in ("a", "b", "a")]
+    for _ in range(3):
+        assert listeners.where(found) == {2: ("127.0.0.1", base + 3)}
+    (sock,) = opened
+    sock.close()
+    assert said == [f"node 2: a:9092 at 127.0.0.1:{base + 3}"]
 
 
 # Time, and work, for clusters of any size
