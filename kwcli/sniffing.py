@@ -10,13 +10,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import repeat
-from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from decoders.capture.merge import merged
 from decoders.capture.reader import CaptureReader
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Skipped
-from kwcli.exits import Exit, Failure
+from kwcli.exits import Exit
 from kwcli.inputs import InputProblem, Source, open_source, placed
 from kwcli.progress import Progress
 from kwcli.render import Needs, Renderer, Wanted, Write, needs, open_renderer
@@ -76,11 +76,14 @@ class Outcome:
     def __init__(self, *, strict: bool) -> None:
         self.problems: list[str] = []
         self.interrupted = False
+        self.unwritten = False  # packets that were to be kept are not
         self.strict = strict
         self.lossy = False
 
     def exit_code(self) -> Exit:
-        """The exit code; loss counts only when it is asked for."""
+        """The exit code; loss counts only when it is asked for. A live capture mostly ends by being interrupted."""
+        if self.unwritten:
+            return Exit.FAILURE
         if self.interrupted:
             return Exit.INTERRUPTED
         if self.problems:
@@ -187,9 +190,9 @@ class Sniffing:
 
     def live(self, interface: str, bpf: str | None, write: str | None) -> Outcome:
         """Decode what an interface carries until it is interrupted."""
-        from kwcli.live import Live
+        from kwcli.live import Kept, Live
 
-        kept = _open_kept(write) if write else None
+        kept = Kept(write, self._env) if write else None
         capture = Live(interface, bpf, self._env)
         reader = CaptureReader()
         finish = True
@@ -197,7 +200,7 @@ class Sniffing:
             if not self._settings.quiet:
                 self._env.say(f"kw: listening on {interface}; Ctrl-C ends")
             for piece in capture.stream():
-                if kept is not None and piece:
+                if kept is not None:
                     kept.write(piece)
                 if not self._emit(self._engine.feed(reader.feed(piece), self._env.now_ns())):
                     finish = False
@@ -210,6 +213,7 @@ class Sniffing:
             if kept is not None:
                 kept.write(block)
                 kept.close()
+                self._outcome.unwritten = kept.failed
         self._settle(finish=finish)
         self._end([reader], dropped=dropped)
         return self._outcome
@@ -299,10 +303,3 @@ class Sniffing:
 def _total(sources: list[Source]) -> int | None:
     sizes = [source.size for source in sources]
     return None if None in sizes else sum(size or 0 for size in sizes)
-
-
-def _open_kept(name: str) -> BinaryIO:
-    try:
-        return open(name, "wb")
-    except OSError as error:
-        raise Failure(f"{name}: {(error.strerror or str(error)).lower()}") from None

@@ -22,7 +22,7 @@ LAYERS: list[tuple[str, ...]] = [
     ("decoders.exchanges",),
     ("decoders.filters", "decoders.analysis"),
     ("decoders.messages", "decoders"),
-    ("kwcli.exits", "kwcli.env", "kwcli.folders", "kwcli.garbage", "kwcli.processes"),
+    ("kwcli.exits", "kwcli.env", "kwcli.folders", "kwcli.garbage", "kwcli.private_files", "kwcli.processes"),
     ("kwcli.spelling",),
     ("kwcli.options", "kwcli.config", "kwcli.inputs", "kwcli.live", "kwcli.render", "kwcli.declarations"),
     ("kwcli.composing", "kwcli.reference", "kwcli.decoding"),
