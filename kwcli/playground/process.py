@@ -62,7 +62,7 @@ class Process:
 
     @property
     def end(self) -> str:
-        """How it ended: `was killed (SIGKILL)`, `was stopped (SIGTERM)`, `ended with exit code 1`; empty while it runs."""
+        """How it ended: `was killed (SIGKILL)`, `was stopped (SIGTERM)`, `ended with exit code 1`; "" while it runs."""
         code = self._child.poll()
         if code is None:
             return ""
