@@ -30,7 +30,7 @@ def unwritten(error: OSError, what: str = "the output") -> str | None:
     """The line for something that was to be written and could not be; None where the error says something else."""
     if error.errno not in _UNWRITABLE:
         return None
-    return f"{what} cannot be written: {(error.strerror or str(error)).lower()}"
+    return f"{error.filename or what} cannot be written: {(error.strerror or str(error)).lower()}"
 
 
 class Failure(Exception):

@@ -24,7 +24,7 @@ def open_private(path: str | os.PathLike[str], flags: int) -> int:
 def make_folder(path: str) -> None:
     """A folder, with those above it that are missing; it may be there."""
     above = os.path.dirname(path)
-    if above and above != path and not os.path.isdir(above):
+    if above and above != path and not os.path.exists(above):
         make_folder(above)
     try:
         os.mkdir(path, _FOLDER)

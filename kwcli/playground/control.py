@@ -84,7 +84,7 @@ class Control:
         try:
             asked = json.loads(line)
             action, numbers = asked["action"], [int(number) for number in asked["nodes"]]
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
             return {"error": "no request"}
         known = {node.id for node in self._cluster.nodes}
         strange = [number for number in numbers if number not in known]

@@ -9,18 +9,15 @@ from __future__ import annotations
 import glob
 import json
 import os
-import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Final
 
 from kwcli.folders import own_folder
 from kwcli.net.core.addresses import PORT_MAX
-from kwcli.processes import is_alive
+from kwcli.processes import sweep
 
 SMALL: Final = 1000
-# Nobody takes as long as this to write the file.
-WRITING_S: Final = 60.0
 
 
 class Ports:
@@ -41,7 +38,7 @@ class Ports:
         self._file = file if cluster_id else None
         self._keep = keep
         if self._file is not None and keep:
-            _sweep(self._file)
+            sweep(f"{glob.escape(self._file)}.*")
         kept = _kept(self._file).get(cluster_id or "", [])
         self._places = {number: place for place, number in enumerate(dict.fromkeys(kept))}
         self._fresh = False  # some are not in the file yet
@@ -86,16 +83,6 @@ class Ports:
             return  # the ports hold for this run
 
 
-def _sweep(path: str) -> None:
-    """Remove what proxies have left behind that were killed while they wrote."""
-    for left in glob.glob(f"{glob.escape(path)}.*"):
-        number = left.rpartition(".")[2]
-        with suppress(OSError):
-            late = time.time() - os.stat(left).st_mtime > WRITING_S  # its number may be another process's by now
-            if number.isdecimal() and (late or not is_alive(int(number))):
-                os.unlink(left)
-
-
 def ports_file(variables: Mapping[str, str]) -> str:
     """Where the order of large node ids is kept: `$XDG_STATE_HOME/kw/proxy-ports.json`."""
     return os.fspath(own_folder("state", variables) / "proxy-ports.json")
@@ -107,7 +94,7 @@ def _kept(path: str | None) -> dict[str, list[int]]:
     try:
         with open(path, encoding="utf-8") as file:
             found = json.load(file)
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     if not isinstance(found, dict):
         return {}

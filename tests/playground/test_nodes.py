@@ -184,7 +184,9 @@ def test_where_none_runs(tmp_path: Path) -> None:
     assert kw("playground", "node", "kill", "1", env=world(variables=variables)) == (Exit.UNREACHABLE, "", said)
 
 
-@pytest.mark.parametrize("line", [b"\n", b"{}\n", b"[1]\n", b'{"action":"kill","nodes":["x"]}\n', b"\xff" * 70_000])
+@pytest.mark.parametrize(
+    "line", [b"\n", b"{}\n", b"[1]\n", b'{"action":"kill","nodes":["x"]}\n', b"\xff" * 70_000, b"[" * 60_000 + b"\n"]
+)
 def test_nonsense_does_no_harm(ground: Ground, line: bytes) -> None:
     import socket
 
