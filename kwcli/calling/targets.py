@@ -127,14 +127,17 @@ class Router:
         self.problems = []
         numbers = sorted(self._cluster.nodes(fresh=True))
         deadline = self._cluster.deadline
-        spare_s = deadline.seconds * _FOR_ANSWERS
+        answers_s = deadline.seconds * _FOR_ANSWERS
         for place, number in enumerate(numbers):
-            if deadline.left() <= spare_s:
+            left_s = deadline.left() - answers_s
+            if left_s <= 0:
                 left = counted(len(numbers) - place, "node")
                 text = f"no time is left to connect to {left} of {len(numbers):,}; give it more by --timeout"
                 self.problems.append(Failure(text, Exit.TIMEOUT))
                 break
             try:
+                # One that is silent takes half of the time that is left, unless it is the last.
+                spare_s = answers_s + (left_s / 2 if number != numbers[-1] else 0.0)
                 stops.append(Stop(self._cluster.node(number, spare_s=spare_s), body, ""))
             except Failure as problem:
                 self.problems.append(problem)

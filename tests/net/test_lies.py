@@ -25,6 +25,8 @@ from kwcli.proxy.listeners import Listeners
 from kwcli.proxy.ports import Ports
 from tests.cli.worlds import Outcome, kw, world
 from tests.net.liar import Change, Liar
+from tests.net.responder import Responder
+from tests.net.servers import silent
 from tests.proxy.hidden import port_base
 
 METADATA, LIST_OFFSETS, FIND_COORDINATOR, API_VERSIONS = 3, 2, 10, 18
@@ -311,6 +313,13 @@ def test_all_nodes_are_asked_in_the_time_there_is(tried: list[tuple[str, int]]) 
         "kw: … 172 nodes more like this …",
         "kw: no time is left to connect to 4,808 nodes of 5,001; give it more by --timeout",
     ]
+
+
+def test_a_silent_node_leaves_time_to_ask_the_others() -> None:
+    with Responder(silent) as nobody:
+        done = run({METADATA: beside({"node_id": 0, "port": nobody.address[1]})}, *EVERYWHERE, "-o", "ndjson")
+    assert (done.code, len(done.out.splitlines())) == (124, 1)
+    assert re.search(r"accepted the connection but says nothing within 0\.\d+ s; is it a Kafka broker\?", done.err)
 
 
 def test_a_check_is_over_when_its_time_is(tried: list[tuple[str, int]]) -> None:
