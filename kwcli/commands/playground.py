@@ -14,7 +14,7 @@ Examples:
   kw playground --topics orders:3,payments --traffic
   kw playground --nodes 3 --listeners plaintext,sasl_ssl
   kw playground --run 'kw call Metadata'
-  kw playground --nodes 3 --keep-going; kw playground node kill 2"""
+  kw playground --nodes 3 --keep-going"""
 _NODE = """\b
 Examples:
   kw playground node
