@@ -277,7 +277,8 @@ _kw_verb() {
         "profile remove") verbs="" options="-h --help" ;;
         "profile show") verbs="" options="--reveal-secrets -o --output --color --debug -h --help" ;;
         "profile use") verbs="" options="--none -h --help" ;;
-        "playground") verbs="" options="--nodes --version --port --listeners --topics --traffic --run --jars --mock -q --quiet --debug -h --help" ;;
+        "playground") verbs="node" options="--nodes --version --port --listeners --topics --traffic --run --jars --mock --keep-going -q --quiet --debug -h --help" ;;
+        "playground node") verbs="" options="--port --timeout -o --output -h --help" ;;
         "completion") verbs="" options="-h --help" ;;
     esac
 }
@@ -413,6 +414,9 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "playground --topics") left=1 kind= ;;
         "playground --run") left=1 kind= ;;
         "playground --jars") left=1 kind=files ;;
+        "playground node --port") left=1 kind= ;;
+        "playground node --timeout") left=1 kind= ;;
+        "playground node -o"|"playground node --output") left=1 kind=words list="text ndjson json" ;;
     esac
     [[ $1 == *= ]] && left=0
 }
@@ -436,6 +440,7 @@ _kw_place() {  # what the argument at a place may be
         "profile remove 0") kind=profiles ;;
         "profile show 0") kind=profiles ;;
         "profile use 0") kind=profiles ;;
+        "playground node 0") kind=words list="list stop kill start restart pause unpause" ;;
         "completion 0") kind=words list="bash zsh fish" ;;
     esac
 }

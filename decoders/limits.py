@@ -25,6 +25,8 @@ BATCHES_MAX: Final = 2 * 10**5
 RECORD_NESTING_MAX: Final = 4
 CONNECTIONS_MAX: Final = 10**6
 IN_FLIGHT_MAX: Final = 10**4
+# A host that an answer names: a name in DNS has at most 253 characters (RFC 1035), an IPv6 address with its zone fewer.
+HOST_MAX: Final = 253
 # Raw bytes of an undecoded side that are kept in the exchange record.
 RAW_KEPT_MAX: Final = 64 * 1024
 # Bytes kept of a connection while it is undecided whether it is Kafka.

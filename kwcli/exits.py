@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 from enum import IntEnum
+from typing import Final
+
+# Ends of a write that no defect of ours is the cause of: what it goes to is full, closed, broken or too large.
+_UNWRITABLE: Final = frozenset({
+    errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF, errno.ENXIO, errno.EROFS, errno.ESTALE
+})  # fmt: skip
 
 
 class Exit(IntEnum):
@@ -17,6 +24,13 @@ class Exit(IntEnum):
     REFUSED = 6  # authentication refused
     TIMEOUT = 124
     INTERRUPTED = 130
+
+
+def unwritten(error: OSError, what: str = "the output") -> str | None:
+    """The line for something that was to be written and could not be; None where the error says something else."""
+    if error.errno not in _UNWRITABLE:
+        return None
+    return f"{error.filename or what} cannot be written: {(error.strerror or str(error)).lower()}"
 
 
 class Failure(Exception):

@@ -17,7 +17,7 @@ from typing import NoReturn
 import click
 
 from kwcli.env import Complaints, Environment
-from kwcli.exits import Exit, Failure
+from kwcli.exits import Exit, Failure, unwritten
 from kwcli.garbage import SELDOM
 
 # Command → module under kwcli.commands and the line that `kw --help` shows for it.
@@ -105,6 +105,10 @@ def run(words: Sequence[str], env: Environment) -> int:
     except BrokenPipeError:
         return Exit.DONE
     except Exception as defect:
+        line = unwritten(defect) if isinstance(defect, OSError) else None
+        if line is not None and not env.debug:
+            env.say(f"kw: {line}")
+            return Exit.FAILURE
         if env.debug:
             import traceback
 
@@ -138,8 +142,12 @@ def main() -> int:
     code = run(sys.argv[1:], env)
     try:
         env.stdout.flush()
-    except OSError:
-        # Who read our output has gone; let the interpreter's own flush at exit find nothing to complain about.
+    except OSError as error:
+        # Where who read our output has gone, that is all.
+        if not isinstance(error, BrokenPipeError) and code != Exit.FAILURE:
+            env.say(f"kw: {unwritten(error) or error}")
+            code = Exit.FAILURE
+        # Let the interpreter's own flush at exit find nothing to complain about.
         os.dup2(os.open(os.devnull, os.O_WRONLY), env.stdout.fileno())
     gc.freeze()  # the interpreter's last collections then find nothing to look at: 5 ms
     return code

@@ -10,12 +10,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import repeat
-from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from decoders.capture.reader import CaptureReader
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Skipped
-from kwcli.exits import Exit, Failure
+from kwcli.exits import Exit
 from kwcli.inputs import placed
 from kwcli.merging import Captures
 from kwcli.progress import Progress
@@ -75,11 +75,14 @@ class Outcome:
     def __init__(self, *, strict: bool) -> None:
         self.problems: list[str] = []
         self.interrupted = False
+        self.unwritten = False  # packets that were to be kept are not
         self.strict = strict
         self.lossy = False
 
     def exit_code(self) -> Exit:
-        """The exit code; loss counts only when it is asked for."""
+        """The exit code; loss counts only when it is asked for. A live capture mostly ends by being interrupted."""
+        if self.unwritten:
+            return Exit.FAILURE
         if self.interrupted:
             return Exit.INTERRUPTED
         if self.problems:
@@ -165,9 +168,9 @@ class Sniffing:
 
     def live(self, interface: str, bpf: str | None, write: str | None) -> Outcome:
         """Decode what an interface carries until it is interrupted."""
-        from kwcli.live import Live
+        from kwcli.live import Kept, Live
 
-        kept = _open_kept(write) if write else None
+        kept = Kept(write, self._env) if write else None
         capture = Live(interface, bpf, self._env)
         reader = CaptureReader()
         finish = True
@@ -175,7 +178,7 @@ class Sniffing:
             if not self._settings.quiet:
                 self._env.say(f"kw: listening on {interface}; Ctrl-C ends")
             for piece in capture.stream():
-                if kept is not None and piece:
+                if kept is not None:
                     kept.write(piece)
                 if not self._emit(self._engine.feed(reader.feed(piece), self._env.now_ns())):
                     finish = False
@@ -188,6 +191,7 @@ class Sniffing:
             if kept is not None:
                 kept.write(block)
                 kept.close()
+                self._outcome.unwritten = kept.failed
         self._settle(finish=finish)
         self._end(reader.counts, dropped=dropped)
         return self._outcome
@@ -271,10 +275,3 @@ class Sniffing:
         width = self._env.columns if self._env.stderr_terminal else None
         fitting = (line for line in lines if width is None or len(line) + len(more) <= width)
         return next(fitting, lines[-1]) + more
-
-
-def _open_kept(name: str) -> BinaryIO:
-    try:
-        return open(name, "wb")
-    except OSError as error:
-        raise Failure(f"{name}: {(error.strerror or str(error)).lower()}") from None

@@ -86,5 +86,9 @@ class LookedUp:
         asked = {"partition_index": partition, "timestamp": timestamp}
         value = {"replica_id": -1, "topics": [{"name": topic, "partitions": [asked]}]}
         answer: dict[str, Any] = self._cluster.ask(connection, LIST_OFFSETS, both.high, value)
-        result: dict[str, Any] = answer["topics"][0]["partitions"][0]
-        return result
+        for told in answer["topics"]:
+            for row in told["partitions"]:
+                if (told["name"], row["partition_index"]) == (topic, partition):
+                    result: dict[str, Any] = row
+                    return result
+        raise Failure(f"{connection.peer}: its answer to ListOffsets {both.high} says nothing of {topic}[{partition}]")

@@ -19,7 +19,7 @@ from kwcli.calling.versions import Wish, common
 from kwcli.exits import Exit, Failure
 from kwcli.net.cluster import Cluster
 from kwcli.net.deadline import Deadline
-from kwcli.render.units import took
+from kwcli.render.units import counted, took
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
@@ -40,6 +40,8 @@ NODE_LISTS: Final = (3, 60)
 # How long a look-up that still gives the same node is repeated.
 MOVE_S: Final = 1.0
 MOVE_PAUSE_S: Final = 0.1
+# So many nodes that cannot be reached are told one by one, and the last.
+PROBLEMS_TOLD: Final = 20
 
 
 class Plan(NamedTuple):
@@ -122,8 +124,11 @@ class Run:
         plan.draft.connect(cluster)
         router = Router(cluster, plan.api, plan.target, split=plan.split)
         request, stops = self._routed(cluster, router)
-        for problem in router.problems:
-            self._env.say(f"kw: {problem.text}")
+        for place, problem in enumerate(router.problems):
+            if place < PROBLEMS_TOLD or problem is router.problems[-1]:
+                self._env.say(f"kw: {problem.text}")
+            elif place == PROBLEMS_TOLD:
+                self._env.say(f"kw: … {counted(len(router.problems) - PROBLEMS_TOLD - 1, 'node')} more like this …")
             self._code = self._code or problem.code
         for stop in stops:
             exchange = self._send(cluster, stop, request)

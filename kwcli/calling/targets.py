@@ -14,7 +14,9 @@ from decoders.apis.routing import NODE_RESOURCES, ROUTES, Route
 from decoders.schema.model import Api
 from decoders.wire.primitives import uuid_bytes
 from kwcli.exits import Exit, Failure
+from kwcli.net.core.addresses import shown
 from kwcli.net.core.lookups import is_kraft
+from kwcli.render.units import counted
 
 if TYPE_CHECKING:
     from kwcli.net.blocking import Connection
@@ -32,6 +34,8 @@ LOOKUPS: Final[Mapping[str, Word]] = {
 }
 NODES: Final = "an id, any, controller, all, coordinator:GROUP, txn:ID, share:GROUP:TOPIC-ID:PART or leader:TOPIC-PART"
 ANYWHERE: Final = Route("any")
+# Of the time that there is, nodes that are to be asked all must leave this part for the asking.
+_FOR_ANSWERS: Final = 0.25
 # How places are called, by who serves them.
 NAMES: Final[Mapping[str, str]] = {"leader": "leaders", "resource": "brokers"}
 
@@ -119,15 +123,26 @@ class Router:
         return [Stop(connection, body, f"coordinator of {kind} {target.key}", looked_up=True)]
 
     def _all(self, body: Mapping[str, Any]) -> list[Stop]:
-        stops = []
+        stops: list[Stop] = []
         self.problems = []
-        for number in sorted(self._cluster.nodes(fresh=True)):
+        numbers = sorted(self._cluster.nodes(fresh=True))
+        deadline = self._cluster.deadline
+        answers_s = deadline.seconds * _FOR_ANSWERS
+        for place, number in enumerate(numbers):
+            left_s = deadline.left() - answers_s
+            if left_s <= 0:
+                left = counted(len(numbers) - place, "node")
+                text = f"no time is left to connect to {left} of {len(numbers):,}; give it more by --timeout"
+                self.problems.append(Failure(text, Exit.TIMEOUT))
+                break
             try:
-                stops.append(Stop(self._cluster.node(number), body, ""))
+                # One that is silent takes half of the time that is left, unless it is the last.
+                spare_s = answers_s + (left_s / 2 if number != numbers[-1] else 0.0)
+                stops.append(Stop(self._cluster.node(number, spare_s=spare_s), body, ""))
             except Failure as problem:
                 self.problems.append(problem)
-        if not stops and self.problems:
-            raise self.problems[0]
+        if not stops:
+            raise self.problems[0] if self.problems else Failure("the cluster names no node")
         return stops
 
     def _controller(self, body: Mapping[str, Any]) -> list[Stop]:
@@ -207,8 +222,7 @@ class Router:
 
 def node_name(connection: Connection) -> str:
     """`node 2 kafka2:9092`, or the address alone where the id is not known."""
-    host, port = connection.address
-    address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    address = shown(connection.address)
     return address if connection.node_id is None else f"node {connection.node_id} {address}"
 
 

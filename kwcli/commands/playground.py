@@ -7,14 +7,22 @@ from pathlib import Path
 import click
 
 from kwcli.env import Environment
+from kwcli.net.options import Seconds
 
 EXAMPLES = """\b
 Examples:
   kw playground --topics orders:3,payments --traffic
   kw playground --nodes 3 --listeners plaintext,sasl_ssl
-  kw playground --run 'kw call Metadata'"""
+  kw playground --run 'kw call Metadata'
+  kw playground --nodes 3 --keep-going"""
+_NODE = """\b
+Examples:
+  kw playground node
+  kw playground node restart 2
+  kw playground node kill 1 2; kw playground node start 1 2"""
 
 RELEASES = ("4.3.1", "3.9.1")
+NODE_ACTIONS = ("list", "stop", "kill", "start", "restart", "pause", "unpause")
 LISTENERS = ("plaintext", "ssl", "mtls", "sasl_plaintext", "sasl_ssl")
 
 
@@ -57,7 +65,7 @@ class Topics(click.ParamType[tuple[tuple[str, int], ...]]):
         return tuple(topics)
 
 
-@click.command("playground", epilog=EXAMPLES)
+@click.group("playground", epilog=EXAMPLES, invoke_without_command=True)
 @click.option("--nodes", type=click.IntRange(1, 9), default=1, metavar="N", help="So many brokers.")
 @click.option("--version", "release", type=click.Choice(RELEASES), default=RELEASES[0], help="Apache Kafka's release.")
 @click.option("--port", type=click.IntRange(1024, 65000), default=9092, metavar="PORT", help="The first port.")
@@ -78,11 +86,12 @@ class Topics(click.ParamType[tuple[tuple[str, int], ...]]):
     help="A folder with a broker's jars, instead of Maven's.",
 )
 @click.option("--mock", is_flag=True, help="librdkafka's mock instead of Apache Kafka: no Java, ready at once.")
+@click.option("--keep-going", is_flag=True, help="When a node dies the others go on; without it all ends.")
 @click.option("-q", "--quiet", is_flag=True, help="Only the line that says ready.")
 @click.option("--debug", is_flag=True, help="Show the traceback of a defect.")
-@click.pass_obj
+@click.pass_context
 def command(
-    env: Environment,
+    ctx: click.Context,
     nodes: int,
     release: str,
     port: int,
@@ -92,15 +101,19 @@ def command(
     run: str | None,
     jars: Path | None,
     mock: bool,
+    keep_going: bool,
     quiet: bool,
     debug: bool,
-) -> int:
+) -> int | None:
     """Start a throw-away Kafka cluster on this machine; Ctrl-C ends it and leaves nothing behind.
 
     Real Apache Kafka where there is Java 17 (its jars come from Maven once and are kept), else librdkafka's mock.
     """
+    if ctx.invoked_subcommand is not None:
+        return None
     from kwcli.playground.play import Wish, play
 
+    env: Environment = ctx.obj
     env.debug = env.debug or debug
     wish = Wish(
         nodes=nodes,
@@ -113,5 +126,30 @@ def command(
         jars=jars,
         mock=mock,
         quiet=quiet,
+        keep_going=keep_going,
     )
     return play(env, wish)
+
+
+@command.command("node", short_help="List, stop, kill, start, restart, pause nodes of one that runs.", epilog=_NODE)
+@click.argument("action", type=click.Choice(NODE_ACTIONS), default="list")
+@click.argument("numbers", type=click.IntRange(min=0), nargs=-1, metavar="[ID]...")
+@click.option("--port", type=click.IntRange(1, 65535), metavar="PORT", help="Where several run: that with this port.")
+@click.option(
+    "--timeout", "timeout_s", type=Seconds(), default=30.0, metavar="TIME", help="Wait so long; 30s without it."
+)
+@click.option("-o", "--output", type=click.Choice(["text", "ndjson", "json"]), default="text", help="The form.")
+@click.pass_obj
+def node(
+    env: Environment, action: str, numbers: tuple[int, ...], port: int | None, timeout_s: float, output: str
+) -> int:
+    """See and change the nodes of a playground that runs, to try what clients make of it.
+
+    stop ends a node in good order, kill as a crash does, pause lets it hang until unpause; start brings it back with
+    its data. Returns when it is so: up again, or gone.
+    """
+    if (action == "list") == bool(numbers):
+        raise click.UsageError("list takes no ID" if numbers else f"{action} which node? Give its ID, as list has them")
+    from kwcli.playground.nodes import act
+
+    return act(env, action, numbers, port=port, timeout_s=timeout_s, output=output)

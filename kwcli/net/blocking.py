@@ -15,7 +15,7 @@ from decoders.schema.model import Versions
 from kwcli import VERSION
 from kwcli.exits import Exit, Failure
 from kwcli.net.core.config import Address, ClientConfig
-from kwcli.net.core.negotiation import Offer, assumed_offer, is_controller
+from kwcli.net.core.negotiation import Offer, assumed_offer, impossible, is_controller
 from kwcli.net.core.session import Answer, Event, Opened, Outgoing, Phase, Session
 from kwcli.net.core.stops import Cause, Stop, closed
 from kwcli.net.deadline import Deadline
@@ -147,6 +147,7 @@ class Connection:
             try:
                 made = cls(way, link, session, deadline, timing=timing, login=login, node_id=node_id, record=record)
                 made._open()
+                made.remarks += (f"{way.text} offers {each}: taken for none" for each in impossible(made.offer.answer))
             except BaseException:
                 link.close()
                 raise

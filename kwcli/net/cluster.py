@@ -12,12 +12,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self
 from uuid import UUID
 
-from decoders.apis import api, api_name
 from decoders.apis.error_codes import error_name
-from decoders.errors import DecodeError
-from decoders.messages import decode_response, encode_message
-from decoders.schema.model import NONE, Versions
+from decoders.messages import encode_message
+from decoders.schema.model import NONE
 from kwcli.exits import Exit, Failure
+from kwcli.net.answers import decoded, found_coordinator, highest_common, told_topics
 from kwcli.net.blocking import Connection
 from kwcli.net.core import lookups
 from kwcli.net.core.lookups import DESCRIBE_CLUSTER, FIND_COORDINATOR, METADATA, Kind, Node, Topic
@@ -103,8 +102,8 @@ class Cluster:
         text = "; ".join(failure.text for failure in failures)
         raise Failure(f"none of {len(self.config.servers)} servers: {text}", failures[-1].code)
 
-    def node(self, number: int) -> Connection:
-        """The node with this id."""
+    def node(self, number: int, *, spare_s: float = 0.0) -> Connection:
+        """The node with this id; so much of the time that there is must be left when it is connected."""
         nodes = self.nodes()
         if number not in nodes:
             nodes = self.nodes(fresh=True)
@@ -112,7 +111,7 @@ class Cluster:
             known = ", ".join(map(str, sorted(nodes))) or "none"
             what = "controller" if self.config.controllers else "node"
             raise Failure(f"the cluster has no {what} {number} (it has {known})")
-        return self._connection(nodes[number].address, number)
+        return self._connected(nodes[number], spare_s)
 
     def nodes(self, *, fresh: bool = False) -> Mapping[int, Node]:
         """The brokers by id; the controllers where the servers are controllers."""
@@ -139,7 +138,7 @@ class Cluster:
         """The coordinator of a group, of a transactional id, or of `group:topic id:partition`."""
         node = self._coordinators.get((kind, key)) or self._ask_coordinator(kind, key)
         self._coordinators[kind, key] = node
-        return self._connection(node.address, node.id)
+        return self._connected(node)
 
     def leader(self, topic: str, partition: int) -> Connection | None:
         """The leader of a partition; None where the cluster knows no such topic or partition."""
@@ -168,9 +167,7 @@ class Cluster:
     def topics(self, names: list[str], *, fresh: bool = False) -> Mapping[str, Topic]:
         """The topics with these names, without those that the cluster does not know."""
         missing = [name for name in names if fresh or name not in self._topics]
-        for attempt, _ in enumerate(self._tries("topics stay unavailable")):
-            if not missing:
-                break
+        for attempt, _ in enumerate(self._tries("topics stay unavailable") if missing else ()):
             waiting = []
             for topic in self._ask_topics(missing):
                 if topic.error in lookups.UNKNOWN_TOPIC:
@@ -183,11 +180,16 @@ class Cluster:
                 else:
                     self._topics[topic.name] = topic
             missing = waiting
+            if not missing:
+                break
         return {name: self._topics[name] for name in names if name in self._topics}
 
     def partitions(self, topic: str) -> list[int]:
-        """The partitions of a topic. Raises Failure when there is no such topic."""
-        return sorted(self._known(topic).partitions)
+        """The partitions of a topic, at least one. Raises Failure when there is no such topic."""
+        found = sorted(self._known(topic).partitions)
+        if not found:
+            raise Failure(f"the cluster says that topic {topic} has no partitions")
+        return found
 
     def topic_id(self, name: str) -> UUID:
         """The id of a topic. Raises Failure when the cluster has no such topic, or no ids."""
@@ -206,7 +208,7 @@ class Cluster:
             if attempt == UNKNOWN_TRIES:
                 return None
             version = self.version(connection, METADATA, lookups.BY_ID)
-            self._learn(self.ask(connection, METADATA, version, lookups.ask_id(identity)))
+            self._learn(connection, version, self.ask(connection, METADATA, version, lookups.ask_id(identity)))
         return None
 
     def topic_ids(self) -> Mapping[UUID, str]:
@@ -237,29 +239,20 @@ class Cluster:
     def ask(self, connection: Connection, key: int, version: int, value: Mapping[str, Any]) -> dict[str, Any]:
         """A look-up: body in, body out."""
         reply = connection.request(key, version, encode_message(key, version, "request", value))
-        assert reply.response_frame is not None
-        try:
-            # Not strict: librdkafka's mock lets a byte follow its Metadata 13.
-            return decode_response(reply.response_frame[4:], key, version, strict=False).body
-        except DecodeError as problem:
-            name = api(key).name
-            raise Failure(f"{connection.peer}: its answer to {name} {version} cannot be read: {problem}") from None
+        return decoded(connection, reply, key, version)
 
     def version(self, connection: Connection, key: int, least: int = 0, most: int = 99) -> int:
         """The highest version that both know, in these bounds. Raises Failure when there is none."""
-        offered = connection.versions.get(key, NONE)
-        both = offered & api(key).versions & Versions(least, most)
-        if not both:
-            need = f" {least} or later" if least else ""
-            hint = (
-                "; is it a controller? --bootstrap-controller is for those"
-                if METADATA not in connection.versions
-                else ""
-            )
-            raise Failure(f"{connection.peer} does not offer {api_name(key)}{need}, which this needs{hint}")
-        return both.high
+        return highest_common(connection, key, least, most)
 
     # Inside
+
+    def _connected(self, node: Node, spare_s: float = 0.0) -> Connection:
+        """The connection to a node that an answer named. Raises Failure, also where the place cannot be one."""
+        if node.problem is not None and node.address not in self.config.dial_map:
+            raise Failure(node.problem, Exit.UNREACHABLE)
+        deadline = self.deadline.sooner(self.deadline.left() - spare_s) if spare_s else None
+        return self._connection(node.address, node.id, deadline)
 
     def _connection(self, address: Address, number: int | None, deadline: Deadline | None = None) -> Connection:
         """The connection to this address; opening it has to be over by `deadline`, where that is sooner."""
@@ -337,7 +330,7 @@ class Cluster:
         first = self._first
         if first is not None and first.node_id is None:
             for node in lookups.nodes(answer).values():
-                if node.address == first.address or text_of(node.address) == first.peer:
+                if node.problem is None and (node.address == first.address or text_of(node.address) == first.peer):
                     first.node_id = node.id
                     self._open.setdefault(node.address, first)
 
@@ -352,24 +345,25 @@ class Cluster:
             return lookups.unfound(kind, key, found)
 
         for _ in self._tries(otherwise):
-            found = lookups.coordinator(self.ask(connection, FIND_COORDINATOR, version, body))
+            answer = self.ask(connection, FIND_COORDINATOR, version, body)
+            found = found_coordinator(connection, version, answer, key)
             if not found["error_code"]:
                 break
             if not lookups.retriable(found["error_code"]):
                 raise Failure(otherwise())
-        return Node(found["node_id"], (found["host"], found["port"]))
+        return lookups.node_at(found["node_id"], (found["host"], found["port"]))
 
     def _ask_topics(self, names: list[str]) -> list[Topic]:
         connection = self.any()
         version = self.version(connection, METADATA)
         answer = self.ask(connection, METADATA, version, lookups.ask_topics(version, names))
         self._take_nodes(answer)
-        found = {topic.name: topic for topic in lookups.topics(answer)}
+        found = {topic.name: topic for topic in told_topics(connection, version, answer)}
         return [found.get(name) or Topic(name, None, {}, min(lookups.UNKNOWN_TOPIC)) for name in names]
 
-    def _learn(self, answer: Mapping[str, Any]) -> None:
+    def _learn(self, connection: Connection, version: int, answer: Mapping[str, Any]) -> None:
         self._take_nodes(answer)
-        for topic in lookups.topics(answer):
+        for topic in told_topics(connection, version, answer):
             if topic.name and not topic.error:
                 self._topics[topic.name] = topic
 

@@ -11,6 +11,7 @@ import socket
 from typing import Any, Final
 
 from kwcli.exits import Exit, Failure
+from kwcli.net.core import addresses
 from kwcli.net.core.config import Address
 from kwcli.net.core.stops import NO_BROKER
 from kwcli.net.deadline import Deadline
@@ -31,13 +32,15 @@ _REASONS: Final = {
 
 def text_of(address: Address) -> str:
     """`host:port`, `[::1]:9092`."""
-    host, port = address
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    return addresses.shown(address)
 
 
 def resolve(address: Address, shown: str, deadline: Deadline) -> list[Place]:
     """Every address that the name has, in the system's order. Raises Failure, a line that begins with `shown`."""
     host, port = address
+    problem = addresses.unusable(address)  # the proxy's listeners lead wherever a broker said
+    if problem is not None:
+        raise Failure(f"{shown}: {problem}", Exit.UNREACHABLE)
     for family in (socket.AF_INET, socket.AF_INET6):
         try:
             socket.inet_pton(family, host)

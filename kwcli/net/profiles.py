@@ -7,6 +7,7 @@ for.
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 from kwcli.env import Environment
 from kwcli.exits import Exit, Failure
 from kwcli.net.settings import settings_folder
+from kwcli.processes import sweep
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -114,6 +116,7 @@ class Profiles:
     def _put(self, path: str, text: str) -> None:
         folder, name = os.path.split(path)
         made = os.path.join(folder, f".{name}.{os.getpid()}")
+        sweep(os.path.join(glob.escape(folder), ".*.*"))  # they have passwords in them
         try:
             os.makedirs(folder, mode=0o700, exist_ok=True)
             with open(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Final, Literal, Self
 
 from kwcli.playground import properties
 from kwcli.playground.certificates import make_certificates
@@ -23,6 +23,11 @@ from kwcli.playground.properties import NodePlan
 from kwcli.playground.ready import answers, brokers_known
 
 __all__ = ["Cluster", "StartFailed", "class_path"]
+
+# So much of what a node said last is told in a line.
+_LAST: Final = 200
+# So long a node is waited for that is asked how it is.
+_LOOK_S: Final = 0.5
 
 
 class StartFailed(RuntimeError):
@@ -104,9 +109,14 @@ class Cluster:
         for process in self._processes.values():
             process.kill()
 
-    def last_words(self, number: int) -> str:
-        """What a node that ended by itself has to say."""
-        return f"{self._processes[number].tail(1000)} {self._log_tail(self.node(number))[:1000]}"
+    def why_ended(self, number: int) -> str:
+        """How a node ended that does not run, in a few words: `was killed (SIGKILL)`, or its last error."""
+        end = self._processes[number].end
+        if not end.startswith("ended"):
+            return end
+        said = " ".join(line for line in self._causes(self.node(number))[-1:]) or self._processes[number].tail(_LAST)
+        said = " ".join(said.split())
+        return f"{end}: {said[:_LAST]}" if said else end
 
     # What a cluster of another make does beside or instead
 
@@ -154,9 +164,35 @@ class Cluster:
         self._processes[number].terminate()
         self._processes[number].wait()
 
+    def ask_to_stop(self, number: int) -> None:
+        """Have one node stop in good order, without waiting for it."""
+        self._processes[number].terminate()
+
     def kill_node(self, number: int) -> None:
         """Let one node crash."""
         self._processes[number].kill()
+
+    def pause_node(self, number: int) -> None:
+        """Let one node hang."""
+        self._processes[number].pause()
+
+    def unpause_node(self, number: int) -> None:
+        """Let it go on."""
+        self._processes[number].unpause()
+
+    def pid(self, number: int) -> int:
+        """The number of a node's process."""
+        return self._processes[number].pid
+
+    def state(self, number: int) -> Literal["up", "silent", "paused", "down"]:
+        """How a node is; one that is just starting is silent."""
+        process = self._processes[number]
+        if not process.running:
+            return "down"
+        if process.paused:
+            return "paused"
+        port = self._plain_port(number)
+        return "up" if port is None or answers(self.options.host, port, timeout_s=_LOOK_S) else "silent"
 
     def running(self, number: int) -> bool:
         """Whether the process of this node is alive."""
@@ -165,12 +201,17 @@ class Cluster:
     def wait_until_ready(self, number: int) -> None:
         """Block until the node answers ApiVersions on its first listener that is not TLS."""
         node, process = self.node(number), self._processes[number]
-        port = next((port for name, port in node.ports.items() if not LISTENERS.get(name, "").endswith("SSL")), None)
+        port = self._plain_port(number)
         deadline = time.monotonic() + self.options.start_timeout_s
         while port is not None and not answers(self.options.host, port):
             if not process.running or time.monotonic() > deadline:
                 raise StartFailed(f"node {number} does not answer: {process.tail()}{self._log_tail(node)}")
             time.sleep(0.05)
+
+    def _plain_port(self, number: int) -> int | None:
+        """The port of a node's first listener that is not TLS."""
+        ports = self.node(number).ports
+        return next((port for name, port in ports.items() if not LISTENERS.get(name, "").endswith("SSL")), None)
 
     def _wait_until_known(self) -> None:
         """Block until every broker that runs, as far as it may be asked without a login, knows all that run."""
@@ -256,12 +297,18 @@ class Cluster:
         return ["java", *flags, *self._flags(), "-cp", class_path(self._jars)]
 
     @staticmethod
-    def _log_tail(node: NodePlan) -> str:
+    def _causes(node: NodePlan) -> list[str]:
+        """The lines of its log that tell of errors."""
+        log = node.folder / "server.log"
+        text = log.read_text(errors="replace") if log.exists() else ""
+        return [line[:300] for line in text.splitlines() if "ERROR" in line or "Exception" in line]
+
+    @classmethod
+    def _log_tail(cls, node: NodePlan) -> str:
         log = node.folder / "server.log"
         text = log.read_text(errors="replace") if log.exists() else ""
         # What comes last may be the end of a long stack trace: the first causes are told beside it.
-        causes = [line[:300] for line in text.splitlines() if "ERROR" in line or "Exception" in line]
-        return "\n".join([*causes[:20], text[-3000:]])
+        return "\n".join([*cls._causes(node)[:20], text[-3000:]])
 
 
 def _uuid22() -> str:

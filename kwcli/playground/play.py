@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -14,9 +15,11 @@ from typing import TYPE_CHECKING, Final, cast
 
 from kwcli.exits import Exit, Failure
 from kwcli.playground.cluster import Cluster, StartFailed
+from kwcli.playground.control import Control
 from kwcli.playground.doors import Door, doors
 from kwcli.playground.jars import Missing, java_problem
 from kwcli.playground.mock import PARTITIONS, MockCluster
+from kwcli.playground.nodes import VARIABLE
 from kwcli.playground.options import PASSWORDS, Listener, Options
 from kwcli.playground.profiles import forget, remember
 from kwcli.playground.properties import as_text
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Wish", "play"]
 
 LOOK_S: Final = 0.5  # so often it is looked whether all nodes are alive
+RUN_LOOK_S: Final = 0.02  # and whether --run's command is
 DEMO: Final = "demo"  # what traffic is about when no topic was named
 
 
@@ -47,6 +51,7 @@ class Wish:
     jars: Path | None
     mock: bool
     quiet: bool
+    keep_going: bool = False
 
     @property
     def all_topics(self) -> tuple[tuple[str, int], ...]:
@@ -58,19 +63,26 @@ class _Stage:
     """What runs: where to reach it (`inside`: without security), whether it still does."""
 
     def __init__(
-        self, bootstrap: str, inside: str, cluster: Cluster | None = None, named: Sequence[tuple[Door, str]] = ()
+        self,
+        bootstrap: str,
+        inside: str,
+        cluster: Cluster | None = None,
+        named: Sequence[tuple[Door, str]] = (),
+        control: Control | None = None,
     ) -> None:
         self.bootstrap = bootstrap
         self.inside = inside
         self.cluster = cluster
         self.named = named  # ways in beside the first, with the names of their profiles
+        self._control = control
 
-    def dead(self) -> str | None:
-        """Which node has ended by itself, and what it said last."""
-        for node in self.cluster.nodes if self.cluster else ():
-            if not self.cluster.running(node.id):  # type: ignore[union-attr]  # there is no node without it
-                return f"node {node.id} ended by itself: {self.cluster.last_words(node.id)}"  # type: ignore[union-attr]
-        return None
+    def look(self, timeout_s: float) -> list[str]:
+        """Do what is asked of nodes within this time; which have ended by themselves since the last look, and how."""
+        if self._control is None or self.cluster is None:
+            time.sleep(timeout_s)
+            return []
+        self._control.serve(timeout_s)
+        return [f"node {number} {self.cluster.why_ended(number)}" for number in self._control.ended()]
 
 
 def play(env: Environment, wish: Wish) -> int:
@@ -99,13 +111,17 @@ def _in(env: Environment, wish: Wish, stack: ExitStack, home: Path) -> int:
         members = MEMBERS if stage.cluster else 0
         stack.enter_context(Traffic(stage.inside, [name for name, _ in wish.all_topics], members=members))
     if wish.run is not None:
-        return _run(env, wish.run, stage.bootstrap)
+        return _run(env, wish, wish.run, stage)
     _show(env, wish, stage)
-    ended = threading.Event()
-    while not ended.wait(LOOK_S):
-        if dead := stage.dead():
-            raise Failure(dead)
-    return Exit.DONE
+    while True:
+        for dead in stage.look(LOOK_S):
+            if not wish.keep_going:
+                raise Failure(f"{dead}; --keep-going goes on without it")
+            _say(env, wish, _down(dead))
+
+
+def _down(dead: str) -> str:
+    return f"{dead}: it is down, kw playground node start {dead.split()[1]} starts it again"
 
 
 def _mock(env: Environment, wish: Wish, stack: ExitStack, problem: str) -> _Stage:
@@ -154,7 +170,8 @@ def _real(env: Environment, wish: Wish, stack: ExitStack, home: Path) -> _Stage:
     stack.callback(forget, env, folder)
     bootstrap = next(iter(shown.values()))
     inside = shown.get("PLAINTEXT") or cluster.bootstrap("INTERNAL")
-    return _Stage(bootstrap, inside, cluster, named)
+    control = stack.enter_context(Control(folder, cluster, lambda text: _say(env, wish, text)))
+    return _Stage(bootstrap, inside, cluster, named, control)
 
 
 def _shown_ports(cluster: Cluster, listeners: tuple[Listener, ...]) -> Iterator[int]:
@@ -186,15 +203,21 @@ def _show(env: Environment, wish: Wish, stage: _Stage) -> None:
         _say(env, wish, f"  {line}")
     if stage.cluster:
         _say(env, wish, f"settings for other clients: {stage.cluster.folder.parent}/*.conf and *.properties")
+        _say(env, wish, "kw playground node stop, kill, start, restart or pause: try what happens without one")
     _say(env, wish, "Ctrl-C ends it and leaves nothing behind")
 
 
-def _run(env: Environment, command: str, bootstrap: str) -> int:
+def _run(env: Environment, wish: Wish, command: str, stage: _Stage) -> int:
     """Run a command line by the shell; its exit code, as the shell counts it."""
-    variables = {**env.variables, "KW_BOOTSTRAP_SERVER": bootstrap}
+    variables = {**env.variables, "KW_BOOTSTRAP_SERVER": stage.bootstrap}
+    if stage.cluster is not None:
+        variables[VARIABLE] = stage.cluster.folder.parent.name
     child = subprocess.Popen(command, shell=True, env=variables)
     try:
-        code = child.wait()
+        while (ended := child.poll()) is None:
+            for dead in stage.look(RUN_LOOK_S):
+                _say(env, wish, _down(dead))
+        code = ended
     except KeyboardInterrupt:
         # The terminal has told the command too; it decides how to end.
         child.send_signal(signal.SIGINT)

@@ -17,6 +17,8 @@ __all__ = ["JAVA_FLAGS", "Process", "run_java"]
 
 JAVA_FLAGS: Final = ("-Xms64m", "-Duser.timezone=UTC", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
 
+# How Java's programs end after SIGTERM.
+_TERMINATED: Final = 128 + signal.SIGTERM
 _alive: weakref.WeakSet[Process] = weakref.WeakSet()
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
@@ -32,6 +34,7 @@ class Process:
 
     def __init__(self, command: Sequence[str], log: Path, *, environment: dict[str, str] | None = None) -> None:
         self.log = log
+        self._paused = False
         with open(log, "ab") as output:
             self._child = subprocess.Popen(
                 command,
@@ -52,10 +55,43 @@ class Process:
     def running(self) -> bool:
         return self._child.poll() is None
 
+    @property
+    def paused(self) -> bool:
+        """Whether `pause` has stopped it for a while."""
+        return self._paused and self.running
+
+    @property
+    def end(self) -> str:
+        """How it ended: `was killed (SIGKILL)`, `was stopped (SIGTERM)`, `ended with exit code 1`; "" while it runs."""
+        code = self._child.poll()
+        if code is None:
+            return ""
+        if code in (-signal.SIGTERM, _TERMINATED):
+            return "was stopped (SIGTERM)"
+        if code >= 0:
+            return f"ended with exit code {code}"
+        try:
+            return f"was killed ({signal.Signals(-code).name})"
+        except ValueError:
+            return f"was killed (signal {-code})"
+
+    def pause(self) -> None:
+        """Let it do nothing for a while, as a machine that hangs."""
+        if self.running:
+            self._child.send_signal(signal.SIGSTOP)
+            self._paused = True
+
+    def unpause(self) -> None:
+        """Let it go on."""
+        if self.running:
+            self._child.send_signal(signal.SIGCONT)
+        self._paused = False
+
     def terminate(self) -> None:
         """Ask it to end (SIGTERM); `wait` follows."""
         if self.running:
             self._child.terminate()
+            self.unpause()  # it could not hear it
 
     def kill(self) -> None:
         """End it at once, as a crash would."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 import socket
 import struct
 
-from decoders import decode_response, encode_request
+from decoders import DecodeError, decode_response, encode_request
 
 __all__ = ["answers", "brokers_known"]
 
 _API_VERSIONS = 18
 _METADATA = 3
 _METADATA_VERSION = 4  # it makes no topics
+# More than nine brokers say; another program may have the port by now.
+_ANSWER_MAX = 1 << 20
 
 
 def answers(host: str, port: int, *, timeout_s: float = 2.0) -> bool:
@@ -19,7 +21,7 @@ def answers(host: str, port: int, *, timeout_s: float = 2.0) -> bool:
     try:
         frame = _asked(host, port, encode_request(_API_VERSIONS, 0, {}, correlation_id=1, client_id="kw"), timeout_s)
         correlation_id, error_code = struct.unpack_from(">ih", frame)
-    except (OSError, EOFError):
+    except (OSError, EOFError, struct.error):
         return False
     return bool(correlation_id == 1 and error_code == 0)
 
@@ -34,9 +36,10 @@ def brokers_known(host: str, port: int, *, timeout_s: float = 2.0) -> set[int]:
             encode_request(_METADATA, _METADATA_VERSION, request, correlation_id=1, client_id="kw"),
             timeout_s,
         )
-    except (OSError, EOFError):
+        body = decode_response(frame, _METADATA, _METADATA_VERSION).body
+    except (OSError, EOFError, DecodeError):
         return set()
-    return {row["node_id"] for row in decode_response(frame, _METADATA, _METADATA_VERSION).body["brokers"]}
+    return {row["node_id"] for row in body["brokers"]}
 
 
 def _asked(host: str, port: int, request: bytes, timeout_s: float) -> bytes:
@@ -45,6 +48,8 @@ def _asked(host: str, port: int, request: bytes, timeout_s: float) -> bytes:
         connection.settimeout(timeout_s)
         connection.sendall(struct.pack(">i", len(request)) + request)
         (size,) = struct.unpack(">i", _exactly(connection, 4))
+        if not 4 <= size <= _ANSWER_MAX:
+            raise EOFError
         return _exactly(connection, size)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from kwcli.folders import own_folder
+from kwcli.processes import began, is_alive
 
 __all__ = ["Scratch", "clean_abandoned", "playgrounds"]
 
@@ -31,7 +32,7 @@ class Scratch:
     def __init__(self, home: Path) -> None:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.folder = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=home))
-        (self.folder / OWNER).write_text(f"{os.getpid()} {_began(os.getpid())}\n")
+        (self.folder / OWNER).write_text(f"{os.getpid()} {began(os.getpid())}\n")
 
     def __enter__(self) -> Path:
         return self.folder
@@ -53,12 +54,12 @@ def clean_abandoned(home: Path, forget: Callable[[Path], None]) -> list[Path]:
 
 def _owned(folder: Path) -> bool:
     try:
-        number, _, began = (folder / OWNER).read_text().strip().partition(" ")
+        number, _, since = (folder / OWNER).read_text().strip().partition(" ")
         process = int(number)
     except (OSError, ValueError):
         # No owner yet: another playground is just making it. What is older was never finished.
         return False if not folder.exists() else _fresh(folder)
-    return _alive(process) and _began(process) == began
+    return is_alive(process) and began(process) == since
 
 
 def _fresh(folder: Path) -> bool:
@@ -66,23 +67,4 @@ def _fresh(folder: Path) -> bool:
         number = int(folder.name.partition("-")[0])
     except ValueError:
         return True  # not ours
-    return _alive(number)
-
-
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
-def _began(process: int) -> str:
-    """When a process began, in the system's own units: process numbers are used again. Empty where it does not say."""
-    try:
-        stat = Path(f"/proc/{process}/stat").read_text()
-    except OSError:
-        return ""
-    return stat.rpartition(")")[2].split()[19]
+    return is_alive(number)

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from decoders.embedded import decode_embedded, encode_embedded
+from decoders.errors import DecodeError, EncodeError
 from decoders.records import Record, decode_records, encode_batch
 from kwcli.exits import Failure
 from kwcli.net.blocking import Connection
@@ -56,7 +57,7 @@ class Traffic:
             try:
                 with Client(self._bootstrap, name) as client:
                     work(client)
-            except (Failure, KeyError, IndexError):
+            except (Failure, KeyError, IndexError, DecodeError, EncodeError):
                 self._over.wait(RETRY_S)
 
     def _produce(self, client: Client) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ipaddress
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -19,12 +19,13 @@ from kwcli.exits import Exit, Failure
 from kwcli.net.cluster import Cluster
 from kwcli.net.core.addresses import shown
 from kwcli.net.core.config import Address, ClientConfig
+from kwcli.net.core.negotiation import impossible
 from kwcli.net.deadline import Deadline
 from kwcli.proxy.core.rows import ROWS, highest
 from kwcli.proxy.listeners import listening
 from kwcli.proxy.metrics_server import metrics_socket
 from kwcli.proxy.ports import Ports, ports_file
-from kwcli.render.units import counted
+from kwcli.render.units import counted, cut
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
@@ -32,6 +33,12 @@ if TYPE_CHECKING:
     from kwcli.net.blocking import Connection
     from kwcli.net.core.lookups import Node
     from kwcli.proxy.tls.inbound import Inbound
+
+
+# A cluster id has 22 characters.
+_ID_SHOWN_MAX: Final = 64
+# So many ports are looked at in no time, whatever time the brokers have taken.
+_PORTS_AT_ONCE: Final = 256
 
 
 class Finding(NamedTuple):
@@ -97,8 +104,9 @@ def findings(variables: Mapping[str, str], wish: Wish) -> Iterator[Finding]:
         yield _certificate(wish.tls, wish.advertise)
     found: dict[int, Node] = {}
     cluster_id = None
+    deadline = Deadline(wish.config.timeout_s, time.monotonic)
     try:
-        with Cluster(wish.config, Deadline(wish.config.timeout_s, time.monotonic)) as cluster:
+        with Cluster(wish.config, deadline) as cluster:
             first = cluster.any()
             yield Finding("upstream", f"{shown(first.address)} answers{_how(wish.config)}")
             yield from _versions("versions", first)
@@ -107,12 +115,23 @@ def findings(variables: Mapping[str, str], wish: Wish) -> Iterator[Finding]:
                 yield Finding("nodes", f"{nodes.text}; clients log in by themselves, and then nodes are known")
             else:
                 found, cluster_id = dict(nodes), cluster.cluster_id
-                yield Finding("cluster", f"{counted(len(found), 'broker')}, cluster id {cluster_id or 'unknown'}")
-                for node in found.values():
+                named = cut(cluster_id, _ID_SHOWN_MAX) if cluster_id else "unknown"
+                code = Exit.DONE if found else Exit.FAILURE
+                yield Finding("cluster", f"{counted(len(found), 'broker')}, cluster id {named}", code)
+                for place, node in enumerate(found.values()):
+                    if not deadline.left():
+                        yield _late("nodes", len(found) - place, len(found), deadline)
+                        break
                     yield from _node(cluster, node, first.address)
     except Failure as failure:
         yield Finding("upstream", failure.text, failure.code)
-    yield from _ports(wish, found, cluster_id, variables)
+    ports = Ports(wish.port_base, cluster_id, ports_file(variables), nodes=found, keep=False)
+    yield from _ports(wish, ports, found, deadline)
+
+
+def _late(what: str, left: int, count: int, deadline: Deadline) -> Finding:
+    text = f"time is up after {deadline.seconds:.3g} s: {left:,} of {count:,} were not looked at; see --timeout"
+    return Finding(what, text, Exit.TIMEOUT)
 
 
 def _how(config: ClientConfig) -> str:
@@ -140,7 +159,8 @@ def _node(cluster: Cluster, node: Node, known: Address) -> Iterator[Finding]:
     try:
         connection = cluster.node(node.id)
     except Failure as failure:
-        remedy = "; --dial-map tells where it is" if failure.code == Exit.UNREACHABLE else ""
+        reachable = failure.code == Exit.UNREACHABLE and node.problem is None
+        remedy = "; --dial-map tells where it is" if reachable else ""
         text = failure.text if "--dial-map" in failure.text else failure.text + remedy
         yield Finding(name, text, failure.code)
         return
@@ -154,6 +174,7 @@ def _versions(name: str, connection: Connection) -> Iterator[Finding]:
     """Whether all that a broker speaks is judged by the table of what is rewritten."""
     offered = connection.versions
     strange = [*_above(offered), *_unknown(offered)]
+    strange += (f"offers {each}: no client can ask for those" for each in impossible(connection.offer.answer))
     where = shown(connection.address)
     if not strange:
         yield Finding(name, f"{where} speaks {counted(len(offered), 'API')}, all known to kw")
@@ -182,10 +203,7 @@ def _unknown(offered: Mapping[int, Versions]) -> Iterator[str]:
             )
 
 
-def _ports(
-    wish: Wish, nodes: Mapping[int, Node], cluster_id: str | None, variables: Mapping[str, str]
-) -> Iterator[Finding]:
-    ports = Ports(wish.port_base, cluster_id, ports_file(variables))
+def _ports(wish: Wish, ports: Ports, nodes: Iterable[int], deadline: Deadline) -> Iterator[Finding]:
     if wish.metrics is not None:
         try:
             metrics_socket(wish.metrics).close()
@@ -193,7 +211,10 @@ def _ports(
             yield Finding("metrics", failure.text, Exit.FAILURE)
     wanted = {"bootstrap": ports.bootstrap, **{f"node {number}": ports.port(number) for number in nodes}}
     free: list[str] = []
-    for name, port in wanted.items():
+    for place, (name, port) in enumerate(wanted.items()):
+        if place >= _PORTS_AT_ONCE and not deadline.left():
+            yield _late("ports", len(wanted) - place, len(wanted), deadline)
+            return
         if port is None:
             yield Finding("ports", f"no port is left for {name}: give a lower --port-base", Exit.FAILURE)
             continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from kwcli.exits import Exit, Failure
 from kwcli.net.cluster import Cluster
@@ -12,9 +12,12 @@ from kwcli.net.core.config import ClientConfig
 from kwcli.net.core.lookups import Node
 from kwcli.net.deadline import Deadline
 
+# So many nodes whose places cannot be are told one by one.
+_TOLD_MAX: Final = 3
+
 
 class Found(NamedTuple):
-    """`remark` says why nothing is known of the nodes yet."""
+    """`remark` says why nothing is known of the nodes yet, or which of them are nowhere."""
 
     nodes: Mapping[int, Node]
     cluster_id: str | None
@@ -28,7 +31,12 @@ def discover(config: ClientConfig) -> Found:
     """
     try:
         with Cluster(config, Deadline(config.timeout_s, time.monotonic)) as cluster:
-            return Found(cluster.nodes(), cluster.cluster_id)
+            nodes = cluster.nodes()
+            problems = [node.problem for node in nodes.values() if node.problem is not None]
+            more = f"; so are {len(problems) - _TOLD_MAX} more" * (len(problems) > _TOLD_MAX)
+            remark = "; ".join(problems[:_TOLD_MAX]) + more if problems else None
+            usable = {number: node for number, node in nodes.items() if node.problem is None}
+            return Found(usable, cluster.cluster_id, remark)
     except Failure as failure:
         if failure.code != Exit.REFUSED or "SASL" in config.protocol:
             raise

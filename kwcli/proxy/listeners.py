@@ -72,8 +72,10 @@ class Listeners:
 
     def where(self, found: Iterable[Endpoint]) -> Mapping[int, Address]:
         """Where clients find the nodes that an answer names; nodes without a listener are not in it."""
-        places = {}
+        places: dict[int, Address] = {}
         for each in found:
+            if each.node_id in places:  # said to be in two places: the first counts
+                continue
             listener = self._nodes.get(each.node_id)
             target = (each.host, each.port)
             if listener is None:
@@ -85,6 +87,7 @@ class Listeners:
                 self._say(f"node {each.node_id} is now at {shown(target)}, no longer at {was}; its listener stays")
                 listener.targets = (target,)
             places[each.node_id] = listener.address
+        self._ports.keep()
         return places
 
     def _late(self, node_id: int, target: Address) -> Listener | None:

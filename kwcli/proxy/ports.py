@@ -6,25 +6,45 @@ in a file for each cluster.
 
 from __future__ import annotations
 
+import glob
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Final
 
 from kwcli.folders import own_folder
+from kwcli.net.core.addresses import PORT_MAX
+from kwcli.processes import sweep
 
 SMALL: Final = 1000
-PORT_MAX: Final = 65535
 
 
 class Ports:
     """`file` may be missing, broken or not writable: then the order begins anew."""
 
-    def __init__(self, base: int, cluster_id: str | None = None, file: str | None = None) -> None:
+    def __init__(
+        self,
+        base: int,
+        cluster_id: str | None = None,
+        file: str | None = None,
+        *,
+        nodes: Iterable[int] = (),
+        keep: bool = True,
+    ) -> None:
+        """`nodes` get their ports at once, in this order. Without `keep` the file is read only."""
         self._base = base
         self._cluster_id = cluster_id
         self._file = file if cluster_id else None
-        self._large = _kept(self._file).get(cluster_id or "", [])
+        self._keep = keep
+        if self._file is not None and keep:
+            sweep(f"{glob.escape(self._file)}.*")
+        kept = _kept(self._file).get(cluster_id or "", [])
+        self._places = {number: place for place, number in enumerate(dict.fromkeys(kept))}
+        self._fresh = False  # some are not in the file yet
+        for number in nodes:
+            self.port(number)
+        self.keep()
 
     @property
     def bootstrap(self) -> int:
@@ -32,20 +52,25 @@ class Ports:
         return self._base
 
     def port(self, node_id: int) -> int | None:
-        """The port of this node; None where there are no ports left."""
+        """The port of this node; None where there are no ports left. `keep` follows."""
+        if node_id < 0:
+            return None
         if node_id < SMALL:
             port = self._base + 1 + node_id
         else:
-            if node_id not in self._large:
-                self._large.append(node_id)
-                self._keep()
-            port = self._base + 1 + SMALL + self._large.index(node_id)
+            place = self._places.get(node_id, len(self._places))
+            port = self._base + 1 + SMALL + place
+            if port <= PORT_MAX and node_id not in self._places:
+                self._places[node_id] = place
+                self._fresh = True
         return port if port <= PORT_MAX else None
 
-    def _keep(self) -> None:
-        if self._file is None or self._cluster_id is None:
+    def keep(self) -> None:
+        """Write down what is not in the file yet."""
+        if not self._fresh or not self._keep or self._file is None or self._cluster_id is None:
             return
-        every = {**_kept(self._file), self._cluster_id: self._large}
+        self._fresh = False
+        every = {**_kept(self._file), self._cluster_id: list(self._places)}
         fresh = f"{self._file}.{os.getpid()}"
         try:
             os.makedirs(os.path.dirname(self._file), exist_ok=True)
@@ -53,6 +78,8 @@ class Ports:
                 json.dump(every, file)
             os.replace(fresh, self._file)
         except OSError:
+            with suppress(OSError):  # half a file on a full disk
+                os.unlink(fresh)
             return  # the ports hold for this run
 
 
@@ -67,7 +94,7 @@ def _kept(path: str | None) -> dict[str, list[int]]:
     try:
         with open(path, encoding="utf-8") as file:
             found = json.load(file)
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     if not isinstance(found, dict):
         return {}

@@ -56,7 +56,7 @@ class Proxy:
         self.dialler = Dialler(settings.config)
         self._logins = Logins(settings.config) if "SASL" in settings.config.protocol else None
         self.sessions: dict[int, Session] = {}
-        ports = Ports(settings.port_base, found.cluster_id, ports_file(env.variables))
+        ports = Ports(settings.port_base, found.cluster_id, ports_file(env.variables), nodes=found.nodes)
         self.listeners = Listeners(ports, settings.bind, settings.advertise, self._opened, self._say)
         self._found = found
         self._sockets: list[tuple[Listener, socket.socket]] = []

@@ -77,8 +77,12 @@ def _logged(env: Environment, settings: Settings, found: Found, plan: Plan, over
             proxy.metrics.dropped = lambda: log.feed.dropped
         code = serve(proxy)
     finally:
-        if not log.finish(HURRIED_S if code == Exit.INTERRUPTED else FINISH_S):
+        at_work = log.feed.alive
+        done = log.finish(HURRIED_S if code == Exit.INTERRUPTED else FINISH_S)
+        if at_work and not done:
             env.say("kw: the log did not get to its end")
+        if code == Exit.DONE and (log.failed or (at_work and not done)):
+            code = Exit.FAILURE
     return code
 
 

@@ -184,7 +184,10 @@ class Asked:
     def ask(self, connection: Peer, key: int, version: int, value: Mapping[str, Any], /) -> dict[str, Any]:
         assert connection is self.connection
         decode_message(key, version, "request", encode_json(key, version, "request", dict(value)))
-        return {"topics": [{"name": "orders", "partitions": [self.answers.pop(0)]}]}
+        (topic,) = value["topics"]
+        (asked,) = topic["partitions"]
+        row = {"partition_index": asked["partition_index"], **self.answers.pop(0)}
+        return {"topics": [{"name": "orders", "partitions": [row]}]}
 
 
 def test_offsets_are_asked_of_the_leader() -> None:

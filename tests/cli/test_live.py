@@ -103,6 +103,7 @@ def test_rows_come_as_they_settle(broker: socket.socket, tmp_path: Path) -> None
         assert b"Heartbeat" not in rest
         assert b"5 exchanges, 1 client, 1 broker" in err
         assert b" dropped by the kernel" in err
+    assert kept.stat().st_mode & 0o777 == 0o600
     again = kw("sniff", str(kept), "--port", port, "-q")
     assert again.code == Exit.DONE
     assert [json.loads(line)["correlation_id"] for line in again.out.splitlines()] == [0, 1, 2, 3, 4]
@@ -129,6 +130,28 @@ def test_no_permission(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (outcome.code, outcome.out) == (Exit.FAILURE, "")
     assert outcome.err.startswith("kw: lo: no permission to capture; run as root, or: sudo setcap cap_net_raw+eip ")
     assert outcome.err.count("\n") == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux" or not may_capture(), reason="needs a capture socket")
+def test_packets_that_cannot_be_kept_are_told_and_rows_go_on(broker: socket.socket) -> None:
+    port = str(broker.getpeername()[1])
+    words = [sys.executable, "-m", "kwcli.main", "sniff", "-i", "lo", "--port", port, "-w", "/dev/full", "-o", "ndjson"]
+    with subprocess.Popen(
+        words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=_hear_interrupts
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stderr.readline()
+        large = HEARTBEAT | {"member_id": "m" * 20_000}  # more than waits in memory
+        for number in range(3):
+            broker.sendall(frame(decoders.encode_request(12, 4, large, correlation_id=number, client_id="live")))
+            read_frame(broker)
+            assert json.loads(process.stdout.readline())["correlation_id"] == number
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate()
+    assert process.returncode == Exit.FAILURE
+    assert err.count(b"kw: /dev/full: no space left on device; nothing more is written to it\n") == 1
+    assert b"3 exchanges, 1 client, 1 broker" in err
 
 
 @pytest.mark.skipif(sys.platform != "linux" or not may_capture(), reason="needs a capture socket")

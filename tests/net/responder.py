@@ -7,6 +7,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterable
 from types import TracebackType
+from typing import Self
 
 # What brokers take by default (socket.request.max.bytes).
 REQUEST_MAX = 100 << 20
@@ -28,7 +29,7 @@ class Responder:
         self.address: tuple[str, int] = (host, self._listener.getsockname()[1])
         self.accepted = 0
 
-    def __enter__(self) -> Responder:
+    def __enter__(self) -> Self:
         self._start(self._accept)
         return self
 

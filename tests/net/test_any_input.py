@@ -32,6 +32,7 @@ def test_scram(challenges: list[bytes | list[tuple[str, str]]]) -> None:
 @given(st.binary(max_size=80), st.text(st.sampled_from("abc._-~+/"), min_size=1, max_size=40))
 @example(b'{"status":{"a":[1]},"scope":5}', "e30.eyJleHAiOjFlOTk5fQ.")
 @example(b"{}", "a.eyJleHAiOiJ4In0.")
+@example(b"[" * 100_000, "a." + "W1tb" * 50_000)
 def test_oauthbearer(challenge: bytes, token: str) -> None:
     bearer = OAuthBearer(token)
     bearer.first()
@@ -42,9 +43,14 @@ def test_oauthbearer(challenge: bytes, token: str) -> None:
 @given(st.integers(0, 999), st.binary(max_size=60))
 @example(200, b'{"access_token":"x","expires_in":"soon"}')
 @example(200, b'{"access_token":"x","expires_in":1e999}')
+@example(200, b'{"access_token":"x","expires_in":1%b}' % (b"0" * 400))
+@example(200, b'{"access_token":"x","expires_in":-1}')
+@example(200, b'{"access_token":"x","expires_in":NaN}')
+@example(200, b'{"access_token":"x","more":%b' % (b"[" * 200_000))
 def test_answers_of_token_endpoints(status: int, content: bytes) -> None:
     with suppress(tokens.TokenRefused):
-        tokens.read(status, content)
+        lifetime_s = tokens.read(status, content).lifetime_s
+        assert lifetime_s is None or 0 <= lifetime_s <= 365 * 86_400
 
 
 @given(st.binary(max_size=200), st.one_of(st.none(), st.text(max_size=5)))

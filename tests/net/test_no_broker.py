@@ -53,7 +53,16 @@ ROWS = {
     "huge size": (sends([b"\x7f\xff\xff\xff"]), 5, "does not speak Kafka: it sent 7f ff ff ff"),
     "negative size": (sends([b"\xff\xff\xff\xff"]), 5, "does not speak Kafka: it sent ff ff ff ff"),
     "half a size": (sends([b"\x00\x00"]), 5, "does not speak Kafka: it sent 00 00"),
-    "half a frame": (sends([bytes.fromhex("00000100 00000001 0000")]), 5, "does not speak Kafka: it sent 00 00 01 00"),
+    "half a frame": (
+        sends([bytes.fromhex("00000100 00000001 0000")]),
+        5,
+        "closed the connection after 10 of 260 bytes of the answer to ApiVersions 4; the broker's log says why",
+    ),
+    "another's half frame": (
+        sends([bytes.fromhex("00000100 00000009 0000")]),
+        5,
+        "does not speak Kafka: it sent 00 00 01 00",
+    ),
     "another's answer": (
         sends([bytes.fromhex("0000000a 00000009 000000000000")]),
         5,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -216,3 +218,17 @@ def test_a_file_in_latin_1_as_java_reads_it(home: Path, tmp_path: Path) -> None:
         file = tmp_path / "client.properties"
         file.write_bytes(data)
         assert client_config(env_of(home), files=[str(file)]).client_id == "caf\u00e9"
+
+
+def test_what_a_killed_kw_left_of_a_profile_is_swept(home: Path, tmp_path: Path) -> None:
+    file = tmp_path / "client.conf"
+    file.write_text("bootstrap.servers=a:1\n")
+    folder = home / "kw" / "profiles"
+    folder.mkdir(parents=True)
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    left, other = folder / f".prod.properties.{gone.pid}", folder / f".prod.properties.{os.getppid()}"
+    for each in (left, other):
+        each.write_text("sasl.password=half\n")
+    assert run(home, "import", "prod", str(file)).code == Exit.DONE
+    assert [left.exists(), other.exists()] == [False, True]

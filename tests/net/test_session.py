@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoders.limits import FRAME_MAX
+from decoders.messages import encode_response
 from kwcli.exits import Exit
 from kwcli.net.core.negotiation import assumed_offer
 from kwcli.net.core.session import OPENING_FRAME_MAX, Phase, Session
@@ -156,6 +157,17 @@ def test_a_close_says_what_was_waited_for(given: str, said: str) -> None:
     play.give(bytes.fromhex(given)).close()
     assert play.stop is not None
     assert play.stop.text == said
+
+
+@PIECES
+def test_a_broker_that_closes_inside_its_first_answer_speaks_kafka_all_the_same(pieces: int | None) -> None:
+    answer = framed(encode_response(18, 4, offers(MODERN), correlation_id=1))
+    for cut in range(4, len(answer)):
+        play = Play(Session(client_id="kw"), pieces).open().give(answer[:cut]).close()
+        assert play.stop is not None
+        said = f"closed the connection after {cut} of {len(answer)} bytes of the answer to ApiVersions 4"
+        assert (play.stop.text, play.stop.remedy) == (said, "the broker's log says why")
+        assert (play.stop.cause, play.stop.code) == (Cause.BROKEN, Exit.UNREACHABLE)
 
 
 def test_a_close_with_nothing_due_is_no_failure() -> None:

@@ -70,6 +70,11 @@ class Round:
         """Wait for an end of its own; the exit code."""
         return self._child.wait(timeout_s)
 
+    def wait_a_little(self) -> bool:
+        """Whether it still runs, a moment later."""
+        time.sleep(0.05)
+        return self._child.poll() is None
+
     def end(self, number: int) -> int:
         """Send a signal; the exit code."""
         self._child.send_signal(number)

@@ -64,10 +64,10 @@ class Logged:
         reader.close()
         assert got >= count
 
-    def end(self) -> str:
+    def end(self, code: int = 0) -> str:
         """What it has said on standard error."""
         self.process.send_signal(signal.SIGINT)
-        assert self.process.wait(20) == 0, self.err.read_text()
+        assert self.process.wait(20) == code, self.err.read_text()
         return self.err.read_text()
 
     def __enter__(self) -> Self:
@@ -132,6 +132,39 @@ def test_clients_go_on_when_nobody_reads_or_the_log_dies(mock: str, tmp_path: Pa
         said = proxy.end()
     assert said.count("the log has ended; clients go on without it") == 1
     assert "Traceback" not in said
+
+
+def test_a_full_disk_for_packets_leaves_the_rows_and_ends_in_1(mock: str, tmp_path: Path) -> None:
+    with Logged(mock, tmp_path, "-w", "/dev/full", "-o", "ndjson") as proxy:
+        proxy.talk()
+        said = proxy.end(1)
+        rows = proxy.out.read_bytes().splitlines()
+    assert said.count("the capture file: no space left on device; nothing more is written to it") == 1
+    assert "did not get to its end" not in said
+    assert len([row for row in rows if json.loads(row)["api"] == "Produce"]) > 0
+
+
+def test_a_full_disk_for_rows_leaves_the_packets_and_ends_in_1(mock: str, tmp_path: Path) -> None:
+    kept = tmp_path / "kept.pcapng"
+    with open("/dev/full", "wb") as full, Logged(mock, tmp_path, "-w", str(kept), stdout=full.fileno()) as proxy:
+        proxy.talk()
+        proxy.talk()
+        said = proxy.end(1)
+    assert said.count("standard output cannot be written: no space left on device; no more rows are written") == 1
+    assert "the log has ended" not in said
+    assert kept.stat().st_mode & 0o777 == 0o600
+    produced = kw("sniff", str(kept), "--api", "Produce", "-o", "ndjson", "-q").out.splitlines()
+    assert sum(json.loads(row)["request"]["topic_data"] != [] for row in produced) > 1
+
+
+def test_without_anything_to_write_the_log_ends_and_so_does_the_proxy_in_1(mock: str, tmp_path: Path) -> None:
+    with open("/dev/full", "wb") as full, Logged(mock, tmp_path, stdout=full.fileno()) as proxy:
+        proxy.talk()
+        proxy.talk()
+        said = proxy.end(1)
+    assert said.count("no more rows are written") == 1
+    assert said.count("the log has ended; clients go on without it") == 1
+    assert "did not get to its end" not in said
 
 
 def test_no_log_at_all(mock: str, tmp_path: Path) -> None:

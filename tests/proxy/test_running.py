@@ -283,6 +283,7 @@ def test_ports_follow_from_ids_and_large_ones_are_kept(tmp_path: Any) -> None:
         21002,
         21001,
     ]
+    first.keep()
     assert Ports(20000, "one", file).port(1000) == 21002
     assert Ports(20000, "two", file).port(1000) == 21001
     assert Ports(20000, None, file).port(1000) == 21001

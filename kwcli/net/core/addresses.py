@@ -1,13 +1,17 @@
-"""`host:port,…` as people write it in, addresses out; and back."""
+"""`host:port,…` as people write it in, addresses out; and back. What answers name as a place is checked here, too."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
 
+from decoders.limits import HOST_MAX
 from kwcli.net.core.config import Address
 
 PORT: Final = 9092
+PORT_MAX: Final = 65535
+# So much of a host that cannot be one is shown.
+_SHOWN_MAX: Final = 60
 _LISTENER: Final = re.compile(r"([A-Za-z][A-Za-z0-9_]*)://")
 
 
@@ -48,6 +52,27 @@ def address(text: str, port: int | None = PORT) -> Address:
 
 
 def shown(where: Address) -> str:
-    """`host:port`, with brackets around IPv6."""
+    """`host:port`, with brackets around IPv6; a host that is longer than any is cut, so that a line stays a line."""
     host, port = where
+    if len(host) > HOST_MAX:
+        host = f"{host[:_SHOWN_MAX]}…"
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def unusable(where: Address) -> str | None:
+    """Why nobody can be connected to a place that an answer names; None for one that is worth a try."""
+    host, port = where
+    if not 0 < port <= PORT_MAX:
+        return f"a port is between 1 and {PORT_MAX}"
+    if not host:
+        return "it names no host"
+    if len(host) > HOST_MAX:
+        return f"its host has {len(host):,} characters, and none has more than {HOST_MAX}"
+    if not host.isprintable() or " " in host:
+        return "it cannot be a host name"
+    if not host.isascii():
+        try:
+            host.encode("idna")
+        except UnicodeError:
+            return "it cannot be a host name"
+    return None

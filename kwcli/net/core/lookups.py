@@ -1,5 +1,8 @@
 """Where nodes, leaders and coordinators are: what to ask in each version, what the answers say. Nothing is sent here.
 
+Answers are checked where they are read: a node at a place that cannot be one carries what is wrong with it (`problem`),
+so that the others can still be used; an answer of which nothing can be used raises BadAnswer.
+
 Sources: Metadata (KIP-4), FindCoordinator (KIP-98, KIP-699, KIP-932), DescribeCluster (KIP-700, KIP-919).
 """
 
@@ -11,6 +14,7 @@ from uuid import UUID
 
 from decoders.apis.error_codes import ERRORS, error_name
 from decoders.schema.model import Versions
+from kwcli.net.core.addresses import shown, unusable
 from kwcli.net.core.config import Address
 
 METADATA: Final = 3
@@ -32,12 +36,17 @@ Kind = Literal["group", "transaction", "share"]
 _SEVERAL_KEYS: Final = 4
 
 
+class BadAnswer(Exception):
+    """An answer that decodes and cannot be true; the text follows `its answer to NAME VERSION`."""
+
+
 class Node(NamedTuple):
-    """A broker, or a controller, as the cluster tells where it is."""
+    """A broker, or a controller, as the cluster tells where it is; `problem` says why nobody can be connected there."""
 
     id: int
     address: Address
     rack: str | None = None
+    problem: str | None = None
 
 
 class Partition(NamedTuple):
@@ -93,10 +102,26 @@ def ask_coordinator(version: int, kind: Kind, key: str) -> dict[str, Any]:
     return {"key": key, "key_type": number} if version else {"key": key}
 
 
-def coordinator(answer: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The part of a FindCoordinator answer about the one key: node_id, host, port, error_code, error_message."""
-    found: Mapping[str, Any] = answer["coordinators"][0] if answer.get("coordinators") else answer
-    return found
+def coordinator(answer: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """The part of a FindCoordinator answer about the one key: node_id, host, port, error_code, error_message.
+
+    Raises BadAnswer where it speaks of other keys only.
+    """
+    if "coordinators" not in answer:
+        return answer
+    for row in answer["coordinators"]:
+        if row["key"] == key:
+            found: Mapping[str, Any] = row
+            return found
+    raise BadAnswer(f"says nothing of {key!r}")
+
+
+def node_at(number: int, address: Address, rack: str | None = None) -> Node:
+    """A node at the place that an answer names, with what is wrong with it."""
+    problem = "a node id is not negative" if number < 0 else unusable(address)
+    if problem is not None:
+        problem = f"the cluster says that node {number} is at {shown(address)}: {problem}"
+    return Node(number, address, rack, problem)
 
 
 def unfound(kind: str, key: str, found: Mapping[str, Any]) -> str:
@@ -106,25 +131,34 @@ def unfound(kind: str, key: str, found: Mapping[str, Any]) -> str:
 
 
 def nodes(answer: Mapping[str, Any]) -> dict[int, Node]:
-    """The nodes of a Metadata or DescribeCluster answer, by id."""
-    found = {}
+    """The nodes of a Metadata or DescribeCluster answer, by id; one that is said to be in two places is in none."""
+    found: dict[int, Node] = {}
     for row in answer["brokers"]:
-        number = row.get("node_id", row.get("broker_id"))
-        found[number] = Node(number, (row["host"], row["port"]), row.get("rack"))
+        node = node_at(row.get("node_id", row.get("broker_id")), (row["host"], row["port"]), row.get("rack"))
+        before = found.setdefault(node.id, node)
+        if before.address != node.address and before.problem is None:
+            places = f"{shown(before.address)} and at {shown(node.address)}"
+            problem = f"the cluster says that node {node.id} is at {places}: it cannot be both"
+            found[node.id] = before._replace(problem=problem)
     return found
 
 
 def topics(answer: Mapping[str, Any]) -> list[Topic]:
-    """The topics of a Metadata answer."""
+    """The topics of a Metadata answer. Raises BadAnswer for partitions that there cannot be."""
     return [
-        Topic(
-            row["name"] or "",
-            row.get("topic_id"),
-            {each["partition_index"]: _partition(each) for each in row["partitions"]},
-            row["error_code"],
-        )
-        for row in answer["topics"]
+        Topic(row["name"] or "", row.get("topic_id"), _partitions(row), row["error_code"]) for row in answer["topics"]
     ]
+
+
+def _partitions(row: Mapping[str, Any]) -> dict[int, Partition]:
+    found: dict[int, Partition] = {}
+    for each in row["partitions"]:
+        partition = _partition(each)
+        if partition.number < 0:
+            raise BadAnswer(f"names partition {partition.number} of {row['name']!r}, and there is none below 0")
+        if found.setdefault(partition.number, partition).leader != partition.leader:
+            raise BadAnswer(f"names two leaders of partition {partition.number} of {row['name']!r}")
+    return found
 
 
 def _partition(row: Mapping[str, Any]) -> Partition:

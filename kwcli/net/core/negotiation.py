@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 from typing import Any, Final, NamedTuple
 
+from decoders.apis import api_name
 from decoders.apis.error_codes import error_name
 from decoders.apis.releases import spoken
 from decoders.errors import DecodeError
@@ -120,6 +121,16 @@ def assumed_offer() -> Offer:
 def is_controller(versions: Mapping[int, Versions]) -> bool:
     """Whether these are the APIs of a listener of KRaft controllers: it takes votes, and nobody's records."""
     return _VOTE in versions and _PRODUCE not in versions
+
+
+def impossible(answer: Mapping[str, Any]) -> list[str]:
+    """The APIs that a broker offers in versions that are none, in words; -1 to -1 says honestly that there are none."""
+    found = []
+    for row in answer.get("api_keys") or ():
+        low, high = row["min_version"], row["max_version"]
+        if high >= 0 and not 0 <= low <= high:
+            found.append(f"{api_name(row['api_key'])} in versions {low} to {high}")
+    return found
 
 
 def _ranges(answer: Mapping[str, Any]) -> dict[int, Versions]:

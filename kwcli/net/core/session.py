@@ -225,7 +225,7 @@ class Session:
         have, size = self._reader.missing
         if have:
             sizes = _part(have, size)
-            if phase is Phase.OPENING and not self._reader.whole:
+            if phase is Phase.OPENING and not self._reader.whole and not self._answers(due):
                 raise not_kafka(self._reader.pending, sasl=self._mechanism is not None)
             raise broken(f"closed the connection after {sizes} of the answer to {due}", "the broker's log says why")
         if phase is Phase.AUTHENTICATING:
@@ -235,6 +235,12 @@ class Session:
         if phase is Phase.OPENING:
             raise closed(f"closed the connection after {due.api_name}")
         raise closed(f"closed the connection instead of answering {due}", "the broker's log says why")
+
+    def _answers(self, due: Outgoing) -> bool:
+        """Whether the frame that is not whole yet begins as the answer to this would, and no other protocol does."""
+        head = self._reader.pending
+        number = due.correlation_id.to_bytes(4, "big")
+        return len(head) >= 4 and number.startswith(head[4:8]) and named(head) is None
 
     def silence(self) -> tuple[str, str]:
         """What is being waited for, in words that follow the address, and a remedy: for a driver whose time is up."""

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode, urlsafe_b64encode
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from urllib.parse import quote_plus, urlencode
 
 from kwcli.net.core.config import OAuth
 
+# A year: no connection lives as long, and larger numbers may be too large to reckon with.
+_LIFETIME_MAX_S: Final = 365 * 86_400
 # How much of an answer that is no token is shown.
 _SHOWN: Final = 200
 
@@ -54,18 +56,24 @@ def read(status: int, content: bytes) -> Token:
     """The token in an answer. TokenRefused says what is there instead."""
     try:
         answer = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         answer = None
     if not isinstance(answer, dict):
         raise TokenRefused(f"answered {status} with no JSON object{_quoted(content)}")
     token = answer.get("access_token")
     if 200 <= status < 300 and isinstance(token, str) and token:
-        lifetime = answer.get("expires_in")
-        return Token(token.strip(), float(lifetime) if isinstance(lifetime, int | float) else None)
+        return Token(token.strip(), _lifetime_s(answer.get("expires_in")))
     said = ", ".join(str(answer[name]) for name in ("error", "error_description") if answer.get(name))
     if said:
         raise TokenRefused(f"refuses the client: {said[:_SHOWN]} (HTTP {status})")
     raise TokenRefused(f"answered {status} without an access_token")
+
+
+def _lifetime_s(told: Any) -> float | None:
+    """Seconds, where that is what was told: no number below 0, none that is no number, and no more than can matter."""
+    if not isinstance(told, int | float) or not told >= 0:
+        return None
+    return float(min(told, _LIFETIME_MAX_S))
 
 
 def _quoted(content: bytes) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis.releases import RELEASES
 from kwcli.exits import Exit, Failure
+from kwcli.private_files import keep_mode, open_private
 from kwcli.spelling import release_named
 
 if TYPE_CHECKING:
@@ -69,9 +70,10 @@ def _write_file(path: str, data: bytes) -> None:
     target = os.path.realpath(path)
     whole = target if os.path.exists(target) and not os.path.isfile(target) else f"{target}.partial"
     try:
-        with open(whole, "wb") as file:
+        with open(whole, "wb", opener=open_private) as file:
             file.write(data)
         if whole != target:
+            keep_mode(whole, target)
             os.replace(whole, target)
     except OSError as problem:
         if whole != target:

@@ -174,8 +174,7 @@ class Notes:
     def _put(self, name: str, data: bytes) -> None:
         """Whole or not at all for who looks. Several attempts at a task say the same; the last one's stays."""
         partial = f"{self._folder}/{uuid.uuid4().hex}{PARTIAL}"
-        self._files.make_folder(self._folder)
-        with open(self._files.path(partial), "wb") as file:  # nothing that must outlive a power cut
+        with self._files.open_passing(partial) as file:
             file.write(data)
         self._files.rename(partial, f"{self._folder}/{name}")
 

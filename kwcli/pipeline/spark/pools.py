@@ -6,8 +6,6 @@ number of its run. Several attempts at a split write the same pool; the last one
 
 from __future__ import annotations
 
-import io
-import os
 import uuid
 from collections.abc import Iterator
 from contextlib import suppress
@@ -41,8 +39,7 @@ class PoolWriter:
     def write(self, rows: pa.RecordBatch, runs: pa.Array) -> None:
         """A batch of the travelling form, and the run of each of its rows."""
         if self._writer is None:
-            self._files.make_folder(os.path.dirname(self._path))
-            self._file = io.BufferedWriter(io.FileIO(self._files.path(self._partial), "xb"), _BUFFER)
+            self._file = self._files.open_passing(self._partial, _BUFFER)
             self._writer = pa.ipc.new_stream(self._file, _POOLED, options=_OPTIONS)
         self.rows += rows.num_rows
         self._writer.write_batch(pa.RecordBatch.from_arrays([*rows.columns, runs], schema=_POOLED))

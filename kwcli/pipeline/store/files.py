@@ -1,7 +1,7 @@
 """Paths under one folder in, what happens there out: every touch of the folder of tables goes through here.
 
 Each method is one step that is done or not done when the process is killed; what takes several is made of them. What
-must outlive a power cut is synced before the step that relies on it.
+must outlive a power cut is synced before the step that relies on it. What is made is for its owner only.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import BinaryIO, Final
 
 from kwcli.exits import Failure
+from kwcli.private_files import keep_mode, make_folder, open_private
 
 # The ending of a file that is not whole yet.
 PARTIAL: Final = ".partial"
@@ -73,13 +74,18 @@ class Files:
     # -- steps ---------------------------------------------------------------------------------------------------------
 
     def make_folder(self, path: str) -> None:
-        """A folder, with those above it; it may be there."""
-        os.makedirs(self.path(path), exist_ok=True)
+        """A folder, with those above it, for its owner only; it may be there."""
+        make_folder(self.path(path))
 
     def open_new(self, path: str) -> BinaryIO:
         """A new file, synced when it is closed; its folder is made."""
         self.make_folder(os.path.dirname(path))
-        return io.BufferedWriter(_Synced(self.path(path), "xb"))
+        return io.BufferedWriter(_Synced(self.path(path), "xb", opener=open_private))
+
+    def open_passing(self, path: str, buffering: int = io.DEFAULT_BUFFER_SIZE) -> BinaryIO:
+        """A new file that need not outlive a power cut; its folder is made."""
+        self.make_folder(os.path.dirname(path))
+        return io.BufferedWriter(io.FileIO(self.path(path), "xb", opener=open_private), buffering)
 
     def rename(self, path: str, to: str) -> None:
         """Move a file over another, or a folder to where nothing is."""
@@ -114,6 +120,7 @@ class Files:
         self.unlink(partial)
         with self.open_new(partial) as file:
             file.write(data)
+        keep_mode(self.path(partial), self.path(path))
         self.rename(partial, path)
         self.sync(os.path.dirname(path))
 

@@ -82,10 +82,11 @@ def _run(env: Environment, sock: socket.socket) -> int:
             if reporter is not None:
                 reporter.send()
             if keeping.over:
-                return 0
-    if keeping is not None:
-        keeping.finish()
-    return 0
+                break
+    else:
+        if keeping is not None:
+            keeping.finish()
+    return int(keeping is not None and keeping.failed)
 
 
 def _pieces(sock: socket.socket) -> Iterator[bytes]:

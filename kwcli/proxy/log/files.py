@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from decoders.capture.write import PcapngWriter
+from kwcli.private_files import open_private
 from kwcli.proxy.log.segments import LINK_RAW
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class Files:
         path = self._path
         if self._rotates:
             path = path.with_name(f"{path.stem}-{self.count:05d}{path.suffix}")
-        self._file = path.open("wb")
+        self._file = open(path, "wb", opener=open_private)  # noqa: SIM115  # until the next one begins
         head = self._writer.header()
         self._file.write(head)
         self._begun_ns, self._size, self._packets = time_ns, len(head), 0

@@ -62,6 +62,7 @@ class Keeping:
         self._ended: list[int] = []
         self._lost: set[Kept] = set()  # something of theirs is out of step
         self._dropped = (0, 0, 0)
+        self._unfiled = False
         if plan.write is not None:
             self._filed(lambda: setattr(self, "_files", Files(plan)))
 
@@ -69,6 +70,11 @@ class Keeping:
     def over(self) -> bool:
         """Whether nobody wants anything any more."""
         return not self._rows.listening and self._files is None and self._reporter is None
+
+    @property
+    def failed(self) -> bool:
+        """Whether rows or packets that were asked for could not be written."""
+        return self._unfiled or self._rows.failed
 
     def take(self, messages: list[Message]) -> None:
         """What came together."""
@@ -215,7 +221,7 @@ class Keeping:
         try:
             return act()
         except OSError as error:
-            self._files = None
+            self._files, self._unfiled = None, True
             what = (error.strerror or str(error)).lower()
             self._env.say(f"kw: {error.filename or 'the capture file'}: {what}; nothing more is written to it")
             return None

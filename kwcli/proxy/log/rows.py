@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from decoders.exchanges.exchange import Exchange, Skipped
 from decoders.exchanges.stage import Pairer
+from kwcli.exits import unwritten
 from kwcli.progress import Progress
 from kwcli.render import Wanted, needs, open_renderer
 from kwcli.selection import select
@@ -45,6 +46,7 @@ class Rows:
         self._shown = 0
         self._begun = env.monotonic()
         self.listening = plan.rows
+        self.failed = False  # rows that somebody wanted could not be written
 
     def opened(self, connection: Connection) -> None:
         """A connection of which chunks will come."""
@@ -114,10 +116,13 @@ class Rows:
         exchange.extra = extra if exchange.extra is None else {**exchange.extra, **extra}
 
     def _guard(self, write: Any, *arguments: Any) -> None:
-        """Write, unless nobody reads any more: that ends the rows quietly, and nothing else."""
+        """Write, unless nobody reads any more: that ends the rows, and nothing else; a full disk is told."""
         if not self.listening:
             return
         try:
             write(*arguments)
         except BrokenPipeError:
             self.listening = False
+        except OSError as error:
+            self.listening, self.failed = False, True
+            self._env.say(f"kw: {unwritten(error, 'standard output') or error}; no more rows are written")

@@ -16,6 +16,7 @@ from contextlib import suppress
 from typing import IO, Any, Final
 
 from kwcli.exits import Failure
+from kwcli.private_files import open_private
 from kwcli.proxy.log.feed import HELD_MOST, Feed, Overflow
 from kwcli.proxy.log.plan import Plan
 from kwcli.proxy.log.wire import HEAD, Kind
@@ -40,13 +41,21 @@ class Log:
         self.process = process
 
     def finish(self, timeout: float = 30.0) -> bool:
-        """Hand over the rest and wait until all of it is written; False when that failed. Blocks."""
+        """Hand over the rest and wait for the end; False when it was not taken, or not by an end in good order. Blocks.
+
+        What has been taken and could not be written the process has told itself: `failed`.
+        """
         done = self.feed.finish(timeout)
         try:
-            return self.process.wait(timeout) == 0 and done
+            return self.process.wait(timeout) >= 0 and done
         except subprocess.TimeoutExpired:
             self.kill()
             return False
+
+    @property
+    def failed(self) -> bool:
+        """Whether the process has ended without having written all that was asked for."""
+        return self.process.returncode not in (None, 0)
 
     def kill(self) -> None:
         """End at once."""
@@ -94,6 +103,6 @@ def start(
 def _check(name: str) -> None:
     """Whether the file can be written is known before the proxy listens."""
     try:
-        open(name, "ab").close()
+        open(name, "ab", opener=open_private).close()
     except OSError as error:
         raise Failure(f"{name}: {(error.strerror or str(error)).lower()}") from None

@@ -94,7 +94,12 @@ def _once(path: Path, data: bytes) -> None:
 
 def _put(path: Path, data: bytes, mode: int) -> None:
     handle, name = tempfile.mkstemp(prefix=path.name, dir=path.parent)
-    with os.fdopen(handle, "wb") as file:
-        file.write(data)
-    os.chmod(name, mode)
-    os.replace(name, path)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.chmod(name, mode)
+        os.replace(name, path)
+    except OSError:
+        with suppress(OSError):
+            os.unlink(name)
+        raise

@@ -56,7 +56,7 @@ class OAuthBearer:
 def _reason(challenge: bytes) -> str:
     try:
         value = json.loads(challenge[:_REASON_SIZE])
-    except ValueError:
+    except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
         return "the server refuses the token"
@@ -71,5 +71,5 @@ def _good_until(token: str) -> str | None:
     try:
         claims = json.loads(b64decode(parts[1] + "===", b"-_"))
         return datetime.fromtimestamp(float(claims["exp"]), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    except (ValueError, IndexError, KeyError, TypeError, OverflowError, OSError):
+    except (ValueError, IndexError, KeyError, TypeError, OverflowError, OSError, RecursionError):
         return None

@@ -1,0 +1,105 @@
+"""What was to be written and could not be: exit code 1 and one line, whatever the command; files that are private."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kwcli.private_files import make_folder, open_private
+from tests.captures.shipped import FOLDER
+from tests.cli.worlds import kw
+
+ROOT = Path(__file__).resolve().parents[2]
+TOUR = str(FOLDER / "tour.pcapng")
+FULL = Path("/dev/full")
+ROWS = [
+    ("sniff", TOUR),
+    ("sniff", TOUR, "-o", "ndjson", "-q"),
+    ("sniff", TOUR, "-o", "json", "--limit", "1", "-q"),
+    ("stats", TOUR, "-q"),
+    ("stats", TOUR, "-o", "ndjson", "-q"),
+    ("apis",),
+    ("apis", "Metadata", "-o", "json"),
+    ("errors", "-o", "json"),
+    ("errors", "3"),
+    ("encode", "Metadata", "9", "topics[].name=a"),
+    ("decode", "00120000000000010000"),
+    ("call", "Metadata", "--dry-run"),
+    ("call", "Metadata", "--dry-run", "-o", "json"),
+    ("call", "Metadata", "--skeleton"),
+    ("completion", "bash"),
+    ("profile", "list"),
+    ("--help",),
+    ("--version",),
+]
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize("words", ROWS, ids=" ".join)
+def test_a_full_disk_is_told_in_a_line(words: tuple[str, ...], tmp_path: Path) -> None:
+    home = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
+    with FULL.open("wb") as out:
+        done = subprocess.run(
+            [sys.executable, "-m", "kwcli.main", *words],
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.PIPE,
+            env={**os.environ, **home},
+            check=False,
+        )
+    assert done.returncode == 1
+    assert b"Traceback" not in done.stderr
+    assert done.stderr.splitlines()[-1:] == [b"kw: the output cannot be written: no space left on device"]
+    assert b"defect" not in done.stderr
+
+
+def mode(path: Path) -> int:
+    return path.stat().st_mode & 0o777
+
+
+@pytest.fixture
+def open_to_all() -> Iterator[None]:
+    """A umask that takes nothing away."""
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("open_to_all")
+def test_what_is_made_is_private_and_what_is_there_stays_as_it_is(tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    there.write_bytes(b"old")
+    there.chmod(0o644)
+    for name in ("there", "new"):
+        with open(tmp_path / name, "wb", opener=open_private) as file:
+            file.write(b"packets")
+    assert (mode(there), mode(tmp_path / "new")) == (0o644, 0o600)
+    shared = tmp_path / "shared"
+    shared.mkdir(mode=0o775)
+    make_folder(str(shared / "a" / "b"))
+    make_folder(str(shared))
+    assert [mode(path) for path in (shared, shared / "a", shared / "a" / "b")] == [0o775, 0o700, 0o700]
+    with pytest.raises(FileExistsError):
+        make_folder(str(there))
+
+
+@pytest.mark.usefixtures("open_to_all")
+def test_tables_and_reports_are_for_their_owner(tmp_path: Path) -> None:
+    out, page = tmp_path / "deep" / "tables", tmp_path / "page.html"
+    done = kw("pipeline", "run", TOUR, "--out", str(out), "-q")
+    assert done.code == 0, done.err
+    made = [tmp_path / "deep", out, *out.rglob("*")]
+    assert sum(path.suffix == ".parquet" for path in made) > 3
+    assert {path.name: oct(mode(path)) for path in made if mode(path) != (0o700 if path.is_dir() else 0o600)} == {}
+    for _ in range(2):
+        assert kw("pipeline", "report", str(out), "--html", str(page), "-q").code == 0
+        assert mode(page) == 0o600
+    page.chmod(0o640)
+    assert kw("pipeline", "report", str(out), "--html", str(page), "-q").code == 0
+    assert mode(page) == 0o640
