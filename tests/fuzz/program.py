@@ -38,8 +38,10 @@ def run_measured(words: Sequence[str], stdin: Path | None = None) -> Ended:
             timeout=PATIENCE_S,
             check=False,
         )
-    said, _, peak = done.stderr.decode(errors="replace").rpartition("peak ")
-    return Ended(done.returncode, said, int(peak or 0) / 1024)
+    *said, last = done.stderr.decode(errors="replace").splitlines() or [""]
+    if not last.startswith("peak "):  # it was killed
+        return Ended(done.returncode, "\n".join([*said, last]), 0)
+    return Ended(done.returncode, "\n".join(said), int(last.removeprefix("peak ")) / 1024)
 
 
 def run_on_terminal(words: Sequence[str], columns: int) -> tuple[int, bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from random import Random
 
@@ -33,22 +34,20 @@ def endless(_rng: Random) -> int:
 def test_nothing_is_found(capfd: pytest.CaptureFixture[str]) -> None:
     assert run({"fine": Class(fine)}, 7, 0) == 0
     said = capfd.readouterr()
-    assert said.out == "fine     3 inputs of 1 seeds from 7 on in 0 s, 0 failures\n"
+    assert re.fullmatch(r"fine     3 inputs of 1 seeds from 7 on in \d+ s, 0 failures\n", said.out)
     assert said.err == ""
 
 
 def test_what_fails_is_told_with_the_command_that_repeats_it(capfd: pytest.CaptureFixture[str]) -> None:
     wrong = [seed for seed in range(100) if Random(seed).random() >= 0.5][:ENOUGH]
-    assert run({"odd": Class(odd), "fine": Class(fine)}, 0, 10) == 1
+    assert run({"odd": Class(odd)}, 0, 60) == 1
     said = capfd.readouterr()
     assert [line for line in said.err.splitlines() if line.startswith("odd failed")] == [
         f"odd failed; to repeat it: python -m tests.fuzz --class odd --seed {seed} --seconds 0" for seed in wrong
     ]
     assert said.err.count("AssertionError: what was found") == ENOUGH
-    first, second = said.out.splitlines()
-    assert first.startswith("odd      ")
-    assert first.endswith(f", {ENOUGH} failures")
-    assert second.endswith(", 0 failures")
+    assert said.out.startswith("odd      ")
+    assert said.out.endswith(f", {ENOUGH} failures\n")
 
 
 def test_what_does_not_end_is_a_failure(capfd: pytest.CaptureFixture[str]) -> None:
