@@ -49,7 +49,7 @@ class Recorder:
         command += ["-Z", "root"] if sys.platform == "linux" and _is_root() else []
         command += ["-U", "-w", str(self.file), self._words]
         self._process = Process(command, self._log)
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 30
         while "listening on" not in self._process.tail():
             if not self._process.running or time.monotonic() > deadline:
                 raise CannotRecord(self._process.tail().strip())

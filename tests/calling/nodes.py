@@ -15,7 +15,7 @@ from tests.broker.requestlog import Entry, read_log
 from tests.cli.worlds import Outcome, kw
 
 _NUMBERS = itertools.count(1)
-_SETTLE_S = 10.0
+_SETTLE_S = 30.0
 _PASSING = {14, 15, 16, 78}  # of coordinators; of a leader that does not know yet how far the others are
 
 

@@ -93,7 +93,7 @@ def patiently(wanted: dict[str, Any], *words: str) -> Any:
     Made again while it says that later would be better, as a person does; a question also while its answer lacks what
     is wanted, since a broker applies what the controller decided a moment after the controller has answered.
     """
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 30
     while True:
         outcome = kw("call", *words)
         assert outcome.out, (words, outcome.err)

@@ -55,9 +55,9 @@ def all_topics(node: Node, led: Any) -> Any:
 def test_a_partition_that_stays_without_a_leader_is_given_up_at_the_time_out() -> None:
     with Node({METADATA: (0, 12), LIST_OFFSETS: (1, 1)}, {}) as node:
         node.answers = {METADATA: metadata(node, leader=lambda: -1)}
-        outcome = kw("call", *OFFSETS, "-b", node.server, "--timeout", "0.3")
+        outcome = kw("call", *OFFSETS, "-b", node.server, "--timeout", "1.5")
     assert (outcome.code, outcome.out) == (124, "")
-    assert outcome.err == "kw: no leader for t[0] (given up after 0.3 s)\n"
+    assert outcome.err == "kw: no leader for t[0] (given up after 1.5 s)\n"
 
 
 @pytest.mark.parametrize("version", [0, 1, 3, 4, 6])
@@ -187,9 +187,9 @@ def test_of_all_nodes_those_that_cannot_be_reached_are_said_and_the_others_shown
 @pytest.mark.parametrize("output", ["text", "ndjson"])
 def test_a_request_that_nobody_answers_is_shown_and_a_time_out(output: str) -> None:
     with Node({METADATA: (0, 12)}, {METADATA: lambda _: None}) as node:
-        outcome = kw("call", "Metadata", "-b", node.server, "--timeout", "0.3", "-o", output)
+        outcome = kw("call", "Metadata", "-b", node.server, "--timeout", "1.5", "-o", output)
     assert outcome.code == 124
-    assert f"{node.server} did not answer Metadata 12 within 0.3 s" in outcome.err
+    assert f"{node.server} did not answer Metadata 12 within 1.5 s" in outcome.err
     if output == "text":
         assert outcome.out.splitlines()[-1] == "← no answer"
     else:

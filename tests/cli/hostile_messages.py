@@ -1,16 +1,10 @@
-"""Messages of any API whose texts a terminal would obey, shown in every format: what `tests.fuzz` tries of it.
-
-python -m tests.cli.hostile_messages --seconds 60 [--seed N]
-"""
+"""Messages of any API whose texts a terminal would obey, shown in every format."""
 
 from __future__ import annotations
 
-import argparse
-import sys
-import tempfile
-import time
 from pathlib import Path
-from random import Random, SystemRandom
+from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import decoders
@@ -104,23 +98,7 @@ def once(rng: Random, folder: Path) -> int:
 _MORE = ((), ("-vv", "--records"), ("-v", "--reveal-secrets"))
 
 
-def main() -> None:
-    """Run until the time is over."""
-    options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    options.add_argument("--seconds", type=float, default=60.0)
-    options.add_argument("--seed", type=int, default=SystemRandom().randrange(2**32))
-    chosen = options.parse_args()
-    begun, seed, views = time.monotonic(), chosen.seed, 0
-    with tempfile.TemporaryDirectory() as folder:
-        while time.monotonic() - begun < chosen.seconds:
-            try:
-                views += once(Random(seed), Path(folder))
-            except BaseException:
-                sys.stderr.write(f"\nseed {seed}\n")
-                raise
-            seed += 1
-    sys.stderr.write(f"{views} views, seeds {chosen.seed} to {seed - 1}\n")
-
-
-if __name__ == "__main__":
-    main()
+def try_views(rng: Random) -> int:
+    """`once`, in a folder of its own."""
+    with TemporaryDirectory() as folder:
+        return once(rng, Path(folder))

@@ -21,7 +21,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 COMPLETIONS = ROOT / "completions"
 DUMP = "\x14"  # Ctrl-T
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 class Answer(NamedTuple):

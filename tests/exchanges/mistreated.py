@@ -32,6 +32,11 @@ def conversation(rng: Random, port: int) -> list[Segment]:
         found = [segment for segment in found if not segment[5] & 5]
     loss = rng.choice([0, 0, 0.01, 0.1])
     twice, swap = rng.choice([0, 0.02]), rng.choice([0, 0, 0.02, 0.2])
+    return shaken(rng, found, loss=loss, twice=twice, swap=swap)
+
+
+def shaken(rng: Random, found: list[Segment], *, loss: float, twice: float, swap: float) -> list[Segment]:
+    """Segments of which these shares are lost, repeated, and up to six places late."""
     places = [
         (number + (rng.random() * 6 if rng.random() < swap else 0), segment)
         for number, segment in enumerate(found)

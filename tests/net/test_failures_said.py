@@ -16,18 +16,22 @@ ROWS: dict[str, tuple[Script, int, str]] = {
     "TLS": (sends([bytes.fromhex("15030300020246")]), 5, "try -X security.protocol=SSL"),
     "HTTP": (sends([b"HTTP/1.1 400 Bad Request\r\n\r\n"]), 5, "speaks HTTP/1"),
     "random": (sends([bytes(range(200, 256))]), 5, "does not speak Kafka"),
-    "silent": (silent, 124, "says nothing within 0.5 s"),
+    "silent": (silent, 124, "says nothing within 1.5 s"),
     "slow": (drips(bytes.fromhex("00010000 00000001") + bytes(4096)), 124, "of the answer to ApiVersions 4"),
     "endless": (pours(b"\0\x0f\xff\xff\0\0\0\1", b"\xff" * 65536), 5, "answered ApiVersions 4"),
     "closes on requests": (then(), 5, "closed the connection instead of answering Metadata 13"),
-    "silent on requests": (then(close=False), 124, "did not answer Metadata 13 within 0.5 s"),
+    "silent on requests": (then(close=False), 124, "did not answer Metadata 13 within 1.5 s"),
     "another's answer": (then(bytes.fromhex("00000004 00000063")), 5, "correlation id 99, not 2"),
 }
 
 
-def call(port: int) -> Outcome:
+# What is given up, and what is found out before: that may take as long as the machine likes.
+SECONDS = {124: 1.5, 5: 60.0}
+
+
+def call(port: int, seconds: float) -> Outcome:
     env = world(variables={"HOME": "/nowhere"})
-    return kw("call", "Metadata", "-b", f"127.0.0.1:{port}", "--timeout", "500ms", env=env)
+    return kw("call", "Metadata", "-b", f"127.0.0.1:{port}", "--timeout", f"{seconds}s", env=env)
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -36,8 +40,8 @@ def test_a_failure_is_one_line_and_its_exit_code(name: str) -> None:
     begun = time.monotonic()
     with Responder(script) as server:
         port = server.address[1]
-        outcome = call(port)
-    assert time.monotonic() - begun < 0.5 + GRACE_S
+        outcome = call(port, SECONDS[code])
+    assert time.monotonic() - begun < 1.5 + GRACE_S
     assert outcome.code == code, outcome.err
     (line,) = outcome.err.splitlines()
     assert line.startswith(f"kw: 127.0.0.1:{port} ")
@@ -47,7 +51,7 @@ def test_a_failure_is_one_line_and_its_exit_code(name: str) -> None:
 def test_nobody_there() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-    outcome = call(port)
+    outcome = call(port, SECONDS[5])
     assert outcome.code == 5
     said = "refused the connection; is the broker running, and is it the right port?"
     assert outcome.err == f"kw: 127.0.0.1:{port} {said}\n"

@@ -108,7 +108,8 @@ def test_a_host_that_drops_what_it_is_sent() -> None:
             for each in full:
                 each.setblocking(False)
                 each.connect_ex(listener.getsockname())
-            found = failure(lambda: open_connection(listener.getsockname()), 0.4)
+            config = ClientConfig(servers=(), connect_timeout_s=0.4)
+            found = failure(lambda: open_connection(listener.getsockname(), config=config), 0.4)
         finally:
             for each in full:
                 each.close()

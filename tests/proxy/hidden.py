@@ -17,7 +17,7 @@ from kwcli.playground.properties import NodePlan
 from tests.broker.cluster import Cluster
 
 ROOT = Path(__file__).resolve().parents[2]
-START_S = 30.0
+START_S = 60.0
 
 
 class HiddenCluster(Cluster):
@@ -102,7 +102,7 @@ class ProxyProcess:
         if self._process.poll() is None:
             self.signal()
         try:
-            self.code = self._process.wait(15)
+            self.code = self._process.wait(60)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self.code = self._process.wait()

@@ -18,7 +18,7 @@ from kwcli.playground.mock import MockCluster
 from tests.cli.worlds import kw
 from tests.proxy.hidden import ROOT, port_base
 
-START_S = 20.0
+START_S = 60.0
 
 
 @pytest.fixture

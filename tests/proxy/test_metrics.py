@@ -110,12 +110,12 @@ def server() -> Iterator[str]:
     thread.start()
     yield f"{host}:{port}"
     loop.call_soon_threadsafe(ended.set)
-    thread.join(5)
+    thread.join(30)
     loop.close()
 
 
 def test_prometheus_asks(server: str) -> None:
-    with urllib.request.urlopen(f"http://{server}/metrics?a=b", timeout=5) as answer:
+    with urllib.request.urlopen(f"http://{server}/metrics?a=b", timeout=30) as answer:
         assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
         assert samples(answer.read().decode()) == {("up", ()): 1}
 
@@ -126,14 +126,14 @@ def test_prometheus_asks(server: str) -> None:
 def test_other_questions(server: str, method: str, path: str, status: int) -> None:
     asked = urllib.request.Request(f"http://{server}{path}", method=method)
     with pytest.raises(urllib.error.HTTPError) as refused:
-        urllib.request.urlopen(asked, timeout=5)
+        urllib.request.urlopen(asked, timeout=30)
     assert refused.value.code == status
     refused.value.close()
 
 
 def test_a_head_has_no_body(server: str) -> None:
     asked = urllib.request.Request(f"http://{server}/metrics", method="HEAD")
-    with urllib.request.urlopen(asked, timeout=5) as answer:
+    with urllib.request.urlopen(asked, timeout=30) as answer:
         assert (answer.headers["Content-Length"], answer.read()) == ("5", b"")
 
 

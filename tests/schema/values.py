@@ -5,6 +5,7 @@ Boundary numbers, nulls, defaults, empty, long and strange text, tagged fields a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 from uuid import UUID
@@ -20,16 +21,21 @@ FLOATS = [0.0, -0.0, 1.5, -1e300, 5e-324, float("inf"), float("-inf")]
 TAGS = [9, 10, 127, 128, 16384, 2**31 - 2]
 
 
-def random_value(plan: Plan, rng: Random, *, strange: bool = True, values: int = 400) -> dict[str, Any]:
-    """A value of a message. `strange` allows strings that are no UTF-8; about `values` values at most."""
-    return _Maker(rng, strange, values).struct(plan)
+def random_value(
+    plan: Plan, rng: Random, *, strange: bool = True, values: int = 400, texts: Sequence[str] = ()
+) -> dict[str, Any]:
+    """A value of a message. `strange` allows strings that are no UTF-8; about `values` values at most.
+
+    `texts` stand in half of the strings, instead of those above.
+    """
+    return _Maker(rng, texts or (TEXTS + STRANGE if strange else TEXTS), values).struct(plan)
 
 
 class _Maker:
-    def __init__(self, rng: Random, strange: bool, values: int) -> None:
+    def __init__(self, rng: Random, texts: Sequence[str], values: int) -> None:
         self.rng = rng
         self.left = values
-        self.texts = TEXTS + STRANGE if strange else TEXTS
+        self.texts = texts
 
     def struct(self, plan: Plan) -> dict[str, Any]:
         self.left -= 1 + len(plan.fields)

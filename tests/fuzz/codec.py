@@ -1,22 +1,13 @@
-"""Tries the codec for as long as one likes: random values, cut and damaged bytes, of declared and of random messages.
-
-Now and then a message with names that a terminal would obey is shown in every format: none of it may reach a terminal.
-
-    python -m tests.fuzz --seconds 60 [--seed N]
+"""Random values, cut and damaged bytes, of declared and of random messages, through every reader of the codec.
 
 Every reader (generated decoder, JSON decoder, projections, decoders that have specialised) must agree with the plain
-walker on every buffer, and only DecodeError may come out. Ends at the first thing that is not so, with the seed that
-shows it again.
+walker on every buffer, and only DecodeError may come out.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
-import tempfile
-import time
-from pathlib import Path
-from random import Random, SystemRandom
+from functools import cache
+from random import Random
 
 from decoders.errors import DecodeError
 from decoders.schema.compile import encoder
@@ -25,17 +16,26 @@ from decoders.schema.model import Plan
 from decoders.schema.resolve import resolve
 from decoders.schema.write import write
 from tests.apis.everything import all_layouts
-from tests.cli import hostile_messages
 from tests.schema.declarations import message
 from tests.schema.readers import random_paths, readers_agree, specialised_agree, strange
 from tests.schema.values import random_value, without_defaults
 
 DAMAGED = 8
-# The share of the rounds in which names are hostile: showing them takes much longer than reading.
-HOSTILE = 0.02
 
 
-def once(plan: Plan, rng: Random) -> int:
+def try_messages(rng: Random) -> int:
+    """A declared message and a random one; how many buffers were read."""
+    made = message(rng)
+    return read_all_ways(rng.choice(declared()), rng) + read_all_ways(resolve(made, made.versions.high), rng)
+
+
+@cache
+def declared() -> list[Plan]:
+    """Every layout of every API."""
+    return [each.plan for each in all_layouts()]
+
+
+def read_all_ways(plan: Plan, rng: Random) -> int:
     """One value there and back, and damaged copies of its bytes; how many buffers were read."""
     value = random_value(plan, rng, values=rng.choice([20, 100, 600]))
     data = write(plan, value)
@@ -64,35 +64,3 @@ def outcome(plan: Plan, data: bytes, *, plain: bool = False) -> str:
         found = failure
     assert 0 <= found.offset <= len(data)
     return f"{type(found).__name__}: {found}"
-
-
-def main() -> None:
-    """Run until the time is over."""
-    options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    options.add_argument("--seconds", type=float, default=60.0)
-    options.add_argument("--seed", type=int, default=SystemRandom().randrange(2**32))
-    chosen = options.parse_args()
-    declared = [each.plan for each in all_layouts()]
-    started = time.monotonic()
-    seed = chosen.seed
-    buffers = 0
-    while time.monotonic() - started < chosen.seconds:
-        rng = Random(seed)
-        try:
-            buffers += once(rng.choice(declared), rng)
-            made = message(rng)
-            buffers += once(resolve(made, made.versions.high), rng)
-            if rng.random() < HOSTILE:
-                with tempfile.TemporaryDirectory() as folder:
-                    hostile_messages.once(rng, Path(folder))
-        except BaseException:
-            sys.stderr.write(f"\nseed {seed}\n")
-            raise
-        seed += 1
-        if seed % 100 == 0:
-            sys.stderr.write(f"\r{buffers} buffers ")
-    sys.stderr.write(f"\r{buffers} buffers\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,24 @@
+"""Segments in, the bytes of a capture that holds them out: Ethernet, IPv4, TCP, a classic pcap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from ipaddress import ip_address
+
+from decoders.capture.write import PcapWriter
+from decoders.streams.chunks import Segment
+from tests.capture.frames import ethernet, ipv4, tcp
+
+
+def spoken(every: Iterable[Segment]) -> bytes:
+    """A capture of these segments, which are of IPv4; what they lack was not captured."""
+    writer = PcapWriter(1)
+    out = [writer.header()]
+    for key, time_ns, _, seq, ack, flags, data, lacks in every:
+        ports = (int.from_bytes(key[8:10], "big"), int.from_bytes(key[10:], "big"))
+        segment = tcp(*ports, seq, ack, flags, data)
+        frame = ethernet(
+            ipv4(str(ip_address(key[:4])), str(ip_address(key[4:8])), segment, total=20 + len(segment) + lacks)
+        )
+        out.append(writer.packet(time_ns, frame, len(frame) + lacks))
+    return b"".join(out)

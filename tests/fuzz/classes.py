@@ -1,0 +1,35 @@
+"""The classes of random input: a name, what tries one seed, and how long one seed may take before it counts as hanging.
+
+A class is a function that makes its input of the dice it is given, tries it and gives the number of inputs tried;
+whatever it raises is a failure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from random import Random
+from typing import Final, NamedTuple
+
+from tests.cli import hostile_messages
+from tests.fuzz import bombs, closes, codec, damage, lies, lossy, names
+
+__all__ = ["CLASSES", "Class"]
+
+
+class Class(NamedTuple):
+    """What tries one seed, and the seconds that no seed takes, even on a machine that has much else to do."""
+
+    try_one: Callable[[Random], int]
+    patience_s: int = 120
+
+
+CLASSES: Final[Mapping[str, Class]] = {
+    "codec": Class(codec.try_messages),
+    "lossy": Class(lossy.try_capture, 600),
+    "closes": Class(closes.try_connections),
+    "bombs": Class(bombs.try_bomb, 600),
+    "names": Class(names.try_command),
+    "views": Class(hostile_messages.try_views),
+    "damage": Class(damage.try_capture),
+    "lies": Class(lies.try_broker, 60),
+}

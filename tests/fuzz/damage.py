@@ -1,0 +1,130 @@
+"""Captures with wrong, lost and added bytes, plain and inside compression, through the whole program.
+
+Rows, and one line at most of what is wrong. A compressed capture that says by itself whether it is whole (a checksum,
+an end) gives the rows of the whole one, or exit code 1.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import Final
+
+import zstandard
+
+from kwcli.exits import Exit
+from tests.capture import made
+from tests.cli.test_damage import CAPTURES, VIEWS, capture, damaged
+from tests.cli.worlds import Outcome, kw, world
+from tests.fuzz.program import check_end
+from tests.records.test_codecs import lz4_frame, zstd_flushed, zstd_unsized
+
+# Smaller ones are read more often; the large ones hold nothing that is not in these.
+SIZE_MAX: Final = 2_000_000
+COMMANDS: Final = (
+    *(["sniff", *view] for view in VIEWS),
+    ["sniff", "-o", "hex", "-v"],
+    ["stats", "-o", "ndjson", "--by", "client,topic", "--metric", "records"],
+    ["stats", "-o", "text", "--bucket", "1s", "--slowest", "5"],
+)
+# Compression, and whether it carries a checksum of what is in it; all of them say where they end.
+PACKED: Final[Mapping[str, tuple[Callable[[bytes], bytes], bool]]] = {
+    "gzip": (gzip.compress, True),
+    "gzip in two": (lambda data: gzip.compress(data[:1000]) + gzip.compress(data[1000:]), True),
+    "zstd": (zstandard.ZstdCompressor(write_checksum=True).compress, True),
+    "zstd, no size": (zstd_unsized, True),
+    "zstd, no checksum": (zstandard.ZstdCompressor(write_checksum=False).compress, False),
+    "zstd, flushed": (zstd_flushed, False),
+    "zstd in two": (lambda data: zstd_unsized(data[:1000]) + zstd_unsized(data[1000:]), True),
+    "lz4": (lambda data: lz4_frame(data, content_checksum=True), True),
+    "lz4, blocks": (lambda data: lz4_frame(data, block_checksum=True, store_size=False), True),
+    "lz4, no checksum": (lambda data: lz4_frame(data, content_checksum=False), False),
+    "lz4, no size": (lambda data: lz4_frame(data, content_checksum=False, store_size=False), False),
+    "lz4 in two": (
+        lambda data: b"".join(lz4_frame(p, content_checksum=True) for p in (data[:1000], data[1000:])),
+        True,
+    ),
+}
+
+
+def try_capture(rng: Random) -> int:
+    """One capture, damaged, through one command."""
+    words, columns = rng.choice(COMMANDS), rng.choice([None, 80, 200])
+    data = capture_of(rng)
+    if rng.random() < 0.3:
+        check(words, run(rng, words, damaged(rng, data), columns))
+        return 1
+    name, kind = rng.choice([*PACKED]), rng.choice([*HARMS])
+    pack, checked = PACKED[name]
+    whole = pack(data)
+    harmed = HARMS[kind](rng, whole)
+    expected, outcome = run(rng, words, whole, columns), run(rng, words, harmed, columns)
+    check(words, outcome)
+    shown = f"{name}, {kind}: kw {' '.join(words)}: exit code {outcome.code}: {outcome.err}"
+    if harmed != whole and kind in TOLD:
+        assert outcome.code == Exit.FAILURE, f"not a word of it: {shown}"
+    elif outcome.code != Exit.FAILURE and checked:
+        assert outcome.out == expected.out, f"other rows, and not a word of it: {shown}"
+    return 1
+
+
+def capture_of(rng: Random) -> bytes:
+    """One of those that ship, or one made at random."""
+    if rng.random() < 0.3:
+        return made.capture(rng, rng.choice([3, 40, 150]))
+    return capture(rng.choice([path for path in CAPTURES if len(capture(path)) <= SIZE_MAX]))
+
+
+def run(rng: Random, words: list[str], data: bytes, columns: int | None) -> Outcome:
+    """A command that reads this capture, from standard input or from a file."""
+    quiet = [*words, "-q", "--debug"]
+    if rng.random() < 0.5:
+        return kw(quiet[0], "-", *quiet[1:], env=world(data, columns=columns))
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "capture"
+        path.write_bytes(data)
+        return kw(quiet[0], str(path), *quiet[1:], env=world(columns=columns))
+
+
+def check(words: list[str], outcome: Outcome) -> None:
+    """How a command ends whatever its input is."""
+    shown = f"kw {' '.join(words)}: {outcome.err}"
+    check_end(outcome.code, shown)
+    assert outcome.code in (Exit.DONE, Exit.FAILURE, Exit.LOSSY), f"exit code {outcome.code}: {shown}"
+    assert outcome.err.count("\n") == (outcome.code == Exit.FAILURE), f"exit code {outcome.code}: {shown}"
+
+
+def wrong(rng: Random, data: bytes) -> bytes:
+    """Some bytes are others."""
+    torn = bytearray(data)
+    for _ in range(rng.choice([1, 1, 3])):
+        torn[rng.randrange(len(torn))] ^= 1 << rng.randrange(8)
+    return bytes(torn)
+
+
+def removed(rng: Random, data: bytes) -> bytes:
+    """Some bytes are not there."""
+    at = rng.randrange(len(data) - 1)
+    return data[:at] + data[at + rng.randrange(1, 100) :]
+
+
+def garbage(rng: Random) -> bytes:
+    """Bytes that are no zeros."""
+    return bytes(rng.randrange(1, 256) for _ in range(rng.choice([1, 3, 4, 100])))
+
+
+HARMS: Final[Mapping[str, Callable[[Random, bytes], bytes]]] = {
+    "wrong bytes": wrong,
+    "removed bytes": removed,
+    "cut": lambda rng, data: data[: rng.randrange(4, len(data))],
+    "cut near the end": lambda rng, data: data[: -rng.randrange(1, 16)],
+    "garbage behind": lambda rng, data: data + garbage(rng),
+    "garbage behind zeros": lambda rng, data: data + bytes(rng.choice([1, 512, 200_000])) + garbage(rng),
+    "zeros behind": lambda rng, data: data + bytes(rng.choice([1, 4, 512])),
+    "another begins": lambda rng, data: data + data[: rng.randrange(1, 40)],
+}
+# What is always told: that the end is missing, or that something follows it that is nothing.
+TOLD: Final = frozenset({"cut", "cut near the end", "garbage behind", "garbage behind zeros", "another begins"})

@@ -1,0 +1,191 @@
+"""Busy captures that lack packets: many connections to one broker, of which the capture has lost, doubled, swapped and
+cut some, or has one direction only, or begins in the middle; and some connections that nothing has happened to.
+
+No exception; the rows of the connections that are whole stay as they are; work grows with packets (calls of functions
+are counted, so that the machine's load does not matter); and no more is missing than was ever sent.
+"""
+
+from __future__ import annotations
+
+from cProfile import Profile
+from functools import cache
+from random import Random
+from typing import Any, Final, NamedTuple
+
+from decoders.exchanges.ended import Ended, Row
+from decoders.exchanges.engine import Engine
+from decoders.exchanges.record import to_json_dict
+from decoders.streams.chunks import Gap, Segment
+from decoders.streams.flow import FAR
+from tests.exchanges.mistreated import shaken
+from tests.exchanges.splits import rows
+from tests.exchanges.talks import MS, REVEALED, Talker, Turns, segments
+
+BATCH: Final = 1000
+TALKS: Final = 24  # different conversations, each spoken by many
+WHOLE: Final = 4  # connections that nothing happens to
+FIRST_PORT, WHOLE_PORT = 10_000, 9_100
+# Calls for a packet of a damaged capture, as multiples of those for a packet of the clean one. Holding a segment back,
+# finding the hole lost and the next frame behind it take a multiple; work that grows with waiting connections takes
+# hundreds of times as many.
+WORK: Final = 8
+
+
+class Mishaps(NamedTuple):
+    """What happens to a capture: shares of its packets, and `snaplen` bytes of payload that are kept of each."""
+
+    loss: float
+    twice: float
+    swap: float
+    snaplen: int | None
+    one_way: bool
+    late: bool
+    jumps: float
+
+
+class Line(NamedTuple):
+    """What passes between two ports: the first packet's time, nanoseconds between two, and the packets in order."""
+
+    begins_ns: int
+    step_ns: int
+    segments: list[Segment]
+
+
+class Read(NamedTuple):
+    """What an engine made of a capture."""
+
+    rows: list[Row]
+    calls: int
+    missing: int
+
+
+class TooMuchWork(Exception):
+    """More calls than the capture's packets may take."""
+
+
+def try_capture(rng: Random) -> int:
+    """One clean capture and what it becomes; how many were read."""
+    mishaps = Mishaps(
+        loss=rng.choice([0, 0.01, 0.02, 0.03, 0.05, 0.1]),
+        twice=rng.choice([0, 0, 0.02]),
+        swap=rng.choice([0, 0, 0.02, 0.2]),
+        snaplen=rng.choice([None, None, None, 0, 40, 200]),
+        one_way=rng.random() < 0.1,
+        late=rng.random() < 0.3,
+        jumps=rng.choice([0, 0, 0.02]),
+    )
+    pace_ns = rng.choice([1, 30, 300, 1000]) * MS
+    whole = [line(rng, Talker(rng).talk.turns, WHOLE_PORT + number, pace_ns) for number in range(WHOLE)]
+    crowd = [line(rng, rng.choice(talks()), FIRST_PORT + at, pace_ns) for at in range(rng.choice([10, 100, 500, 1500]))]
+    clean = merged(whole + crowd)
+    damaged = merged(whole + [mishandled(rng, each, mishaps) for each in crowd])
+    before = read(clean)
+    usual = before.calls / len(clean)
+    try:
+        after = read(damaged, most=int(WORK * usual * len(damaged)))
+    except TooMuchWork as much:
+        raise AssertionError(
+            f"{much}; {usual:.0f} calls a packet are usual: {len(crowd)} connections, {mishaps}"
+        ) from None
+    assert told(after.rows) == told(before.rows), f"a connection that is whole has other rows: {mishaps}"
+    assert before.missing == 0, f"{before.missing} bytes are missing of a capture that lacks nothing"
+    sent = sum(len(segment[6]) for segment in clean)
+    assert after.missing <= sent, f"{after.missing} bytes are missing of {sent} that were sent: {mishaps}"
+    return 2
+
+
+@cache
+def talks() -> list[Turns]:
+    """Conversations that many speak: the same whatever the seed."""
+    return [Talker(Random(seed), values=10).talk.turns for seed in range(TALKS)]
+
+
+def line(rng: Random, turns: Turns, port: int, pace_ns: int) -> Line:
+    """One connection, or at times two of them on the same port, one after the other."""
+    found = segments(turns, rng, port=port)
+    if rng.random() < 0.1:
+        found += far_from(found, rng, turns, port)
+    return Line(10**18 + rng.randrange(len(found) * pace_ns), pace_ns, found)
+
+
+def far_from(found: list[Segment], rng: Random, turns: Turns, port: int) -> list[Segment]:
+    """Another connection, whose numbers are no continuation."""
+    while True:
+        others = segments(turns, rng, port=port)
+        steps = [(new[3] - old[3]) % 2**32 for new, old in zip(others[:2], found[:-3:-1], strict=True)]
+        if all(2 * FAR < step < 2**32 - 2 * FAR for step in steps):
+            return others
+
+
+def mishandled(rng: Random, whole: Line, mishaps: Mishaps) -> Line:
+    """What a capture has of a line."""
+    found = whole.segments
+    if mishaps.late:
+        found = found[rng.randrange(len(found)) :]
+    if rng.random() < mishaps.jumps:
+        found = jumping(rng, found)
+    found = shaken(rng, found, loss=mishaps.loss, twice=mishaps.twice, swap=mishaps.swap)
+    if mishaps.one_way:
+        found = [segment for segment in found if segment[0] == whole.segments[0][0]]
+    if mishaps.snaplen is not None:
+        found = [
+            (*segment[:6], segment[6][: mishaps.snaplen], max(len(segment[6]) - mishaps.snaplen, 0))
+            for segment in found
+        ]
+    return whole._replace(segments=found)
+
+
+def jumping(rng: Random, found: list[Segment]) -> list[Segment]:
+    """One direction goes on somewhere else, as no direction does."""
+    key, begins, step = rng.choice(found)[0], rng.randrange(len(found)), rng.randrange(2 * FAR, 2**32 - 2 * FAR)
+    return [
+        (*segment[:3], (segment[3] + step) % 2**32, *segment[4:]) if at >= begins and segment[0] == key else segment
+        for at, segment in enumerate(found)
+    ]
+
+
+def merged(lines: list[Line]) -> list[Segment]:
+    """All packets by time, numbered."""
+    timed = [
+        (each.begins_ns + at * each.step_ns, segment) for each in lines for at, segment in enumerate(each.segments)
+    ]
+    timed.sort(key=lambda item: item[0])
+    return [(segment[0], time_ns, number, *segment[3:]) for number, (time_ns, segment) in enumerate(timed, 1)]
+
+
+def read(every: list[Segment], *, most: int | None = None) -> Read:
+    """What an engine makes of a capture. Raises TooMuchWork where that takes more than so many calls."""
+    engine = Engine(connections=True)
+    profile = Profile()
+    found: list[Row] = []
+    missing = 0
+    calls = 0
+    for at in range(0, len(every) + 1, BATCH):
+        profile.enable()
+        chunks = engine.reassembly.feed(every[at : at + BATCH])
+        if at + BATCH > len(every):
+            chunks += engine.reassembly.finish()
+        found += rows(engine.pairer.feed(chunks))
+        profile.disable()
+        missing += sum(data.size for _, _, _, data in chunks if isinstance(data, Gap) and data.why == "lost")
+        calls = sum(entry.callcount for entry in profile.getstats())
+        if most is not None and calls > most:
+            raise TooMuchWork(f"{calls:,} calls for the first {at + BATCH:,} of {len(every):,} packets")
+    return Read(found + rows(engine.pairer.finish()), calls, missing)
+
+
+def told(found: list[Row]) -> list[str]:
+    """The rows of the connections that are whole, without the numbers of packets and connections."""
+    return sorted(repr(said(row)) for row in found if WHOLE_PORT <= port_of(row) < WHOLE_PORT + WHOLE)
+
+
+def port_of(row: Row) -> int:
+    return int(row.client.rpartition(":")[2])
+
+
+def said(row: Row) -> dict[str, Any]:
+    """All of a row but what depends on the packets of others."""
+    if isinstance(row, Ended):
+        return {name: getattr(row, name) for name in Ended.__slots__ if name != "ends"}
+    record = to_json_dict(row, REVEALED)
+    return {name: value for name, value in record.items() if name not in ("connection", "packets", "topic_names")}

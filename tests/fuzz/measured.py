@@ -1,0 +1,31 @@
+"""`kw` as it is installed, which tells the most memory that it ever had as its last line on standard error.
+
+    python -m tests.fuzz.measured sniff orders.pcapng
+
+What the operating system says of a child (ru_maxrss) counts the memory of its parent before it, which is large here.
+"""
+
+from __future__ import annotations
+
+import re
+import resource
+import sys
+from pathlib import Path
+
+from kwcli.main import main
+
+# What no program of this kind may ever ask for: a machine that swaps helps nobody.
+ADDRESS_SPACE = 6 << 30
+
+
+def peak_kb() -> int:
+    """The most memory that this process has had so far."""
+    found = re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())
+    return int(found[1]) if found else 0
+
+
+if __name__ == "__main__":
+    resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
+    code = main()
+    sys.stderr.write(f"peak {peak_kb()}\n")
+    sys.exit(code)
