@@ -18,6 +18,7 @@ from kwcli.net.aio import Dialler, Logins, TlsServer
 from kwcli.net.core.addresses import shown
 from kwcli.net.core.config import Address
 from kwcli.proxy.core.budget import Budget
+from kwcli.proxy.core.remembered import Remembered
 from kwcli.proxy.discovery import Found
 from kwcli.proxy.feed import Feed
 from kwcli.proxy.listeners import BACKLOG, Listener, Listeners
@@ -32,6 +33,7 @@ from kwcli.proxy.session import Session
 from kwcli.proxy.settings import Settings
 from kwcli.proxy.side import Side
 from kwcli.proxy.table import table
+from kwcli.proxy.turns import Turns
 
 _LOOK_S: Final = 0.05
 # For a client's TLS handshake.
@@ -53,6 +55,8 @@ class Proxy:
         self.metrics = Metrics() if settings.metrics is not None else None
         self._told: socket.socket | None = None  # for Prometheus
         self.budget = Budget(settings.budget)
+        self.remembered = Remembered()
+        self.turns = Turns()
         self.dialler = Dialler(settings.config)
         self._logins = Logins(settings.config) if "SASL" in settings.config.protocol else None
         self.sessions: dict[int, Session] = {}

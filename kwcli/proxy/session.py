@@ -29,13 +29,14 @@ from kwcli.proxy.core.commands import (
     SEND_CLIENT,
     SEND_SERVER,
     SERVER,
+    YIELD,
     Command,
 )
 from kwcli.proxy.core.connection import Connection
 from kwcli.proxy.feed import Feed, How
 from kwcli.proxy.reaching import reach
 from kwcli.proxy.room import Room
-from kwcli.proxy.side import ASKED, DIALLING, DRAINING, FULL, LOG, LOGIN, QUESTION, Side
+from kwcli.proxy.side import ASKED, DIALLING, DRAINING, FULL, LOG, LOGIN, QUESTION, TURN, Side
 
 if TYPE_CHECKING:
     from kwcli.proxy.listeners import Listener
@@ -60,7 +61,8 @@ class Session:
         self.listener = listener
         self._metrics = proxy.metrics
         self._meter = proxy.metrics.meter(listener) if proxy.metrics is not None else None
-        self.core = Connection(timed=proxy.feed is not None or self._meter is not None)
+        timed = proxy.feed is not None or self._meter is not None
+        self.core = Connection(timed=timed, remembered=proxy.remembered)
         self.client = Side(self, CLIENT)
         self.server = Side(self, SERVER)
         self.peer = ""
@@ -78,6 +80,7 @@ class Session:
         self._login: Login | None = None
         self._ending = False  # the client sends no more, and the broker cannot be told so
         self._over = False
+        self._yielded = False  # the last piece of work was not all
 
     # Beginning
 
@@ -202,8 +205,21 @@ class Session:
             self.client.transport.write(commands[0][1])  # type: ignore[union-attr]  # the client is there first
         else:
             self._run(commands)
+        self._end_if_done()
+
+    def _end_if_done(self) -> None:
         if self._ending and self.core.idle:
             self.end("the client closed the connection", how="fin")
+
+    def _go_on(self, side: int) -> None:
+        """Others had their turn: with what is left of the bytes of this side."""
+        if self._over:
+            return
+        self._yielded = False
+        self._run(self.core.go_on(side, now_ns()))
+        if not self._yielded:
+            self._proxy.turns.later(partial(self._side(side).free, TURN))  # to read on is a piece of work as well
+        self._end_if_done()
 
     def _run(self, commands: list[Command]) -> None:
         """Do them in order; what answers to questions give is done behind them."""
@@ -235,6 +251,10 @@ class Session:
     def _do(self, what: int, command: Command) -> None:
         if what == RELEASE:
             self.room.give(command[1])
+        elif what == YIELD:
+            self._yielded = True
+            self._side(command[1]).hold(TURN)
+            self._proxy.turns.later(partial(self._go_on, command[1]))
         elif what == PAUSE:
             self._side(command[1]).hold(ASKED)
         elif what == RESUME:
@@ -293,7 +313,7 @@ class Session:
         if self._dialling is not None:
             self._early_end = True
             return True
-        self._run(self.core.client_eof())
+        self._run(self.core.client_eof(now_ns()))
         if self.core.idle and not self._over:
             self.end("the client closed the connection", how="fin")
         return not self._over

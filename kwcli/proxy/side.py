@@ -24,6 +24,7 @@ DIALLING: Final = 8
 DRAINING: Final = 16
 LOGIN: Final = 32
 LOG: Final = 64
+TURN: Final = 128
 _RESET: Final = struct.pack("ii", 1, 0)
 
 
