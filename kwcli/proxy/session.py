@@ -8,12 +8,12 @@ has taken the bytes.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from kwcli.net.core.addresses import shown
+from kwcli.proxy.clock import now_ns
 from kwcli.proxy.core.commands import (
     ANSWERED,
     CAPPED,
@@ -43,14 +43,7 @@ if TYPE_CHECKING:
     from kwcli.proxy.login import Login
     from kwcli.proxy.running import Proxy
 
-# Wall-clock nanoseconds that never go back within one process.
-_EPOCH_NS: Final = time.time_ns() - time.perf_counter_ns()
 Take = Callable[[bytes], None]
-
-
-def now_ns() -> int:
-    """Wall-clock time in ns; differences are those of a monotonic clock."""
-    return _EPOCH_NS + time.perf_counter_ns()
 
 
 class Session:
