@@ -82,6 +82,10 @@ class Session:
         if side is self.server:
             return
         assert side.transport is not None
+        if self._proxy.refuses(self.listener):
+            self._over = True
+            side.reset()
+            return
         side.hold(DIALLING)
         # uvloop begins to read after this callback, whatever was asked for in it.
         asyncio.get_running_loop().call_soon(side.still)
@@ -96,7 +100,8 @@ class Session:
 
     async def _dial(self) -> None:
         proxy = self._proxy
-        reached = await reach(self.listener.targets, proxy.dialler, proxy.pauses, lambda: self.server)
+        targets = proxy.listeners.leads(self.listener)
+        reached = await reach(targets, proxy.dialler, proxy.pauses, lambda: self.server)
         self._dialling = None
         if reached.target is not None:
             self._target = reached.target
@@ -104,9 +109,7 @@ class Session:
         if self.server.transport is None:
             if self._meter is not None:
                 self._meter.failed += 1
-            for text in reached.paused:
-                self.note(text)
-            self.end("; ".join([*reached.failures, *reached.paused]), loud=bool(reached.failures))
+            proxy.unreachable(self, reached)
         elif self._over:
             self.server.close()
         else:
