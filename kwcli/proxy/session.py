@@ -56,8 +56,8 @@ class Session:
         self._meter = proxy.metrics.meter(listener) if proxy.metrics is not None else None
         timed = proxy.feed is not None or self._meter is not None
         self.core = Connection(timed=timed, remembered=proxy.remembered)
-        self.client = Side(self, CLIENT)
-        self.server = Side(self, SERVER)
+        self.client = Side(self, CLIENT, proxy.turns)
+        self.server = Side(self, SERVER, proxy.turns)
         self.peer = ""
         self._target = listener.targets[0]
         self.upstream = shown(self._target)
@@ -72,7 +72,7 @@ class Session:
         self.room = Room(proxy.budget, lambda: bool(self.server.holds & FULL) and not self.client.lost)
         self._login: Login | None = None
         self._ending = False  # the client sends no more, and the broker cannot be told so
-        self._over = False
+        self.over = False
         self._yielded = False  # the last piece of work was not all
 
     # Beginning
@@ -83,7 +83,7 @@ class Session:
             return
         assert side.transport is not None
         if self._proxy.refuses(self.listener):
-            self._over = True
+            self.over = True
             side.reset()
             return
         side.hold(DIALLING)
@@ -110,7 +110,7 @@ class Session:
             if self._meter is not None:
                 self._meter.failed += 1
             proxy.unreachable(self, reached)
-        elif self._over:
+        elif self.over:
             self.server.close()
         else:
             if self._feed is not None:
@@ -209,7 +209,7 @@ class Session:
 
     def _go_on(self, side: int) -> None:
         """Others had their turn: with what is left of the bytes of this side."""
-        if self._over:
+        if self.over:
             return
         self._yielded = False
         self._run(self.core.go_on(side, now_ns()))
@@ -301,7 +301,7 @@ class Session:
 
     def ended(self, side: Side) -> bool:
         """A side sends no more; whether its socket stays open for what it still gets."""
-        if self._over:
+        if self.over:
             return False
         if side is self.server:
             self._broker_left()
@@ -310,9 +310,9 @@ class Session:
             self._early_end = True
             return True
         self._run(self.core.client_eof(now_ns()))
-        if self.core.idle and not self._over:
+        if self.core.idle and not self.over:
             self.end("the client closed the connection", how="fin")
-        return not self._over
+        return not self.over
 
     def _end_of(self, side: int) -> None:
         if side == SERVER and self._login is not None:
@@ -335,18 +335,18 @@ class Session:
     def _broker_left(self) -> None:
         if self._login is not None:
             self._login.server_eof()
-        if not self._over:
+        if not self.over:
             self._run(self.core.server_eof())
 
     def gone(self, side: Side, error: Exception | None) -> None:
         """A socket is closed."""
-        if side is self.server and not self._over:
+        if side is self.server and not self.over:
             alert = self._proxy.dialler.alerted(self._target, error)
             if alert is not None:
                 self.end(alert, loud=True)
             elif self._login is not None:
                 self._login.server_eof()
-        if not self._over:
+        if not self.over:
             who = "client" if side is self.client else "broker"
             verb = "reset" if error is not None else "closed"
             waiting = f" with {self.core.in_flight} unanswered" if self.core.in_flight else ""
@@ -362,9 +362,9 @@ class Session:
 
     def end(self, reason: str, *, loud: bool = False, how: How = "proxy") -> None:
         """Close both sides, once what they were sent is out; `reason` is for people."""
-        if self._over:
+        if self.over:
             return
-        self._over = True
+        self.over = True
         if self._login is not None:
             self._login.stop()
         self._proxy.told(self, reason, loud=loud)
@@ -388,7 +388,7 @@ class Session:
         self.client.hold(DRAINING)
         if self.core.idle and self._dialling is None:
             self.end("the proxy ends")
-        return self._over
+        return self.over
 
     def _forget(self) -> None:
         self.room.leave()

@@ -31,9 +31,9 @@ _TOKEN: Final = 0x60  # of GSSAPI: no API has a number so high
 _DEEP_MAX: Final = 256 * 1024
 # So much of a frame decides whether it is a request or one more token.
 _JUDGED_MAX: Final = 64 * 1024
-# So many requests are read before other connections have their turn: half a millisecond of work. One read of a socket
+# So many requests are read before other connections have their turn: a quarter of a millisecond. One read of a socket
 # can bring ten thousand (tests/bench/fairness.py).
-TURN: Final = 256
+TURN: Final = 128
 
 
 class Requests:

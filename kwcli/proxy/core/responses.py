@@ -35,10 +35,10 @@ from kwcli.proxy.core.state import FEWER, State, told
 _HEAD: Final = Struct(">ii")
 # Consumers may ask for more than a frame's usual limit; what is beyond this is no size.
 STREAMED_MAX: Final = 1024 * MIB
-# So much is done before other connections have their turn, at most a millisecond of work: an answer that streams
+# So much is done before other connections have their turn, less than half a millisecond: an answer that streams
 # through counts as one, one that is held as HELD of them (tests/bench/fairness.py).
 TURN: Final = 1024
-HELD: Final = 64
+HELD: Final = 128
 # By what is done about an answer: a bare token may be empty.
 _LEAST: Final = {STREAM: 4, REWRITE: 4, CAP: 4, LOGIN: 10, TOKEN: 0}
 _MOST: Final = {STREAM: STREAMED_MAX, REWRITE: FRAME_MAX, CAP: FRAME_MAX, LOGIN: FRAME_MAX, TOKEN: FRAME_MAX}
