@@ -48,6 +48,9 @@ CLOSED_MAX: Final = 65_536
 # A connection silent for so long (ns of capture time) is over: brokers and clients close theirs after 10 minutes, and
 # an operating system asks one that says nothing whether it is still there (keep-alive) after 2 hours.
 IDLE_NS: Final = 3 * 3600 * 10**9
+# Answers that the proxy has rewritten, kept because the same bytes come again: the Metadata of a cluster of 1,000
+# topics has 0.5 MiB, and all clients of a cluster ask for much the same.
+REWRITTEN_MAX: Final = 8 * MIB
 # Groups of a statistic, 1.3 KiB each: clients × APIs × topics of a large cluster, not every millisecond of a day.
 GROUPS_MAX: Final = 2 * 10**5
 # Containers inside containers (`x.pcap.zst.gz`): nobody compresses a capture more often.

@@ -201,9 +201,8 @@ class Flow(Half):
         """Keep what of a segment is not held already: the first copy of a byte wins."""
         start, end, time_ns, packet, ack, data, role = entry
         held = self.held
-        for last in held[-2:]:
-            if last[6]:  # the end of the stream is known, of a FIN and a RST behind it by the FIN
-                end = min(end, last[0])
+        if held and held[-1][6]:  # the end of the stream is known, of a FIN and a RST behind it by the FIN
+            end = min(end, held[-2][0] if len(held) > 1 and held[-2][6] else held[-1][0])
         if role:
             if not held or (held[-1][1] <= start and held[-1][6] < role):
                 held.append(entry)

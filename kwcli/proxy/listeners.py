@@ -9,15 +9,14 @@ import errno
 import os
 import socket
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final
 
 from kwcli.exits import Failure
 from kwcli.net.core.addresses import shown
 from kwcli.net.core.config import Address
+from kwcli.proxy.accepting import BACKLOG
 from kwcli.proxy.core.rewrite import Endpoint
 from kwcli.proxy.ports import Ports
 
-BACKLOG: Final = 4096
 Opened = Callable[["Listener", socket.socket], None]
 
 
@@ -36,6 +35,11 @@ class Listener:
     def name(self) -> str:
         """For people: `boot` or the node's id."""
         return "boot" if self.node_id is None else str(self.node_id)
+
+    @property
+    def title(self) -> str:
+        """The same in a sentence."""
+        return "bootstrap" if self.node_id is None else f"node {self.node_id}"
 
 
 class Listeners:
@@ -69,6 +73,11 @@ class Listeners:
         """Every listener, that for any broker first."""
         boot = [self.boot] if self.boot is not None else []
         return [*boot, *(self._nodes[number] for number in sorted(self._nodes))]
+
+    def leads(self, listener: Listener) -> list[Address]:
+        """Where a listener leads: that for any broker also to those that were found meanwhile, after those given."""
+        others = self._nodes.values() if listener is self.boot else ()
+        return list(dict.fromkeys([*listener.targets, *(target for each in others for target in each.targets)]))
 
     def where(self, found: Iterable[Endpoint]) -> Mapping[int, Address]:
         """Where clients find the nodes that an answer names; nodes without a listener are not in it."""

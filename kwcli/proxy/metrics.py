@@ -44,7 +44,7 @@ class Histogram:
 class Meter:
     """What one listener's connections add up to."""
 
-    __slots__ = ("apis", "failed", "open", "received", "sent", "total")
+    __slots__ = ("apis", "failed", "listening", "open", "received", "sent", "total")
 
     def __init__(self) -> None:
         self.apis: dict[int, Histogram] = {}
@@ -53,6 +53,7 @@ class Meter:
         self.open = 0
         self.total = 0
         self.failed = 0  # brokers that could not be reached
+        self.listening = True  # clients are let in
 
     def begun(self) -> None:
         """A client has connected."""
@@ -142,6 +143,9 @@ class Metrics:
         yield from _family("kw_proxy_connections_open", "gauge", "Clients' connections at this moment.")
         for node, meter in meters:
             yield _row("kw_proxy_connections_open", {"node": node}, meter.open)
+        yield from _family("kw_proxy_listening", "gauge", "1; 0 while clients are refused, since no broker answers.")
+        for node, meter in meters:
+            yield _row("kw_proxy_listening", {"node": node}, int(meter.listening))
         yield from _family("kw_proxy_connections_total", "counter", "Clients' connections so far.")
         for node, meter in meters:
             yield _row("kw_proxy_connections_total", {"node": node}, meter.total)

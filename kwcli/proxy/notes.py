@@ -1,12 +1,21 @@
-"""What people should know of connections in; it is said once, counted, and said with its count at the end."""
+"""Lines about connections in, the same lines out without those that were said already, which are counted.
+
+Notes say what people should know once; other lines (a broker refused, a client was cut off) may come thousands of times
+a minute, so the same line is folded: said at once, counted for a while, then said with its count, in pauses that grow
+as long as it goes on.
+"""
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
 # So many different texts are told apart.
 _MOST: Final = 1000
+# So long (s) the same line is only counted, at first and at most.
+FOLD_S: Final = 10.0
+FOLD_MOST_S: Final = 600.0
 
 
 class Notes:
@@ -28,3 +37,64 @@ class Notes:
         for text, count in self._counts.items():
             if count > 1:
                 say(f"{count} times: {text}")
+
+
+class _Fold:
+    """One line: when its pause ends, how long that is, how often it came meanwhile."""
+
+    __slots__ = ("length_s", "more", "until_s")
+
+    def __init__(self, now_s: float) -> None:
+        self.length_s = FOLD_S
+        self.until_s = now_s + FOLD_S
+        self.more = 0
+
+
+class Folded:
+    """`now_s` is a clock that never goes back."""
+
+    def __init__(self, now_s: Callable[[], float], say: Callable[[str], None]) -> None:
+        self._now_s = now_s
+        self._say = say
+        self._known: OrderedDict[str, _Fold] = OrderedDict()
+
+    def say(self, text: str, line: str) -> None:
+        """Say `line`, unless one with the same `text` was said a short while ago."""
+        known = self._known.get(text)
+        if known is not None and self._now_s() < known.until_s:
+            known.more += 1
+            return
+        if known is None:
+            known = self._known[text] = _Fold(self._now_s())
+            if len(self._known) > _MOST:
+                self._tell(*self._known.popitem(last=False))
+        else:
+            self._next(text, known)
+        self._say(line)
+
+    def look(self) -> None:
+        """To be called now and then: say what came more often, forget what came no more."""
+        now_s = self._now_s()
+        for text, known in list(self._known.items()):
+            if now_s < known.until_s:
+                continue
+            if known.more:
+                self._next(text, known)
+            else:
+                del self._known[text]
+
+    def finish(self) -> None:
+        """Say all counts."""
+        for text, known in self._known.items():
+            self._tell(text, known)
+        self._known.clear()
+
+    def _next(self, text: str, known: _Fold) -> None:
+        self._tell(text, known)
+        known.length_s = min(2 * known.length_s, FOLD_MOST_S) if known.more else FOLD_S
+        known.until_s = self._now_s() + known.length_s
+        known.more = 0
+
+    def _tell(self, text: str, known: _Fold) -> None:
+        if known.more:
+            self._say(f"{known.more} more {'times' if known.more > 1 else 'time'}: {text}")

@@ -17,21 +17,25 @@ from kwcli.exits import Exit
 from kwcli.net.aio import Dialler, Logins, TlsServer
 from kwcli.net.core.addresses import shown
 from kwcli.net.core.config import Address
+from kwcli.proxy.accepting import BACKLOG, Accepting
 from kwcli.proxy.core.budget import Budget
+from kwcli.proxy.core.remembered import Remembered
 from kwcli.proxy.discovery import Found
 from kwcli.proxy.feed import Feed
-from kwcli.proxy.listeners import BACKLOG, Listener, Listeners
+from kwcli.proxy.listeners import Listener, Listeners
 from kwcli.proxy.login import Login
 from kwcli.proxy.memory import TRIM_S, Trimmer, tune
 from kwcli.proxy.metrics import Metrics
 from kwcli.proxy.metrics_server import MetricsConnection, metrics_socket
-from kwcli.proxy.notes import Notes
+from kwcli.proxy.notes import Folded, Notes
 from kwcli.proxy.pauses import Pauses
 from kwcli.proxy.ports import Ports, ports_file
+from kwcli.proxy.reaching import Reached, reach
 from kwcli.proxy.session import Session
 from kwcli.proxy.settings import Settings
 from kwcli.proxy.side import Side
 from kwcli.proxy.table import table
+from kwcli.proxy.turns import Turns
 
 _LOOK_S: Final = 0.05
 # For a client's TLS handshake.
@@ -53,6 +57,8 @@ class Proxy:
         self.metrics = Metrics() if settings.metrics is not None else None
         self._told: socket.socket | None = None  # for Prometheus
         self.budget = Budget(settings.budget)
+        self.remembered = Remembered()
+        self.turns = Turns()
         self.dialler = Dialler(settings.config)
         self._logins = Logins(settings.config) if "SASL" in settings.config.protocol else None
         self.sessions: dict[int, Session] = {}
@@ -60,11 +66,13 @@ class Proxy:
         self.listeners = Listeners(ports, settings.bind, settings.advertise, self._opened, self._say)
         self._found = found
         self._sockets: list[tuple[Listener, socket.socket]] = []
-        self._servers: list[asyncio.Server | TlsServer] = []
+        self._accepting: dict[Listener, Accepting] = {}
+        self._telling: asyncio.Server | None = None  # Prometheus
         self._starting: set[asyncio.Task[None]] = set()
         self._count = 0
         self.pauses = Pauses(time.monotonic)
         self._notes = Notes()
+        self._folded = Folded(time.monotonic, self._say)
         self._signals = 0
         self._ended = asyncio.Event()
         self._trimmer = Trimmer()
@@ -73,9 +81,14 @@ class Proxy:
 
     def told(self, session: Session, text: str, *, loud: bool) -> None:
         """What happened to a connection; `loud` without being asked for."""
-        if loud or self.settings.verbose:
-            name = f"node {session.listener.name}" if session.listener.node_id is not None else "bootstrap"
-            self._say(f"connection {session.number} from {session.peer} ({name}): {text}")
+        if not loud and not self.settings.verbose:
+            return
+        name = session.listener.title
+        line = f"connection {session.number} from {session.peer} ({name}): {text}"
+        if self.settings.verbose:
+            self._say(line)
+        else:
+            self._folded.say(f"({name}): {text}", line)
 
     def note(self, text: str, session: Session) -> None:
         """What people should know of; the same once, and at the end how often it was so."""
@@ -121,7 +134,7 @@ class Proxy:
             await self._serve(listener, sock)
         if self._told is not None and self.metrics is not None:
             told = partial(MetricsConnection, self.metrics.text)
-            self._servers.append(await loop.create_server(told, sock=self._told))
+            self._telling = await loop.create_server(told, sock=self._told)
         self._start_told()
         self._trim()
         await self._ended.wait()
@@ -130,6 +143,7 @@ class Proxy:
 
     def _trim(self) -> None:
         self._trimmer.trim()
+        self._folded.look()
         asyncio.get_running_loop().call_later(TRIM_S, self._trim)
 
     def stop(self) -> None:
@@ -162,14 +176,55 @@ class Proxy:
         task.add_done_callback(self._starting.discard)
 
     async def _serve(self, listener: Listener, sock: socket.socket) -> None:
-        loop = asyncio.get_running_loop()
+        self._accepting[listener] = Accepting(
+            sock,
+            partial(self._server, listener),
+            partial(self._answers, listener),
+            lambda text, more: self._folded.say(f"{listener.title}: {text}", f"{listener.title}: {text}{more}"),
+            partial(self._let_in, listener),
+        )
+        await self._accepting[listener].begin()
+
+    async def _server(self, listener: Listener, sock: socket.socket) -> asyncio.Server | TlsServer:
         factory = partial(self._accepted, listener)
         tls = self.settings.tls
         if tls is None:
-            self._servers.append(await loop.create_server(factory, sock=sock, backlog=BACKLOG))
-        else:
-            server = TlsServer(sock, lambda: tls.context, factory, self._ungreeted, timeout_s=_GREETING_S)
-            self._servers.append(server)
+            return await asyncio.get_running_loop().create_server(factory, sock=sock, backlog=BACKLOG)
+        return TlsServer(sock, lambda: tls.context, factory, self._ungreeted, timeout_s=_GREETING_S)
+
+    # Brokers that do not answer
+
+    def unreachable(self, session: Session, reached: Reached) -> None:
+        """No broker took a connection."""
+        said = [*reached.failures, *reached.paused]
+        for text in reached.paused:
+            self.note(text, session)
+        accepting = self._accepting.get(session.listener)
+        if accepting is not None and not self._signals and accepting.refuse():
+            said.append("clients are refused until that has changed")
+        session.client.reset()  # as a refusal would look, which those who come now get
+        session.end("; ".join(said), loud=bool(reached.failures))
+
+    def refuses(self, listener: Listener) -> bool:
+        """Whether a client that was accepted all the same is to be turned away."""
+        return listener in self._accepting and self._accepting[listener].refusing
+
+    async def _answers(self, listener: Listener) -> bool:
+        """Connect, with TLS where that is wanted, and leave again."""
+        made: list[asyncio.BaseTransport] = []
+
+        class Probe(asyncio.Protocol):
+            def connection_made(self, transport: asyncio.BaseTransport) -> None:
+                made.append(transport)
+
+        reached = await reach(self.listeners.leads(listener), self.dialler, self.pauses, Probe)
+        for transport in made:
+            transport.close()
+        return reached.target is not None
+
+    def _let_in(self, listener: Listener, let_in: bool) -> None:
+        if self.metrics is not None:
+            self.metrics.meter(listener).listening = let_in
 
     def _accepted(self, listener: Listener) -> Side:
         self._count += 1
@@ -201,8 +256,10 @@ class Proxy:
     async def _drain(self) -> None:
         """No new connections, no new requests; end when all answers are out, or time is."""
         await asyncio.gather(*self._starting)
-        for server in self._servers:
-            server.close()
+        for each in self._accepting.values():
+            each.close()
+        if self._telling is not None:
+            self._telling.close()
         if not self._idle():
             self._say(f"waiting for answers to {self._in_flight()} requests (Ctrl-C: at once)")
         end = time.monotonic() + self.settings.drain_s
@@ -217,6 +274,7 @@ class Proxy:
         self._cut()
         await asyncio.sleep(0)
         if not self.settings.quiet:
+            self._folded.finish()
             self._notes.repeat(self._say)
 
     def _idle(self) -> bool:

@@ -8,12 +8,12 @@ has taken the bytes.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from kwcli.net.core.addresses import shown
+from kwcli.proxy.clock import now_ns
 from kwcli.proxy.core.commands import (
     ANSWERED,
     CAPPED,
@@ -29,27 +29,21 @@ from kwcli.proxy.core.commands import (
     SEND_CLIENT,
     SEND_SERVER,
     SERVER,
+    YIELD,
     Command,
 )
 from kwcli.proxy.core.connection import Connection
 from kwcli.proxy.feed import Feed, How
 from kwcli.proxy.reaching import reach
 from kwcli.proxy.room import Room
-from kwcli.proxy.side import ASKED, DIALLING, DRAINING, FULL, LOG, LOGIN, QUESTION, Side
+from kwcli.proxy.side import ASKED, DIALLING, DRAINING, FULL, LOG, LOGIN, QUESTION, TURN, Side
 
 if TYPE_CHECKING:
     from kwcli.proxy.listeners import Listener
     from kwcli.proxy.login import Login
     from kwcli.proxy.running import Proxy
 
-# Wall-clock nanoseconds that never go back within one process.
-_EPOCH_NS: Final = time.time_ns() - time.perf_counter_ns()
 Take = Callable[[bytes], None]
-
-
-def now_ns() -> int:
-    """Wall-clock time in ns; differences are those of a monotonic clock."""
-    return _EPOCH_NS + time.perf_counter_ns()
 
 
 class Session:
@@ -60,9 +54,10 @@ class Session:
         self.listener = listener
         self._metrics = proxy.metrics
         self._meter = proxy.metrics.meter(listener) if proxy.metrics is not None else None
-        self.core = Connection(timed=proxy.feed is not None or self._meter is not None)
-        self.client = Side(self, CLIENT)
-        self.server = Side(self, SERVER)
+        timed = proxy.feed is not None or self._meter is not None
+        self.core = Connection(timed=timed, remembered=proxy.remembered)
+        self.client = Side(self, CLIENT, proxy.turns)
+        self.server = Side(self, SERVER, proxy.turns)
         self.peer = ""
         self._target = listener.targets[0]
         self.upstream = shown(self._target)
@@ -77,7 +72,8 @@ class Session:
         self.room = Room(proxy.budget, lambda: bool(self.server.holds & FULL) and not self.client.lost)
         self._login: Login | None = None
         self._ending = False  # the client sends no more, and the broker cannot be told so
-        self._over = False
+        self.over = False
+        self._yielded = False  # the last piece of work was not all
 
     # Beginning
 
@@ -86,6 +82,10 @@ class Session:
         if side is self.server:
             return
         assert side.transport is not None
+        if self._proxy.refuses(self.listener):
+            self.over = True
+            side.reset()
+            return
         side.hold(DIALLING)
         # uvloop begins to read after this callback, whatever was asked for in it.
         asyncio.get_running_loop().call_soon(side.still)
@@ -100,7 +100,8 @@ class Session:
 
     async def _dial(self) -> None:
         proxy = self._proxy
-        reached = await reach(self.listener.targets, proxy.dialler, proxy.pauses, lambda: self.server)
+        targets = proxy.listeners.leads(self.listener)
+        reached = await reach(targets, proxy.dialler, proxy.pauses, lambda: self.server)
         self._dialling = None
         if reached.target is not None:
             self._target = reached.target
@@ -108,10 +109,8 @@ class Session:
         if self.server.transport is None:
             if self._meter is not None:
                 self._meter.failed += 1
-            for text in reached.paused:
-                self.note(text)
-            self.end("; ".join([*reached.failures, *reached.paused]), loud=bool(reached.failures))
-        elif self._over:
+            proxy.unreachable(self, reached)
+        elif self.over:
             self.server.close()
         else:
             if self._feed is not None:
@@ -202,8 +201,21 @@ class Session:
             self.client.transport.write(commands[0][1])  # type: ignore[union-attr]  # the client is there first
         else:
             self._run(commands)
+        self._end_if_done()
+
+    def _end_if_done(self) -> None:
         if self._ending and self.core.idle:
             self.end("the client closed the connection", how="fin")
+
+    def _go_on(self, side: int) -> None:
+        """Others had their turn: with what is left of the bytes of this side."""
+        if self.over:
+            return
+        self._yielded = False
+        self._run(self.core.go_on(side, now_ns()))
+        if not self._yielded:
+            self._proxy.turns.later(partial(self._side(side).free, TURN))  # to read on is a piece of work as well
+        self._end_if_done()
 
     def _run(self, commands: list[Command]) -> None:
         """Do them in order; what answers to questions give is done behind them."""
@@ -235,6 +247,10 @@ class Session:
     def _do(self, what: int, command: Command) -> None:
         if what == RELEASE:
             self.room.give(command[1])
+        elif what == YIELD:
+            self._yielded = True
+            self._side(command[1]).hold(TURN)
+            self._proxy.turns.later(partial(self._go_on, command[1]))
         elif what == PAUSE:
             self._side(command[1]).hold(ASKED)
         elif what == RESUME:
@@ -285,7 +301,7 @@ class Session:
 
     def ended(self, side: Side) -> bool:
         """A side sends no more; whether its socket stays open for what it still gets."""
-        if self._over:
+        if self.over:
             return False
         if side is self.server:
             self._broker_left()
@@ -293,10 +309,10 @@ class Session:
         if self._dialling is not None:
             self._early_end = True
             return True
-        self._run(self.core.client_eof())
-        if self.core.idle and not self._over:
+        self._run(self.core.client_eof(now_ns()))
+        if self.core.idle and not self.over:
             self.end("the client closed the connection", how="fin")
-        return not self._over
+        return not self.over
 
     def _end_of(self, side: int) -> None:
         if side == SERVER and self._login is not None:
@@ -319,18 +335,18 @@ class Session:
     def _broker_left(self) -> None:
         if self._login is not None:
             self._login.server_eof()
-        if not self._over:
+        if not self.over:
             self._run(self.core.server_eof())
 
     def gone(self, side: Side, error: Exception | None) -> None:
         """A socket is closed."""
-        if side is self.server and not self._over:
+        if side is self.server and not self.over:
             alert = self._proxy.dialler.alerted(self._target, error)
             if alert is not None:
                 self.end(alert, loud=True)
             elif self._login is not None:
                 self._login.server_eof()
-        if not self._over:
+        if not self.over:
             who = "client" if side is self.client else "broker"
             verb = "reset" if error is not None else "closed"
             waiting = f" with {self.core.in_flight} unanswered" if self.core.in_flight else ""
@@ -346,9 +362,9 @@ class Session:
 
     def end(self, reason: str, *, loud: bool = False, how: How = "proxy") -> None:
         """Close both sides, once what they were sent is out; `reason` is for people."""
-        if self._over:
+        if self.over:
             return
-        self._over = True
+        self.over = True
         if self._login is not None:
             self._login.stop()
         self._proxy.told(self, reason, loud=loud)
@@ -372,7 +388,7 @@ class Session:
         self.client.hold(DRAINING)
         if self.core.idle and self._dialling is None:
             self.end("the proxy ends")
-        return self._over
+        return self.over
 
     def _forget(self) -> None:
         self.room.leave()

@@ -11,6 +11,7 @@ from kwcli.net.core.addresses import shown
 
 if TYPE_CHECKING:
     from kwcli.proxy.session import Session
+    from kwcli.proxy.turns import Turns
 
 # A socket's send buffer takes the rest; beyond it the other side is not read.
 BUFFER: Final = 512 * 1024
@@ -24,16 +25,22 @@ DIALLING: Final = 8
 DRAINING: Final = 16
 LOGIN: Final = 32
 LOG: Final = 64
+TURN: Final = 128
+LATER: Final = 256
+# While connections wait for their turn, more bytes than this at once wait for theirs as well; fewer do not take long.
+LIGHT: Final = 4096
 _RESET: Final = struct.pack("ii", 1, 0)
 
 
 class Side(asyncio.Protocol):
     """One of the two sockets."""
 
-    __slots__ = ("holds", "lost", "session", "side", "transport")
+    __slots__ = ("_late", "_turns", "holds", "lost", "session", "side", "transport")
 
-    def __init__(self, session: Session, side: int) -> None:
+    def __init__(self, session: Session, side: int, turns: Turns) -> None:
         self.session = session
+        self._turns = turns
+        self._late: list[bytes] = []  # came while others waited for their turn
         self.side = side
         self.transport: asyncio.Transport | None = None
         self.holds = 0
@@ -45,13 +52,32 @@ class Side(asyncio.Protocol):
         self.session.made(self)
 
     def data_received(self, data: bytes) -> None:
-        self.session.received[self.side](data)
+        if self._late or (len(data) > LIGHT and self._turns.waiting):
+            self._later(data)
+        else:
+            self.session.received[self.side](data)
+
+    def _later(self, data: bytes) -> None:
+        self._late.append(data)
+        if len(self._late) == 1:
+            self.hold(LATER)
+            self._turns.later(self._go_on)
+
+    def _go_on(self) -> None:
+        """With what waited for its turn, or because no more will come."""
+        if self._late:
+            data, self._late = b"".join(self._late), []
+            if not self.session.over:
+                self.session.received[self.side](data)
+            self.free(LATER)
 
     def eof_received(self) -> bool:
+        self._go_on()
         stays = self.session.ended(self)
         return stays and self.transport is not None and self.transport.can_write_eof()  # TLS ends both ways at once
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._go_on()
         self.lost = True
         self.session.gone(self, exc)
 

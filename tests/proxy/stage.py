@@ -21,9 +21,11 @@ from kwcli.proxy.core.commands import (
     RESUME,
     SEND_CLIENT,
     SEND_SERVER,
+    YIELD,
     Command,
 )
 from kwcli.proxy.core.connection import Connection
+from kwcli.proxy.core.remembered import Remembered
 from kwcli.proxy.core.rewrite import Endpoint
 
 API_VERSIONS, METADATA, PRODUCE, FETCH, SASL_HANDSHAKE, HEARTBEAT = 18, 3, 0, 1, 17, 12
@@ -40,6 +42,7 @@ NAMES = {
     NOTE: "NOTE",
     ANSWERED: "ANSWERED",
     CAPPED: "CAPPED",
+    YIELD: "YIELD",
 }
 
 
@@ -70,9 +73,14 @@ class Stage:
     """`where` are the listeners; without `at_once` RESOLVE and RESERVE wait for `answer`."""
 
     def __init__(
-        self, where: Mapping[int, tuple[str, int]] | None = None, *, at_once: bool = True, timed: bool = False
+        self,
+        where: Mapping[int, tuple[str, int]] | None = None,
+        *,
+        at_once: bool = True,
+        timed: bool = False,
+        remembered: Remembered | None = None,
     ) -> None:
-        self.connection = Connection(timed=timed)
+        self.connection = Connection(timed=timed, remembered=remembered)
         self.where = where or {}
         self.at_once = at_once
         self.to_server: list[bytes] = []
@@ -87,6 +95,7 @@ class Stage:
         self.budget = Budget()
         self.now_ns = 0
         self.waiting: list[Command] = []
+        self.turns = 0  # that others were given
 
     def client(self, *chunks: bytes) -> Stage:
         """The client sends."""
@@ -103,7 +112,7 @@ class Stage:
         return self
 
     def client_eof(self) -> Stage:
-        self._do(self.connection.client_eof())
+        self._do(self.connection.client_eof(self.now_ns))
         return self
 
     def server_eof(self) -> Stage:
@@ -129,7 +138,10 @@ class Stage:
         for number, command in enumerate(todo):
             what = command[0]
             self.done.append(NAMES[what])
-            if what in (RESOLVE, RESERVE):
+            if what == YIELD:
+                self.turns += 1
+                todo += self.connection.go_on(command[1], self.now_ns)
+            elif what in (RESOLVE, RESERVE):
                 assert number == len(todo) - 1, "nothing can follow a question"
                 if not self.at_once:
                     self.waiting.append(command)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from kwcli.net.core.config import Sasl
 from kwcli.proxy.notes import Notes
 from kwcli.proxy.pauses import FIRST_S, MOST_S, Pauses
@@ -25,13 +27,17 @@ async def test_a_refused_login_is_not_repeated_for_every_client() -> None:
     clock = [100.0]
     async with running(script, way=WAY) as proxy:
         proxy.proxy.pauses = Pauses(lambda: clock[0])
-        for _ in range(5):
+        for _ in range(2):
             reader, _ = await proxy.connect()
             assert await rest(reader) == b""
+        for _ in range(3):
+            with pytest.raises(ConnectionRefusedError):
+                await proxy.connect()
         assert [name for name, _ in broker.seen].count("SaslAuthenticate") == 1
         assert proxy.said.count("refused the PLAIN credentials") == proxy.said.count("it is tried again in 1 s") == 1
         assert proxy.said.count("did not take the proxy's login") == 1
         clock[0] += 1.1
+        await proxy.until("clients are let in again")
         reader, _ = await proxy.connect()
         assert await rest(reader) == b""
         assert proxy.said.count("it is tried again in 2 s") == 1
@@ -42,7 +48,6 @@ async def test_a_refused_login_is_not_repeated_for_every_client() -> None:
         answer = response(3, 12, 7, {"cluster_id": "cluster 7"})
         assert await reader.readexactly(len(answer)) == answer
         assert not proxy.proxy.pauses.holds(proxy.proxy.settings.config.servers[0])
-    assert "4 times: " in proxy.said
 
 
 @in_loop

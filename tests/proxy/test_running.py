@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from kwcli.exits import Exit, Failure
+from kwcli.proxy.clock import now_ns
 from kwcli.proxy.core.rewrite import Endpoint
 from kwcli.proxy.listeners import listening
 from kwcli.proxy.ports import Ports
-from kwcli.proxy.session import now_ns
 from tests.proxy.running import (
     ANSWERS,
     ASKED,

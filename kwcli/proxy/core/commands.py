@@ -22,6 +22,9 @@ NOTE: Final = 9  # text: something people should know, the connection goes on
 # Correlation id, when the request's last byte left, when its answer's first byte came (ns), API key.
 ANSWERED: Final = 10
 CAPPED: Final = 11  # count of versions that were taken back in an answer to ApiVersions
+# Side: enough was done at once for what it sent, the rest is kept; read nothing more from it, let other connections
+# have their turn, then call `go_on(side, now_ns)`.
+YIELD: Final = 12
 
 CLIENT: Final = 0
 SERVER: Final = 1

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kwcli.proxy.core.commands import END, SERVER, Command
+from kwcli.proxy.core.commands import CLIENT, END, SERVER, Command
+from kwcli.proxy.core.remembered import Remembered
 from kwcli.proxy.core.requests import Requests
 from kwcli.proxy.core.responses import Responses
 from kwcli.proxy.core.rewrite import Address
@@ -19,15 +20,16 @@ class Connection:
     """Feed it with `client_bytes(data, now_ns)` and `server_bytes(data, now_ns)`; `timed` asks for ANSWERED.
 
     After RESERVE and RESOLVE nothing should be read from the broker until they are answered; what comes all the same is
-    kept. After CLOSE it gives nothing any more.
+    kept. After CLOSE it gives nothing any more. `remembered` is what connections share: answers rewritten before.
     """
 
     __slots__ = ("_requests", "_responses", "_state", "client_bytes", "reserved", "server_bytes")
 
-    def __init__(self, *, timed: bool = False) -> None:
+    def __init__(self, *, timed: bool = False, remembered: Remembered | None = None) -> None:
         self._state = State()
         self._requests = Requests(self._state)
-        self._responses = Responses(self._state, self._requests.resume, timed=timed)
+        known = Remembered() if remembered is None else remembered
+        self._responses = Responses(self._state, self._requests.resume, known, timed=timed)
         self.client_bytes = self._requests.feed
         self.server_bytes = self._responses.feed
         self.reserved = self._responses.reserved
@@ -51,12 +53,17 @@ class Connection:
         """Where listeners for the nodes of RESOLVE are; a node without one is left out of `where`."""
         return self._responses.resolved(ticket, where, now_ns)
 
-    def client_eof(self) -> list[Command]:
+    def go_on(self, side: int, now_ns: int) -> list[Command]:
+        """A turn later, after YIELD: what is left of the bytes of this side."""
+        return self._requests.go_on(now_ns) if side == CLIENT else self._responses.go_on(now_ns)
+
+    def client_eof(self, now_ns: int) -> list[Command]:
         """The client ended its side."""
         if self._state.closed:
             return []
         self._state.gone = True
-        return [*self._requests.finish(), (END, SERVER)]
+        out = self._requests.finish(now_ns)
+        return out if self._state.closed else [*out, (END, SERVER)]
 
     def server_eof(self) -> list[Command]:
         """The broker ended its side."""

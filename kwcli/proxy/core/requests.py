@@ -1,7 +1,8 @@
 """A client's bytes in as they come, the same bytes for the broker out; what was asked is noted in flight.
 
-Nothing is held back but the first bytes of a connection, until it is clear that they may be Kafka. Bytes of a frame
-whose header is not whole have gone on already; a copy of them waits for the rest.
+Nothing is held back but the first bytes of a connection, until it is clear that they may be Kafka, and what a client
+sends beyond so many requests at once: that has its turn after others. Bytes of a frame whose header is not whole have
+gone on already; a copy of them waits for the rest.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from decoders.streams.resync import NO
 from decoders.streams.verdict import request_verdict
 from decoders.wire.text import in_bytes
 from kwcli.proxy.core import routes
-from kwcli.proxy.core.commands import CLIENT, NOTE, PAUSE, RESUME, SEND_SERVER, Command
+from kwcli.proxy.core.commands import CLIENT, NOTE, PAUSE, RESUME, SEND_SERVER, YIELD, Command
 from kwcli.proxy.core.hints import about_mechanism
 from kwcli.proxy.core.routes import ACKS, HINT, MECHANISM, REFUSE, TELL, Route
 from kwcli.proxy.core.rows import highest
@@ -30,12 +31,15 @@ _TOKEN: Final = 0x60  # of GSSAPI: no API has a number so high
 _DEEP_MAX: Final = 256 * 1024
 # So much of a frame decides whether it is a request or one more token.
 _JUDGED_MAX: Final = 64 * 1024
+# So many requests are read before other connections have their turn: a quarter of a millisecond. One read of a socket
+# can bring ten thousand (tests/bench/fairness.py).
+TURN: Final = 128
 
 
 class Requests:
     """One direction of one connection."""
 
-    __slots__ = ("_begun", "_part", "_skip", "_state", "_strange", "_waiting")
+    __slots__ = ("_begun", "_late", "_part", "_skip", "_state", "_strange", "_waiting")
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -44,6 +48,7 @@ class Requests:
         self._skip = 0  # bytes of the current frame that are still to come
         self._begun: tuple[int, Route] | None = None  # the request whose bytes these are, if it will be answered
         self._waiting: list[bytes] = []  # until SaslHandshake 0 is answered
+        self._late: tuple[bytes, int] | None = None  # has its turn later, from a place on
 
     def feed(self, data: bytes, now_ns: int) -> list[Command]:
         """The client's next bytes."""
@@ -52,7 +57,10 @@ class Requests:
             return []
         skip = self._skip
         out: list[Command] = []
-        if skip:
+        if self._late is not None:
+            late, at = self._late
+            self._late = (late[at:] + data, 0)
+        elif skip:
             size = len(data)
             if size < skip:
                 self._skip = skip - size
@@ -75,6 +83,14 @@ class Requests:
             self._read(data, 0, 0, now_ns, out)
         return out
 
+    def go_on(self, now_ns: int) -> list[Command]:
+        """With what had to wait for its turn."""
+        out: list[Command] = []
+        if self._late is not None and not self._state.closed:
+            (data, at), self._late = self._late, None
+            self._read(data, at, at, now_ns, out)
+        return out
+
     def resume(self, now_ns: int) -> list[Command]:
         """SaslHandshake 0 has been answered."""
         waiting, self._waiting = b"".join(self._waiting), []
@@ -86,11 +102,17 @@ class Requests:
         """Whether the end of a request is still to come."""
         return bool(self._skip or self._part)
 
-    def finish(self) -> list[Command]:
+    def finish(self, now_ns: int) -> list[Command]:
         """The client ended its side: what was held back, and what is to be said about it."""
+        out: list[Command] = []
+        while self._late is not None and not self._state.closed:
+            out += (command for command in self.go_on(now_ns) if command[0] != YIELD)
+        if self._state.closed:
+            return out
         rest = b"".join([self._part if self._strange else b"", *self._waiting])
         self._waiting.clear()
-        out: list[Command] = [(SEND_SERVER, rest)] if rest else []
+        if rest:
+            out.append((SEND_SERVER, rest))
         if self.inside:
             out.append((NOTE, "the client left inside a request"))
         return out
@@ -121,6 +143,12 @@ class Requests:
                 at = self._tokens(data, at, sent, now_ns, out)
             if state.closed:
                 return
+            if self._late is not None:
+                if at > sent:
+                    out.append((SEND_SERVER, data[sent:at]))
+                out.append((YIELD, CLIENT))
+                self._crowd(out)
+                return
             if state.phase is phase:
                 break
             if state.phase is Phase.HANDSHAKE:
@@ -132,8 +160,12 @@ class Requests:
         if at < len(data):
             self._part = data[at:]
         out.append((SEND_SERVER, data[sent:] if sent else data))
-        if len(state.in_flight) >= MANY and not state.crowded:
-            state.crowded = True
+        self._crowd(out)
+
+    def _crowd(self, out: list[Command]) -> None:
+        """With so many requests in flight the client is not read."""
+        if len(self._state.in_flight) >= MANY and not self._state.crowded:
+            self._state.crowded = True
             out.append((PAUSE, CLIENT))
 
     def _requests(self, data: bytes, at: int, sent: int, now_ns: int, out: list[Command]) -> int:
@@ -141,7 +173,12 @@ class Requests:
         state = self._state
         in_flight = state.in_flight
         end = len(data)
+        left = TURN
         while end - at >= _SHORTEST:
+            if not left:
+                self._late = (data, at)
+                return at
+            left -= 1
             size, number, correlation_id = _HEAD.unpack_from(data, at)
             if not 8 <= size <= REQUEST_MAX:
                 self._refuse(data, at, sent, out)
@@ -220,7 +257,12 @@ class Requests:
         """Note the bare tokens from `at` on; where the first bytes are that are no token, or not known yet."""
         state = self._state
         end = len(data)
+        left = TURN
         while state.phase is Phase.TOKENS and end - at >= 4:
+            if not left:
+                self._late = (data, at)
+                return at
+            left -= 1
             size = int.from_bytes(data[at : at + 4], "big", signed=True)
             if not 0 <= size <= REQUEST_MAX:
                 self._refuse(data, at, sent, out)

@@ -14,10 +14,8 @@ from typing import Final
 from decoders.exchanges.phases import Phase
 from decoders.limits import FRAME_MAX, MIB
 from decoders.wire.text import in_bytes
-from kwcli.proxy.core.capping import cap_api_versions
 from kwcli.proxy.core.commands import (
     ANSWERED,
-    CAPPED,
     CLIENT,
     NOTE,
     RELEASE,
@@ -25,15 +23,22 @@ from kwcli.proxy.core.commands import (
     RESOLVE,
     RESUME,
     SEND_CLIENT,
+    SERVER,
+    YIELD,
     Command,
 )
-from kwcli.proxy.core.rewrite import Address, Endpoint, RewriteFailed, endpoints, rewrite
+from kwcli.proxy.core.remembered import Reading, Remembered
+from kwcli.proxy.core.rewrite import Address, RewriteFailed
 from kwcli.proxy.core.routes import CAP, LOGIN, REWRITE, STREAM, TOKEN, Route
 from kwcli.proxy.core.state import FEWER, State, told
 
 _HEAD: Final = Struct(">ii")
 # Consumers may ask for more than a frame's usual limit; what is beyond this is no size.
 STREAMED_MAX: Final = 1024 * MIB
+# So much is done before other connections have their turn, less than half a millisecond: an answer that streams
+# through counts as one, one that is held as HELD of them (tests/bench/fairness.py).
+TURN: Final = 1024
+HELD: Final = 128
 # By what is done about an answer: a bare token may be empty.
 _LEAST: Final = {STREAM: 4, REWRITE: 4, CAP: 4, LOGIN: 10, TOKEN: 0}
 _MOST: Final = {STREAM: STREAMED_MAX, REWRITE: FRAME_MAX, CAP: FRAME_MAX, LOGIN: FRAME_MAX, TOKEN: FRAME_MAX}
@@ -44,6 +49,7 @@ class Responses:
 
     __slots__ = (
         "_after_login",
+        "_at",
         "_blocked",
         "_ended",
         "_held",
@@ -51,15 +57,20 @@ class Responses:
         "_need",
         "_part",
         "_parts",
+        "_remembered",
         "_reserved",
         "_skip",
         "_state",
         "_ticket",
         "_timed",
+        "_turn",
         "_waiting",
+        "_yielded",
     )
 
-    def __init__(self, state: State, after_login: Callable[[int], list[Command]], *, timed: bool) -> None:
+    def __init__(
+        self, state: State, after_login: Callable[[int], list[Command]], remembered: Remembered, *, timed: bool
+    ) -> None:
         self._state = state
         self._after_login = after_login
         self._timed = timed
@@ -68,10 +79,14 @@ class Responses:
         self._parts: list[bytes] = []  # of the frame that is held
         self._need = 0  # bytes of it that are still to come
         self._reserved = 0
-        self._held: tuple[Route, bytes, list[Endpoint]] | None = None  # waits for listeners
+        self._held: tuple[Route, bytes, Reading | None] | None = None  # waits for its rest, or for listeners
+        self._remembered = remembered
         self._ticket = 0
-        self._blocked = False  # until there is room, or listeners
+        self._blocked = False  # until there is room, or listeners, or others have had their turn
         self._waiting: list[bytes] = []
+        self._at = 0  # of the first of these: what is before has been read
+        self._turn = TURN  # what may still be done before others have theirs
+        self._yielded = False
         self._ended = False
         self._last: int | None = None
 
@@ -87,6 +102,10 @@ class Responses:
         if self._blocked:
             self._waiting.append(data)
             return []
+        self._turn = TURN
+        return self._feed(data, now_ns)
+
+    def _feed(self, data: bytes, now_ns: int) -> list[Command]:
         out: list[Command] = []
         skip = self._skip
         size = len(data)
@@ -111,15 +130,24 @@ class Responses:
         self._blocked = False
         return self._resume(now_ns)
 
+    def go_on(self, now_ns: int) -> list[Command]:
+        """Others have had their turn."""
+        if not self._yielded or self._state.closed:
+            return []
+        self._yielded = self._blocked = False
+        self._turn = TURN
+        return self._resume(now_ns)
+
     def resolved(self, ticket: int, where: Mapping[int, Address], now_ns: int) -> list[Command]:
         """Listeners for the nodes that the frame with this ticket names; what is not in `where` has none."""
         if self._held is None or ticket != self._ticket or self._state.closed:
             return []
-        route, frame, found = self._held
+        route, frame, reading = self._held
+        assert reading is not None
         self._held = None
         self._blocked = False
         try:
-            rewritten = rewrite(route.api_key, route.version, frame, where, found)
+            rewritten = self._remembered.rewritten(reading, frame, where)
         except RewriteFailed as failure:
             return [*self._freed(), self._state.close(f"{route} cannot be passed on: {failure.text}")]
         out: list[Command] = [(SEND_CLIENT, rewritten.frame), *self._freed()]
@@ -152,8 +180,19 @@ class Responses:
         return [*out, self._state.close(text, loud=loud)]
 
     def _resume(self, now_ns: int) -> list[Command]:
+        if self._state.closed:
+            return []
         waiting, self._waiting = self._waiting, []
-        out = self.feed(b"".join(waiting), now_ns) if waiting else []
+        at, self._at = self._at, 0
+        out: list[Command] = []
+        if waiting:
+            data = waiting[0] if len(waiting) == 1 else b"".join(waiting)
+            if at:
+                self._read(data, at, at, now_ns, out)
+                if self._state.crowded:
+                    self._relieved(out)
+            else:
+                out = self._feed(data, now_ns)
         if self._ended and not self._blocked and not self._state.closed:
             out += self.finish()
         return out
@@ -163,7 +202,11 @@ class Responses:
         state = self._state
         in_flight = state.in_flight
         end = len(data)
+        turn = self._turn
         while at < end:
+            if turn <= 0:
+                self._yield(data, at, start, out)
+                return
             if not in_flight:
                 self._unasked(data, at, start, out)
                 return
@@ -182,7 +225,9 @@ class Responses:
             stop = at + 4 + size
             if answer in (STREAM, TOKEN):
                 at = stop
+                turn -= 1
                 continue
+            self._turn = turn = turn - HELD
             if at > start:
                 out.append((SEND_CLIENT, data[start:at]))
             if stop <= end:
@@ -190,7 +235,7 @@ class Responses:
                 start = at = stop
                 if self._blocked or state.closed:
                     if at < end:
-                        self._waiting.append(data[at:])
+                        self._wait(data, at)
                     return
             else:
                 self._begin(route, data[at:], size + 4, out)
@@ -202,6 +247,19 @@ class Responses:
             self._part = data[at:]
         if at > start:
             out.append((SEND_CLIENT, data[start:at] if start or at < end else data))
+
+    def _yield(self, data: bytes, at: int, start: int, out: list[Command]) -> None:
+        """Enough for now."""
+        if at > start:
+            out.append((SEND_CLIENT, data[start:at]))
+        self._wait(data, at)
+        self._blocked = self._yielded = True
+        out.append((YIELD, SERVER))
+
+    def _wait(self, data: bytes, at: int) -> None:
+        """What is from `at` on is read later; it is not copied, since there may be thousands of frames in it."""
+        self._waiting.append(data)
+        self._at = at
 
     def _relieved(self, out: list[Command]) -> list[Command]:
         """The client is read again when few enough requests are in flight."""
@@ -216,7 +274,7 @@ class Responses:
 
     def _begin(self, route: Route, data: bytes, size: int, out: list[Command]) -> None:
         """A frame of which `data` is the beginning has to be held: ask for room."""
-        self._held = (route, b"", [])
+        self._held = (route, b"", None)
         self._need = self._reserved = size
         self._blocked = True
         self._waiting.append(data)
@@ -238,7 +296,7 @@ class Responses:
         self._whole(route, frame, now_ns, out)
         if len(data) > need and not self._state.closed:
             if self._blocked:
-                self._waiting.append(data[need:])
+                self._wait(data, need)
             else:
                 self._read(data, need, need, now_ns, out)
 
@@ -246,39 +304,25 @@ class Responses:
         """A held frame is here."""
         if route.answer == REWRITE:
             try:
-                found = endpoints(route.api_key, route.version, frame)
+                reading = self._remembered.reading(route.api_key, route.version, frame)
             except RewriteFailed as failure:
                 out += self._freed()
                 out.append(self._state.close(f"{route} cannot be passed on: {failure.text}"))
                 return
-            if found:
-                self._held = (route, frame, found)
+            if reading.found:
+                self._held = (route, frame, reading)
                 self._ticket += 1
                 self._blocked = True
-                out.append((RESOLVE, self._ticket, found))
+                out.append((RESOLVE, self._ticket, reading.found))
                 return
         elif route.answer == CAP:
-            frame = self._capped(route, frame, out)
+            frame, commands = self._remembered.capped(route.version, frame)
+            out += commands
         out.append((SEND_CLIENT, frame))
         out += self._freed()
         if route.answer == LOGIN:
             self._state.logged_in(int.from_bytes(frame[8:10], "big"))
             out += self._after_login(now_ns)
-
-    def _capped(self, route: Route, frame: bytes, out: list[Command]) -> bytes:
-        try:
-            capped, caps = cap_api_versions(frame, route.version)
-        except RewriteFailed as failure:
-            out.append((NOTE, f"{failure.text}; it goes through as it is"))
-            return frame
-        if caps:
-            out.append((CAPPED, len(caps)))
-        for cap in caps:
-            left = f"only up to {cap.left}" if cap.left is not None else "not at all"
-            out.append(
-                (NOTE, f"clients are offered {cap.api} {left}: kw cannot rewrite {cap.offered}, which brokers offer")
-            )
-        return capped
 
     def _freed(self) -> list[Command]:
         size, self._reserved = self._reserved, 0

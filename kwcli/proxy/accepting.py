@@ -1,0 +1,127 @@
+"""A listener's socket in, clients accepted out; or refused, as by the broker itself, while that does not answer.
+
+A client that is accepted and closed at once takes that for a fault of this connection and tries again, hundreds of
+times a second; one that is refused waits, longer each time. So as long as no broker of a listener can be reached its
+socket does not listen, and the system answers every SYN with RST. The port stays bound meanwhile, without SO_REUSEADDR,
+so no other program can take it. The broker is probed after pauses that grow, from a tenth of a second to two seconds;
+when it answers, the socket listens again. Connections that are open already go on. Where a system cannot stop a socket
+from listening, clients are accepted and reset.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Final, Protocol
+
+FIRST_S: Final = 0.1
+MOST_S: Final = 2.0
+BACKLOG: Final = 4096
+
+
+class Server(Protocol):
+    """What accepts on a socket."""
+
+    def close(self) -> None:
+        """Accept no more."""
+
+
+class Accepting:
+    """`serve` makes a server on a socket that listens; `answers` asks whether a broker can be reached.
+
+    `say` gets what is to be said to people, and the details of this time; `changed` whether clients are let in.
+    """
+
+    def __init__(
+        self,
+        sock: socket.socket,
+        serve: Callable[[socket.socket], Awaitable[Server]],
+        answers: Callable[[], Awaitable[bool]],
+        say: Callable[[str, str], None],
+        changed: Callable[[bool], None],
+    ) -> None:
+        self._sock = sock
+        self._serve = serve
+        self._answers = answers
+        self._say = say
+        self._changed = changed
+        self._server: Server | None = None
+        self._probing: asyncio.Task[None] | None = None
+        self._over = False
+
+    async def begin(self) -> None:
+        """Accept clients."""
+        server = await self._serve(self._sock.dup())
+        if self._over:
+            server.close()
+        else:
+            self._server = server
+
+    @property
+    def refusing(self) -> bool:
+        """Whether nobody is let in at the moment."""
+        return self._probing is not None
+
+    def refuse(self) -> bool:
+        """Nobody is let in from now on, until the broker answers; False where that is so already."""
+        if self._over or self._probing is not None:
+            return False
+        if stop_listening(self._sock) and self._server is not None:
+            self._server.close()
+            self._server = None
+        self._changed(False)
+        self._probing = asyncio.get_running_loop().create_task(self._probe())
+        return True
+
+    async def _probe(self) -> None:
+        begun = asyncio.get_running_loop().time()
+        pause_s = FIRST_S
+        while True:
+            await asyncio.sleep(pause_s)
+            pause_s = min(2 * pause_s, MOST_S)
+            if await self._answers():
+                try:
+                    await self._again()
+                except OSError as error:
+                    self._say("cannot listen again, which is tried until it can", f": {error.strerror}")
+                    continue
+                break
+        self._probing = None
+        self._changed(True)
+        self._say("clients are let in again", f", after {asyncio.get_running_loop().time() - begun:.1f} s")
+
+    async def _again(self) -> None:
+        if self._server is None:
+            listen_again(self._sock)
+            await self.begin()
+
+    def close(self) -> None:
+        """Let nobody in any more; the port is free then."""
+        self._over = True
+        if self._probing is not None:
+            self._probing.cancel()
+        if self._server is not None:
+            self._server.close()
+        with suppress(OSError):
+            stop_listening(self._sock)
+        self._sock.close()
+
+
+def stop_listening(sock: socket.socket) -> bool:
+    """Have connections to the socket's port refused, and the port kept; False where the system cannot."""
+    try:
+        sock.shutdown(socket.SHUT_RD)
+    except OSError:
+        return False
+    # While nobody listens, a program with SO_REUSEADDR could bind the port as well if we had it too.
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 0)
+    return True
+
+
+def listen_again(sock: socket.socket) -> None:
+    """Undo that. Raises OSError."""
+    # Connections that are open keep the port in use: for those we need it.
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    sock.listen(BACKLOG)
