@@ -18,7 +18,7 @@ from typing import Final
 from decoders.apis import KEYS, api
 from decoders.records import Record, encode_batch
 from decoders.schema.model import Side
-from kwcli.progress import ERASE
+from kwcli.terminal import ERASE
 from tests.capture.spoken import spoken
 from tests.exchanges.talks import Turns, plan, request, response, segments
 from tests.fuzz.hostile import HOSTILE
