@@ -258,7 +258,7 @@ _kw_values() {
 }
 _kw_verb() {
     case $verb in
-        "") verbs="sniff call proxy stats pipeline apis errors decode encode profile playground completion" options="--version -h --help" ;;
+        "") verbs="sniff call proxy stats pipeline apis errors decode encode profile playground completion help" options="--version -h --help" ;;
         "sniff") verbs="" options="-i --interface --bpf -w --write --port --api --client-id --topic -f --filter --errors --slower-than --limit --records --reveal-secrets --sort --strict -o --output --color -v --verbose -q --quiet --debug -h --help" ;;
         "call") verbs="" options="--api-version --as-kafka --force --node --split --example --skeleton --edit --dry-run --raw-body --only --select --records --reveal-secrets --compression --acks --magic --repeat --interval --against -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output --color -v --verbose -q --quiet --debug -h --help" ;;
         "proxy") verbs="" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map --port-base --bind --advertise --tls-in --tls-cert --tls-key --tls-client-ca --allow-anonymous --metrics --check --api --client-id --topic -f --filter --errors --slower-than --records --reveal-secrets -o --output --color -v --verbose -q --quiet --debug --no-log -w --write --record --rotate-size --rotate-interval --log-overflow -h --help" ;;
@@ -279,6 +279,7 @@ _kw_verb() {
         "profile use") verbs="" options="--none -h --help" ;;
         "playground") verbs="" options="--nodes --version --port --listeners --topics --traffic --run --jars --mock -q --quiet --debug -h --help" ;;
         "completion") verbs="" options="-h --help" ;;
+        "help") verbs="" options="--search --no-pager --color -h --help" ;;
     esac
 }
 _kw_option() {  # how many values an option takes, and what they may be; `--option=` has its value with it
@@ -413,6 +414,8 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "playground --topics") left=1 kind= ;;
         "playground --run") left=1 kind= ;;
         "playground --jars") left=1 kind=files ;;
+        "help --search") left=1 kind= ;;
+        "help --color") left=1 kind=words list="auto always never" ;;
     esac
     [[ $1 == *= ]] && left=0
 }
@@ -437,6 +440,7 @@ _kw_place() {  # what the argument at a place may be
         "profile show 0") kind=profiles ;;
         "profile use 0") kind=profiles ;;
         "completion 0") kind=words list="bash zsh fish" ;;
+        "help 0") kind=words list="sniff stats call proxy decode encode apis errors playground pipeline report sql completion filter record hex words produce-fetch connect failures options exit-codes tables spark library contributing changes" ;;
     esac
 }
 _kw() {
