@@ -1,4 +1,4 @@
-"""The tables are what the handbook says; their files are what a writer promises; partitions are those of the messages."""
+"""The tables are as published; their files are what a writer promises; partitions are those of the messages."""
 
 from __future__ import annotations
 
