@@ -12,21 +12,9 @@ from typing import Final, NamedTuple
 
 # The order of the list that `kw help` prints: commands first, then what several commands share, then the project.
 TOPICS: Final = (
-    *(
-        "sniff",
-        "stats",
-        "call",
-        "proxy",
-        "decode",
-        "encode",
-        "apis",
-        "errors",
-        "playground",
-        "pipeline",
-        "report",
-        "sql",
-    ),
-    *("completion", "filter", "record", "hex", "words", "produce-fetch", "connect", "failures", "options"),
+    *("sniff", "stats", "call", "proxy", "decode", "encode", "apis", "errors"),
+    *("playground", "pipeline", "report", "sql", "completion"),
+    *("filter", "record", "hex", "words", "produce-fetch", "connect", "failures", "options"),
     *("exit-codes", "tables", "spark", "library", "contributing", "changes"),
 )
 # Names of commands that have no page of their own → the page that tells of them.
