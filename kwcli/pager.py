@@ -7,8 +7,9 @@ import subprocess
 
 from kwcli.env import Environment
 
-# less ends by itself where the text fits on the screen, keeps colours, and leaves the text there (git's own choice).
-LESS = "FRX"
+# less ends by itself where the text fits on the screen, keeps colours, and leaves the text there (git's own choice);
+# long lines are not wrapped: the arrow keys scroll.
+LESS = "FRSX"
 
 
 def write_paged(env: Environment, text: str, *, pager: bool = True) -> None:

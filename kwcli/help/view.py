@@ -50,8 +50,19 @@ def show_found(env: Environment, word: str) -> int:
 
 def _lay_out(text: str, *, width: int, color: bool) -> str:
     """Markdown as lines for a terminal of `width` columns."""
-    from rich.console import Console
-    from rich.markdown import Markdown
+    from rich.console import Console, ConsoleOptions, RenderResult
+    from rich.markdown import CodeBlock, Markdown
+    from rich.text import Text
+
+    class Example(CodeBlock):
+        """A fenced block whose lines stay whole: wrapped output of a command cannot be read."""
+
+        def __rich_console__(self, _console: Console, _options: ConsoleOptions) -> RenderResult:
+            for line in str(self.text).rstrip().splitlines():
+                yield Text(f"  {line}", style="cyan", no_wrap=True, overflow="ignore")
+
+    class Page(Markdown):
+        elements = {**Markdown.elements, "fence": Example}  # noqa: RUF012  # rich's own attribute
 
     out = io.StringIO()
     console = Console(
@@ -62,5 +73,5 @@ def _lay_out(text: str, *, width: int, color: bool) -> str:
         legacy_windows=False,
         _environ={},
     )
-    console.print(Markdown(text, code_theme="ansi_light"))
+    console.print(Page(text), crop=False)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
