@@ -34,6 +34,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "profile": ("profile", "Keep ways to reach clusters under names."),
     "playground": ("playground", "Start a throw-away Kafka cluster on this machine."),
     "completion": ("completion", "Print the completion script for a shell."),
+    "help": ("help", "Show a page of the handbook."),
 }
 
 

@@ -211,10 +211,6 @@ class Cluster:
             self._learn(connection, version, self.ask(connection, METADATA, version, lookups.ask_id(identity)))
         return None
 
-    def topic_ids(self) -> Mapping[UUID, str]:
-        """The ids and names learnt so far."""
-        return {topic.id: topic.name for topic in self._topics.values() if topic.id is not None and topic.id.int}
-
     def forget(self) -> None:
         """What was looked up may be wrong by now; connections stay."""
         self._topics.clear()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from kwcli.env import Environment
 from kwcli.exits import Exit, Failure
-from kwcli.net.settings import settings_folder
+from kwcli.folders import own_folder
 from kwcli.processes import sweep
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Profiles:
     @classmethod
     def of(cls, env: Environment) -> Profiles:
         """Those in `$XDG_CONFIG_HOME/kw`, or in `~/.config/kw`."""
-        return cls(settings_folder(env))
+        return cls(own_folder("config", env.variables))
 
     def names(self) -> list[str]:
         """All names, sorted."""

@@ -6,7 +6,6 @@ localhost:9092 when nobody says where the cluster is.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -115,8 +114,8 @@ def _origins(chosen: Chosen) -> list[str]:
 
 def _profiles(env: Environment, name: str | None) -> tuple[list[Source], list[str]]:
     """The profile that is asked for, by flag; else the one of KW_PROFILE or the active one; and what to say of it."""
-    folder = settings_folder(env)
-    if name is None and not env.variables.get("KW_PROFILE") and not os.path.isdir(folder):
+    folder = own_folder("config", env.variables)
+    if name is None and not env.variables.get("KW_PROFILE") and not folder.is_dir():
         return [], []  # most people have none, and what deals with them takes 4 ms to load
     from kwcli.net.profiles import Profiles
 
@@ -134,11 +133,6 @@ def _profiles(env: Environment, name: str | None) -> tuple[list[Source], list[st
     source = Source(origin, profiles.pairs(chosen))
     notes = [f"others may read {profiles.path(chosen)}: chmod 600 it"] if profiles.open_to_others(chosen) else []
     return [source], notes
-
-
-def settings_folder(env: Environment) -> str:
-    """`$XDG_CONFIG_HOME/kw`, or `~/.config/kw`."""
-    return os.fspath(own_folder("config", env.variables))
 
 
 def _variables(variables: Mapping[str, str]) -> list[Source]:

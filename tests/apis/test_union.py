@@ -8,8 +8,8 @@ from decoders.apis import KEYS, NAMES, api
 from decoders.apis.releases import HISTORY, RELEASES, UNSTABLE, history, spoken
 from decoders.embedded import STRUCTURES, structure
 from decoders.errors import UnknownApi
-from decoders.schema.check import check_api, check_message
 from decoders.schema.model import Versions
+from tests.apis.lint import check_api, check_message
 from tests.apis.union import GUIDES, ROWS
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +11,6 @@ from kwcli.composing.sources import parse
 from tests.cli.worlds import kw, world
 from tests.exchanges.test_captures import VALIDATOR
 
-README = (Path(__file__).resolve().parents[2] / "README.md").read_text()
 NOBODY = ("-b", "127.0.0.1:1")
 
 
@@ -88,12 +85,3 @@ def test_of_several_servers_all_are_tried() -> None:
     outcome = kw("call", "Metadata", "-b", "127.0.0.1:1,127.0.0.1:2")
     assert outcome.code == 5
     assert "none of 2 servers: 127.0.0.1:1 refused" in outcome.err
-
-
-def test_every_option_that_the_readme_tells_exists(capsys: pytest.CaptureFixture[str]) -> None:
-    section = README[README.index("## `kw call`") :].split("\n## ")[0]
-    told = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", section))
-    kw("call", "--help")
-    known = set(re.findall(r"--[a-z][a-z-]+", capsys.readouterr().out))
-    assert len(told) > 10
-    assert told <= known

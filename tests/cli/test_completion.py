@@ -51,6 +51,7 @@ class Row(NamedTuple):
 ROWS = [
     Row("kw comp", {"completion"}, "kw completion "),
     Row("kw --ver", {"--version"}, "kw --version "),
+    Row("kw help fil", {"filter"}, "kw help filter "),
     Row("kw completion z", {"zsh"}, "kw completion zsh "),
     Row("kw sniff --color ", {"auto", "always", "never"}),
     Row("kw sniff --color=al", {"always"}, "kw sniff --color=always "),

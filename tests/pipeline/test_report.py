@@ -13,8 +13,10 @@ import pytest
 from decoders.apis.releases import RELEASES
 from kwcli.config import Settings
 from kwcli.exits import Exit, Failure
+from kwcli.help.pages import read_page
 from kwcli.pipeline.report import report
 from tests.cli.worlds import kw, world
+from tests.help.reading import block
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -197,30 +199,20 @@ def test_what_is_not_installed_is_one_line(
     assert (outcome.code, outcome.out, outcome.err) == (Exit.FAILURE, "", f"kw: {said}\n")
 
 
-def test_what_the_readme_shows_is_what_is_printed(tmp_path: Path) -> None:
-    readme = (CAPTURES.parent / "README.md").read_text()
-    start = "$ kw pipeline report tables --target 4.0\n"
-    told = readme[readme.index(start) + len(start) :]
+def test_what_the_handbook_shows_is_what_is_printed(tmp_path: Path) -> None:
+    _, *told = block(read_page("report"), "$ kw pipeline report tables --target 4.0")
     env = world(columns=100, terminal=True, variables={"NO_COLOR": "1"})
     folder = write(tmp_path, "tour.pcapng")
     printed = kw("pipeline", "report", str(folder), "--target", "4.0", env=env).out.splitlines()
-    lines = [line for line in told[: told.index("```")].splitlines() if line not in ("…", "")]
+    lines = [line for line in told if line not in ("…", "")]
     places = [printed.index(line) for line in lines]
     assert len(places) > 10
     assert places == sorted(places)
 
 
-def test_every_option_that_is_told_exists(capsys: pytest.CaptureFixture[str]) -> None:
-    readme = (CAPTURES.parent / "README.md").read_text()
-    section = readme[readme.index("## `kw pipeline report`") :].split("\n## ")[0]
-    told = set(re.findall(r"^\| `(--[a-z-]+)", section, re.MULTILINE))
-    kw("pipeline", "report", "--help")
-    assert {"--target", "--html", "--master"} == told <= set(re.findall(r"--[a-z-]+", capsys.readouterr().out))
-
-
 def test_every_key_that_is_told_is_there(tmp_path: Path) -> None:
-    readme = (CAPTURES.parent / "README.md").read_text()
-    section = readme[readme.index("`-o json` is one object.") :].split("\n## ")[0]
+    page = read_page("report")
+    section = page[page.index("`-o json` is one object.") :]
     told = {
         key for line in re.findall(r"^\| (`.*?`) \|", section, re.MULTILINE) for key in re.findall(r"`(\w+)`", line)
     }

@@ -1,4 +1,4 @@
-"""Tables of captures as DataFrames: the rows of the tables, lazily, and the README's example."""
+"""Tables of captures as DataFrames: the rows of the tables, lazily, and the handbook's example."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from kwcli.exits import Failure
 from kwcli.pipeline.tables.schemas import SCHEMAS
 from tests.captures.shipped import FOLDER
-from tests.cli.test_readme import python_of
+from tests.help.reading import TEXTS, python_of
 from tests.pipeline.jobs import job_of, rows_in, run
 
 if TYPE_CHECKING:
@@ -58,11 +58,11 @@ def test_what_cannot_be_is_a_failure_at_once(spark: SparkSession) -> None:
         exchanges(spark, TOUR, filter="api = Produce")
 
 
-def test_the_example_of_the_readme(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_example_of_the_handbook(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert spark.version
     (tmp_path / "captures").symlink_to(FOLDER)
     monkeypatch.chdir(tmp_path)
-    exec(compile(python_of("### In a Python program, with Spark"), "README.md", "exec"), {})
+    exec(compile(python_of(TEXTS["spark"]), "example", "exec"), {})
     page = (tmp_path / "latency.html").read_text()
     assert "JoinGroup" in page
     assert "Plotly" in page

@@ -103,12 +103,12 @@ def test_an_archive_counts_when_java_ended_as_it_should(tmp_path: Path, code: in
     real.chmod(0o755)
     partial, archive, log = tmp_path / "a b.partial", tmp_path / "classes.jsa", tmp_path / "log"
     run = make_home(tmp_path / "home", real, log, making=(partial, archive)) / "bin" / "java"
-    assert subprocess.run([run, "org.apache.spark.deploy.SparkSubmit"], check=False).returncode == code
+    assert subprocess.run([run, "org.apache.spark.deploy.SparkSubmit"], check=False, cwd=tmp_path).returncode == code
     assert log.read_text() == f"-XX:ArchiveClassesAtExit={partial} org.apache.spark.deploy.SparkSubmit\n"
     assert (partial.exists(), archive.exists()) == (code != 0, code == 0)
     run = make_home(tmp_path / "mapping", real, log, archive=archive) / "bin" / "java"
-    subprocess.run([run, "org.apache.spark.launcher.Main"], check=False, stdout=subprocess.DEVNULL)
-    subprocess.run([run, "org.apache.spark.deploy.SparkSubmit"], check=False)
+    subprocess.run([run, "org.apache.spark.launcher.Main"], check=False, cwd=tmp_path, stdout=subprocess.DEVNULL)
+    subprocess.run([run, "org.apache.spark.deploy.SparkSubmit"], check=False, cwd=tmp_path)
     said = log.read_text().splitlines()[1]
     assert said == f"-XX:SharedArchiveFile={archive} -Xshare:auto org.apache.spark.deploy.SparkSubmit"
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kwcli.exits import Exit
+from kwcli.help.pages import read_page
 from kwcli.pipeline.views import VIEWS
 from tests.cli.worlds import Outcome, kw, world
 from tests.pipeline.made import Names, make
@@ -226,9 +227,9 @@ def test_views_are_listed_without_spark(tmp_path: Path, monkeypatch: pytest.Monk
     assert kw("pipeline", "sql", str(tmp_path), "select 1", "--views").code == Exit.USAGE
 
 
-def test_what_the_readme_tells_is_so(tmp_path: Path) -> None:
+def test_what_the_handbook_tells_is_so(tmp_path: Path) -> None:
     root = Path(__file__).resolve().parents[2]
-    section = (root / "README.md").read_text().partition("## `kw pipeline sql`")[2].partition("\n## ")[0]
+    section = read_page("sql")
     told = set(re.findall(r"`(\w+)`", section[section.index("views for the usual") : section.index("\n- `-o")]))
     assert set(VIEWS) == told - {"release"}
     folder = tmp_path / "tables"

@@ -1,4 +1,4 @@
-"""The tables are what the README says; their files are what a writer promises; partitions are those of the messages."""
+"""The tables are as published; their files are what a writer promises; partitions are those of the messages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from kwcli.pipeline.tables import write
 from kwcli.pipeline.tables.columns import MEANINGS, TABLES
 from kwcli.pipeline.tables.partitions import NAMES
 from kwcli.pipeline.tables.places import PLACES, Place, paths
-from kwcli.pipeline.tables.readme import section
 from kwcli.pipeline.tables.schemas import OWN, ROWS, SCHEMAS, TYPES
 from kwcli.pipeline.tables.split import by_table
 from kwcli.pipeline.tables.write import TableWriter
@@ -32,10 +31,6 @@ DAY_NS: Final = 86_400 * 10**9
 
 
 # -- columns ---------------------------------------------------------------------------------------------------------
-
-
-def test_the_readme_lists_all_columns() -> None:
-    assert section() in (ROOT / "README.md").read_text()
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,9 +12,11 @@ from decoders.apis import KEYS, api
 from decoders.apis.releases import RELEASES, spoken
 from decoders.apis.routing import ROUTES
 from kwcli.exits import Exit
+from kwcli.help.pages import read_page
 from tests.cli.worlds import kw, world
+from tests.help.reading import block
 
-README = (Path(__file__).resolve().parents[2] / "README.md").read_text()
+PAGES = read_page("apis") + read_page("errors")
 ESCAPES = re.compile(r"\x1b\[[\d;]*m")
 
 
@@ -235,11 +236,10 @@ def test_every_field_is_in_the_text_at_80_columns(key: int) -> None:
     check(row["response"], 0)
 
 
-@pytest.mark.parametrize("command", re.findall(r"^\$ (kw (?:apis|errors) .*|kw apis)$", README, re.MULTILINE))
-def test_the_readme_shows_what_is_printed(command: str) -> None:
+@pytest.mark.parametrize("command", re.findall(r"^\$ (kw (?:apis|errors) .*|kw apis)$", PAGES, re.MULTILINE))
+def test_the_handbook_shows_what_is_printed(command: str) -> None:
     words = command.split()[1:]
     printed = kw(*words, "-o", "text", env=world(columns=80)).out.splitlines()
-    block = README[README.index(f"$ {command}\n") :]
-    shown = [line for line in block[: block.index("```")].splitlines()[1:] if line != "…"]
+    shown = [line for line in block(PAGES, f"$ {command}\n")[1:] if line != "…"]
     assert len(shown) > 3
     assert printed[: len(shown)] == shown

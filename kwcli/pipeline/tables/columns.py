@@ -1,6 +1,6 @@
 """The tables that the pipeline writes: name, type, nullability and meaning of every column, in their order.
 
-These are the tables of the README; schemas.py makes Arrow schemas of them. Times are of the capture, `_ns` in
+`kw help tables` prints them; schemas.py makes Arrow schemas of them. Times are of the capture, `_ns` in
 nanoseconds since 1970. The words for types are those of schemas.TYPES.
 """
 

@@ -34,11 +34,6 @@ _MEANINGS: Final = (
     ),
     (("NO_SHARED_CIPHER",), "has no cipher suite in common with the proxy"),
 )
-# A client that greets with TLS where listeners do not speak it.
-TLS_TO_PLAIN: Final = (
-    "speaks TLS, and listeners do not here; start kw proxy with --tls-in, or set the client's security.protocol to "
-    "PLAINTEXT or SASL_PLAINTEXT"
-)
 
 
 def refusal(error: BaseException, trust: str | None) -> str:

@@ -1,4 +1,4 @@
-"""What the README shows is what the program prints."""
+"""The examples of the README and of the handbook: what they show is what the program prints."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ import pytest
 from kwcli.exits import Exit
 from kwcli.main import kw as program
 from tests.cli.worlds import kw, world
+from tests.help.reading import README, ROOT, TEXTS, block, python_of
 
-ROOT = Path(__file__).resolve().parents[2]
-README = (ROOT / "README.md").read_text()
 TOUR = str(ROOT / "captures" / "tour.pcapng")
 
 
@@ -26,23 +25,10 @@ def squeezed(line: str) -> str:
     return re.sub(r" · [\d.]+ s$", "", " ".join(line.split()))
 
 
-def block(start: str) -> list[str]:
-    """The lines of the fenced block that begins so."""
-    text = README[README.index(start) :]
-    return text[: text.index("```")].splitlines()
-
-
-def python_of(heading: str) -> str:
-    """The first Python example of a chapter."""
-    text = README[README.index(f"\n{heading}") :]
-    text = text[text.index("```python\n") + len("```python\n") :]
-    return text[: text.index("```")]
-
-
 def test_the_tour_shows_real_lines_in_their_order() -> None:
     outcome = kw("sniff", TOUR, "-o", "text", env=world(columns=100, variables={"COLUMNS": "100"}))
     assert outcome.code == Exit.DONE
-    _, *shown = map(squeezed, block("$ kw sniff captures/tour.pcapng"))
+    _, *shown = map(squeezed, block(README, "$ kw sniff captures/tour.pcapng"))
     printed = [squeezed(line) for line in (outcome.out + outcome.err).splitlines()]
     places = [printed.index(line) for line in shown if line != "…"]
     assert len(places) > 10
@@ -50,24 +36,18 @@ def test_the_tour_shows_real_lines_in_their_order() -> None:
 
 
 def test_the_record_is_one_of_the_tour() -> None:
-    shown = json.loads("".join(block('{"kind":"exchange"')))
+    shown = json.loads("".join(block(TEXTS["record"], '{"kind":"exchange"')))
     printed = [json.loads(line) for line in kw("sniff", TOUR, "-o", "ndjson").out.splitlines()]
     assert shown in printed
     assert list(shown) == list(printed[printed.index(shown)])
 
 
-def test_every_option_of_sniff_that_is_told_exists(capsys: pytest.CaptureFixture[str]) -> None:
-    section = README[README.index("## `kw sniff`") :].split("\n## ")[0]
-    told = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", section))
-    kw("sniff", "--help")
-    known = set(re.findall(r"--[a-z][a-z-]+", capsys.readouterr().out))
-    assert len(told) > 10
-    assert told <= known
-
-
-def test_the_library_example_runs(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("text", [README, TEXTS["library"]], ids=["README", "library"])
+def test_the_library_example_runs(
+    text: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(ROOT)
-    exec(compile(python_of("## The library"), "README.md", "exec"), {})
+    exec(compile(python_of(text), "example", "exec"), {})
     *produced, body, versions = capsys.readouterr().out.splitlines()
     assert any(line.startswith("checkout-7 ") and " zstd " in line for line in produced)
     assert body.startswith("{'topics': None, 'allow_auto_topic_creation': True, ")
@@ -75,34 +55,27 @@ def test_the_library_example_runs(capsys: pytest.CaptureFixture[str], monkeypatc
 
 
 def test_what_decode_prints_is_what_is_shown() -> None:
-    commands = re.findall(r"^\$ kw (decode .*)$", README, re.MULTILINE)
+    text = TEXTS["hex"] + TEXTS["decode"]
+    commands = re.findall(r"^\$ kw (decode .*)$", text, re.MULTILINE)
     assert len(commands) == 3
     for command in commands:
         words = shlex.split(command)
         env = world(columns=80 if "hex" in words else 100, terminal=True, variables={"NO_COLOR": "1"})
-        assert kw(*words, env=env).out.rstrip().splitlines() == block(f"$ kw {command}")[1:]
-    record = json.loads("".join(block('{"kind":"message"')))
+        assert kw(*words, env=env).out.rstrip().splitlines() == block(text, f"$ kw {command}")[1:]
+    record = json.loads("".join(block(text, '{"kind":"message"')))
     assert record == json.loads(kw("decode", commands[0].split()[-1]).out)
 
 
 def test_what_stats_prints_is_what_is_shown() -> None:
-    commands = re.findall(r"^\$ kw (stats .*)$", README, re.MULTILINE)
+    text = TEXTS["stats"]
+    commands = re.findall(r"^\$ kw (stats .*)$", text, re.MULTILINE)
     assert len(commands) == 2
     for command in commands:
         words = [str(ROOT / word) if word.startswith("captures/") else word for word in shlex.split(command)]
         env = world(columns=100, terminal=True, variables={"NO_COLOR": "1"})
-        assert kw(*words, env=env).out.rstrip().splitlines() == block(f"$ kw {command}")[1:]
-    record = json.loads("".join(block('{"kind":"statistics"')))
+        assert kw(*words, env=env).out.rstrip().splitlines() == block(text, f"$ kw {command}")[1:]
+    record = json.loads("".join(block(text, '{"kind":"statistics"')))
     assert record == json.loads(kw("stats", TOUR, "--api", "fetch", "-o", "ndjson").out)
-
-
-def test_every_option_of_stats_that_is_told_exists(capsys: pytest.CaptureFixture[str]) -> None:
-    section = README[README.index("## `kw stats`") :].split("\n## ")[0]
-    told = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", section))
-    kw("stats", "--help")
-    known = set(re.findall(r"--[a-z][a-z-]+", capsys.readouterr().out))
-    assert len(told) > 10
-    assert told <= known
 
 
 def test_the_quick_start_of_the_pipeline(
@@ -110,12 +83,15 @@ def test_the_quick_start_of_the_pipeline(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "captures").symlink_to(ROOT / "captures")
-    (command,) = re.findall(r"^\$ kw (pipeline run .*)$", README, re.MULTILINE)
+    text = TEXTS["pipeline"]
+    (command,) = re.findall(r"^\$ kw (pipeline run .*)$", text, re.MULTILINE)
     outcome = kw(*shlex.split(command))
     assert outcome.code == Exit.DONE
-    assert list(map(measured, outcome.err.splitlines())) == list(map(measured, block(f"$ kw {command}")[1:]))
-    exec(compile(python_of("## `kw pipeline`"), "README.md", "exec"), {})
-    assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == block("              count  median ")
+    assert list(map(measured, outcome.err.splitlines())) == list(map(measured, block(text, f"$ kw {command}")[1:]))
+    exec(compile(python_of(text), "example", "exec"), {})
+    assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == block(
+        text, "              count  median "
+    )
 
 
 def measured(line: str) -> str:
@@ -123,19 +99,9 @@ def measured(line: str) -> str:
     return re.sub(r", [\d.]+[kM]?B\b|[\d.]+ s$", "", line)
 
 
-def test_every_option_of_the_pipeline_that_is_told_exists(capsys: pytest.CaptureFixture[str]) -> None:
-    section = README[README.index("## `kw pipeline`") :].split("\n## ")[0]
-    told = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", section))
-    for name in ("run", "report", "sql"):
-        kw("pipeline", name, "--help")
-    known = set(re.findall(r"--[a-z][a-z-]+", capsys.readouterr().out))
-    assert len(told) > 10
-    assert told <= known
-
-
 def told() -> list[str]:
-    """Every line of the README, and of the help of every command, that somebody may type as it is."""
-    blocks = re.findall(r"^```(\w*)\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+    """Every line of the README, the handbook, and the help of every command, that somebody may type as it is."""
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```", "\n".join(TEXTS.values()), re.MULTILINE | re.DOTALL)
     shells = [re.sub(r"\\\n *", " ", text) for kind, text in blocks if kind in ("", "sh")]
     lines = [line.removeprefix("$ ") for text in shells for line in text.splitlines()]
     lines += [line.strip() for each in every(program) for line in (each.epilog or "").splitlines()]

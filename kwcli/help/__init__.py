@@ -1,0 +1,1 @@
+"""The handbook: one Markdown file a topic, shown by `kw help TOPIC`."""

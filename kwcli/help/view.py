@@ -1,0 +1,77 @@
+"""Topics and words in, the handbook on standard output: laid out and paged on a terminal, plain Markdown in a pipe."""
+
+from __future__ import annotations
+
+import io
+
+from kwcli.config import settings
+from kwcli.env import Environment
+from kwcli.exits import Exit, Failure
+from kwcli.help.pages import ALIASES, TOPICS, describe_topic, read_page, search
+from kwcli.pager import write_paged
+from kwcli.spelling import did_you_mean
+
+# Lines of prose that are longer than this are hard to read, however wide the terminal is.
+WIDEST = 120
+
+
+def show_topics(env: Environment) -> int:
+    """Print every topic with its description."""
+    width = max(map(len, TOPICS))
+    lines = [f"{topic:<{width}}  {describe_topic(topic).replace('`', '')}" for topic in TOPICS]
+    lines += ["", "kw help TOPIC shows a page, kw help --search WORD finds a word, kw COMMAND --help lists options."]
+    env.stdout.write(("\n".join(lines) + "\n").encode())
+    return Exit.DONE
+
+
+def show_page(env: Environment, word: str, *, color: str, pager: bool) -> int:
+    """Print the page of a topic. Raises Failure (usage) with the nearest topic where there is none of that name."""
+    topic = ALIASES.get(word, word)
+    if topic not in TOPICS:
+        hint = did_you_mean(word, (*TOPICS, *ALIASES))
+        raise Failure(f"no topic {word[:80]!r}{hint}; kw help lists them, kw help --search finds a word", Exit.USAGE)
+    text = read_page(topic)
+    if not env.stdout_terminal:
+        env.stdout.write(text.encode())
+        return Exit.DONE
+    shown = settings(env, output="text", color=color, verbose=0, quiet=False)
+    write_paged(env, _lay_out(text, width=min(shown.width or 80, WIDEST), color=shown.color), pager=pager)
+    return Exit.DONE
+
+
+def show_found(env: Environment, word: str) -> int:
+    """Print the lines that hold `word`, as grep does: `topic:line: text`. Ends with 1 where there is none."""
+    found = [f"{each.topic}:{each.number}: {each.line}" for each in search(word)]
+    if not found:
+        raise Failure(f"no page of the handbook holds {word[:80]!r}")
+    env.stdout.write(("\n".join(found) + "\n").encode())
+    return Exit.DONE
+
+
+def _lay_out(text: str, *, width: int, color: bool) -> str:
+    """Markdown as lines for a terminal of `width` columns."""
+    from rich.console import Console, ConsoleOptions, RenderResult
+    from rich.markdown import CodeBlock, Markdown
+    from rich.text import Text
+
+    class Example(CodeBlock):
+        """A fenced block whose lines stay whole: wrapped output of a command cannot be read."""
+
+        def __rich_console__(self, _console: Console, _options: ConsoleOptions) -> RenderResult:
+            for line in str(self.text).rstrip().splitlines():
+                yield Text(f"  {line}", style="cyan", no_wrap=True, overflow="ignore")
+
+    class Page(Markdown):
+        elements = {**Markdown.elements, "fence": Example}  # noqa: RUF012  # rich's own attribute
+
+    out = io.StringIO()
+    console = Console(
+        file=out,
+        width=width,
+        force_terminal=color,
+        color_system="standard" if color else None,
+        legacy_windows=False,
+        _environ={},
+    )
+    console.print(Page(text), crop=False)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"

@@ -1,0 +1,30 @@
+"""The README and the handbook as tests read them: whole texts, fenced blocks, Python examples, options."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+from kwcli.help.pages import TOPICS, read_page
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+README: Final = (ROOT / "README.md").read_text()
+# Everything that a user may read: where an example stands in both, the README's comes first.
+TEXTS: Final = {"README": README, **{topic: read_page(topic) for topic in TOPICS}}
+
+
+def block(text: str, start: str) -> list[str]:
+    """The lines of the fenced block that holds `start`, from there on."""
+    rest = text[text.index(start) :]
+    return rest[: rest.index("```")].splitlines()
+
+
+def python_of(text: str) -> str:
+    """The first Python example of a text."""
+    return text.partition("```python\n")[2].partition("```")[0]
+
+
+def options_in(text: str) -> set[str]:
+    """The options that a text names: `--limit`, `-o`."""
+    return set(re.findall(r"(?<![\w-])-(?:[a-zA-Z](?![\w-])|-[a-z][a-z-]+)", text))

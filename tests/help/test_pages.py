@@ -1,0 +1,166 @@
+"""The handbook: every page is a topic, every option of every command is on a page, and `kw help` shows them."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import click
+import pytest
+
+import kwcli.help
+from kwcli.exits import Exit
+from kwcli.help.pages import ALIASES, TOPICS, describe_topic, read_page
+from kwcli.main import COMMANDS
+from kwcli.main import kw as program
+from kwcli.pipeline.tables.columns import TABLES
+from tests.cli.worlds import kw, world
+from tests.help.reading import README, TEXTS, options_in
+
+FOLDER: Final = Path(kwcli.help.__file__).parent
+# Pages that tell of a command's options besides its own.
+SHARED: Final = ("options", "connect")
+MORE: Final = {"call": ("produce-fetch", "words")}
+# Options of other programs in examples: tcpdump.
+FOREIGN: Final = {"--immediate-mode"}
+# Pages with command lines of the project's own programs.
+OF_PROGRAMS: Final = {"contributing", "changes"}
+
+
+def every(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """A command and all below it, with the words that call them."""
+    yield path, command
+    if isinstance(command, click.Group):
+        for name in command.list_commands(click.Context(command)):
+            below = command.get_command(click.Context(command), name)
+            assert below is not None
+            yield from every(below, (*path, name))
+
+
+COMMAND_ROWS: Final = [row for row in every(program) if row[0]]
+
+
+def test_every_page_is_a_topic_and_every_topic_a_page() -> None:
+    assert sorted(TOPICS) == sorted(path.stem for path in FOLDER.glob("*.md"))
+    assert len(set(TOPICS)) == len(TOPICS)
+    assert set(ALIASES.values()) <= set(TOPICS)
+    assert not set(ALIASES) & set(TOPICS)
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_a_page_begins_with_its_topic(topic: str) -> None:
+    assert read_page(topic).startswith(f"# {topic}: ")
+    assert describe_topic(topic)
+
+
+def test_every_command_has_a_page() -> None:
+    assert set(COMMANDS) - {"help"} <= {*TOPICS, *ALIASES}
+
+
+@pytest.mark.parametrize(("path", "command"), COMMAND_ROWS, ids=[" ".join(path) for path, _ in COMMAND_ROWS])
+def test_every_option_is_on_a_page(path: tuple[str, ...], command: click.Command) -> None:
+    own = {ALIASES.get(word, word) for word in path} & set(TOPICS)
+    told = options_in("\n".join(read_page(topic) for topic in {*own, *SHARED, *MORE.get(path[0], ())}))
+    options = [param for param in command.params if isinstance(param, click.Option) and not param.hidden]
+    assert [each.opts for each in options if not told & {*each.opts, *each.secondary_opts}] == []
+
+
+def test_every_option_that_a_page_names_exists() -> None:
+    known = {
+        name for _, command in COMMAND_ROWS for each in command.params for name in (*each.opts, *each.secondary_opts)
+    }
+    known |= {"--help", *FOREIGN}
+    wrong = {
+        (topic, name)
+        for topic in {*TEXTS} - OF_PROGRAMS
+        for name in options_in(TEXTS[topic])
+        if name.startswith("--") and name not in known
+    }
+    assert wrong == set()
+
+
+def test_the_readme_is_one_page() -> None:
+    assert len(README.splitlines()) <= 200
+
+
+def test_the_columns_of_the_tables_are_those_declared() -> None:
+    page = read_page("tables")
+    for columns in TABLES.values():
+        for column in columns:
+            assert f"| `{column.name}` | `{column.type}` | {'yes' if column.null else 'no'} | {column.text} |" in page
+
+
+# -- kw help -----------------------------------------------------------------------------------------------------------
+
+
+def test_topics_are_listed() -> None:
+    outcome = kw("help")
+    assert (outcome.code, outcome.err) == (Exit.DONE, "")
+    assert [line.split()[0] for line in outcome.out.splitlines()[: len(TOPICS)]] == list(TOPICS)
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_a_page_in_a_pipe_is_its_markdown(topic: str) -> None:
+    assert kw("help", topic) == (Exit.DONE, read_page(topic), "")
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_a_page_on_a_terminal_is_laid_out(topic: str) -> None:
+    outcome = kw("help", topic, env=world(columns=80, terminal=True, variables={"NO_COLOR": "1"}))
+    assert (outcome.code, outcome.err) == (Exit.DONE, "")
+    assert topic in outcome.out.splitlines()[0]
+    assert "| --- |" not in outcome.out
+    assert "\x1b" not in outcome.out
+    examples = {f"  {line}".rstrip() for line in read_page(topic).splitlines()}
+    assert [line for line in outcome.out.splitlines() if len(line) > 80 and line not in examples] == []
+
+
+@pytest.mark.parametrize(("word", "topic"), ALIASES.items())
+def test_other_words_for_a_topic(word: str, topic: str) -> None:
+    assert kw("help", word).out == read_page(topic)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("help", "filters"), Exit.USAGE, "kw: no topic 'filters' (did you mean \"filter\"?)"),
+        (("help", "--search", "zebra crossing"), Exit.FAILURE, "kw: no page of the handbook holds 'zebra crossing'"),
+        (("help", "sniff", "--search", "x"), Exit.USAGE, "kw: either a topic or --search"),
+    ],
+)
+def test_what_is_not_there(words: tuple[str, ...], code: int, said: str) -> None:
+    outcome = kw(*words)
+    assert (outcome.code, outcome.out) == (code, "")
+    assert outcome.err.startswith(said)
+    assert outcome.err.count("\n") == 1
+
+
+def test_a_word_is_found() -> None:
+    found = kw("help", "--search", "SSLkeylogfile").out.splitlines()
+    assert {line.partition(":")[0] for line in found} >= {"connect", "proxy", "options"}
+    assert all("SSLKEYLOGFILE" in line for line in found)
+
+
+@pytest.mark.parametrize(("words", "paged"), [((), True), (("--no-pager",), False)])
+def test_a_terminal_gets_a_pager(words: tuple[str, ...], paged: bool, tmp_path: Path) -> None:
+    """The pager runs, and reads the whole page."""
+    seen = tmp_path / "seen"
+    pager = tmp_path / "pager"
+    pager.write_text(f"#!/bin/sh\ncat > {seen}\n")
+    pager.chmod(0o755)
+    first, second = pty.openpty()
+    try:
+        run = [sys.executable, "-m", "kwcli.main", "help", "exit-codes", *words]
+        variables = {**os.environ, "PAGER": str(pager), "COLUMNS": "80", "NO_COLOR": "1"}
+        assert subprocess.run(run, stdin=second, stdout=second, env=variables).returncode == Exit.DONE
+    finally:
+        os.close(second)
+        os.close(first)
+    assert seen.exists() is paged
+    if paged:
+        assert "authentication refused" in seen.read_text()
