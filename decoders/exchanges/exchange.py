@@ -312,7 +312,8 @@ class Exchange(Seen):
 class Skipped(Seen):
     """Bytes that are no exchange: one run of them in one direction, or a whole connection that is not Kafka.
 
-    `size` counts bytes that are not in the capture as well. `until_ns` is when a frame was found again, 0 if never.
+    `size` counts bytes that are not in the capture as well; 0 where sequence numbers jump and nothing was skipped, for
+    nobody knows how many are missing. `until_ns` is when a frame was found again, 0 if never.
     """
 
     __slots__ = ("detail", "direction", "ends", "packet", "reason", "size", "time_ns", "until_ns")

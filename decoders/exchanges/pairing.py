@@ -23,6 +23,7 @@ from decoders.streams.chunks import How
 from decoders.streams.detect import GSSAPI_TAG, TOKEN_MAX
 from decoders.streams.framing import (
     ASK,
+    JUMP,
     REQUEST,
     REQUEST_HEAD,
     RESPONSE,
@@ -272,7 +273,8 @@ class Pairing:
     def _headless(self, lane: Lane, frame: Frame) -> None:
         """A frame of known size, of which not even the header is there."""
         detail = {"snaplen": "cut by the snap length", "incomplete": "cut off by the end of the connection"}
-        run = Run("lost", detail.get(frame.missing, "segment lost"), frame.first_ns, frame.first_packet, frame.size + 4)
+        size = min(frame.size + 4, lane.place - frame.place)  # it may be broken off, whatever its size field says
+        run = Run("lost", detail.get(frame.missing, "segment lost"), frame.first_ns, frame.first_packet, size)
         lane.lossy = True
         self.skipped(lane, run, frame.last_ns)
 
@@ -371,7 +373,7 @@ class Pairing:
 
     def skipped(self, lane: Lane, run: Run, until_ns: int) -> None:
         """A run of bytes is over."""
-        if not run.size:
+        if not run.size and run.detail != JUMP:
             return
         detail = run.detail
         if until_ns:

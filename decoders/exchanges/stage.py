@@ -21,7 +21,7 @@ from decoders.exchanges.summary import Summary
 from decoders.streams.chunks import Again, Chunk, Close, Connection, Gap, Half, How
 from decoders.streams.detect import Undecided
 from decoders.streams.foreign import TLS, certain
-from decoders.streams.framing import gap, lose_step, take
+from decoders.streams.framing import gap, jump, lose_step, take
 from decoders.wire.state import pack, unpack
 
 NOTHING_DECODES: Final = "nothing in it decodes as a request or its response"
@@ -135,7 +135,10 @@ class Pairer:
             take(lane, time_ns, packet, data)
         elif isinstance(data, Gap):
             self.context.summary.gaps += 1
-            gap(lane, time_ns, packet, data.size, data.why)
+            if data.why == "jump":
+                jump(lane, time_ns, packet)
+            else:
+                gap(lane, time_ns, packet, data.size, data.why)
         else:
             pairing.again(lane, data.at, data.size)
 

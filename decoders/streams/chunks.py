@@ -21,12 +21,12 @@ Segment = tuple[bytes, int, int, int, int, int, bytes, int]
 # How a connection ended: FIN seen (of both sides; of one, when a new connection takes the ports), RST seen, given up
 # because its ports were taken by a new connection or because it was silent for too long, end of input.
 How = Literal["fin", "rst", "idle", "capture_end"]
-# Why bytes of known length are missing.
-Why = Literal["lost", "snaplen", "limit"]
+# Why bytes are missing. `jump`: the sequence numbers go on elsewhere, farther off than any window reaches.
+Why = Literal["lost", "snaplen", "limit", "jump"]
 
 
 class Gap(NamedTuple):
-    """`size` bytes of this direction are not in the capture."""
+    """`size` bytes of this direction are not in the capture; 0 for a `jump`: how many, if any, nobody can know."""
 
     size: int
     why: Why

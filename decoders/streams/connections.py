@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import Final
 
 from decoders.errors import Malformed
@@ -154,7 +155,8 @@ class Connections:
     def __init__(self) -> None:
         self.flows: dict[bytes, Flow] = {}
         self.count = 0
-        self._ended: dict[bytes, tuple[int, int, int]] = {}  # key → first and next raw number, time of the end
+        # Key → first and next raw number, time of the end; ordered, for the oldest are taken from the front.
+        self._ended: OrderedDict[bytes, tuple[int, int, int]] = OrderedDict()
         self._sweep_at = SWEEP_MIN
 
     def by_number(self) -> dict[int, TcpConnection]:
@@ -188,7 +190,7 @@ class Connections:
             if flow.place:
                 self._ended[flow.key] = (flow.first & MASK, flow.place & MASK, time_ns)
         while len(self._ended) > CLOSED_MAX:
-            del self._ended[next(iter(self._ended))]
+            self._ended.popitem(last=False)
 
     def memory(self, key: bytes) -> tuple[int, int, int] | None:
         """What is known of the connection of this key that is over."""
@@ -267,7 +269,7 @@ class Connections:
             self.resume_one(row)
         if len(self.by_number()) < len(rows):
             raise Malformed("a saved state with a connection twice")
-        self._ended = {}
+        self._ended = OrderedDict()
         for row in ended:
             key, first, after, ended_ns = fields(row, bytes, int, int, int)
             self._ended[key] = (first, after, ended_ns)

@@ -28,6 +28,8 @@ RESPONSE_HEAD: Final = 8
 SIZE: Final = Struct(">i")
 Missing = Literal["", "lost", "snaplen", "limit", "incomplete"]
 Reason = Literal["lost", "midstream", "garbage", "oversized"]
+# The detail of a run that may have no bytes: how many are missing is not known.
+JUMP: Final = "sequence numbers jump"
 
 
 class Frame:
@@ -340,16 +342,31 @@ def gap(lane: Lane, time_ns: int, packet: int, size: int, why: Missing) -> None:
     lose_step(lane, "lost", detail, time_ns, packet, size)
 
 
-def close(lane: Lane) -> None:
-    """The connection is over: what has come of a frame is given, what was skipped is reported."""
-    if lane.need and not lane.doubt:
-        lane.missing = lane.missing or "incomplete"
+def jump(lane: Lane, time_ns: int, packet: int) -> None:
+    """The lane goes on elsewhere: nobody knows how many bytes are missing, nor where a frame under way would end."""
+    if lane.need:
+        _break_off(lane, "lost")
+    lose_step(lane, "lost", JUMP, time_ns, packet)
+
+
+def _break_off(lane: Lane, why: Missing) -> None:
+    """No more comes of the frame under way: what has come of it is given, or skipped if it may be none."""
+    if not lane.doubt:
+        lane.missing = lane.missing or why
         lane.left = 0
         _complete(lane, *lane.last, 0)
-    elif lane.need:
-        skipped = lane.need - lane.left - sum(map(len, lane.parts))  # lose_step adds the parts
-        lane.need = 0
-        lose_step(lane, "lost", "segment lost", *lane.first, skipped)
+        return
+    skipped = lane.need - lane.left - sum(map(len, lane.parts))  # lose_step adds the parts
+    lane.need = 0
+    lane.missing = ""
+    lane.again = lane.doubt = False
+    lose_step(lane, "lost", "segment lost", *lane.first, skipped)
+
+
+def close(lane: Lane) -> None:
+    """The connection is over: what has come of a frame is given, what was skipped is reported."""
+    if lane.need:
+        _break_off(lane, "incomplete")
     elif lane.parts:
         lose_step(lane, "lost", "cut off inside the head of a frame", *lane.first)
     if lane.run is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decoders.limits import SEGMENT_COST
 from decoders.streams.chunks import Again, Chunk, Gap, Why
 from decoders.streams.connections import TcpConnection
-from decoders.streams.flow import ENDS, RESETS, Entry, Flow, deadlocked
+from decoders.streams.flow import ENDS, FAR, RESETS, Entry, Flow, deadlocked
 
 __all__ = ["Giver"]
 
@@ -96,6 +96,13 @@ class Giver:
         flow.missing += size
         self.out.append((flow, time_ns, packet, Gap(size, why)))
 
+    def jump(self, flow: Flow, place: int, time_ns: int, packet: int) -> None:
+        """The stream goes on at a number farther off than any window reaches: no number of bytes lies between."""
+        flow.gaps += 1
+        flow.first += place - flow.place
+        flow.place = place
+        self.out.append((flow, time_ns, packet, Gap(0, "jump")))
+
     def forget(self, flow: Flow) -> None:
         """Let go of what a flow holds."""
         self.held -= flow.held_size
@@ -123,6 +130,8 @@ class Giver:
     def _skip(self, flow: Flow, end: int) -> None:
         """The bytes up to number `end` are lost."""
         _, _, time_ns, packet, *_ = flow.held[0] if flow.held else (0, 0, self.time_ns, self.packet)
-        if end - flow.place > 1 or not flow.held or flow.held[0][6] != RESETS:  # else it is a FIN
+        if end - flow.place >= FAR:
+            self.jump(flow, end, time_ns, packet)
+        elif end - flow.place > 1 or not flow.held or flow.held[0][6] != RESETS:  # else it is a FIN
             self.gap(flow, end - flow.place, "lost", time_ns, packet)
         flow.place = end

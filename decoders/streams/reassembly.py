@@ -13,7 +13,8 @@ depends on the segments alone, never on how they came in batches.
   (`Flow.is_sure`).
 - A FIN waits for what is missing before it. A RST waits for what was under way; its payload, if any, is a
   message to people (RFC 9293 3.5.3) and no part of the stream. What comes after the end is counted in `counts`.
-- A segment far outside every window is believed when others continue it; then the stream has a gap up to there.
+- A segment far outside every window is believed when others continue it; then the stream goes on there, behind a gap
+  without a size: the difference of two such sequence numbers says nothing of bytes that were sent.
 """
 
 from __future__ import annotations
@@ -224,8 +225,12 @@ class Reassembly(Patience):
             flow.packets, flow.last_ns = len(run), time_ns
         else:
             self._giver.flush(flow.connection)
-            if flow.started:
-                self._giver.gap(flow, place - flow.place & MASK, "lost", *run[0][2:4])
+            step = ahead(place, flow.place) if flow.started else 0
+            if 0 < step < FAR:  # what was given up has come near it
+                self._giver.gap(flow, step, "lost", *run[0][2:4])
+                flow.place += step
+            elif step:
+                self._giver.jump(flow, flow.place + step, *run[0][2:4])
         flow.begin_again(place)
         for entry in run:
             self._giver.hold(flow, entry)
@@ -266,6 +271,7 @@ class Reassembly(Patience):
         if flow is None:
             flow = self._open(segment, initiator=not flags & ACK)
         connection = flow.connection
+        connection.park()  # from now on `place` alone says where a direction is
         connection.opened = True
         fresh = not (flow.started or flow.peer.started)
         if fresh and (flow is connection.second) != bool(flags & ACK):

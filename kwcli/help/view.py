@@ -13,6 +13,13 @@ from kwcli.spelling import did_you_mean
 
 # Lines of prose that are longer than this are hard to read, however wide the terminal is.
 WIDEST = 120
+# Only colours of kw's own palette: a terminal is given no others.
+STYLES = {
+    **dict.fromkeys(("markdown.code", "markdown.code_block"), "cyan"),
+    **dict.fromkeys(("markdown.h1", "markdown.h2", "markdown.h3", "markdown.table.header"), "bold"),
+    **dict.fromkeys(("markdown.item.bullet", "markdown.link", "markdown.link_url", "markdown.h1.border"), "none"),
+    "markdown.table.border": "dim",
+}
 
 
 def show_topics(env: Environment) -> int:
@@ -53,6 +60,7 @@ def _lay_out(text: str, *, width: int, color: bool) -> str:
     from rich.console import Console, ConsoleOptions, RenderResult
     from rich.markdown import CodeBlock, Markdown
     from rich.text import Text
+    from rich.theme import Theme
 
     class Example(CodeBlock):
         """A fenced block whose lines stay whole: wrapped output of a command cannot be read."""
@@ -71,6 +79,7 @@ def _lay_out(text: str, *, width: int, color: bool) -> str:
         force_terminal=color,
         color_system="standard" if color else None,
         legacy_windows=False,
+        theme=Theme(STYLES),
         _environ={},
     )
     console.print(Page(text), crop=False)

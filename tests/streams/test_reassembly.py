@@ -193,7 +193,7 @@ ROWS: dict[str, tuple[list[tuple[object, ...]], list[tuple[object, ...]]]] = {
         ],
         [
             (A, 4, b"one"),
-            (A, 5, "gap 2000000000 lost"),
+            (A, 5, "gap 0 jump"),
             (A, 5, b"5"),
             (A, 6, b"6"),
             (A, 7, b"7"),
