@@ -27,20 +27,20 @@ _SHOWN: Final = Options()
 _CLEAR: Final = Options(reveal_secrets=True)
 
 
-def conceal_of(exchange: Exchange, shown: Mapping[str, Any] | None = None) -> Conceal | None:
-    """What takes the secrets of an exchange from a text; None where there is none, or nothing that could repeat it.
-
-    `shown` are its bodies by side, as JSON with secrets redacted, where somebody has them already.
-    """
+def conceal_of(exchange: Exchange) -> Conceal | None:
+    """What takes the secrets of an exchange from a text; None where there is none, or nothing that could repeat it."""
     if exchange.spec.key not in ECHOING:
         return None
-    if shown is None:
-        shown = {side: body_json(exchange, side, _SHOWN)[0] for side in SIDES}
+    return concealer(_told_of(exchange, {side: body_json(exchange, side, _SHOWN)[0] for side in SIDES}))
+
+
+def _told_of(exchange: Exchange, shown: Mapping[str, Any]) -> set[str]:
+    """The texts by which its secrets may be repeated; `shown` are its bodies by side, with secrets redacted."""
     found: list[str | bytes] = []
     for side in SIDES:
         if _is_redacted(shown[side]):
             found += _secrets(shown[side], body_json(exchange, side, _CLEAR)[0])
-    return concealer(spellings(found))
+    return set(spellings(found))
 
 
 def _is_redacted(body: Any) -> bool:
@@ -50,7 +50,12 @@ def _is_redacted(body: Any) -> bool:
 def hide_echoes(exchange: Exchange, request: Any, response: Any) -> None:
     """Take the secrets of an exchange from the error messages of its answer; bodies as JSON with secrets redacted."""
     said = [each for each in _values(response) if isinstance(each, dict) and each.get(MESSAGE)]
-    conceal = conceal_of(exchange, {"request": request, "response": response}) if said else None
+    told = _told_of(exchange, {"request": request, "response": response}) if said else None
+    if not told:
+        return
+    # Most messages repeat nothing, and to search for that costs less than to compile a pattern.
+    said = [each for each in said if not isinstance(each[MESSAGE], str) or any(map(each[MESSAGE].__contains__, told))]
+    conceal = concealer(told) if said else None
     if conceal is not None:
         for struct in said:
             struct[MESSAGE] = _hidden(struct[MESSAGE], conceal)
