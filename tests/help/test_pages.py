@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -118,6 +119,13 @@ def test_a_page_on_a_terminal_is_laid_out(topic: str) -> None:
     assert "\x1b" not in outcome.out
     examples = {f"  {line}".rstrip() for line in read_page(topic).splitlines()}
     assert [line for line in outcome.out.splitlines() if len(line) > 80 and line not in examples] == []
+
+
+def test_colours_are_those_that_a_terminal_is_given() -> None:
+    out = kw("help", "stats", "--color", "always", env=world(columns=100, terminal=True)).out
+    codes = set(re.findall(r"\x1b\[[^a-z]*[a-z]", out))
+    assert codes
+    assert codes <= {"\x1b[0m", "\x1b[1m", "\x1b[2m", *(f"\x1b[3{number}m" for number in range(1, 7))}
 
 
 @pytest.mark.parametrize(("word", "topic"), ALIASES.items())
