@@ -13,13 +13,14 @@ from kwcli.proxy.core.budget import Budget
 class Room:
     """`full` asks whether the client's buffer is full."""
 
-    __slots__ = ("_budget", "_full", "_owed", "_taken")
+    __slots__ = ("_budget", "_full", "_looked", "_owed", "_taken")
 
     def __init__(self, budget: Budget, full: Callable[[], bool]) -> None:
         self._budget = budget
         self._full = full
         self._taken = 0
         self._owed = 0  # to be given back when the client's socket has taken what is in its buffer
+        self._looked = 0  # bytes in the client's buffer when somebody looked
 
     def take(self, size: int) -> bool:
         """Room for a frame, if there is some."""
@@ -41,6 +42,7 @@ class Room:
         """A frame has been sent to the client."""
         if self._full():
             self._owed += size
+            self._looked = 0
             return
         self._taken -= size
         self._budget.release(size)
@@ -49,7 +51,13 @@ class Room:
         """The client's buffer has room again."""
         if self._owed:
             owed, self._owed = self._owed, 0
+            self._looked = 0
             self.give(owed)
+
+    def stalled(self, left: int) -> bool:
+        """Whether the client has taken nothing since this was asked before; `left` are the bytes in its buffer."""
+        before, self._looked = self._looked, left if self._owed else 0
+        return 0 < before == self._looked
 
     def wait_no_more(self) -> None:
         """The connection ends: nothing more will be held for it."""

@@ -144,7 +144,16 @@ class Proxy:
     def _trim(self) -> None:
         self._trimmer.trim()
         self._folded.look()
+        self._make_room()
         asyncio.get_running_loop().call_later(TRIM_S, self._trim)
+
+    def _make_room(self) -> None:
+        """Cut off clients that do not read what room is taken for, where others wait for room: they would for ever."""
+        for session in list(self.sessions.values()):
+            link = session.client.transport
+            if link is not None and session.room.stalled(link.get_write_buffer_size()) and self.budget.short:
+                session.end("the client reads nothing, and others wait for the room that its answers take", loud=True)
+                session.client.reset()
 
     def stop(self) -> None:
         """As the first signal does."""

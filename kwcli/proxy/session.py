@@ -201,10 +201,11 @@ class Session:
             self.client.transport.write(commands[0][1])  # type: ignore[union-attr]  # the client is there first
         else:
             self._run(commands)
-        self._end_if_done()
+        if self._ending:
+            self._end_if_done()
 
     def _end_if_done(self) -> None:
-        if self._ending and self.core.idle:
+        if self.core.idle:
             self.end("the client closed the connection", how="fin")
 
     def _go_on(self, side: int) -> None:
@@ -215,7 +216,8 @@ class Session:
         self._run(self.core.go_on(side, now_ns()))
         if not self._yielded:
             self._proxy.turns.later(partial(self._side(side).free, TURN))  # to read on is a piece of work as well
-        self._end_if_done()
+        if self._ending:
+            self._end_if_done()
 
     def _run(self, commands: list[Command]) -> None:
         """Do them in order; what answers to questions give is done behind them."""

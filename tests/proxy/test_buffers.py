@@ -115,6 +115,33 @@ async def test_frames_that_are_held_share_one_budget_and_none_waits_for_ever() -
 
 
 @in_loop
+async def test_who_reads_nothing_takes_no_room_from_others_for_ever() -> None:
+    async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while True:
+            number = int.from_bytes((await frame(reader))[8:12], "big")
+            rows = [{"partition_index": 0, "records": records(12 << 20)}]
+            writer.write(response(FETCH, 16, {"responses": [{"partitions": rows}]}, id=number))
+
+    async with running(script, budget=16 << 20) as proxy:
+        deaf, patient, good = [await proxy.connect() for _ in range(3)]
+        deaf[0]._transport.pause_reading()  # type: ignore[attr-defined]
+        deaf[1].write(request(FETCH, 16, id=1))
+        assert await settled(lambda: proxy.proxy.budget.used) > 12 << 20
+        proxy.proxy._make_room()
+        proxy.proxy._make_room()
+        assert len(proxy.proxy.sessions) == 3  # it is not in anybody's way
+        patient[1].write(request(FETCH, 16, id=2))
+        await sooner_or_later(lambda: proxy.proxy.budget.short)
+        proxy.proxy._make_room()
+        await frame(patient[0])
+        assert "the client reads nothing" in proxy.said
+        good[1].write(request(FETCH, 16, id=3))
+        await frame(good[0])
+        await sooner_or_later(lambda: not proxy.proxy.budget.used)
+        deaf[1].transport.abort()
+
+
+@in_loop
 async def test_room_comes_back_from_clients_that_vanish() -> None:
     async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await frame(reader)

@@ -109,7 +109,7 @@ def test_what_is_large_or_never_comes_again_is_not_kept() -> None:
         assert len(known.reading(METADATA, 12, large).found) == 99
         assert known.rewritten(known.reading(FETCH, 16, fetched), fetched, WHERE).frame != fetched
     assert known.held == 0
-    assert known.read == 4
+    assert known.read == 2
 
 
 def test_connections_share_what_is_known() -> None:

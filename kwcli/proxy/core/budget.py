@@ -25,6 +25,11 @@ class Budget:
         self.used = 0
         self._queue: deque[tuple[Hashable, int, Callable[[], None]]] = deque()
 
+    @property
+    def short(self) -> bool:
+        """Whether somebody waits for room."""
+        return bool(self._queue)
+
     def take(self, size: int) -> bool:
         """Room for `size` bytes, if there is some and nobody else waits for it."""
         if self._queue or not self._fits(size):

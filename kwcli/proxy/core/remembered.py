@@ -57,6 +57,9 @@ class Reading:
         return Rewritten(size + frame[_SIZE:_HEAD] + rest, stripped)
 
 
+_NOTHING: Final = Reading(-1, 0, (), None)
+
+
 class _Capped:
     """What an ApiVersions answer became: None for as it was."""
 
@@ -79,7 +82,10 @@ class Remembered:
 
     def reading(self, api_key: int, version: int, frame: bytes) -> Reading:
         """Where an answer of a row of rows.py names nodes. Raises RewriteFailed."""
-        key = (api_key, version, frame[_HEAD:]) if api_key in _KEPT else None
+        if api_key not in _KEPT:
+            found = endpoints(api_key, version, frame)
+            return Reading(api_key, version, found, None) if found else _NOTHING
+        key = (api_key, version, frame[_HEAD:])
         known = self._find(key)
         if isinstance(known, Reading):
             return known
@@ -97,7 +103,7 @@ class Remembered:
             return known
         self.made += 1
         made = rewrite(reading.api_key, reading.version, frame, where, reading.found)
-        if reading.key in self._readings:
+        if reading.key is not None and reading.key in self._readings:
             reading.places = places
             reading.made = (made.frame[:_SIZE], made.frame[_HEAD:], made.stripped)
             self._keep(reading.key, reading, len(frame) + len(made.frame) + ENDPOINT_COST * len(reading.found))
@@ -118,16 +124,14 @@ class Remembered:
         size, rest = known.made
         return size + frame[_SIZE:_HEAD] + rest, known.commands
 
-    def _find(self, key: Key | None) -> Reading | _Capped | None:
-        if key is None or key not in self._readings:
+    def _find(self, key: Key) -> Reading | _Capped | None:
+        if key not in self._readings:
             return None
         self._readings.move_to_end(key)
         return self._readings[key][0]
 
-    def _keep(self, key: Key | None, value: Reading | _Capped, size: int) -> None:
+    def _keep(self, key: Key, value: Reading | _Capped, size: int) -> None:
         """Remember it, or how large it has become."""
-        if key is None:
-            return
         size += ENTRY_COST
         if key in self._readings:
             self.held -= self._readings.pop(key)[1]

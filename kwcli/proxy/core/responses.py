@@ -103,9 +103,6 @@ class Responses:
             self._waiting.append(data)
             return []
         self._turn = TURN
-        return self._feed(data, now_ns)
-
-    def _feed(self, data: bytes, now_ns: int) -> list[Command]:
         out: list[Command] = []
         skip = self._skip
         size = len(data)
@@ -192,7 +189,7 @@ class Responses:
                 if self._state.crowded:
                     self._relieved(out)
             else:
-                out = self._feed(data, now_ns)
+                out = self.feed(data, now_ns)
         if self._ended and not self._blocked and not self._state.closed:
             out += self.finish()
         return out
