@@ -21,8 +21,39 @@ BLOCKS_MAX: Final = 10**5
 RECORDS_MAX: Final = 10**6
 RECORD_HEADERS_MAX: Final = 2 * 10**6
 BATCHES_MAX: Final = 2 * 10**5
+# Headers of one record, which is held whole: each takes about 0.4 KiB in its JSON form. Real records have a few.
+HEADERS_OF_RECORD_MAX: Final = 10**5
+# The key of a header is text and held whole; real ones are names.
+HEADER_KEY_MAX: Final = MIB
+# JSON of the records of one exchange, where they are written as they are read: what 256 MiB of records come to.
+RECORDS_SHOWN_MAX: Final = 512 * MIB
+# Bytes that the records of one exchange may take as values before they are written as they are read: one batch takes
+# 1.5 KiB; a byte of records up to 75, which is a header without key and value in its JSON form.
+RECORDS_HELD_MAX: Final = 20 * MIB
+BATCH_COST: Final = 1536
+RECORD_BYTE_COST: Final = 75
+# Bodies of more bytes are read again as they are written: as values a byte takes up to 100, one struct in two bytes.
+BODY_WHOLE_MAX: Final = MIB
+# Elements of a large body, and pieces of a long text, are made so many bytes at a time.
+PIECE: Final = 64 * 1024
+# Longer bytes and strings of a large body are written piece by piece.
+VALUE_WHOLE_MAX: Final = 256 * 1024
+# A structure inside bytes is held three times to be shown; the assignment of 10**5 partitions has 0.4 MB.
+EMBEDDED_MAX: Final = MIB
+# Error codes of one exchange that are listed: each takes about 0.4 KiB.
+ERRORS_SHOWN_MAX: Final = 10**5
+# Elements of arrays that a view of a large message keeps, 0.3 KiB each: a line, a filter and a fold look at these.
+VIEW_ELEMENTS_MAX: Final = 10**5
+# Tagged fields in one struct: Kafka's own messages have five.
+TAGS_MAX: Final = 10**5
+# Fields that a hex view names: each takes about 1.5 KiB on its way to a row.
+PARTS_MAX: Final = 5 * 10**4
+# JSON of one body in a table: as text and as a column it is held several times.
+BODY_TEXT_MAX: Final = 16 * MIB
 # Wrappers inside wrappers: Kafka itself writes one level.
 RECORD_NESTING_MAX: Final = 4
+# A wrapper inside a wrapper, and what comes out of it: each level is held while the ones inside are read.
+NESTED_MAX: Final = 8 * MIB
 CONNECTIONS_MAX: Final = 10**6
 IN_FLIGHT_MAX: Final = 10**4
 # A host that an answer names: a name in DNS has at most 253 characters (RFC 1035), an IPv6 address with its zone fewer.

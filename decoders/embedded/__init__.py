@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from decoders.apis.names import current_names
 from decoders.errors import DecodeError, EncodeError, Truncated, UnknownApi, UnsupportedVersion
+from decoders.limits import EMBEDDED_MAX
 from decoders.schema.form import to_json
 from decoders.schema.message import decode, encode
 from decoders.schema.model import Message, Plan
@@ -84,8 +85,8 @@ def encode_embedded(name: str, version: int, value: Mapping[str, Any]) -> bytes:
 
 
 def embedded_json(name: str, data: bytes | None) -> dict[str, Any] | None:
-    """The structure in JSON form, or None unless `data` is exactly what encoding it gives."""
-    if data is None or len(data) < 2:
+    """The structure in JSON form, or None unless `data` is exactly what encoding it gives, and not too large."""
+    if data is None or not 2 <= len(data) <= EMBEDDED_MAX:
         return None
     try:
         name, plan, at = _begin(name, data)

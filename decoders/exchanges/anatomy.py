@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 from uuid import UUID
 
@@ -27,13 +28,15 @@ from decoders.exchanges.echoes import ECHOING
 from decoders.exchanges.exchange import Failure
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.specs import Spec, failed, tolerates
-from decoders.records.parts import batch_parts
+from decoders.limits import PARTS_MAX
+from decoders.records.parts import Hide, batch_parts
 from decoders.records.secrets import holds_secret
 from decoders.schema.message import trailing
 from decoders.schema.model import Plan, PlanField, Side
 from decoders.schema.part import Part
 from decoders.schema.resolve import resolve
 from decoders.schema.walk import Span, Walker
+from decoders.wire.text import in_bytes
 
 _INDEX: Final = re.compile(r"\[\d+\]")
 _METADATA_ID: Final = UUID(int=1)
@@ -139,12 +142,23 @@ def _filled(spec: Spec, side: Side, data: bytes, plan: Plan, walker: Walker, rev
         if part.what != "value" or part.end == part.at or part.secret:
             found.append(part)
         elif part.kind.endswith("records"):
-            found += batch_parts(data, part.at, part.end, part.path, hide)
+            found += _batches(data, part, hide, PARTS_MAX - len(found))
         elif part.kind.endswith("bytes") and (name := holders.get(_INDEX.sub("", part.path))):
             found += _structure(name, data, part, reveal) or [part]
         else:
             found.append(part)
     return found
+
+
+def _batches(data: bytes, part: Part, hide: Hide | None, most: int) -> Iterator[Part]:
+    """The parts of the batches in a records field, `most` of them at most; what follows is one part."""
+    at = part.at
+    for each in islice(batch_parts(data, part.at, part.end, part.path, hide), max(most, 0)):
+        yield each
+        at = each.end
+    if at < part.end:
+        text = f"{in_bytes(part.end - at)}, of more than {PARTS_MAX:,} fields to name"
+        yield Part(part.path, at, part.end, "value", text, "bytes", hide is not None)
 
 
 def _holders(key: int | None, side: Side) -> dict[str, str]:

@@ -12,8 +12,11 @@ from decoders.errors import DecodeError
 from decoders.exchanges.errors import error_finder
 from decoders.exchanges.exchange import Exchange, Failure
 from decoders.exchanges.specs import Layout, Spec, failed, tolerates
+from decoders.limits import RECORDS_HELD_MAX
 from decoders.schema import message
 from decoders.schema.compile import CRUDE, json_decoder
+from decoders.schema.deferred import Reading, check, is_large
+from decoders.schema.deferred import partial as partial_body
 from decoders.schema.form import PUBLIC, redacted
 from decoders.schema.message import TRAILING
 from decoders.schema.model import Plan, Side
@@ -35,13 +38,19 @@ Hooks = Mapping[str, Callable[[Any], Any]]
 
 
 class Options(NamedTuple):
-    """How much a record shows: `records` lists every record of a batch, `reveal_secrets` shows secrets."""
+    """How much a record shows: `records` lists every record of a batch, `reveal_secrets` shows secrets.
+
+    With `deferred` what would take much room is left to be made as it is written (wire/deferred.py); the bodies of one
+    record are to be written before the next record is asked for.
+    """
 
     records: bool = False
     reveal_secrets: bool = False
+    deferred: bool = False
 
 
 PLAIN: Final = Options()
+DEFERRED: Final = Options(deferred=True)
 
 
 def _record_paths(plan: Plan, prefix: str = "") -> Iterator[str]:
@@ -71,31 +80,38 @@ _NO_RECORDS: Final[Hooks] = {**HOOKS, PUBLIC: is_public}
 class RecordsHook:
     """Shows the records fields of one exchange at a time, within the budget of that exchange."""
 
-    __slots__ = ("_budget", "_form", "_read", "_records", "hooks")
+    __slots__ = ("_deferred", "_form", "_new", "_read", "_records", "budget", "hooks")
 
     def __init__(self, options: Options, *, metadata: bool) -> None:
         # Not before there are any: most requests have no records, and what reads them costs more than they do.
         from decoders.records.json_form import records_json
         from decoders.records.model import Budget
-        from decoders.records.read import batches_json
+        from decoders.records.read import batches_json, deferrable_batches
         from decoders.records.secrets import holds_secret
 
-        self._read = batches_json
+        self._read: Callable[..., Any] = deferrable_batches if options.deferred else batches_json
+        self._deferred = options.deferred
         self._records = options.records
         self._form = (
             partial(records_json, hide=holds_secret) if metadata and not options.reveal_secrets else records_json
         )
-        self._budget = Budget()
+        self._new = Budget
+        self.budget = Budget()
         self.hooks: Hooks = {**_NO_RECORDS, RECORDS: self, PIECE: partial(_piece_json, self)}
 
     def fresh(self) -> Hooks:
         """The functions of the hooks, for the next exchange."""
-        self._budget.refill()
+        budget = self.budget
+        if self._deferred:
+            if budget.held < 0:  # the records of the exchange before may still be read
+                budget = self.budget = self._new()
+            budget.held = RECORDS_HELD_MAX
+        budget.refill()
         return self.hooks
 
     def __call__(self, data: bytes | None) -> Any:
         """The JSON form of one records field."""
-        return self._read(data, records=self._records, budget=self._budget, form=self._form)
+        return self._read(data, records=self._records, budget=self.budget, form=self._form)
 
 
 @cache
@@ -111,11 +127,14 @@ def table(options: Options, *, metadata: bool = False) -> Hooks:
 def _piece_json(show: Callable[[Any], Any], data: bytes | None) -> Any:
     """A piece of a snapshot: batches where it begins with one, else one entry that says how many bytes it has."""
     batches = show(data)
-    if not batches or batches[0]["crc"] == "ok":
+    if not batches:
+        return batches
+    first = next(iter(batches))
+    if first["crc"] == "ok":
         return batches
     text = "a piece of a snapshot that does not begin with a batch"
     sizes = {"size": len(data or b""), "crc": "unchecked", "truncated": False}
-    piece = {**dict.fromkeys(batches[0]), **sizes, "error": {"reason": "unaligned", "text": text}}
+    piece = {**dict.fromkeys(first), **sizes, "error": {"reason": "unaligned", "text": text}}
     return [{**piece, "records": []} if "records" in piece else piece]
 
 
@@ -139,6 +158,8 @@ def both_quick(exchange: Exchange, options: Options) -> tuple[Any, Any, Readers]
     """The bodies of an exchange in the common case (specs.Spec.look has the same); None when it takes a closer look."""
     spec = exchange.spec
     request, response = exchange.request_raw, exchange.response_raw
+    if options.deferred and (is_large(len(request or b"")) or is_large(len(response or b""))):
+        return None
     if not spec.quick or request is None or (exchange.extra is not None and not SIDES.isdisjoint(exchange.extra)):
         return None
     readers: Readers = spec.json[options.reveal_secrets]
@@ -163,7 +184,7 @@ def both_quick(exchange: Exchange, options: Options) -> tuple[Any, Any, Readers]
         answer, after = readers.response(response, at, len(response), hooks)
     except (*CRUDE, DecodeError):
         return None
-    if after != len(response) or (options.records and spec.key in (FETCH, FETCH_SNAPSHOT) and _is_metadata(answer)):
+    if after != len(response) or (options.records and spec.key in (FETCH, FETCH_SNAPSHOT) and of_metadata(answer)):
         return None
     return body, answer, readers
 
@@ -204,7 +225,11 @@ def trailing_json(exchange: Exchange, plan: Plan, options: Options) -> Any:
     data = exchange.request_raw
     if data is None:
         return None
-    tail = message.decode(plan, data, exchange.spec.body("request", data), len(data), strict=False).get(TRAILING)
+    at = exchange.spec.body("request", data)
+    if options.deferred and is_large(len(data) - at):
+        tail = data[check(plan, data, at, len(data)) :] or None
+    else:
+        tail = message.decode(plan, data, at, len(data), strict=False).get(TRAILING)
     if tail is None:
         return None
     return redacted(len(tail)) if _secret(plan) and not options.reveal_secrets else json_bytes(tail)
@@ -217,18 +242,55 @@ def _decoded(
     plan = layout.plan
     assert spec.key is not None
     decode = json_decoder(plan, hooks_of(spec.key, side, plan), options.reveal_secrets)
+    if options.deferred and is_large(end - at):
+        return _deferred(spec, side, plan, data, at, end, options)
     records = _has_records(plan)
     hooks = table(options, metadata=spec.key == FETCH_SNAPSHOT) if records else _NO_RECORDS
     try:
         body, after = decode(data, at, end, hooks)
-        if records and options.records and spec.key == FETCH and not options.reveal_secrets and _is_metadata(body):
+        if records and options.records and spec.key == FETCH and not options.reveal_secrets and of_metadata(body):
             body, after = decode(data, at, end, table(options, metadata=True))
     except (*CRUDE, DecodeError):  # generated code fails crudely; _before_failure says how
         return None, end + 1
     return body, after
 
 
-def _is_metadata(body: Mapping[str, Any]) -> bool:
+def _deferred(
+    spec: Spec, side: Side, plan: Plan, data: bytes, at: int, end: int, options: Options
+) -> tuple[dict[str, Any] | None, int]:
+    """What _decoded() gives, long arrays deferred."""
+    try:
+        after = check(plan, data, at, end)
+    except (*CRUDE, DecodeError):
+        return None, end + 1
+    metadata = _has_records(plan) and spec.key in (FETCH, FETCH_SNAPSHOT)
+    if metadata and spec.key == FETCH:
+        metadata = of_metadata(bare(spec, side, plan, data, at, end))
+    return reading(spec, side, plan, options, metadata=metadata).read(plan, data, at, end)[0], after
+
+
+def reading(spec: Spec, side: Side, plan: Plan, options: Options, *, metadata: bool) -> Reading:
+    """How a large body is read."""
+    names = hooks_of(spec.key or 0, side, plan)
+    if not _has_records(plan):
+        return Reading(names, _NO_RECORDS, reveal=options.reveal_secrets)
+    hook = _records_hook(options, metadata)
+    hooks = hook.fresh()
+    return Reading(names, hooks, reveal=options.reveal_secrets, budget=hook.budget)
+
+
+def bare(spec: Spec, side: Side, plan: Plan, data: bytes, at: int, end: int) -> dict[str, Any]:
+    """A large body of which arrays are deferred and records left out, to look for names and ids in it."""
+    names = hooks_of(spec.key or 0, side, plan)
+    nothing = dict.fromkeys(names.values(), _left_out)
+    return Reading(names, {PUBLIC: is_public, **nothing}, reveal=False).read(plan, data, at, end)[0]
+
+
+def _left_out(_data: object) -> None:
+    return None
+
+
+def of_metadata(body: Mapping[str, Any]) -> bool:
     return "responses" not in body or any(
         topic.get("topic") == METADATA_TOPIC or topic.get("topic_id") == METADATA_TOPIC_ID
         for topic in body["responses"]
@@ -240,10 +302,16 @@ def _before_failure(
 ) -> tuple[dict[str, Any], Failure]:
     try:
         plan = spec.stable(side)
+        at = spec.body(side, data)
+        if options.deferred and is_large(len(data) - at):
+            metadata = spec.key in (FETCH, FETCH_SNAPSHOT)
+            how = reading(spec, side, plan, options, metadata=metadata)
+            body, problem = partial_body(plan, data, at, len(data), how)
+            return body, failed(problem, missing)
         body, problem = message.partial(
             plan,
             data,
-            spec.body(side, data),
+            at,
             len(data),
             json=True,
             hooks=hooks_of(spec.key or 0, side, plan),

@@ -7,15 +7,16 @@ there come first, then those that are there only when they say something.
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import orjson
 
-from decoders.exchanges.bodies import PLAIN, Options, body_json, both_quick, holds_secrets, trailing_json
+from decoders.exchanges.bodies import DEFERRED, PLAIN, Options, body_json, both_quick, holds_secrets, trailing_json
 from decoders.exchanges.echoes import ECHOING, hide_echoes
 from decoders.exchanges.errors import errors_in
 from decoders.exchanges.exchange import Exchange, Failure, Settled, Skipped
+from decoders.exchanges.large import Most, bare_body, large_errors, side_is_large
 from decoders.exchanges.sessions import FETCH, session_of
 from decoders.exchanges.specs import SIDES
 from decoders.exchanges.times import rfc3339
@@ -23,6 +24,7 @@ from decoders.exchanges.topics import at_path
 from decoders.limits import RAW_KEPT_MAX
 from decoders.schema.form import redacted
 from decoders.schema.model import Plan, Side
+from decoders.wire.deferred import json_pieces
 from decoders.wire.text import json_bytes, json_text
 
 SCHEMA: Final = 1
@@ -44,6 +46,11 @@ def to_json_dict(settled: Settled, options: Options = PLAIN) -> dict[str, Any]:
         return skipped_json(settled)
     recorded = settled.spec.record
     return exchange_json(settled, options) if recorded is None else dict(recorded)
+
+
+def to_json_pieces(settled: Settled, options: Options = DEFERRED) -> Iterator[bytes]:
+    """The record as JSON, in pieces where it is large."""
+    return json_pieces(to_json_dict(settled, options))
 
 
 def to_json_bytes(settled: Settled, options: Options = PLAIN) -> bytes:
@@ -113,7 +120,9 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
             "response": [exchange.response_packet, exchange.response_packet_end] if exchange.response_packet else None,
         },
     }
-    _add_said(record, exchange, plans)
+    _add_said(record, exchange, plans, options)
+    if isinstance(errors, Most) and errors.more:
+        record["errors_cut"] = errors.more
     if layout or trailing or undecoded:
         rare = {"layout": layout, "trailing": trailing, "undecoded": undecoded}
         record |= {name: said for name, said in rare.items() if said}
@@ -135,11 +144,18 @@ def _read(exchange: Exchange, options: Options) -> _Read:
         request, response, failures = _unread(exchange, options)
         return request, response, [], _NO_PLANS, failures, None, None
     request, response, plans, failures, layout, trailing = _closely(exchange, options)
-    errors = [] if response is None or plans[1] is None else errors_in(plans[1], response)
+    errors = [] if response is None or plans[1] is None else _errors(exchange, plans[1], response, options)
     return request, response, errors, plans, failures, layout, trailing
 
 
-def _add_said(record: dict[str, Any], exchange: Exchange, plans: Plans) -> None:
+def _errors(exchange: Exchange, plan: Plan, response: Any, options: Options) -> list[dict[str, Any]]:
+    """The error codes of a response that are not 0."""
+    if not options.deferred or not side_is_large(exchange, "response"):
+        return errors_in(plan, response)
+    return large_errors(exchange, plan)
+
+
+def _add_said(record: dict[str, Any], exchange: Exchange, plans: Plans, options: Options) -> None:
     """What the bodies and the connection say beside the fields."""
     if exchange.api_key == FETCH:
         session = session_of(record["request"], record["response"])
@@ -149,9 +165,20 @@ def _add_said(record: dict[str, Any], exchange: Exchange, plans: Plans) -> None:
     if software is not None:
         record["client_software"] = {"name": json_text(software["name"]), "version": json_text(software["version"])}
     if exchange.known and plans != _NO_PLANS:
-        names = topic_names(exchange, record["request"], record["response"], plans)
+        bodies = record["request"], record["response"]
+        if options.deferred:
+            bodies = (
+                _searchable(exchange, "request", bodies[0], plans[0]),
+                _searchable(exchange, "response", bodies[1], plans[1]),
+            )
+        names = topic_names(exchange, *bodies, plans)
         if names:
             record["topic_names"] = names
+
+
+def _searchable(exchange: Exchange, side: Side, body: Any, plan: Plan | None) -> Any:
+    """A body that may be looked through: not one with deferred records."""
+    return body if plan is None or not side_is_large(exchange, side) else bare_body(exchange, side, plan)
 
 
 def _closely(exchange: Exchange, options: Options) -> tuple[Any, Any, Plans, Any, Any, Any]:

@@ -16,6 +16,7 @@ from decoders.exchanges.exchange import Exchange, Failure
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.topics import LESSONS, Topics, at_path, nameless_ids
 from decoders.schema.compile import CRUDE, Projector, projector
+from decoders.schema.deferred import is_large, known
 from decoders.schema.message import TRAILING, decode, partial
 from decoders.schema.model import Plan, Side
 from decoders.schema.resolve import resolve
@@ -226,10 +227,12 @@ class Spec:
         return tolerated
 
     def fields(self, side: Side, data: bytes, missing: str | None) -> tuple[dict[str, Any], Failure]:
-        """The fields before the failure of a side that cannot be decoded, and the failure."""
+        """The fields before the failure of a side that cannot be decoded, and the failure; no arrays of a large one."""
         try:
             plan = self.stable(side)
-            fields, failure = partial(plan, data, self.body(side, data), len(data))
+            at = self.body(side, data)
+            read = known if is_large(len(data) - at) else partial
+            fields, failure = read(plan, data, at, len(data))
         except DecodeError as problem:
             fields, failure = {}, problem
         return fields, failed(failure, missing)

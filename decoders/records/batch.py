@@ -15,11 +15,12 @@ from typing import Any, Final
 import google_crc32c
 
 from decoders.errors import DecodeError, LimitExceeded
-from decoders.limits import BATCH_INFLATED_MAX, MIB
+from decoders.limits import BATCH_INFLATED_MAX, MIB, RECORD_BYTE_COST
 from decoders.records import fast, plain
 from decoders.records.codecs import CODEC_MASK, codec_name, inflate
 from decoders.records.control import control_record
-from decoders.records.model import Budget, Form, Row, failed
+from decoders.records.deferred import DeferredRecords, Failures
+from decoders.records.model import Budget, Form, Row, TooLarge, failed
 from decoders.wire.text import in_bytes
 
 # base offset, length, leader epoch, magic, crc, attributes, last offset delta, base and max timestamp, producer id,
@@ -109,20 +110,20 @@ def read(data: bytes, at: int, stop: int, budget: Budget, form: Form | None) -> 
         problem = "malformed", f"{count} records"
     if form is None:
         return fields if problem is None else failed(fields, *problem)
-    records: list[Any] = []
+    records: list[Any] | DeferredRecords = []
     if problem is None:
         records, problem = _records(fields, data, at + SIZE, stop, attributes, budget, form)
     if problem is not None:
         failed(fields, *problem)
-    elif len(records) < count:
+    elif records.__class__ is list and len(records) < count:
         fields["records_cut"] = count - len(records)
     fields["records"] = records
     return fields
 
 
-def spend(number: int, data: memoryview, budget: Budget, magic: int) -> bytes:
+def spend(number: int, data: memoryview, budget: Budget, magic: int, most: int = BATCH_INFLATED_MAX) -> bytes:
     """Decompress within what one batch and the exchange may still cost; what comes out is taken off the budget."""
-    cap = min(BATCH_INFLATED_MAX, budget.inflated)
+    cap = min(most, budget.inflated)
     try:
         out = inflate(number, data, cap, magic)
     except LimitExceeded:
@@ -137,10 +138,11 @@ def spend(number: int, data: memoryview, budget: Budget, magic: int) -> bytes:
 
 def _records(
     fields: dict[str, Any], data: bytes, start: int, stop: int, attributes: int, budget: Budget, form: Form
-) -> tuple[list[Any], Problem | None]:
+) -> tuple[list[Any] | DeferredRecords, Problem | None]:
     """The records of a batch whose checksum is right: all, those before a failure, or those that the budget allows."""
     count = fields["record_count"]
     number = attributes & CODEC_MASK
+    packed = data, start, stop
     if number:
         if not count:
             return [], None
@@ -151,8 +153,15 @@ def _records(
         start, stop = 0, len(data)
     if count * RECORD_MIN > stop - start:
         return [], ("malformed", f"{count} records in {in_bytes(stop - start)}")
-    base, first = fields["base_offset"], fields["base_timestamp"]
     take = min(count, budget.records)
+    budget.held -= (stop - start) * RECORD_BYTE_COST
+    if budget.held < 0 and take:
+        if not budget.deferring:
+            raise TooLarge
+        budget.records -= take
+        payload = _Payload(fields, packed, attributes, budget)
+        return DeferredRecords(payload.rows, take, count, budget, form), None
+    base, first = fields["base_offset"], fields["base_timestamp"]
     budget.records -= take
     headers = budget.headers
     known = attributes & (LOG_APPEND | CONTROL)
@@ -164,7 +173,7 @@ def _records(
             return form(rows if take == count else islice(rows, take)), None
         except (fast.Unusual, IndexError, struct.error):
             budget.headers = headers
-    failures: list[DecodeError] = []
+    failures: Failures = []
     rows = _until_failure(plain.rows(data, start, stop, count, base, first, budget), failures)
     if known:
         rows = _as_batch(rows, attributes, fields["max_timestamp"])
@@ -172,7 +181,55 @@ def _records(
     return records, (failures[0].reason, failures[0].text) if failures else None
 
 
-def _until_failure(rows: Iterator[Row], failures: list[DecodeError]) -> Iterator[Row]:
+class _Payload:
+    """The records of one batch as they came, to be read whenever they are asked for."""
+
+    __slots__ = ("_attributes", "_budget", "_fields", "_packed")
+
+    def __init__(self, fields: dict[str, Any], packed: tuple[bytes, int, int], attributes: int, budget: Budget) -> None:
+        self._fields = fields
+        self._packed = packed
+        self._attributes = attributes
+        self._budget = budget
+
+    def rows(self, failures: Failures) -> Iterator[Row]:
+        """The rows before a failure; what is decompressed again is not taken off the budget again."""
+        data, start, stop = self._packed
+        number = self._attributes & CODEC_MASK
+        data = inflate(number, memoryview(data)[start:stop], BATCH_INFLATED_MAX, 2) if number else data[start:stop]
+        rows = _until_failure(self._either(data), failures)
+        if self._attributes & (LOG_APPEND | CONTROL):
+            rows = _as_batch(rows, self._attributes, self._fields["max_timestamp"])
+        return rows
+
+    def _either(self, data: bytes) -> Iterator[Row]:
+        """The rows by the fast reader; from where it gives up on by the plain one.
+
+        Only the last row that the fast reader gave before it gave up may be wrong: it is not yet handed on.
+        """
+        count, base, first = (self._fields[name] for name in ("record_count", "base_offset", "base_timestamp"))
+        budget = self._budget
+        headers = budget.headers
+        given = 0
+        if -FAR < base < FAR and -FAR < first < FAR:
+            rows = fast.rows(data, 0, len(data), count, base, first, budget)
+            try:
+                before = next(rows, None)
+                for row in rows:
+                    if before is not None:
+                        yield before
+                        given += 1
+                    before = row
+            except (fast.Unusual, IndexError, struct.error):
+                budget.headers = headers
+            else:
+                if before is not None:
+                    yield before
+                return
+        yield from islice(plain.rows(data, 0, len(data), count, base, first, budget), given, None)
+
+
+def _until_failure(rows: Iterator[Row], failures: Failures) -> Iterator[Row]:
     """The rows before the first failure, which goes to `failures`."""
     try:
         yield from rows

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from decoders.embedded import decode_embedded, embedded_json
 from decoders.errors import DecodeError
+from decoders.limits import EMBEDDED_MAX
 from decoders.wire.text import json_bytes
 
 # Number of the type: its name, and the structure of the value.
@@ -32,7 +33,7 @@ def control_record(key: bytes | None, value: bytes | None) -> dict[str, Any]:
     """
     name, version, structure = _kind(key)
     found: Any = value
-    if structure and value is not None:
+    if structure and value is not None and len(value) <= EMBEDDED_MAX:
         try:
             found = decode_embedded(structure, value)
         except DecodeError:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from struct import Struct
 from typing import Final
 
+from decoders.limits import HEADER_KEY_MAX, HEADERS_OF_RECORD_MAX
 from decoders.records.model import Budget, Header, Row
 
 
@@ -26,6 +27,7 @@ Table = tuple[int | None, ...]
 _Names = dict[bytes, str]
 _NAMES_MAX: Final = 256
 _SEEN_MAX: Final = 16
+_SEEN_SIZE: Final = 4096
 
 
 def _one_byte(extra: int, *, signed: bool) -> Table:
@@ -139,7 +141,7 @@ def rows(  # noqa: C901 - one loop without calls is the point
             if size & 1:
                 raise Unusual
         if data[at]:
-            block = data[at:end] if len(seen) < _SEEN_MAX else b""
+            block = data[at:end] if len(seen) < _SEEN_MAX and end - at < _SEEN_SIZE else b""
             if block in seen:
                 headers = seen[block]
                 at = end
@@ -283,7 +285,7 @@ def read_headers(data: bytes, at: int, budget: Budget, names: _Names) -> tuple[t
         at += 1
     count = raw >> 1
     # A header takes two bytes or more.
-    if raw & 1 or count * 2 > len(data) - at or count > budget.headers:
+    if raw & 1 or count * 2 > len(data) - at or count > budget.headers or count > HEADERS_OF_RECORD_MAX:
         raise Unusual
     budget.headers -= count
     lengths = _LENGTH_1
@@ -298,7 +300,7 @@ def read_headers(data: bytes, at: int, budget: Budget, names: _Names) -> tuple[t
             key = data[start:at]
         else:
             held, at = _sized(data, at)
-            if held is None:
+            if held is None or len(held) > HEADER_KEY_MAX:
                 raise Unusual
             key = held
         try:

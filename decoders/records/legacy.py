@@ -9,14 +9,18 @@ AbstractLegacyRecordBatch; librdkafka may leave 0 in the wrapper, the inner offs
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
 from struct import Struct
 from typing import Any, Final, NamedTuple
 
 from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated
-from decoders.limits import RECORD_NESTING_MAX
+from decoders.limits import BATCH_INFLATED_MAX, NESTED_MAX, RECORD_BYTE_COST, RECORD_NESTING_MAX
 from decoders.records.batch import LOG_APPEND, LOG_OVERHEAD, Problem, spend
 from decoders.records.codecs import CODEC_MASK, codec_name
-from decoders.records.model import Budget, Form, Row, blank, failed
+from decoders.records.deferred import DeferredRecords, Failures
+from decoders.records.model import Budget, Form, Row, TooLarge, blank, failed
 from decoders.records.plain import int64
 from decoders.wire.text import in_bytes
 
@@ -25,6 +29,9 @@ _HEAD: Final = Struct(">qiIbb")
 _INT64: Final = Struct(">q")
 _INT32: Final = Struct(">i")
 _CRC_START: Final = 16
+_ATTRIBUTES_AT: Final = 17
+# Bytes of the smallest message.
+_LEAST: Final = 26
 # Smallest size field by magic: checksum, magic, attributes, (timestamp,) two lengths.
 SIZE_MIN: Final = {0: 14, 1: 22}
 
@@ -40,22 +47,37 @@ class _Message(NamedTuple):
 
 
 class _Found:
-    """What a walk through a wrapper collects: rows while the budget allows, and always count and first offset."""
+    """What a walk through a message collects: rows while the budget allows, and always count and first offset.
+
+    Where the rows would take too much room they are `deferred`: there are none, and `taken` says how many there may be.
+    """
 
     def __init__(self, budget: Budget, *, keep: bool) -> None:
         self.rows: list[Row] = []
         self.count = 0
+        self.taken = 0
         self.first: int | None = None
         self.budget = budget
         self.keep = keep
+        self.deferred = False
 
-    def add(self, offset: int, timestamp: int | None, message: _Message) -> None:
+    def add(self, row: Row) -> None:
         if self.first is None:
-            self.first = offset
+            self.first = row[0]
         self.count += 1
-        if self.keep and self.budget.records > 0:
-            self.budget.records -= 1
-            self.rows.append((offset, timestamp, message.key, message.value, (), None))
+        budget = self.budget
+        if self.keep and budget.records > 0:
+            budget.records -= 1
+            self.taken += 1
+            if self.deferred:
+                return
+            self.rows.append(row)
+            budget.held -= (_LEAST + len(row[2] or b"") + len(row[3] or b"")) * RECORD_BYTE_COST
+            if budget.held < 0:
+                if not budget.deferring:
+                    raise TooLarge
+                self.deferred = True
+                self.rows.clear()
 
 
 def _head_fields(data: bytes, at: int, size: int) -> tuple[dict[str, Any], int]:
@@ -90,9 +112,9 @@ def cut_fields(data: bytes, at: int, size: int) -> dict[str, Any]:
 def read(data: bytes, at: int, stop: int, budget: Budget, form: Form | None) -> dict[str, Any]:
     """The whole outer message from `at` to `stop`; with its records where a form for them is given."""
     fields, attributes = _head_fields(data, at, stop - at)
-    records: list[Any] = []
     problem: Problem | None = None
     found = _Found(budget, keep=form is not None)
+    message: _Message | None = None
     try:
         message = _message(data, at, stop)
     except _BadChecksum as failure:
@@ -104,19 +126,22 @@ def read(data: bytes, at: int, stop: int, budget: Budget, form: Form | None) -> 
     else:
         fields["crc"] = "ok"
         fields["max_timestamp"] = message.timestamp
+        problem = _collect(message, fields["magic"], found)
         if attributes & CODEC_MASK:
-            problem = _unwrapped(message, fields["magic"], found)
             fields["base_offset"] = found.first
             fields["record_count"] = found.count if problem is None else None
-        else:
-            found.add(message.offset, message.timestamp, message)
     if problem is not None:
         failed(fields, *problem)
-    if form is not None:
-        records = form(iter(found.rows))
-        if len(records) < found.count:
-            fields["records_cut"] = found.count - len(records)
-        fields["records"] = records
+    if form is None:
+        return fields
+    if found.deferred and message is not None:
+        again = partial(_again, message, fields["magic"])
+        fields["records"] = DeferredRecords(again, found.taken, found.count, budget, form)
+        return fields
+    records = form(iter(found.rows))
+    if len(records) < found.count:
+        fields["records_cut"] = found.count - len(records)
+    fields["records"] = records
     return fields
 
 
@@ -128,48 +153,68 @@ class _BadCodec(Malformed):
     reason = "codec"
 
 
-def _unwrapped(message: _Message, magic: int, found: _Found) -> Problem | None:
-    """Collect what is inside a wrapper; the problem that ended it early."""
+def _collect(message: _Message, magic: int, found: _Found) -> Problem | None:
+    """Collect what a message or wrapper holds; the problem that ended it early."""
     try:
-        _unwrap(message, message.offset, magic, found, 1)
+        for row in _rows(message, magic, found.budget):
+            found.add(row)
     except DecodeError as failure:
         return failure.reason, failure.text
     return None
 
 
-def _unwrap(wrapper: _Message, offset: int, magic: int, found: _Found, depth: int) -> None:
+def _again(message: _Message, magic: int, _failures: Failures) -> Iterator[Row]:
+    """The same rows for a second time; what ends them is known, and what is decompressed costs nothing again."""
+    with suppress(DecodeError):
+        yield from _rows(message, magic, Budget())
+
+
+def _rows(message: _Message, magic: int, budget: Budget) -> Iterator[Row]:
+    """The rows of an outer message: its own, or those inside it."""
+    if message.attributes & CODEC_MASK:
+        yield from _unwrap(message, message.offset, magic, budget, 1)
+    else:
+        yield message.offset, message.timestamp, message.key, message.value, (), None
+
+
+def _unwrap(wrapper: _Message, offset: int, magic: int, budget: Budget, depth: int) -> Iterator[Row]:
     """The messages in a wrapper whose absolute offset is `offset`; goes down at most RECORD_NESTING_MAX levels."""
     if depth > RECORD_NESTING_MAX:
         raise LimitExceeded(f"compressed messages more than {RECORD_NESTING_MAX} deep")
     if wrapper.value is None:
         raise Malformed("a compressed message without a value")
+    cap = BATCH_INFLATED_MAX if depth == 1 else NESTED_MAX
     try:
-        data = spend(wrapper.attributes & CODEC_MASK, memoryview(wrapper.value), found.budget, magic)
+        data = spend(wrapper.attributes & CODEC_MASK, memoryview(wrapper.value), budget, magic, cap)
     except LimitExceeded:
         raise
     except DecodeError as failure:
         raise _BadCodec(failure.text) from None
-    spans = _spans(data)
-    if not spans:
-        raise Malformed("a compressed message with nothing inside")
+    last = _last(data)
     base = 0
     if magic and offset:
-        base = offset - _INT64.unpack_from(data, spans[-1][0])[0]
-    for at, stop in spans:
+        base = offset - _INT64.unpack_from(data, last)[0]
+    at, end = 0, len(data)
+    while at < end:
+        stop = at + LOG_OVERHEAD + _INT32.unpack_from(data, at + 8)[0]
         if data[at + _CRC_START] != magic:
             raise Malformed(f"a message of magic {data[at + _CRC_START]} inside one of magic {magic}")
+        if data[at + _ATTRIBUTES_AT] & CODEC_MASK and stop - at > NESTED_MAX:
+            raise LimitExceeded(f"a compressed message of {in_bytes(stop - at)} inside another one")
         inner = _message(data, at, stop)
         absolute = int64(base + inner.offset)
         if inner.attributes & CODEC_MASK:
-            _unwrap(inner, absolute, magic, found, depth + 1)
+            yield from _unwrap(inner, absolute, magic, budget, depth + 1)
         else:
             append = wrapper.attributes & LOG_APPEND
-            found.add(absolute, wrapper.timestamp if append else inner.timestamp, inner)
+            timestamp = wrapper.timestamp if append else inner.timestamp
+            yield absolute, timestamp, inner.key, inner.value, (), None
+        at = stop
 
 
-def _spans(data: bytes) -> list[tuple[int, int]]:
-    """Where the messages of an inner set begin and end."""
-    out: list[tuple[int, int]] = []
+def _last(data: bytes) -> int:
+    """Where the last message of an inner set begins; raises where the set does not end with one."""
+    last = -1
     at, end = 0, len(data)
     while at < end:
         if at + LOG_OVERHEAD + SIZE_MIN[0] > end:
@@ -178,9 +223,10 @@ def _spans(data: bytes) -> list[tuple[int, int]]:
         stop = at + LOG_OVERHEAD + size
         if size < SIZE_MIN[0] or stop > end:
             raise Malformed(f"an inner message of {in_bytes(size)}, {end - at - LOG_OVERHEAD} are left", offset=at)
-        out.append((at, stop))
-        at = stop
-    return out
+        last, at = at, stop
+    if last < 0:
+        raise Malformed("a compressed message with nothing inside")
+    return last
 
 
 def _message(data: bytes, at: int, stop: int) -> _Message:

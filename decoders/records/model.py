@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from decoders.limits import BATCHES_MAX, EXCHANGE_INFLATED_MAX, RECORD_HEADERS_MAX, RECORDS_MAX
+from decoders.limits import BATCHES_MAX, EXCHANGE_INFLATED_MAX, RECORD_HEADERS_MAX, RECORDS_MAX, RECORDS_SHOWN_MAX
 
+# More than any input comes to.
+NO_END: Final = 1 << 62
 Header = tuple[str, bytes | None]
 # A record as the readers give it: the fields of `Record` in its order.
 Row = tuple[int, int | None, bytes | None, bytes | None, tuple[Header, ...], dict[str, Any] | None]
@@ -69,10 +71,19 @@ class Batch:
         return (self.base_sequence + self.last_offset - self.base_offset) & 0x7FFFFFFF
 
 
-class Budget:
-    """What one exchange may still cost: bytes out of decompression, records and headers shown, batches."""
+class TooLarge(Exception):
+    """As values these records would take more room than there is: they are to be read as they are written."""
 
-    __slots__ = ("_whole", "batches", "headers", "inflated", "records")
+
+class Budget:
+    """What one exchange may still cost: bytes out of decompression, records and headers shown, batches.
+
+    `shown` are bytes of records that are written as they are read; `held` is the room for values, without an end unless
+    somebody sets one. Where it is used up the readers raise TooLarge, or leave the records of that batch for later
+    where they are `deferring`.
+    """
+
+    __slots__ = ("_whole", "batches", "deferring", "headers", "held", "inflated", "records", "shown")
 
     def __init__(
         self,
@@ -81,12 +92,23 @@ class Budget:
         headers: int = RECORD_HEADERS_MAX,
         batches: int = BATCHES_MAX,
     ) -> None:
-        self._whole = (inflated, records, headers, batches)
+        self._whole = (inflated, records, headers, batches, RECORDS_SHOWN_MAX)
+        self.held = NO_END
+        self.deferring = False
         self.refill()
 
     def refill(self) -> None:
         """Start anew, for another exchange."""
-        self.inflated, self.records, self.headers, self.batches = self._whole
+        self.state = self._whole
+
+    @property
+    def state(self) -> tuple[int, int, int, int, int]:
+        """What is left, to come back to where the same records are read again."""
+        return self.inflated, self.records, self.headers, self.batches, self.shown
+
+    @state.setter
+    def state(self, left: tuple[int, int, int, int, int]) -> None:
+        self.inflated, self.records, self.headers, self.batches, self.shown = left
 
 
 # The keys that every batch has in JSON.

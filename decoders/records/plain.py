@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from decoders.errors import LimitExceeded, Malformed, Truncated
+from decoders.limits import HEADER_KEY_MAX, HEADERS_OF_RECORD_MAX
 from decoders.records.model import Budget, Header, Row
 from decoders.wire.text import in_bytes
 from decoders.wire.varints import read_varint, read_varlong
@@ -61,6 +62,8 @@ def _headers(data: bytes, at: int, end: int, budget: Budget) -> tuple[tuple[Head
         raise Malformed(f"{count} headers in what is left, {in_bytes(end - at)}", offset=start)
     if count > budget.headers:
         raise LimitExceeded("too many headers for one exchange", offset=start)
+    if count > HEADERS_OF_RECORD_MAX:
+        raise LimitExceeded(f"a record of {count:,} headers", offset=start)
     budget.headers -= count
     out: list[Header] = []
     for _ in range(count):
@@ -68,6 +71,8 @@ def _headers(data: bytes, at: int, end: int, budget: Budget) -> tuple[tuple[Head
         key, at = _sized(data, at, end)
         if key is None:
             raise Malformed("a header without a key", offset=start)
+        if len(key) > HEADER_KEY_MAX:
+            raise LimitExceeded(f"a header with a key of {in_bytes(len(key))}", offset=start)
         value, at = _sized(data, at, end)
         out.append((key.decode("utf-8", "surrogateescape"), value))
     return tuple(out), at

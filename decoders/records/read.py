@@ -11,10 +11,12 @@ from itertools import repeat
 from struct import Struct
 from typing import Any, Final
 
+from decoders.limits import BATCH_COST, PIECE, RECORD_BYTE_COST
 from decoders.records import batch, legacy
 from decoders.records.json_form import records_json
-from decoders.records.model import Batch, Budget, Form, Record, Row, blank, failed
+from decoders.records.model import Batch, Budget, Form, Record, Row, TooLarge, blank, failed
 from decoders.records.single import single_json
+from decoders.wire.deferred import DeferredList
 from decoders.wire.text import in_bytes
 
 _INT32: Final = Struct(">i")
@@ -24,6 +26,8 @@ _LENGTH_MIN: Final = (legacy.SIZE_MIN[0], legacy.SIZE_MIN[1], batch.SIZE - batch
 _Reader = Callable[[bytes, int, int, Budget, Form | None], dict[str, Any]]
 _READERS: Final[tuple[_Reader, ...]] = (legacy.read, legacy.read, batch.read)
 _CUT: Final = (legacy.cut_fields, legacy.cut_fields, batch.cut_fields)
+# Room for the batches that are made together where they are read as they are written.
+_AT_ONCE: Final = PIECE * RECORD_BYTE_COST
 _new: Final = tuple.__new__  # half the price of the class's own
 
 
@@ -47,8 +51,57 @@ def batches_json(
         if single is not None:
             budget.batches -= 1
             budget.records -= 1
+            budget.held -= len(data) * RECORD_BYTE_COST
             return single
     return list(_fields(data, budget, form if records else None))
+
+
+class DeferredBatches(DeferredList):
+    """The batches of a records field that would take much room, read as they are written."""
+
+    __slots__ = ("_began", "_budget", "_data", "_form")
+
+    def __init__(self, data: bytes, budget: Budget, form: Form | None) -> None:
+        self._data = data
+        self._budget = budget
+        self._form = form
+        self._began: tuple[int, int, int, int, int] | None = None
+
+    def chunks(self) -> Iterator[list[Any]]:
+        """Some batches at a time, the large ones without their records, which are deferred as well."""
+        budget = self._budget
+        if self._began is None:
+            self._began = budget.state
+        budget.state = self._began  # read for a second time they cost nothing more
+        chunk: list[Any] = []
+        try:
+            budget.deferring, budget.held = True, _AT_ONCE
+            for fields in _fields(self._data, budget, self._form):
+                chunk.append(fields)
+                if budget.held < 0:
+                    yield chunk
+                    chunk = []
+                    budget.deferring, budget.held = True, _AT_ONCE
+        finally:
+            budget.deferring, budget.held = False, -1
+        if chunk:
+            yield chunk
+
+
+def deferrable_batches(
+    data: bytes | None, budget: Budget, *, records: bool, form: Form = records_json
+) -> list[dict[str, Any]] | DeferredBatches | None:
+    """As `batches_json`; where that would take more room than the budget has, the batches are read as written."""
+    if budget.held < 0:
+        return DeferredBatches(data, budget, form if records else None) if data else batches_json(data)
+    began = budget.state
+    try:
+        return batches_json(data, records=records, budget=budget, form=form)
+    except TooLarge:
+        assert data is not None
+        budget.state = began
+        budget.held = -1  # all that follow are read as they are written too: the budget is spent in their order
+        return DeferredBatches(data, budget, form if records else None)
 
 
 def read_batches(data: bytes | None, *, records: bool, budget: Budget | None = None) -> list[Batch]:
@@ -76,6 +129,9 @@ def _fields(data: bytes, budget: Budget, form: Form | None) -> Iterator[dict[str
     at, end = 0, len(data)
     while at < end:
         budget.batches -= 1
+        budget.held -= BATCH_COST
+        if budget.held < 0 and not budget.deferring:
+            raise TooLarge
         if budget.batches < 0:
             yield failed(_nothing(end - at, form), "limit", "too many batches for one exchange")
             return

@@ -38,6 +38,8 @@ class ArrayReading:
         self.number = body.new("n")  # the variable of the count as read: a compact one is one more, 0 for null
         self.value = body.new("x")
         self.count = f"{self.number} - 1" if field.compact else self.number
+        # A projection of a large message keeps no more elements than there is room for.
+        self.capped = reading.mode.careful and reading.mode.projection and want is not None
 
     def read(self) -> str | None:
         """Lines that read the array; the expression of its value, None where it is not wanted."""
@@ -121,7 +123,9 @@ class ArrayReading:
         if self.field.plan is None:
             self._leaves()
             return
-        fixed = fixed_struct(self.reading, self.field.plan, self.want)
+        fixed = (
+            None if self.capped and self.want is not None else fixed_struct(self.reading, self.field.plan, self.want)
+        )
         if fixed is None:
             self._loop(self.field.plan)
             return
@@ -150,7 +154,8 @@ class ArrayReading:
         body, field = self.body, self.field
         width = FIXED.get(field.kind)
         if width is not None:
-            self._take(f"many({LETTERS[field.kind]!r}, {self.count})", "at")
+            count = f"room(left, {self.count})" if self.capped else self.count
+            self._take(f"many({LETTERS[field.kind]!r}, {count})", "at")
             body.put(f"at += {width} * ({self.count})")
             return
         if self.want is not None:
@@ -162,7 +167,7 @@ class ArrayReading:
                 item = self.reading.number(body, field, self.want, "")
             body.sync()
             if item is not None:
-                body.put(f"{self.value}.append({item})")
+                self._add(item)
 
     def _numbers_up(self) -> str:
         """The expression of 0, 1, 2 … below the count."""
@@ -206,7 +211,14 @@ class ArrayReading:
             each = self.reading.struct(body, plan, self.want, self.path + "[].", f"{self.place}[{{{index}}}].")
             body.sync()
             if self.want is not None:
-                body.put(f"{self.value}.append({each})")
+                self._add(str(each))
+
+    def _add(self, value: str) -> None:
+        """The line that adds an element, in a large projection while there is room."""
+        if self.capped:
+            self.body.put("if room(left, 1):", f"    {self.value}.append({value})")
+        else:
+            self.body.put(f"{self.value}.append({value})")
 
 
 class FixedStruct(NamedTuple):

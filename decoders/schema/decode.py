@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from decoders.limits import VALUES_MAX
+from decoders.limits import BODY_WHOLE_MAX, VALUES_MAX, VIEW_ELEMENTS_MAX
 from decoders.schema import form, runtime
 from decoders.schema.arrays import ArrayReading
 from decoders.schema.emit import Body, Tail, Unit, plus
@@ -21,9 +21,10 @@ from decoders.wire.primitives import LETTERS
 # Messages of fewer bytes may be read in one step.
 SMALL: Final = 2048
 _RUNTIME: Final = (
-    "Crude", "count", "count_or_null", "long_count", "long_count_or_null", "long_data", "long_data_or_null",
-    "long_skip", "long_skip_or_null", "many", "put_last", "put_last_json", "read_tags", "read_tags_json", "size",
-    "size_or_null", "skip_tags", "spend", "tag_count", "text", "uuid_texts", "uuids", "uvarint", "varint", "varlong",
+    "Crude", "add_error", "count", "count_or_null", "long_count", "long_count_or_null", "long_data",
+    "long_data_or_null", "long_skip", "long_skip_or_null", "many", "put_last", "put_last_json", "read_tags",
+    "read_tags_json", "room", "size", "size_or_null", "skip_tags", "spend", "tag_count", "text", "uuid_texts",
+    "uuids", "uvarint", "varint", "varlong",
 )  # fmt: skip
 
 
@@ -73,7 +74,7 @@ class Reading:
         body.put(f"def decode({arguments}):")
         body.depth = 1
         if careful:
-            body.put(f"left = [{VALUES_MAX}]")
+            body.put(f"left = [{VALUES_MAX}, {VIEW_ELEMENTS_MAX}]")
         tries = not careful and (asks or self.mode.json or _reads_text(plan))
         if tries:
             body.put("start = at", "try:")
@@ -81,7 +82,8 @@ class Reading:
         if asks:
             self._ask(body, arguments, studies)
         if not careful and counts_values(plan):
-            body.put(f"if end - at > {VALUES_MAX}:", f"    return careful({arguments})")
+            most = BODY_WHOLE_MAX if self.mode.projection else VALUES_MAX
+            body.put(f"if end - at > {most}:", f"    return careful({arguments})")
         if self.mode.errors:
             body.put("errs = []")
         if self.guesses:
@@ -162,7 +164,7 @@ class Reading:
         error = self.is_error(inner)
         body.piece(letter, value if want is not None or error else "")
         if error:
-            body.after(f"if {value}:", f'    errs.append((f"{place}", {value}))')
+            body.after(f"if {value}:", f'    add_error(errs, f"{place}", {value})')
         if want is None:
             return None
         if inner.secret and want != "raw" and not self.mode.reveal:

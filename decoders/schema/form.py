@@ -67,10 +67,12 @@ def to_json(
     `hooks` gives, for a field's path without indices (`topics[].partitions[].records`), a name in `table`, whose
     function makes the JSON value of that field. `reveal` shows secrets.
     """
-    return _Form(hooks or {}, table or {}, reveal).struct(plan, value, "")
+    return JsonForm(hooks or {}, table or {}, reveal).struct(plan, value, "")
 
 
-class _Form:
+class JsonForm:
+    """Makes the JSON form of decoded fields; `path` leads to a field, without indices."""
+
     __slots__ = ("hooks", "reveal", "table")
 
     def __init__(self, hooks: Mapping[str, str], table: Mapping[str, Hook], reveal: bool) -> None:
@@ -79,6 +81,7 @@ class _Form:
         self.reveal = reveal
 
     def struct(self, plan: Plan, value: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+        """The fields of a struct; `prefix` leads to them."""
         fields = {field.name: field for field in (*plan.fields, *plan.tagged)}
         out: dict[str, Any] = {}
         for name, inner in value.items():
@@ -89,6 +92,7 @@ class _Form:
         return out
 
     def field(self, field: PlanField, value: Any, path: str, owner: Mapping[str, Any]) -> Any:
+        """A field of the struct `owner`."""
         if field.array:
             if value is None:
                 return None
@@ -96,6 +100,7 @@ class _Form:
         return self.element(field, value, path, owner)
 
     def element(self, field: PlanField, value: Any, path: str, owner: Mapping[str, Any]) -> Any:
+        """A field that is no array, or one element of an array."""
         if field.plan is not None:
             return None if value is None else self.struct(field.plan, value, path + ".")
         public = field.unless and is_public(self.table, owner.get(field.unless))
@@ -104,7 +109,11 @@ class _Form:
         hook = self.hooks.get(path) if field.kind in {"bytes", "records"} else None
         if hook is not None:
             return self.table[hook](value)
-        return leaf_json(field.kind, value)
+        return self.leaf(field.kind, value)
+
+    def leaf(self, kind: str, value: Any) -> Any:
+        """A primitive value."""
+        return leaf_json(kind, value)
 
 
 def leaf_json(kind: str, value: Any) -> Any:

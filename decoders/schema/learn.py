@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from decoders.limits import BODY_WHOLE_MAX
 from decoders.schema.decode import SMALL, Reading
 from decoders.schema.emit import Lines, Unit
 from decoders.schema.guess import signature, worth_guessing
@@ -87,6 +88,8 @@ class Learner:
 
     def study(self, buf: bytes, at: int, end: int, *_table: object) -> None:
         """Count a large message; generate the decoder again when there were enough."""
+        if end - at > BODY_WHOLE_MAX:
+            return  # as values it would take too much room
         self._bytes += max(end - at, 0)
         if self._bytes >= self._bytes_enough:
             self._regenerate(buf, at, end)
@@ -96,7 +99,8 @@ class Learner:
         self._wrong += elements
         if self._wrong >= 4 * self._enough:
             self._wrong = 0
-            self._regenerate(buf, at, end)
+            if end - at <= BODY_WHOLE_MAX:
+                self._regenerate(buf, at, end)
 
     def _stop(self) -> None:
         for size, shape in enumerate(self.shapes):

@@ -6,8 +6,10 @@ It is also what the tests hold generated projections against.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
+from decoders.limits import ERRORS_SHOWN_MAX
 from decoders.schema.form import redacted
 from decoders.schema.model import FIXED, Plan, PlanField
 from decoders.schema.walk import UNKNOWN, Span, walk
@@ -23,7 +25,7 @@ def project(
     spans: list[Span] | None = [] if _asks_places(want) else None
     value, after = walk(plan, buf, at, end, spans)
     places = {span.path: (span.at, span.end - span.at) for span in spans or () if span.what == "value"}
-    found = list(error_codes(plan, value)) if errors else None
+    found = list(islice(error_codes(plan, value), ERRORS_SHOWN_MAX)) if errors else None
     return _struct(plan, value, want, "", places), found or None, after
 
 

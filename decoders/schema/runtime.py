@@ -11,7 +11,7 @@ from struct import error as struct_error
 from typing import Any, Final
 from uuid import UUID, SafeUUID
 
-from decoders.limits import VALUES_MAX
+from decoders.limits import ERRORS_SHOWN_MAX, TAGS_MAX
 from decoders.schema.form import base64_json
 from decoders.wire.primitives import uuid_text
 
@@ -157,11 +157,24 @@ def count_or_null(number: int, at: int, end: int, least: int) -> int:
     return number
 
 
+def add_error(found: list[tuple[str, int]], place: str, code: int) -> None:
+    """Add an error code to those of the message, of which no more are kept than are listed."""
+    if len(found) < ERRORS_SHOWN_MAX:
+        found.append((place, code))
+
+
 def spend(left: list[int], values: int) -> None:
     """Count values of a large message against VALUES_MAX."""
     left[0] -= values
     if left[0] < 0:
         raise Crude
+
+
+def room(left: list[int], count: int) -> int:
+    """How many of so many elements a projection of a large message keeps; they are counted."""
+    kept = min(count, left[1])
+    left[1] -= kept
+    return kept
 
 
 def varint(buf: bytes, at: int) -> tuple[int, int]:
@@ -253,7 +266,7 @@ def long_skip_or_null(buf: bytes, at: int, end: int) -> int:
 def tag_count(buf: bytes, at: int, end: int, left: list[int] | None) -> tuple[int, int]:
     """The number of tagged fields, checked against what is left, and the offset after it."""
     number, at = uvarint(buf, at)
-    if number * 2 > end - at or number > VALUES_MAX:
+    if number * 2 > end - at or number > TAGS_MAX:
         raise Crude
     if left is not None:
         spend(left, number)

@@ -1,7 +1,7 @@
 """Plan and bytes in, Python values out, slowly and exactly: with the path and the byte span of everything read.
 
 This is what says where a message is broken, what hex views stand on, and the oracle that generated code is tested
-against. It fails exactly when generated code fails.
+against. It fails exactly when generated code fails. With spans it stops at PARTS_MAX of them, as at any limit.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final, Literal, NamedTuple
 
 from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated
-from decoders.limits import VALUES_MAX
+from decoders.limits import PARTS_MAX, TAGS_MAX, VALUES_MAX
 from decoders.schema.model import Plan, PlanField
 from decoders.schema.resolve import least_element
 from decoders.wire.primitives import check_left, read_number, read_size
@@ -51,10 +51,16 @@ class Walker:
         """Read a message into `root`; the offset after it. Raises DecodeError."""
         return self._struct(plan, at, end, self.root, "")
 
+    def leaf(self, field: PlanField, at: int, end: int) -> tuple[object, int]:
+        """One element of an array field without structs, and the offset behind it. Raises DecodeError."""
+        return self._element(field, at, end, "")
+
     def _note(
         self, path: str, at: int, end: int, what: Literal["value", "size", "flag", "tags", "tag"], value: object
     ) -> None:
         if self.spans is not None:
+            if len(self.spans) >= PARTS_MAX:
+                raise LimitExceeded(f"more than {PARTS_MAX:,} fields to name", offset=at)
             self.spans.append(Span(path, at, end, what, value))
 
     def _spend(self, count: int, at: int) -> None:
@@ -67,16 +73,16 @@ class Walker:
         for field in plan.fields:
             at = self._field(field, at, end, into, prefix + field.name)
         if plan.flexible:
-            at = _at_path(prefix + UNKNOWN, self._tags, plan, at, end, into, prefix)
+            at = at_path(prefix + UNKNOWN, self._tags, plan, at, end, into, prefix)
         return at
 
     def _field(self, field: PlanField, at: int, end: int, into: dict[str, Any], path: str) -> int:
         if field.array:
-            at = _at_path(path, self._array, field, at, end, into, path)
+            at = at_path(path, self._array, field, at, end, into, path)
         elif field.plan is not None:
-            at = _at_path(path, self._inner, field, at, end, into, path)
+            at = at_path(path, self._inner, field, at, end, into, path)
         else:
-            into[field.name], at = _at_path(path, self._leaf, field, at, end, path)
+            into[field.name], at = at_path(path, self._leaf, field, at, end, path)
         return at
 
     def _leaf(self, field: PlanField, at: int, end: int, path: str) -> tuple[object, int]:
@@ -117,7 +123,7 @@ class Walker:
                 values.append({})
                 at = self._struct(field.plan, at, end, values[-1], place)
             else:
-                value, at = _at_path(place, self._element, field, at, end, place)
+                value, at = at_path(place, self._element, field, at, end, place)
                 values.append(value)
         return at
 
@@ -149,6 +155,8 @@ class Walker:
         self._note(prefix + UNKNOWN, at, after, "tags", count)
         at = after
         check_left(count, TAG_LEAST, at, end)
+        if count > TAGS_MAX:
+            raise LimitExceeded(f"more than {TAGS_MAX} tagged fields in one struct", offset=at)
         self._spend(count, at)
         known = {field.tag: field for field in plan.tagged}
         unknown: dict[int, bytes] = {}
@@ -183,7 +191,7 @@ def put_tags_last(plan: Plan, into: dict[str, Any], unknown: dict[int, bytes]) -
         into[UNKNOWN] = dict(sorted(unknown.items()))
 
 
-def _at_path(path: str, read: Any, *arguments: Any) -> Any:
+def at_path(path: str, read: Any, *arguments: Any) -> Any:
     """Call `read`; a DecodeError out of it that names no field yet gets this path."""
     try:
         return read(*arguments)

@@ -18,7 +18,10 @@ SIZED: Final = frozenset({"string", "bytes", "records"})
 
 
 class Mode(NamedTuple):
-    """Which values a decoder makes. A `careful` one reads any text and counts values; others pass such messages on."""
+    """Which values a decoder makes. A `careful` one reads any text and counts values; others pass such messages on.
+
+    A careful projection, which large messages have, keeps no more than VIEW_ELEMENTS_MAX elements of arrays.
+    """
 
     json: bool = False
     projection: bool = False

@@ -25,6 +25,11 @@ def is_plain(data: bytes) -> bool:
     return data.translate(_PLAIN).isascii()
 
 
+def has_controls(text: str) -> bool:
+    """Whether a text has control characters other than tab and line ends."""
+    return _CONTROL(text) is not None
+
+
 def json_bytes(data: bytes) -> str | dict[str, str]:
     """The JSON form of bytes: a string, or {"base64": "..."} where they are no readable text."""
     if data.translate(_PLAIN).isascii():

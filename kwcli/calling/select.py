@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, Final
 
 from decoders.schema.model import Api, Field, Side, Versions
+from decoders.wire.deferred import DeferredList
 from kwcli.exits import Exit, Failure
 from kwcli.spelling import did_you_mean
 
@@ -78,11 +80,11 @@ def _values(value: Any, steps: tuple[Step, ...]) -> Iterator[Any]:
 
 def _indexed(value: Any, indices: tuple[int | None, ...], rest: tuple[Step, ...]) -> Iterator[Any]:
     if indices:
-        elements = value if isinstance(value, list) else []
-        chosen = elements if indices[0] is None else elements[indices[0] : indices[0] + 1]
+        elements = value if isinstance(value, list | DeferredList) else ()
+        chosen: Iterable[Any] = elements if indices[0] is None else islice(elements, indices[0], indices[0] + 1)
         for element in chosen:
             yield from _indexed(element, indices[1:], rest)
-    elif rest and isinstance(value, list):
+    elif rest and isinstance(value, list | DeferredList):
         for element in value:
             yield from _values(element, rest)
     else:

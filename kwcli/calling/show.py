@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
-
-import orjson
 
 from decoders.exchanges.bodies import Options
 from decoders.exchanges.record import to_json_dict
+from decoders.wire.deferred import Deferred, DeferredText, json_pieces
 from kwcli.calling.select import Path
 from kwcli.render import Wanted, needs, open_renderer
+from kwcli.render.lines import in_pieces
+from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
@@ -52,7 +54,7 @@ class Screen:
         self._brief = brief
         self._matrix: Matrix | None = None
         self._begun = False
-        self._options = Options(records=settings.records, reveal_secrets=settings.reveal_secrets)
+        self._options = Options(settings.records, settings.reveal_secrets, deferred=True)
         self._renderer: Renderer | None = None
         self._explained: set[int] = set()
 
@@ -105,7 +107,7 @@ class Screen:
         """One side, or what is at a path of it (the response, where none is named)."""
         side = self._only or "response"
         body = self._record(exchange)[side]
-        values = [body] if self._select is None else list(self._select.values(body))
+        values: Iterable[Any] = [body] if self._select is None else self._select.values(body)
         version = exchange.api_version
         if self._select and body is not None and version is not None and version not in self._select.versions:
             where = self._select.versions
@@ -114,8 +116,13 @@ class Screen:
         for value in values:
             if self._settings.format in RECORDS:
                 self._json(value)
-            elif isinstance(value, dict | list):
-                self._write(orjson.dumps(value) + b"\n")
+            elif isinstance(value, DeferredText) and value.is_text():
+                for text in value.texts():
+                    self._write((clean(text) if self._env.stdout_terminal else text).encode())
+                self._write(b"\n")
+            elif isinstance(value, dict | list | Deferred):
+                self._pieces(value)
+                self._write(b"\n")
             else:
                 from kwcli.render.body import scalar
 
@@ -123,11 +130,17 @@ class Screen:
                 self._write(text.encode("utf-8", "backslashreplace") + b"\n")
 
     def _json(self, value: Any) -> None:
-        if self._settings.format == "ndjson":
-            self._write(orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE))
-            return
-        self._write((b",\n" if self._begun else b"[\n") + orjson.dumps(value))
-        self._begun = True
+        ndjson = self._settings.format == "ndjson"
+        if not ndjson:
+            self._write(b",\n" if self._begun else b"[\n")
+            self._begun = True
+        self._pieces(value)
+        if ndjson:
+            self._write(b"\n")
+
+    def _pieces(self, value: Any) -> None:
+        for piece in json_pieces(value):
+            self._write(piece)
 
     def _table(self) -> Matrix:
         if self._matrix is None:
@@ -143,9 +156,10 @@ class Screen:
         return self._renderer
 
     def _write_lines(self, lines: Iterable[str], *, apart: bool = True) -> None:
-        text = "\n".join([*([""] if self._begun and apart else []), *lines, ""])
+        before = [""] if self._begun and apart else []
         self._begun = True
-        self._write(text.encode("utf-8", "backslashreplace"))
+        for piece in in_pieces(chain(before, lines)):
+            self._write(piece)
 
     def _write(self, data: bytes) -> None:
         left = memoryview(data)

@@ -145,6 +145,6 @@ def helper(exchange: Exchange, node: str, settings: Settings) -> Iterator[str]:
     errors = "".join(f" · {error.name}" for error in exchange.errors)
     yield f"kw: asked {node}: {name}{version} · {took(exchange.latency_ms)}{errors}"
     if settings.verbose > 1:
-        record = to_json_dict(exchange, Options(reveal_secrets=settings.reveal_secrets))
+        record = to_json_dict(exchange, Options(reveal_secrets=settings.reveal_secrets, deferred=True))
         plain = settings._replace(format="text", color=False)
         yield from (f"    {line}" for line in lines(exchange, record, node, plain, None, set()))

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-import orjson
-
 from decoders.exchanges.alone import Told, tell
 from decoders.exchanges.bodies import Options
+from decoders.wire.deferred import json_pieces
 from decoders.wire.text import in_bytes
 from kwcli.decoding.frames import Message
 
@@ -29,7 +28,7 @@ class Screen:
     def __init__(self, env: Environment, settings: Settings) -> None:
         self._env = env
         self._settings = settings
-        self._options = Options(records=settings.records, reveal_secrets=settings.reveal_secrets)
+        self._options = Options(settings.records, settings.reveal_secrets, deferred=True)
         self._lead = b"[\n"
         self._explained: set[int] = set()
 
@@ -49,10 +48,12 @@ class Screen:
     def record(self, record: dict[str, Any]) -> None:
         """Write one object."""
         if self._settings.format == "json":
-            self._write(self._lead + orjson.dumps(record))
+            self._write(self._lead)
             self._lead = b",\n"
-        else:
-            self._write(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE))
+        for piece in json_pieces(record):
+            self._write(piece)
+        if self._settings.format != "json":
+            self._write(b"\n")
 
     def text(self, lines: list[str]) -> None:
         """Write lines as they are."""
@@ -69,7 +70,7 @@ class Screen:
         self._env.stdout.flush()
 
     def _lines(self, lines: Iterable[str]) -> None:
-        from kwcli.render.hexdump import in_pieces
+        from kwcli.render.lines import in_pieces
 
         for piece in in_pieces(lines):
             self._write(piece)

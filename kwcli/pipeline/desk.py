@@ -25,7 +25,7 @@ Write = Callable[["pa.RecordBatch"], None]
 
 def columns_for(work: Work, point: str) -> ExchangeColumns:
     """Where the rows of a capture point are collected."""
-    bodies = Options(reveal_secrets=work.reveal_secrets) if work.bodies else None
+    bodies = Options(reveal_secrets=work.reveal_secrets, deferred=True) if work.bodies else None
     return ExchangeColumns(point, work.files, work.tables, bodies=bodies)
 
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from decoders.apis import NAMES, api_name
+from decoders.wire.deferred import Deferred, DeferredList, DeferredText
 from decoders.wire.text import in_bytes
 from kwcli.render.batches import BATCH, is_batch, is_record, moment, record_widths, telling
+from kwcli.render.lines import LongValues
 from kwcli.render.palette import Palette
 from kwcli.render.units import cells, cut
 from kwcli.terminal import clean
@@ -20,6 +22,8 @@ from kwcli.terminal import clean
 if TYPE_CHECKING:
     from decoders.schema.model import Plan, PlanField
 
+# The structs of an array.
+Structs = list[dict[str, Any]] | DeferredList
 Paint = Literal["", "dim", "bad"]
 Cell = tuple[str, Paint]
 
@@ -29,6 +33,8 @@ NULL_UUID: Final = "AAAAAAAAAAAAAAAAAAAAAA"
 GAP: Final = "  "
 # The field that an element of an array goes by.
 LEADS: Final = ("name", "topic", "topic_name", "group_id", "transactional_id")
+# Fields that may be shown as structs: batches, structures inside bytes.
+_HOLDING: Final = ("bytes", "records")
 # Headings for tables that do not fit otherwise.
 SHORT: Final = {
     "partition_index": "partition",
@@ -54,6 +60,20 @@ SHORT: Final = {
 }
 
 
+# Characters that the cells of one table may be padded to, and those that a cell always may.
+TABLE_MAX: Final = 1 << 24
+TABLE_CELL: Final = 64
+
+
+class _Layout(NamedTuple):
+    """The columns of a table: all names, headings, widths of those that are shown, cells that there are."""
+
+    names: list[str]
+    titles: dict[str, str]
+    widths: dict[str, int]
+    room: int | None
+
+
 class Body:
     """Writes one message. `width` None: nothing is cut. `mentioned` collects the error codes that were shown.
 
@@ -64,10 +84,15 @@ class Body:
         self._width = width
         self._names = topic_names or {}
         self._palette = palette
+        self._long = LongValues(width, scalar)
         self.mentioned: dict[int, str] = {}
 
     def lines(self, value: dict[str, Any], plan: Plan | None, depth: int = 1) -> Iterator[str]:
-        """The lines of a struct: scalars in one column, then what is nested."""
+        """The lines of a struct: scalars in one column, then what is nested; long ones in pieces."""
+        for line in self._lines(value, plan, depth):
+            yield from self._long.spelled(line)
+
+    def _lines(self, value: dict[str, Any], plan: Plan | None, depth: int) -> Iterator[str]:
         fields = _fields(plan)
         scalars = {name: item for name, item in value.items() if _is_scalar(item)}
         margin = INDENT * depth
@@ -80,7 +105,7 @@ class Body:
             elif isinstance(item, dict):
                 kind = f" {item['$type']}" if "$type" in item else ""
                 yield f"{margin}{self._name(name)}{kind}"
-                yield from self.lines(_without_type(item), field.plan if field else None, depth + 1)
+                yield from self._lines(_without_type(item), field.plan if field else None, depth + 1)
             else:
                 yield from self._array(name, item, field, depth, room)
 
@@ -89,7 +114,9 @@ class Body:
         leaves = list(islice(self._leaves(value, plan, ""), most))
         room = max((cells(path) for path, _ in leaves), default=0)
         for path, shown in leaves:
-            yield self._cut(f"{INDENT * depth}{self._name(path)}{' ' * (room - cells(path))}{GAP}", shown)
+            yield from self._long.spelled(
+                self._cut(f"{INDENT * depth}{self._name(path)}{' ' * (room - cells(path))}{GAP}", shown)
+            )
 
     def _leaves(self, value: dict[str, Any], plan: Plan | None, prefix: str) -> Iterator[tuple[str, Cell]]:
         fields = _fields(plan)
@@ -106,20 +133,20 @@ class Body:
             for number, element in enumerate(item):
                 yield from self._leaves(element, inner, f"{path}[{number}].")
 
-    def _array(
-        self, name: str, items: list[dict[str, Any]], field: PlanField | None, depth: int, room: int
-    ) -> Iterator[str]:
+    def _array(self, name: str, items: Structs, field: PlanField | None, depth: int, room: int) -> Iterator[str]:
         plan = field.plan if field else None
         margin = INDENT * depth
-        if all(_is_scalar(value) for item in items for value in item.values()):
+        if _is_flat(items, plan):
             head = f"{margin}{self._name(name)}{' ' * (room - cells(name))}{GAP}"
             blank = " " * (len(margin) + room + len(GAP))
             for number, line in enumerate(self._table(items, plan, len(blank))):
                 yield (blank if number else head) + line
-            return
-        yield f"{margin}{self._name(name)}"
-        for item in items:
-            yield from self._element(item, plan, depth + 1)
+        else:
+            yield f"{margin}{self._name(name)}"
+            for item in items:
+                yield from self._element(item, plan, depth + 1)
+        if isinstance(items, DeferredList):
+            yield from self._lines(items.beside(), None, depth)
 
     def _element(self, item: dict[str, Any], plan: Plan | None, depth: int) -> Iterator[str]:
         """One element with something nested in it: its scalars on one line, led by its name, then the rest."""
@@ -138,12 +165,14 @@ class Body:
         alone = len(nested) == 1
         for name, value in nested.items():
             field = fields.get(name)
-            flat = isinstance(value, list) and all(_is_scalar(cell) for one in value for cell in one.values())
-            if alone and flat:
+            inner = field.plan if field else None
+            if alone and isinstance(value, list | DeferredList) and _is_flat(value, inner):
                 indent = INDENT * (depth + 1)
-                yield from (indent + line for line in self._table(value, field.plan if field else None, len(indent)))
+                yield from (indent + line for line in self._table(value, inner, len(indent)))
+                if isinstance(value, DeferredList):
+                    yield from self._lines(value.beside(), None, depth + 1)
             else:
-                yield from self.lines({name: value}, plan, depth + 1)
+                yield from self._lines({name: value}, plan, depth + 1)
 
     def _flow(self, margin: str, words: list[tuple[str, Cell]]) -> Iterator[str]:
         """Words one after the other, a new line where the width is used up."""
@@ -164,16 +193,28 @@ class Body:
             begun = True
         yield line
 
-    def _table(self, items: list[dict[str, Any]], plan: Plan | None, indent: int) -> Iterator[str]:
-        """A table of flat structs: a heading, a line each."""
-        fields = _fields(plan)
+    def _table(self, items: Structs, plan: Plan | None, indent: int) -> Iterator[str]:
+        """A table of flat structs: a heading, a line each. Of a deferred list the first ones say how wide it is."""
+        if isinstance(items, list):
+            yield from self._rows(*self._layout(items, plan, indent), heading=True)
+            return
+        layout: _Layout | None = None
+        for chunk in items.chunks():
+            if layout is None or any(name not in layout.names for item in chunk for name in item):
+                layout, columns = self._layout(chunk, plan, indent)
+                yield from self._rows(layout, columns, heading=True)
+            else:
+                columns = self._columns(chunk, [name for name in layout.names if name in layout.widths], plan)
+                yield from self._rows(layout, columns, heading=False)
+
+    def _layout(
+        self, items: list[dict[str, Any]], plan: Plan | None, indent: int
+    ) -> tuple[_Layout, dict[str, list[Cell]]]:
+        """The columns that a table of these structs has: their headings and widths, and their cells."""
         names = list(dict.fromkeys(name for item in items for name in item))
         if names[:1] == BATCH[:1] and "record_count" in names:
             names = [name for name in BATCH if name in names] + [name for name in names if name not in BATCH]
-        columns = {
-            name: [self._value(name, item[name], fields.get(name)) if name in item else ("", "") for item in items]
-            for name in names
-        }
+        columns = self._columns(items, names, plan)
         titles = {name: name for name in names}
         room = None if self._width is None else self._width - indent
         widths: dict[str, int] | None = None
@@ -188,18 +229,36 @@ class Body:
             while len(columns) > 1 and _total(columns, titles) > room:
                 columns.popitem()
         widths = widths or _widths(columns, titles)
-        dim, off = self._palette.dim, self._palette.off
-        heading = GAP.join(f"{titles[name]:<{widths[name]}}" for name in columns)
-        if len(columns) < len(names):
-            heading = f"{heading.rstrip()} …"
-        yield f"{dim}{cut(heading.rstrip(), room) if room is not None else heading.rstrip()}{off}"
-        for number in range(len(items)):
+        if room is None:
+            # One long value must not make every line as long.
+            most = max(TABLE_MAX // len(items), TABLE_CELL)
+            widths = {name: min(width, most) for name, width in widths.items()}
+        return _Layout(names, titles, widths, room), columns
+
+    def _columns(self, items: list[dict[str, Any]], names: Iterable[str], plan: Plan | None) -> dict[str, list[Cell]]:
+        fields = _fields(plan)
+        return {
+            name: [self._value(name, item[name], fields.get(name)) if name in item else ("", "") for item in items]
+            for name in names
+        }
+
+    def _rows(self, layout: _Layout, columns: dict[str, list[Cell]], *, heading: bool) -> Iterator[str]:
+        """The lines of a table, or of a part of one."""
+        widths, titles, room = layout.widths, layout.titles, layout.room
+        if heading:
+            dim, off = self._palette.dim, self._palette.off
+            text = GAP.join(f"{titles[name]:<{widths[name]}}" for name in columns)
+            if len(columns) < len(layout.names):
+                text = f"{text.rstrip()} …"
+            yield f"{dim}{cut(text.rstrip(), room) if room is not None else text.rstrip()}{off}"
+        for number in range(len(next(iter(columns.values()), ()))):
             line, used = "", 0
             for name, column in columns.items():
                 text, paint = column[number]
-                text = cut(text, widths[name])
-                if room is not None and used + cells(text) > room:
-                    text = cut(text, max(room - used, 0))
+                if room is not None:
+                    text = cut(text, widths[name])
+                    if used + cells(text) > room:
+                        text = cut(text, max(room - used, 0))
                 line += self._paint(text, paint) + " " * (widths[name] - cells(text)) + GAP
                 used += widths[name] + len(GAP)
                 if room is not None and used >= room:
@@ -221,6 +280,8 @@ class Body:
             return f"{value} ({clean(self._names[value])})", ""
         if name == "api_key" and value in NAMES:
             return f"{value:>2} {api_name(value)}", ""
+        if isinstance(value, Deferred):
+            return self._long.mark(value), ""
         return scalar(value), "dim" if _is_default(value, field) else ""
 
     def _paint(self, text: str, paint: Paint) -> str:
@@ -260,9 +321,22 @@ def _is_scalar(value: Any) -> bool:
     """Whether a value fits in one cell: no struct, no array of structs but record headers."""
     if isinstance(value, dict):
         return "base64" in value or "redacted" in value or not value
+    if isinstance(value, DeferredList):
+        return not value.holds_structs()
     if isinstance(value, list):
         return not value or not isinstance(value[0], dict) or _is_headers(value) or "base64" in value[0]
     return True
+
+
+def _is_flat(items: Structs, plan: Plan | None) -> bool:
+    """Whether a table can hold these structs: nothing is nested in any of them."""
+    if isinstance(items, DeferredList):
+        if plan is not None and not any(field.plan or field.kind in _HOLDING for field in (*plan.fields, *plan.tagged)):
+            return True
+        first = next(items.chunks(), [])
+        if first and all(map(is_record, first)):
+            return True  # those of one batch are all alike
+    return all(_is_scalar(value) for item in items for value in item.values())
 
 
 def _is_headers(value: list[Any]) -> bool:
@@ -283,6 +357,8 @@ def scalar(value: Any) -> str:
         return f"base64:{value['base64']}" if value else "{}"
     if isinstance(value, list):
         return _listed(value)
+    if isinstance(value, DeferredText):
+        return clean(next(value.texts(), ""))
     return str(value)
 
 

@@ -16,6 +16,7 @@ from decoders.exchanges.anatomy import Anatomy, anatomy
 from decoders.exchanges.echoes import conceal_of, echoes
 from decoders.wire.text import in_bytes
 from kwcli.render.hexrows import Row, Rows, Run
+from kwcli.render.lines import in_pieces
 from kwcli.render.palette import Palette, palette
 from kwcli.render.text import Lined
 from kwcli.render.units import cells, cut
@@ -32,7 +33,6 @@ GAP: Final = "  "
 # Lines of one value, and of bytes that belong to no field, before the rest is only counted.
 LINES: Final = 4
 REST_LINES: Final = 8
-LINES_AT_ONCE: Final = 4096
 ARROWS: Final[dict[Side, str]] = {"request": "→", "response": "←"}
 HIDDEN: Final = "--reveal-secrets shows them"
 # From this width on: bytes a line, whether they stand as text too, whether the type does.
@@ -96,13 +96,6 @@ def hex_lines(
     if conceal is not None and side == "response" and not reveal:
         found.body = list(echoes(found.body, conceal))
     yield from _View(data, found, width, colors, made_up if sized else 4, whole or width is None).lines()
-
-
-def in_pieces(lines: Iterable[str]) -> Iterator[bytes]:
-    """Lines as bytes to write, some at a time: those of a frame of 100 MiB are not held together."""
-    rest = iter(lines)
-    while batch := list(islice(rest, LINES_AT_ONCE)):
-        yield "\n".join([*batch, ""]).encode("utf-8", "backslashreplace")
 
 
 class _View:

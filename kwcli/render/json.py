@@ -1,4 +1,4 @@
-"""Exchanges in, exchange records as JSON out: one object a line, or one array."""
+"""Exchanges in, exchange records as JSON out: one object a line, or one array; large bodies in pieces."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import orjson
 
 from decoders.exchanges.bodies import Options
 from decoders.exchanges.record import to_json_dict
+from decoders.wire.deferred import json_pieces
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
@@ -27,7 +28,7 @@ class Ndjson:
 
     def __init__(self, settings: Settings, write: Write) -> None:
         self._write = write
-        self._options = Options(records=settings.records, reveal_secrets=settings.reveal_secrets)
+        self._options = Options(settings.records, settings.reveal_secrets, deferred=True)
         self.errors = self.undecoded = 0
 
     def write(self, rows: list[Settled]) -> None:
@@ -45,7 +46,14 @@ class Ndjson:
                     self.errors += 1
                 if record["status"] == "undecoded":
                     self.undecoded += 1
-            lines.append(dumps(record, None, OPTIONS))
+            try:
+                lines.append(dumps(record, None, OPTIONS))
+            except TypeError:  # parts of it are deferred
+                self._write(b"".join(lines))
+                lines = []
+                for piece in json_pieces(record):
+                    self._write(piece)
+                self._write(b"\n")
         self._write(b"".join(lines))
 
     def notice(self, rows: list[Settled]) -> None:
@@ -62,7 +70,7 @@ class Json:
 
     def __init__(self, settings: Settings, write: Write) -> None:
         self._write = write
-        self._options = Options(records=settings.records, reveal_secrets=settings.reveal_secrets)
+        self._options = Options(settings.records, settings.reveal_secrets, deferred=True)
         self.errors = self.undecoded = 0
         self._lead = b"[\n"
 
@@ -72,8 +80,10 @@ class Json:
             record = to_json_dict(row, self._options)
             self.errors += bool(record.get("errors"))
             self.undecoded += record.get("status") == "undecoded"
-            self._write(self._lead + orjson.dumps(record))
+            self._write(self._lead)
             self._lead = b",\n"
+            for piece in json_pieces(record):
+                self._write(piece)
 
     def notice(self, rows: list[Settled]) -> None:
         """Nothing is learnt."""

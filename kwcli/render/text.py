@@ -16,6 +16,8 @@ from kwcli.render.units import NS, amount, cells, cut, short_name, took
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from decoders.exchanges.exchange import Ends, Exchange, Settled, Skipped
     from decoders.exchanges.specs import Spec
     from kwcli.config import Settings
@@ -319,15 +321,16 @@ class Text(Lined):
 
     def write(self, rows: list[Settled]) -> None:
         """Write the rows."""
+        if self._settings.verbose > 0 or self._settings.records:
+            from kwcli.render.lines import in_pieces
+
+            for piece in in_pieces(self._with_bodies(rows)):
+                self._write(piece)
+            return
         out: list[str] = []
-        detailed = self._settings.verbose > 0 or self._settings.records
         for row in rows:
             if row.kind == "exchange":
                 out.append(self._lines.line(row))
-                if detailed:
-                    from kwcli.render.verbose import under
-
-                    out.extend(under(row, self._settings, self._explained))
             elif self.shows_skipped:
                 out.append(self._lines.skipped(row))
         if out:
@@ -336,3 +339,18 @@ class Text(Lined):
                 out.insert(0, self._lines.header())
             out.append("")
             self._write("\n".join(out).encode("utf-8", "backslashreplace"))
+
+    def _with_bodies(self, rows: list[Settled]) -> Iterator[str]:
+        """The lines of the rows, and those that belong under them."""
+        from kwcli.render.verbose import under
+
+        for row in rows:
+            if row.kind != "exchange" and not self.shows_skipped:
+                continue
+            line = self._lines.line(row) if row.kind == "exchange" else self._lines.skipped(row)
+            if not self._begun:
+                self._begun = True
+                yield self._lines.header()
+            yield line
+            if row.kind == "exchange":
+                yield from under(row, self._settings, self._explained)

@@ -9,7 +9,9 @@ from decoders.apis import NAMES, api
 from decoders.exchanges.bodies import Options
 from decoders.exchanges.record import to_json_dict
 from decoders.schema.resolve import resolve
+from decoders.wire.deferred import Deferred, DeferredList
 from kwcli.render.body import GAP, Body, meanings, scalar
+from kwcli.render.lines import LongValues
 from kwcli.render.palette import Palette, palette
 from kwcli.render.units import cells, cut
 from kwcli.terminal import clean
@@ -30,7 +32,7 @@ RECORDS: Final[dict[tuple[int, str], tuple[str, str, str]]] = {
 
 def under(exchange: Exchange, settings: Settings, explained: set[int]) -> Iterator[str]:
     """All lines that belong under the exchange's own. What an error code in `explained` means is not told again."""
-    record = to_json_dict(exchange, Options(records=settings.records, reveal_secrets=settings.reveal_secrets))
+    record = to_json_dict(exchange, Options(settings.records, settings.reveal_secrets, deferred=True))
     colors = palette(settings.color)
     if settings.verbose == 0:
         yield from _records(exchange, record, settings, colors)
@@ -106,20 +108,34 @@ def _records(exchange: Exchange, record: dict[str, Any], settings: Settings, col
 
 
 def _batch(place: str, batch: dict[str, Any], settings: Settings, colors: Palette) -> Iterator[str]:
-    error = batch.get("error")
-    if error:
-        text = clean(f"{error['reason']}: {error['text']}")
-        yield f"  {place}@{batch.get('base_offset')}{GAP}{colors.bad}{text}{colors.off}"
-    for one in batch.get("records") or ():
+    yield from _error(place, batch, colors)
+    long = LongValues(settings.width, scalar)
+    records = batch.get("records") or ()
+    for one in records:
         head = f"  {place}@{one['offset']}"
-        parts = [scalar(one["key"]), scalar(one["value"])]
+        parts = [_cell(one["key"], long), _cell(one["value"], long)]
         if one.get("headers"):
-            parts.append(scalar(one["headers"]))
+            parts.append(" ".join(f"{scalar(each['key'])}={_cell(each['value'], long)}" for each in one["headers"]))
         if one.get("control_record"):
             parts.append(clean(str(one["control_record"])))
         text = GAP.join(parts)
         if settings.width is not None:
             text = cut(text, max(settings.width - cells(head) - len(GAP), 8))
-        yield f"{colors.dim}{head}{colors.off}{GAP}{text}"
-    if batch.get("records_cut"):
-        yield f"  {place}{GAP}{batch['records_cut']:,} records more than kw shows of one exchange"
+        yield from long.spelled(f"{colors.dim}{head}{colors.off}{GAP}{text}")
+    beside = batch
+    if isinstance(records, DeferredList):
+        beside = records.beside()
+        yield from _error(place, {**batch, **beside}, colors)
+    if beside.get("records_cut"):
+        yield f"  {place}{GAP}{beside['records_cut']:,} records more than kw shows of one exchange"
+
+
+def _error(place: str, batch: dict[str, Any], colors: Palette) -> Iterator[str]:
+    error = batch.get("error")
+    if error:
+        text = clean(f"{error['reason']}: {error['text']}")
+        yield f"  {place}@{batch.get('base_offset')}{GAP}{colors.bad}{text}{colors.off}"
+
+
+def _cell(value: Any, long: LongValues) -> str:
+    return long.mark(value) if isinstance(value, Deferred) else scalar(value)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-import orjson
 import pyarrow as pa
 
 from decoders.analysis.contents import (
@@ -31,6 +30,8 @@ from decoders.exchanges.sessions import session_of
 from decoders.exchanges.specs import SIDES
 from decoders.exchanges.topics import at_path
 from decoders.filters.topics import entity_paths
+from decoders.limits import BODY_TEXT_MAX
+from decoders.wire.deferred import json_pieces
 from decoders.wire.primitives import uuid_text
 from kwcli.pipeline.tables.build import ROW, build, shown
 from kwcli.pipeline.tables.partitions import NAMES, Partition, Sole, partitions_of
@@ -319,9 +320,21 @@ class ExchangeColumns:
 
     def _bodies_of(self, exchange: Exchange, options: Options) -> list[str | None]:
         record = exchange_json(exchange, options)
-        texts = [None if record[side] is None else orjson.dumps(record[side]).decode() for side in SIDES]
+        texts = [None if record[side] is None else _body_text(record[side]) for side in SIDES]
         self._body_size += sum(len(text) for text in texts if text is not None)
         return texts
+
+
+def _body_text(body: Any) -> str:
+    """The JSON of a body; of one that is too long for a cell how long it may be."""
+    parts: list[bytes] = []
+    left = BODY_TEXT_MAX
+    for piece in json_pieces(body):
+        left -= len(piece)
+        if left < 0:
+            return f'{{"limit":"more than {BODY_TEXT_MAX} bytes as JSON"}}'
+        parts.append(piece)
+    return b"".join(parts).decode()
 
 
 def _waits(exchange: Exchange) -> tuple[Any, ...]:

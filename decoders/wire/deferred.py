@@ -1,0 +1,140 @@
+"""Parts of a large body that are made while they are written: a body with such parts in, its JSON in pieces out.
+
+A body of a few bytes may take gigabytes as values. So where it would, long arrays, records and long texts stand in the
+body as what can be read piece by piece, as often as one likes; nothing of them is held.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from codecs import getincrementaldecoder
+from collections.abc import Iterator
+from typing import Any, Final
+
+import orjson
+
+from decoders.limits import PIECE
+from decoders.wire.text import has_controls, in_bytes
+
+# Stands for a deferred part in what orjson writes, which has no such byte of its own.
+_MARK: Final = b"\0"
+_decoder: Final = getincrementaldecoder("utf-8")
+
+
+class Deferred:
+    """A part of a body that is made while it is written."""
+
+    __slots__ = ()
+
+    def json(self) -> Iterator[bytes]:
+        """Its JSON in pieces."""
+        raise NotImplementedError
+
+
+class DeferredList(Deferred):
+    """A list whose elements are made when they are asked for, a few at a time; never an empty one."""
+
+    __slots__ = ()
+
+    def chunks(self) -> Iterator[list[Any]]:
+        """The elements in order, in lists that take little room."""
+        raise NotImplementedError
+
+    def holds_structs(self) -> bool:
+        """Whether the elements are structs, not plain values."""
+        return True
+
+    def beside(self) -> dict[str, Any]:
+        """What stands beside the list in its struct, known when the list has been read to its end."""
+        return {}
+
+    def __iter__(self) -> Iterator[Any]:
+        for chunk in self.chunks():
+            yield from chunk
+
+    def json(self) -> Iterator[bytes]:
+        """Its JSON in pieces, with what stands beside it."""
+        lead = b"["
+        for chunk in self.chunks():
+            if chunk:
+                yield lead
+                yield from _pieces(chunk, inside=True)
+                lead = b","
+        yield b"[]" if lead == b"[" else b"]"
+        for name, value in self.beside().items():
+            yield b"," + orjson.dumps(name) + b":" + orjson.dumps(value)
+
+
+class DeferredText(Deferred):
+    """Long bytes of a bytes field; with `text`, those of a string field, which may hold control characters."""
+
+    __slots__ = ("_text", "data")
+
+    def __init__(self, data: bytes, *, text: bool = False) -> None:
+        self.data = data
+        self._text = text
+
+    def __repr__(self) -> str:
+        return in_bytes(len(self.data))
+
+    def is_text(self) -> bool:
+        """Whether JSON shows a string, not base64."""
+        try:
+            return not any(not self._text and has_controls(piece) for piece in self._decoded())
+        except UnicodeDecodeError:
+            return False
+
+    def texts(self) -> Iterator[str]:
+        """The string in pieces, or its base64."""
+        if self.is_text():
+            yield from self._decoded()
+            return
+        step = PIECE * 3
+        for at in range(0, len(self.data), step):
+            yield b64encode(self.data[at : at + step]).decode()
+
+    def json(self) -> Iterator[bytes]:
+        """Its JSON in pieces."""
+        if self.is_text():
+            yield b'"'
+            for piece in self._decoded():
+                yield orjson.dumps(piece)[1:-1]
+            yield b'"'
+            return
+        yield b'{"base64":"'
+        for piece in self.texts():
+            yield piece.encode()
+        yield b'"}'
+
+    def _decoded(self) -> Iterator[str]:
+        decoder = _decoder()
+        for at in range(0, len(self.data), PIECE):
+            yield decoder.decode(self.data[at : at + PIECE], at + PIECE >= len(self.data))
+
+
+def json_pieces(value: Any) -> Iterator[bytes]:
+    """The JSON of a value, in one piece where nothing of it is deferred."""
+    return _pieces(value, inside=False)
+
+
+def _pieces(value: Any, *, inside: bool) -> Iterator[bytes]:
+    """The JSON of a value; `inside` leaves out the brackets around a list."""
+    deferred: list[Deferred] = []
+
+    def mark(part: object) -> Any:
+        if not isinstance(part, Deferred):
+            raise TypeError(f"no JSON of {part.__class__.__name__}")
+        deferred.append(part)
+        return orjson.Fragment(_MARK)
+
+    data = orjson.dumps(value, mark)
+    if inside:
+        data = data[1:-1]
+    if not deferred:
+        yield data
+        return
+    texts = data.split(_MARK)
+    for text, part in zip(texts, deferred, strict=False):
+        yield text
+        yield from part.json()
+    yield texts[-1]

@@ -1,0 +1,39 @@
+"""How much memory `kw` takes for each of some files: `python -m tests.records.peak WORDS… -- FILE…`, in one process.
+
+Prints a line for each file: the peak of the process in MiB while `kw WORDS… FILE` ran.
+"""
+
+from __future__ import annotations
+
+import gc
+import re
+import sys
+from io import BytesIO
+from pathlib import Path
+
+from kwcli.env import Environment
+from kwcli.garbage import SELDOM
+from kwcli.main import run
+
+_STATUS = Path("/proc/self/status")
+_CLEAR = Path("/proc/self/clear_refs")
+
+
+def main() -> None:
+    """Run the command for each file."""
+    divide = sys.argv.index("--")
+    words, files = sys.argv[1:divide], sys.argv[divide + 1 :]
+    gc.set_threshold(*SELDOM)
+    for file in files:
+        gc.collect()
+        _CLEAR.write_text("5", encoding="ascii")  # the peak begins anew
+        with open("/dev/null", "wb") as nowhere:  # what is written must not be held
+            said = BytesIO()
+            code = run([*words, file], Environment(stdin=BytesIO(), stdout=nowhere, stderr=said, variables={}))
+        peak = re.search(r"VmHWM:\s+(\d+) kB", _STATUS.read_text(encoding="ascii"))
+        assert peak is not None
+        sys.stdout.write(f"{int(peak[1]) // 1024} {code} {b'defect' in said.getvalue()}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""Records and bodies that are read as they are written say what they say as values, and can be read twice."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import orjson
+import pytest
+
+from decoders import limits
+from decoders.errors import DecodeError
+from decoders.exchanges.bodies import Options, hooks_of, table
+from decoders.records import Budget, Record, batches_json, encode_batch
+from decoders.records.codecs import NAMES, deflate
+from decoders.records.read import DeferredBatches, deferrable_batches
+from decoders.schema import deferred
+from decoders.schema.compile import json_decoder
+from decoders.schema.message import partial
+from decoders.schema.write import write
+from decoders.wire.deferred import DeferredText, json_pieces
+from decoders.wire.text import json_bytes
+from tests.apis.everything import all_layouts
+from tests.records.bombs import packed
+from tests.records.making import batch, message, record
+from tests.records.test_hostile import MIXED
+from tests.schema.values import random_value
+
+NOTHING_HELD = -1
+TEXTS = [b"", b"abc", b'a"\n\\', "ä€😀".encode() * 9, b"\0\1", b"\xff\xfe", b"a" * 70_000 + "😀".encode() + b"\xff"]
+
+
+def both(data: bytes, **limits: int) -> tuple[Any, Any]:
+    """The batches as values, and twice as they are read while they are written."""
+    budget = Budget(**limits)
+    budget.held = NOTHING_HELD
+    found = deferrable_batches(data, budget, records=True)
+    assert isinstance(found, DeferredBatches)
+    once = b"".join(json_pieces(found))
+    assert b"".join(json_pieces(found)) == once
+    return batches_json(data, records=True, budget=Budget(**limits)), orjson.loads(once)
+
+
+@pytest.mark.parametrize("size", [64 * 1024, 20], ids=["whole batches", "single records"])
+@pytest.mark.parametrize("codec", NAMES)
+def test_records(monkeypatch: pytest.MonkeyPatch, codec: str, size: int) -> None:
+    monkeypatch.setattr("decoders.records.deferred.PIECE", size)
+    monkeypatch.setattr("decoders.records.read._AT_ONCE", size)
+    rows = [Record(5 + index, index, b"k%d" % index, value, (("h", value),)) for index, value in enumerate(TEXTS * 40)]
+    values, written = both(encode_batch(rows, codec=codec) * 3 + MIXED)
+    assert written == values
+
+
+def test_what_is_over_the_limit_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("decoders.records.read._AT_ONCE", 0)
+    data = encode_batch([Record(index, 0, None, b"x") for index in range(10)], codec="zstd") * 3
+    values, written = both(data, records=14)
+    assert written == values
+    assert [each.get("records_cut") for each in written] == [None, 6, 10]
+    monkeypatch.setattr("decoders.records.model.RECORDS_SHOWN_MAX", 500)
+    _, written = both(data)
+    assert [len(each["records"]) for each in written] == [4, 0, 0]
+    assert [each["records_cut"] for each in written] == [6, 10, 10]
+
+
+def test_what_is_wrong_is_said_behind_the_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("decoders.records.read._AT_ONCE", 0)
+    least = bytes.fromhex("0c 00 00 00 01 01 00")
+    broken = packed("gzip", least * 300 + b"\x0e" + least[1:], 301)
+    headers = batch(record(headers=((b"h", b"v"),) * 9)) * 2
+    for data in (broken, batch(payload=least * 9 + b"\1", count=9), headers):
+        values, written = both(data, headers=12)
+        assert written == values
+    assert any("error" in each for each in both(broken)[1])
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_wrappers(monkeypatch: pytest.MonkeyPatch, magic: int) -> None:
+    monkeypatch.setattr("decoders.records.read._AT_ONCE", 0)
+    inside = b"".join(message(magic, offset, b"v%d" % offset) for offset in range(300))
+    bad = inside[:-1] + b"\xff"
+    for held in (inside, bad, inside[:-1]):
+        values, written = both(message(magic, 900, deflate("gzip", held, magic), attributes=1) * 2, records=450)
+        assert written == values
+
+
+@pytest.mark.parametrize("data", TEXTS)
+def test_long_values(data: bytes) -> None:
+    assert orjson.loads(b"".join(DeferredText(data).json())) == json_bytes(data)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_bodies(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    """Every layout of every API, as the JSON decoder reads it; and cut off, as the walker reads what is left."""
+    monkeypatch.setattr(deferred, "PIECE", 3)
+    monkeypatch.setattr(deferred, "VALUE_WHOLE_MAX", 8)
+    rng = Random(seed)
+    arrays = 0
+    for each in all_layouts():
+        plan = each.plan
+        data = write(plan, random_value(plan, rng, values=60))
+        names = hooks_of(each.key, each.side, plan)
+        hooks = table(Options())
+        reading = deferred.Reading(names, hooks, reveal=False)
+        body, after, failure = reading.read(plan, data, 0, len(data))
+        expected, end = json_decoder(plan, names, False)(data, 0, len(data), hooks)
+        assert (after, failure) == (end, None)
+        text = b"".join(json_pieces(body))
+        assert text == orjson.dumps(expected)
+        assert b"".join(json_pieces(body)) == text
+        arrays += any(isinstance(value, deferred.DeferredArray) for value in body.values())
+        cut = rng.randrange(len(data) + 1)
+        left, problem = deferred.partial(plan, data, 0, cut, reading)
+        known, expected_problem = partial(plan, data, 0, cut, json=True, hooks=names, table=hooks)
+        assert b"".join(json_pieces(left)) == orjson.dumps(known)
+        if expected_problem is not None:
+            assert told(problem) == told(expected_problem)
+    assert arrays > 100
+
+
+def told(problem: DecodeError | None) -> tuple[object, ...]:
+    assert problem is not None
+    return problem.reason, problem.offset, problem.path, problem.text
+
+
+def test_limits_hold_together() -> None:
+    """What is made at once is a part of what may be held, and a body that is read whole fits in it."""
+    assert limits.PIECE * limits.RECORD_BYTE_COST < limits.RECORDS_HELD_MAX
+    assert limits.PIECE < limits.VALUE_WHOLE_MAX < limits.BODY_WHOLE_MAX
