@@ -12,23 +12,16 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
+
+if TYPE_CHECKING:
+    from kwcli.terminal import Writable
 
 
 class Readable(Protocol):
     """What standard input must be able to do: give what is there now, at least one byte, or b"" at its end."""
 
     def read1(self, size: int = -1, /) -> bytes: ...
-
-
-class Writable(Protocol):
-    """What standard output and error must be able to do; `write` may take a part and says how much."""
-
-    def write(self, data: bytes | memoryview, /) -> int: ...
-
-    def flush(self) -> None: ...
-
-    def fileno(self) -> int: ...
 
 
 class Environment:

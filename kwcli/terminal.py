@@ -18,12 +18,9 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
-if TYPE_CHECKING:
-    from kwcli.env import Writable
-
-__all__ = ["Terminal", "clean"]
+__all__ = ["Terminal", "Writable", "clean"]
 
 # Takes away the line that the cursor is in.
 ERASE: Final = b"\r\x1b[K"
@@ -39,6 +36,16 @@ _SEARCH: Final = re.compile(_BYTES + rb"|\x1b").search
 _SEARCH_COLORED: Final = re.compile(_BYTES + rb"|(?!" + _COLOR.encode() + rb")\x1b").search
 _REPLACE: Final = re.compile(_OBEYED).sub
 _REPLACE_COLORED: Final = re.compile(f"(?!{_COLOR}){_OBEYED}").sub
+
+
+class Writable(Protocol):
+    """What standard output and error must be able to do; `write` may take a part and says how much."""
+
+    def write(self, data: bytes | memoryview, /) -> int: ...
+
+    def flush(self) -> None: ...
+
+    def fileno(self) -> int: ...
 
 
 def clean(text: str) -> str:

@@ -6,9 +6,9 @@ import io
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from kwcli.env import Environment, Writable
+from kwcli.env import Environment
 from kwcli.main import run
-from kwcli.terminal import Terminal
+from kwcli.terminal import Terminal, Writable
 
 
 class Outcome(NamedTuple):
