@@ -92,8 +92,9 @@ class Connection:
     """One TCP connection as captured. `number` counts from 1 in order of appearance.
 
     `opened` says whether the capture has its handshake; the initiator (sender of the SYN) is then `first`, else `first`
-    is the side whose segment came first. `began_ns` is the time of its first packet: with the two addresses
-    (`first.source`, `first.target`) that is its identity.
+    is the side whose segment came first. Neither changes once a chunk was given: whoever takes chunks reads them when
+    it has the chunk, which is later than the next segments where many are read at a time. `began_ns` is the time of its
+    first packet: with the two addresses (`first.source`, `first.target`) that is its identity.
     """
 
     __slots__ = ("began_ns", "first", "number", "opened", "second")

@@ -272,7 +272,9 @@ class Reassembly(Patience):
             flow = self._open(segment, initiator=not flags & ACK)
         connection = flow.connection
         connection.park()  # from now on `place` alone says where a direction is
-        connection.opened = True
+        if not (flow.size or flow.peer.size):
+            # Chunks that were given are read as those of an unseen beginning, sooner or later: that stays as it is.
+            connection.opened = True
         fresh = not (flow.started or flow.peer.started)
         if fresh and (flow is connection.second) != bool(flags & ACK):
             connection.first, connection.second = connection.second, connection.first

@@ -161,7 +161,7 @@ CONNECTIONS: Final[tuple[Column, ...]] = (
     _must("kafka", "bool", "whether it carries Kafka"),
     _may("reason", "string", "what else it carries: `tls`, `not_kafka`"),
     _may("detail", "string", "the same in words"),
-    _must("opened", "bool", "whether the capture has its SYN"),
+    _must("opened", "bool", "whether the capture has its SYN, and it came before the first bytes"),
     _must("closed", "string", "how it ended: `fin`, `rst`, `idle`, `capture_end`"),
     _must("client_packets", "int64", "packets of the client"),
     _must("server_packets", "int64", "packets of the broker"),
