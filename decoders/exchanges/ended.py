@@ -16,9 +16,9 @@ class Ended(Seen):
     """One connection at its end, Kafka or not. `time_ns` is its first packet's time: with the ends its identity.
 
     `kafka` says whether it showed to be Kafka; where it did not, `reason` (`tls`, `not_kafka`) and `detail` are those
-    of its Skipped, empty where no byte came. `opened`: its SYN came before its bytes. `exchanges` counts the exchanges that were
-    settled of it. Each direction (the client is who opened it, where it is no Kafka) has the packets and bytes of its
-    stream, those of gaps included, its gaps and their bytes, and the segments sent again.
+    of its Skipped, empty where no byte came. `opened`: its SYN came before its bytes. `exchanges` counts those that
+    were settled of it. Each direction (the client is who opened it, where it is no Kafka) has the packets and bytes of
+    its stream, those of gaps included, its gaps and their bytes, and the segments sent again.
     """
 
     __slots__ = (

@@ -147,7 +147,10 @@ class Connection:
             try:
                 made = cls(way, link, session, deadline, timing=timing, login=login, node_id=node_id, record=record)
                 made._open()
-                made.remarks += (f"{way.text} offers {each}: taken for none" for each in impossible(made.offer.answer))
+                odd = impossible(made.offer.answer)
+                if odd:
+                    more = f" and {len(odd) - 1:,} more like that" if odd[1:] else ""
+                    made.remarks.append(f"{way.text} offers {odd[0]}{more}: taken for none")
             except BaseException:
                 link.close()
                 raise

@@ -35,6 +35,8 @@ COORDINATOR = ("call", "ApiVersions", "--node", "coordinator:g")
 PRODUCE = ("call", "produce", "topic=t", "value=x")
 FETCH = ("call", "fetch", "topic=t", "partition=0", "offset=latest")
 # What a node besides the true one says of itself → what is said about it.
+IMPOSSIBLE = [{"api_key": key, "min_version": 5, "max_version": 2} for key in (60, *range(1000, 2000))]
+
 PLACES: Mapping[str, tuple[dict[str, Any], str]] = {
     "port above": ({"port": 65536}, "a port is between 1 and 65535"),
     "largest port": ({"port": 2**31 - 1}, "a port is between 1 and 65535"),
@@ -191,6 +193,13 @@ ROWS: Mapping[str, tuple[Mapping[int, Change], tuple[str, ...], int, str]] = {
         ("call", "DescribeCluster"),
         1,
         r"\S+ offers DescribeCluster in versions 5 to 2: taken for none\nkw: \S+ does not offer DescribeCluster .*",
+    ),
+    "many such versions": (
+        {API_VERSIONS: lambda answer: answer["api_keys"].extend(IMPOSSIBLE)},
+        ("call", "DescribeCluster"),
+        1,
+        r"\S+ offers DescribeCluster in versions 5 to 2 and 1,000 more like that: taken for none"
+        r"\nkw: \S+ does not offer DescribeCluster .*",
     ),
     "versions from -3 on": (
         {API_VERSIONS: lambda answer: answer["api_keys"].append({"api_key": 60, "min_version": -3, "max_version": 2})},
