@@ -69,7 +69,9 @@ class Matrix:
     def add(self, title: str, response: Any) -> None:
         """One broker's answer, as a JSON body."""
         offer = offered(response)
-        features = {row["name"]: str(row["max_version_level"]) for row in response.get("finalized_features") or ()}
+        features = {
+            _name(row["name"]): str(row["max_version_level"]) for row in response.get("finalized_features") or ()
+        }
         self._columns.append(Column(clean(title.removeprefix("node ")), offer, features, str(likeness(offer))))
 
     def write(self, rows: list[Settled]) -> None:
@@ -84,6 +86,11 @@ class Matrix:
             return
         lines = list(table(self._columns, self._against, self._settings.width, palette(self._settings.color)))
         self._write(("\n".join(lines) + "\n").encode("utf-8", "backslashreplace"))
+
+
+def _name(value: str | dict[str, str]) -> str:
+    """A string of a JSON body; one that is no UTF-8 as bodies show it."""
+    return value if isinstance(value, str) else f"base64:{value['base64']}"
 
 
 def offered(response: Mapping[str, Any]) -> dict[int, Versions]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from decoders.apis.releases import RELEASES
-from kwcli.calling.matrix import Column, likeness, stable, table
+from kwcli.calling.matrix import Column, Matrix, likeness, stable, table
+from kwcli.config import Settings
 from kwcli.render.palette import palette
 from kwcli.render.units import cells
 
@@ -23,3 +24,15 @@ def test_three_nodes_and_a_release_fit_into_80_columns(release: str, against: st
     assert [line.split()[0] for line in lines if "metadata.version" in line] == ["metadata.version"]
     keys = {line.removeprefix("≠").split()[0] for line in lines}
     assert {str(key) for key in offer} <= keys
+
+
+def test_features_whose_names_are_no_text() -> None:
+    written: list[bytes] = []
+    matrix = Matrix(Settings(), written.append)
+    rows = [{"name": name, "max_version_level": 1} for name in ("kraft.version", {"base64": "/w=="})]
+    matrix.add("node 1", {"api_keys": [], "finalized_features": rows})
+    matrix.close()
+    assert [line.split() for line in b"".join(written).decode().splitlines()[2:]] == [
+        ["base64:/w==", "1"],
+        ["kraft.version", "1"],
+    ]
