@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 from decoders.errors import Malformed
@@ -121,6 +122,8 @@ class TcpConnection(Connection):
         waits = bool(first.held or second.held or first.hole() or second.hole())
         for flow in (first, second):
             flow.next = WAITING if waits or self.reset else flow.place & MASK if flow.started else UNSEEN
+            if not waits:
+                flow.share()
         return waits
 
     def export(self) -> object:
@@ -276,8 +279,12 @@ class Connections:
 def endpoints(key: bytes) -> tuple[str, str]:
     """Source and target of a key as text: `10.0.0.1:9092`, `[::1]:9092`."""
     size = (len(key) - 4) // 2
-    source, target = _address(key[:size]), _address(key[size:-4])
-    return f"{source}:{key[-4] << 8 | key[-3]}", f"{target}:{key[-2] << 8 | key[-1]}"
+    return _endpoint(key[:size], key[-4:-2]), _endpoint(key[size:-4], key[-2:])
+
+
+@lru_cache(1024)  # one text for all connections of a broker
+def _endpoint(address: bytes, port: bytes) -> str:
+    return f"{_address(address)}:{int.from_bytes(port, 'big')}"
 
 
 def _address(data: bytes) -> str:
