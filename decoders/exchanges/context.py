@@ -79,7 +79,7 @@ class Context:
         for _ in range(looks):
             number = awake.popleft()
             pairing = self.pairings.get(number)
-            if pairing is None or pairing.resting is not None:
+            if pairing is None or pairing.resting:
                 continue
             client = pairing.client
             busy = client is not None and max(client.last_ns, client.peer.last_ns) > before_ns
@@ -120,7 +120,7 @@ class Context:
         budget.most = max(HELD_MAX, budget.held + STEP)
 
     def _at_work(self) -> list[Pairing]:
-        return [pairing for pairing in self.pairings.values() if pairing.resting is None]
+        return [pairing for pairing in self.pairings.values() if not pairing.resting]
 
     def _cut(self, exchange: Exchange) -> None:
         data = exchange.request_raw

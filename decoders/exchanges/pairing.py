@@ -70,6 +70,7 @@ class Pairing:
         "client_first",
         "client_id",
         "client_lane",
+        "client_place",
         "client_raw",
         "closing",
         "context",
@@ -80,6 +81,7 @@ class Pairing:
         "resting",
         "sasl",
         "server_lane",
+        "server_place",
         "software",
     )
 
@@ -94,25 +96,28 @@ class Pairing:
         self.software: ClientSoftware | None = None
         self.opening = opening  # nothing has come yet, and what comes is the first of the stream
         self.closing: How | None = None
-        self.resting: tuple[int, int] | None = None  # the places of the lanes that were let go
+        self.resting = False
+        self.client_place = self.server_place = 0  # of the lanes that were let go
         self.sasl = Sasl()
-        self._equip((0, 0))
+        self._equip()
 
-    def _equip(self, places: tuple[int, int]) -> None:
+    def _equip(self) -> None:
         self.in_flight = InFlight()
         self.early: dict[int, Frame] = {}  # responses whose request is still under way
         self.client_lane = Lane(self, request=True)
         self.server_lane = Lane(self, request=False)
-        self.client_lane.place, self.server_lane.place = places
+        self.client_lane.place, self.server_lane.place = self.client_place, self.server_place
 
     def rest(self) -> bool:
         """Let go of what is as it was in the beginning, but for the places of the lanes; False if there is more."""
         lanes = (self.client_lane, self.server_lane)
         if self.in_flight or self.early or not all(lane.is_plain() for lane in lanes):
             return False
-        self.resting = (lanes[0].place, lanes[1].place)
+        self.resting = True
+        self.client_place, self.server_place = lanes[0].place, lanes[1].place
         if self.client is not None:
             self.client.state = self.client.peer.state = None
+            self.client = None
         del self.in_flight, self.early, self.client_lane, self.server_lane
         if self.sasl.is_new():
             del self.sasl
@@ -122,10 +127,10 @@ class Pairing:
 
         def __getattr__(self, name: str) -> Any:
             """An attribute that was let go."""
-            if name not in _LET_GO or self.resting is None:
+            if name not in _LET_GO or not self.resting:
                 raise AttributeError(name)
-            places, self.resting = self.resting, None
-            self._equip(places)
+            self.resting = False
+            self._equip()
             try:
                 object.__getattribute__(self, "sasl")
             except AttributeError:
@@ -422,6 +427,8 @@ class Pairing:
     def close(self, how: How) -> None:
         """The connection is over: settle all that waits."""
         self.closing = how
+        if self.resting:
+            return
         close(self.server_lane)
         close(self.client_lane)
         for correlation_id, frame in self.early.items():

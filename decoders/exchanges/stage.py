@@ -129,7 +129,7 @@ class Pairer:
 
     def _event(self, pairing: Pairing, half: Half, time_ns: int, packet: int, data: bytes | Gap | Again) -> None:
         first = half is half.connection.first
-        if pairing.resting is not None:
+        if pairing.resting:
             self.context.note(pairing)
         lane = pairing.client_lane if first == pairing.client_first else pairing.server_lane
         pairing.client = half if lane.request else half.peer
@@ -208,7 +208,8 @@ class Pairer:
             ended.kafka = True
             ended.client_id, ended.client_software = pairing.client_id, pairing.software
             self._give(ended)
-        del pairing.client_lane, pairing.server_lane  # they refer to it: see Connection.untie
+        if not pairing.resting:
+            del pairing.client_lane, pairing.server_lane  # they refer to it: see Connection.untie
         pairing.client = None
 
     def _over(self, connection: Connection, how: How, undecided: Undecided | None = None) -> None:

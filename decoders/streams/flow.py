@@ -75,8 +75,8 @@ class Flow(Half):
     connection: TcpConnection
     peer: Flow
 
-    def __init__(self, connection: Connection, source: str, target: str) -> None:
-        super().__init__(connection, source, target)
+    def __init__(self, connection: Connection, source: str) -> None:
+        super().__init__(connection, source)
         self.key = b""
         # The raw sequence number that may take the fast path, or UNSEEN or WAITING. While it is a raw number it is
         # the low half of `place`, which is brought up to date by `sync`.
