@@ -128,7 +128,7 @@ class TcpConnection(Connection):
         waits = bool(first.held or second.held or first.hole() or second.hole())
         for flow in (first, second):
             flow.next = WAITING if waits or self.reset else flow.place & MASK if flow.started else UNSEEN
-            if not waits:
+            if not waits and flow.acked is not flow.place:
                 flow.share()
         return waits
 
