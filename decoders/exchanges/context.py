@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 
 from decoders.exchanges.exchange import Exchange, Settled, Skipped
@@ -16,6 +17,10 @@ from decoders.streams.framing import Budget, Lane, give_up
 
 # Of a request that is given up for the budget, what is kept to say which it was.
 HEAD_KEPT = 512
+# A Kafka connection without bytes for so long (ns of capture time) is at rest: sooner, those that send heartbeats would
+# be put to rest and taken up again all the time. Of a few there is nothing to gain.
+REST_NS = 5 * 10**9
+AWAKE_MIN = 1024
 # Steps in which the budget follows a single frame that is larger than it.
 STEP = 4 << 20
 
@@ -24,8 +29,20 @@ class Context:
     """The state of one engine beside its connections."""
 
     __slots__ = (
-        *("brokers", "budget", "connections", "out", "pairings", "ports", "runs", "specs", "summary", "topics"),
-        *("undecided", "vouching"),
+        *(
+            "awake",
+            "brokers",
+            "budget",
+            "connections",
+            "out",
+            "pairings",
+            "ports",
+            "runs",
+            "specs",
+            "summary",
+            "topics",
+        ),
+        *("undecided", "vouching", "woken"),
     )
 
     def __init__(self, ports: Iterable[int] | None, needs: Needs, *, connections: bool = False) -> None:
@@ -42,6 +59,32 @@ class Context:
         self.brokers: dict[str, int] = {}  # endpoints once recognised, and since when
         # The same for other engines, where one asks for it: endpoint, since when, which client showed it.
         self.vouching: list[tuple[str, int, str]] | None = None
+        # Connections that are not at rest, by number, where an engine puts them to rest.
+        self.awake: deque[int] | None = None
+        self.woken = 0  # so many of them since the last look
+
+    def note(self, pairing: Pairing) -> None:
+        """A connection begins, or has something again."""
+        if self.awake is not None:
+            self.awake.append(pairing.ends.number)
+            self.woken += 1
+
+    def rest(self) -> None:
+        """Put connections to rest: for each that was noted since the last time two are looked at, in turn."""
+        awake, before_ns = self.awake, self.summary.last_ns - REST_NS
+        if awake is None or not self.woken:
+            return
+        looks = min(2 * self.woken, len(awake) - AWAKE_MIN)
+        self.woken = 0
+        for _ in range(looks):
+            number = awake.popleft()
+            pairing = self.pairings.get(number)
+            if pairing is None or pairing.resting:
+                continue
+            client = pairing.client
+            busy = client is not None and max(client.last_ns, client.peer.last_ns) > before_ns
+            if busy or not pairing.rest():
+                awake.append(number)
 
     def skip(self, skipped: Skipped) -> None:
         """Report bytes that are no exchange."""
@@ -58,7 +101,7 @@ class Context:
         """
         budget = self.budget
         aim = HELD_MAX // 2
-        waiting = [exchange for pairing in self.pairings.values() for exchange in pairing.in_flight.waiting()]
+        waiting = [exchange for pairing in self._at_work() for exchange in pairing.in_flight.waiting()]
         waiting.sort(key=_sent)
         for exchange in waiting:
             if budget.held <= aim:
@@ -70,11 +113,14 @@ class Context:
             before = undecided.held
             undecided.let_go(0)
             budget.held -= before - undecided.held
-        for pairing in self.pairings.values():
+        for pairing in self._at_work():
             for lane in (pairing.client_lane, pairing.server_lane):
                 if budget.held > aim and lane is not current:
                     give_up(lane, RAW_KEPT_MAX)
         budget.most = max(HELD_MAX, budget.held + STEP)
+
+    def _at_work(self) -> list[Pairing]:
+        return [pairing for pairing in self.pairings.values() if not pairing.resting]
 
     def _cut(self, exchange: Exchange) -> None:
         data = exchange.request_raw

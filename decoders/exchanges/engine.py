@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 
 from decoders.exchanges.exchange import Settled
@@ -24,6 +25,7 @@ class Engine:
     ) -> None:
         self.reassembly = Reassembly()
         self.pairer = Pairer(ports, needs, connections=connections)
+        self.pairer.context.awake = deque()
 
     @property
     def summary(self) -> Summary:
@@ -32,7 +34,9 @@ class Engine:
 
     def feed(self, segments: list[Segment], now_ns: int = 0) -> list[Settled]:
         """What settles with these segments."""
-        return self.pairer.feed(self.reassembly.feed(segments, now_ns), now_ns)
+        settled = self.pairer.feed(self.reassembly.feed(segments, now_ns), now_ns)
+        self.pairer.context.rest()
+        return settled
 
     def export(self) -> bytes:
         """The state between two feeds, for `resume`."""

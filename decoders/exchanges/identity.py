@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, TypedDict
 
 if TYPE_CHECKING:
@@ -24,4 +25,15 @@ def client_software(exchange: Exchange) -> ClientSoftware | None:
     version = body.get("client_software_version") if isinstance(body, dict) else None
     if not name and not version:
         return None
-    return {"name": str(name or ""), "version": str(version or "")}
+    return _known_software(str(name or ""), str(version or ""))
+
+
+@lru_cache(1024)  # the same few on thousands of connections
+def _known_software(name: str, version: str) -> ClientSoftware:
+    return {"name": name, "version": version}
+
+
+@lru_cache(1024)
+def known_client(raw: bytes) -> tuple[bytes, str]:
+    """A client id as on the wire and as text: the same two objects for all connections that have it."""
+    return raw, raw.decode("utf-8", "surrogateescape")

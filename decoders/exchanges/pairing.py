@@ -7,19 +7,19 @@ frames over several segments, holes, SASL tokens, duplicates, orphans, the end o
 from __future__ import annotations
 
 from struct import Struct
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES, api
 from decoders.errors import DecodeError
 from decoders.exchanges.exchange import Ends, Exchange, Skipped, Status
 from decoders.exchanges.fill import begin, orphan, put_no_response, put_request, put_response, wants_no_answer
-from decoders.exchanges.identity import SINCE, ClientSoftware, client_software
+from decoders.exchanges.identity import SINCE, ClientSoftware, client_software, known_client
 from decoders.exchanges.inflight import InFlight
 from decoders.exchanges.phases import Phase, Sasl
 from decoders.exchanges.specs import PRODUCE, SASL_HANDSHAKE
 from decoders.limits import FRAME_MAX, IN_FLIGHT_MAX
 from decoders.schema.model import Side
-from decoders.streams.chunks import How
+from decoders.streams.chunks import Half, How
 from decoders.streams.detect import GSSAPI_TAG, TOKEN_MAX
 from decoders.streams.framing import (
     ASK,
@@ -54,16 +54,24 @@ HEAD: Final = Struct(">hhi")
 KEY_VERSION: Final = Struct(">hh")
 LENGTH: Final = Struct(">h")
 CORRELATION: Final = Struct(">i")
+# What a connection at rest does without.
+_LET_GO: Final = frozenset({"client_lane", "early", "in_flight", "sasl", "server_lane"})
 
 
 class Pairing:
-    """One Kafka connection: its two lanes, its requests in flight, its SASL phase, who the client is."""
+    """One Kafka connection: its two lanes, its requests in flight, its SASL phase, who the client is.
+
+    Of a connection that says nothing for a while (`rest`) the attributes that say nothing either are let go. They are
+    made again when somebody asks for one of them.
+    """
 
     __slots__ = (
         "budget",
+        "client",
         "client_first",
         "client_id",
         "client_lane",
+        "client_place",
         "client_raw",
         "closing",
         "context",
@@ -71,8 +79,10 @@ class Pairing:
         "ends",
         "in_flight",
         "opening",
+        "resting",
         "sasl",
         "server_lane",
+        "server_place",
         "software",
     )
 
@@ -81,16 +91,52 @@ class Pairing:
         self.budget: Budget = context.budget
         self.ends = ends
         self.client_first = client_first  # the client is the first half of the connection
-        self.in_flight = InFlight()
+        self.client: Half | None = None  # the sending side of the client, once it is known who has these lanes
         self.client_raw: bytes | None = None  # of the latest request
         self.client_id: str | None = None
         self.software: ClientSoftware | None = None
-        self.sasl = Sasl()
         self.opening = opening  # nothing has come yet, and what comes is the first of the stream
-        self.early: dict[int, Frame] = {}  # responses whose request is still under way
         self.closing: How | None = None
+        self.resting = False
+        self.client_place = self.server_place = 0  # of the lanes that were let go
+        self.sasl = Sasl()
+        self._equip()
+
+    def _equip(self) -> None:
+        self.in_flight = InFlight()
+        self.early: dict[int, Frame] = {}  # responses whose request is still under way
         self.client_lane = Lane(self, request=True)
         self.server_lane = Lane(self, request=False)
+        self.client_lane.place, self.server_lane.place = self.client_place, self.server_place
+
+    def rest(self) -> bool:
+        """Let go of what is as it was in the beginning, but for the places of the lanes; False if there is more."""
+        lanes = (self.client_lane, self.server_lane)
+        if self.in_flight or self.early or not all(lane.is_plain() for lane in lanes):
+            return False
+        self.resting = True
+        self.client_place, self.server_place = lanes[0].place, lanes[1].place
+        if self.client is not None:
+            self.client.state = self.client.peer.state = None
+            self.client = None
+        del self.in_flight, self.early, self.client_lane, self.server_lane
+        if self.sasl.is_new():
+            del self.sasl
+        return True
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """An attribute that was let go."""
+            if name not in _LET_GO or not self.resting:
+                raise AttributeError(name)
+            self.resting = False
+            self._equip()
+            try:
+                object.__getattribute__(self, "sasl")
+            except AttributeError:
+                self.sasl = Sasl()
+            return object.__getattribute__(self, name)
 
     # What framing asks.
 
@@ -205,8 +251,7 @@ class Pairing:
     def rename(self, raw: bytes) -> str:
         """Take note of the client id of the latest request."""
         if raw != self.client_raw:
-            self.client_raw = raw
-            self.client_id = raw.decode("utf-8", "surrogateescape")
+            self.client_raw, self.client_id = known_client(raw)
             self.context.summary.client(self.ends.client, self.client_id)
         assert self.client_id is not None
         return self.client_id
@@ -384,6 +429,8 @@ class Pairing:
     def close(self, how: How) -> None:
         """The connection is over: settle all that waits."""
         self.closing = how
+        if self.resting:
+            return
         close(self.server_lane)
         close(self.client_lane)
         for correlation_id, frame in self.early.items():

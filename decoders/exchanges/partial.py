@@ -118,8 +118,9 @@ def _resume_counts(summary: Summary, state: object) -> None:
 
 def export_pairing(pairing: Pairing) -> list[Any]:
     """One Kafka connection as built-in values."""
+    rests = pairing.resting
     ends, sasl = pairing.ends, pairing.sasl
-    return [
+    state: list[Any] = [
         [ends.number, ends.client, ends.broker, ends.began_ns, ends.exchanges, ends.late_ns],
         saved(pairing, PAIRING),
         [
@@ -131,6 +132,9 @@ def export_pairing(pairing: Pairing) -> list[Any]:
         _lane(pairing.client_lane),
         _lane(pairing.server_lane),
     ]
+    if rests:
+        pairing.rest()
+    return state
 
 
 def _lane(lane: Lane) -> list[Any]:
@@ -162,6 +166,7 @@ def resume_pairing(context: Context, state: object) -> None:
     _resume_lane(pairing.client_lane, client_lane)
     _resume_lane(pairing.server_lane, server_lane)
     context.pairings[number] = pairing
+    context.note(pairing)
 
 
 def resume_request(context: Context, pairing: Pairing, state: object) -> Exchange:

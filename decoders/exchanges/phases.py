@@ -37,6 +37,10 @@ class Sasl:
         self.left = 0  # pairs still to come, 0 where the mechanism does not say
         self.tokens: deque[Exchange] | tuple[()] = ()  # an empty deque has 0.7 KiB, and few connections have tokens
 
+    def is_new(self) -> bool:
+        """Whether nothing has happened yet."""
+        return self.phase is Phase.KAFKA and not (self.mechanism or self.left or self.tokens)
+
     def wait(self, token: Exchange) -> None:
         """A token of the client has come."""
         if isinstance(self.tokens, tuple):

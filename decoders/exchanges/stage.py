@@ -129,7 +129,10 @@ class Pairer:
 
     def _event(self, pairing: Pairing, half: Half, time_ns: int, packet: int, data: bytes | Gap | Again) -> None:
         first = half is half.connection.first
+        if pairing.resting:
+            self.context.note(pairing)
         lane = pairing.client_lane if first == pairing.client_first else pairing.server_lane
+        pairing.client = half if lane.request else half.peer
         half.state = lane
         if isinstance(data, bytes):
             take(lane, time_ns, packet, data)
@@ -189,6 +192,8 @@ class Pairer:
             ends.late_ns = since_ns
         pairing = Pairing(context, ends, client_first=first, opening=connection.opened and not undecided.dropped)
         context.pairings[connection.number] = pairing
+        context.note(pairing)
+        pairing.client = client
         for half, lane in ((client, pairing.client_lane), (client.peer, pairing.server_lane)):
             half.state = lane
             if not connection.opened or undecided.dropped:
@@ -206,7 +211,9 @@ class Pairer:
             ended.kafka = True
             ended.client_id, ended.client_software = pairing.client_id, pairing.software
             self._give(ended)
-        del pairing.client_lane, pairing.server_lane  # they refer to it: see Connection.untie
+        if not pairing.resting:
+            del pairing.client_lane, pairing.server_lane  # they refer to it: see Connection.untie
+        pairing.client = None
 
     def _over(self, connection: Connection, how: How, undecided: Undecided | None = None) -> None:
         """A connection that is no Kafka, or none of whose bytes came, has ended."""

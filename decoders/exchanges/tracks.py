@@ -51,11 +51,11 @@ class Fresh:
         """The blob of its RUN. `late_ns`: what another connection said of the broker before would change this one."""
         goes_on, self.begun = self.begun, True  # a connection that took the ports without a SYN
         assert self.connection is not None
-        first = self.connection.first
-        who = [first.source, first.target, self.connection.began_ns]
+        first, second = self.connection.first, self.connection.second
+        who = [first.source, second.source, self.connection.began_ns]
         if self.ends is not None:
             who = [self.ends.client, self.ends.broker, self.ends.began_ns]
-        return pack([True, goes_on, self.segment, first.target, late_ns, who])
+        return pack([True, goes_on, self.segment, second.source, late_ns, who])
 
     def tail(self, until: int | None, watched: Watched, pairer: Pairer) -> tuple[bytes, int]:
         """The blob of its END, and `late_ns` of a connection that gave no row."""

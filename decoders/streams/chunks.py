@@ -67,13 +67,11 @@ class Half:
         "peer",
         "source",
         "state",
-        "target",
     )
 
-    def __init__(self, connection: Connection, source: str, target: str) -> None:
+    def __init__(self, connection: Connection, source: str) -> None:
         self.connection = connection
         self.source = source  # host:port of the sender
-        self.target = target
         self.peer: Half = self
         self.state: object = None
         self.packets = 0
@@ -81,6 +79,11 @@ class Half:
         self.gaps = 0
         self.missing = 0
         self.again = 0
+
+    @property
+    def target(self) -> str:
+        """host:port of the other side, until the connection is untied."""
+        return self.peer.source
 
     @property
     def size(self) -> int:
@@ -105,8 +108,8 @@ class Connection:
         self.number = number
         self.began_ns = began_ns
         self.opened = opened
-        self.first = self.half(self, first, second)
-        self.second = self.half(self, second, first)
+        self.first = self.half(self, first)
+        self.second = self.half(self, second)
         self.first.peer = self.second
         self.second.peer = self.first
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from functools import lru_cache
 from typing import Final
 
 from decoders.errors import Malformed
@@ -29,7 +30,7 @@ SWEEP_MIN: Final = 4096
 class TcpConnection(Connection):
     """A connection put together from segments."""
 
-    __slots__ = ("at", "began_packet", "drowsy", "known", "over", "reset")
+    __slots__ = ("at_ns", "at_packet", "began_packet", "drowsy", "known", "over", "reset")
 
     half = Flow
     first: Flow
@@ -40,9 +41,14 @@ class TcpConnection(Connection):
         self.over = False
         self.reset: Flow | None = None  # who sent a RST
         self.began_packet = 0
-        self.at = (began_ns, 0)  # time and number of its latest packet that took the slow path
+        self.at_ns, self.at_packet = began_ns, 0  # of its latest packet that took the slow path
         self.drowsy = False  # on the slow path for nothing but that
         self.known = False  # long enough for segments from before the first one to have come
+
+    @property
+    def at(self) -> tuple[int, int]:
+        """Time and number of its latest packet that took the slow path."""
+        return self.at_ns, self.at_packet
 
     @property
     def last_ns(self) -> int:
@@ -63,6 +69,7 @@ class TcpConnection(Connection):
         """Decide whether the connection is known long enough for a beginning without SYN to be believed."""
         if abs(packet - self.began_packet) >= MET or (idle and time_ns - self.began_ns >= MET_NS):
             self.known = True
+            self.began_packet = 0  # nobody asks again
 
     def lapsed(self, time_ns: int, packet: int, *, idle: bool) -> tuple[int, int] | None:
         """The oldest mark, of those that patience has ended with until now; None where that changes nothing."""
@@ -122,6 +129,8 @@ class TcpConnection(Connection):
         waits = bool(first.held or second.held or first.hole() or second.hole())
         for flow in (first, second):
             flow.next = WAITING if waits or self.reset else flow.place & MASK if flow.started else UNSEEN
+            if not waits and flow.acked is not flow.place:
+                flow.share()
         return waits
 
     def export(self) -> object:
@@ -141,8 +150,7 @@ class TcpConnection(Connection):
             raise Malformed("a saved connection without addresses")
         connection = cls(number, texts[0], texts[1], began_ns, opened=opened)
         connection.began_packet, connection.known, connection.drowsy = began_packet, known, drowsy
-        at_ns, at_packet = fields(at, int, int)
-        connection.at = (at_ns, at_packet)
+        connection.at_ns, connection.at_packet = fields(at, int, int)
         connection.reset = {1: connection.first, 2: connection.second}.get(reset)
         connection.first.resume(first)
         connection.second.resume(second)
@@ -162,7 +170,8 @@ class Connections:
     def by_number(self) -> dict[int, TcpConnection]:
         """The open connections in order of appearance."""
         known = {flow.connection.number: flow.connection for flow in self.flows.values()}
-        return {number: known[number] for number in sorted(known)}
+        numbers = sorted(known)
+        return known if numbers == list(known) else {number: known[number] for number in numbers}
 
     def open(self, key: bytes, time_ns: int, packet: int, *, initiator: bool) -> Flow:
         """A new connection; gives the flow with this key, which is `first` if it is the initiator."""
@@ -174,20 +183,20 @@ class Connections:
         else:
             connection = TcpConnection(self.count, target, source, time_ns, opened=False)
             flow = connection.second
-        connection.began_packet, connection.at = packet, (time_ns, packet)
+        connection.began_packet = connection.at_packet = packet
         flow.key, flow.peer.key = key, turned(key)
         for half in (flow, flow.peer):
             self.flows[half.key] = half
             self._ended.pop(half.key, None)
         return flow
 
-    def end(self, connection: TcpConnection) -> None:
-        """A connection is over: remember it for a while."""
+    def end(self, connection: TcpConnection, *, remembered: bool = True) -> None:
+        """A connection is over: remember it for a while, if anything may follow."""
         connection.over = True
         time_ns = connection.last_ns
         for flow in (connection.first, connection.second):
             self.flows.pop(flow.key, None)  # both have the same key where an endpoint talks to itself
-            if flow.place:
+            if flow.place and remembered:
                 self._ended[flow.key] = (flow.first & MASK, flow.place & MASK, time_ns)
         while len(self._ended) > CLOSED_MAX:
             self._ended.popitem(last=False)
@@ -278,8 +287,12 @@ class Connections:
 def endpoints(key: bytes) -> tuple[str, str]:
     """Source and target of a key as text: `10.0.0.1:9092`, `[::1]:9092`."""
     size = (len(key) - 4) // 2
-    source, target = _address(key[:size]), _address(key[size:-4])
-    return f"{source}:{key[-4] << 8 | key[-3]}", f"{target}:{key[-2] << 8 | key[-1]}"
+    return _endpoint(key[:size], key[-4:-2]), _endpoint(key[size:-4], key[-2:])
+
+
+@lru_cache(1024)  # one text for all connections of a broker
+def _endpoint(address: bytes, port: bytes) -> str:
+    return f"{_address(address)}:{int.from_bytes(port, 'big')}"
 
 
 def _address(data: bytes) -> str:

@@ -7,6 +7,7 @@ compare and subtract as plain numbers. A direction's `place` is the long number 
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from decoders.errors import Malformed
@@ -74,8 +75,8 @@ class Flow(Half):
     connection: TcpConnection
     peer: Flow
 
-    def __init__(self, connection: Connection, source: str, target: str) -> None:
-        super().__init__(connection, source, target)
+    def __init__(self, connection: Connection, source: str) -> None:
+        super().__init__(connection, source)
         self.key = b""
         # The raw sequence number that may take the fast path, or UNSEEN or WAITING. While it is a raw number it is
         # the low half of `place`, which is brought up to date by `sync`.
@@ -88,9 +89,10 @@ class Flow(Half):
         self.acked = 0  # highest number the peer has acknowledged, 0: none known
         self.heard = 0  # what the peer acknowledged first, as long as the start is not sure
         self.sent = 0  # number of the first segment if that was one without bytes
-        self.held: list[Entry] = []  # ascending, not overlapping, all behind `place`
+        # Few directions ever hold much for long, and an empty list has 56 bytes: what holds nothing has no list.
+        self.held: Sequence[Entry] = ()  # ascending, not overlapping, all behind `place`
         self.held_size = 0
-        self.far: list[Entry] = []
+        self.far: Sequence[Entry] = ()
         self.mark: Mark = (0, 0, 0, 0, 0, 0)
         self.sure = 0  # bytes missing before this number come no more
 
@@ -116,6 +118,15 @@ class Flow(Half):
         self.place = self.first = place
         self.started = True
 
+    def share(self) -> None:
+        """Have one object of each number that comes several times: connections are many, and say nothing for long."""
+        if self.acked == self.place:
+            self.acked = self.place
+        if self.heard == self.first:
+            self.heard = self.first
+        elif self.heard == self.acked:
+            self.heard = self.acked
+
     def begin_again(self, place: int) -> None:
         """The stream goes on at a number that has nothing to do with those before."""
         size = self.size
@@ -137,12 +148,10 @@ class Flow(Half):
         if self.far and ahead(start, self.far[-1][1]) == 0:
             start = self.far[-1][1]
         else:
-            self.far = []
-        self.far.append((start, start + size, time_ns, packet, ack, data, PLAIN))
-        if len(self.far) < SURE:
-            return []
-        run, self.far = self.far, []
-        return run
+            self.far = ()
+        run = [*self.far, (start, start + size, time_ns, packet, ack, data, PLAIN)]
+        self.far = run if len(run) < SURE else ()
+        return [] if self.far else run
 
     def is_sure(self) -> bool:
         """Whether nothing comes before the first held segment of a direction whose SYN is not in the capture."""
@@ -200,7 +209,8 @@ class Flow(Half):
     def hold(self, entry: Entry) -> None:
         """Keep what of a segment is not held already: the first copy of a byte wins."""
         start, end, time_ns, packet, ack, data, role = entry
-        held = self.held
+        held = self.held if isinstance(self.held, list) else []
+        self.held = held
         if held and held[-1][6]:  # the end of the stream is known, of a FIN and a RST behind it by the FIN
             end = min(end, held[-2][0] if len(held) > 1 and held[-2][6] else held[-1][0])
         if role:
@@ -223,6 +233,13 @@ class Flow(Half):
             if index < len(held):
                 at = max(at, held[index][1])
                 index += 1
+
+    def take_first(self) -> Entry:
+        """Remove and give the first segment held."""
+        assert isinstance(self.held, list)
+        entry: Entry = self.held.pop(0)
+        self.held = self.held or ()
+        return entry
 
     def held_until(self) -> int:
         """The number behind all that is held: a FIN takes one, as it does when it is given."""
@@ -265,7 +282,7 @@ class Flow(Half):
         return [
             *(self.key, self.source, self.packets, self.last_ns, self.gaps, self.missing, self.again),
             *(self.next, self.place, self.first, self.started, self.syn, self.ended, self.acked, self.heard, self.sent),
-            *(self.held, self.far, self.mark, self.sure),
+            *([*self.held], [*self.far], self.mark, self.sure),
         ]
 
     def resume(self, state: object) -> None:
@@ -276,7 +293,7 @@ class Flow(Half):
         self.key = key
         self.next, self.place, self.first, self.started, self.syn, self.ended, self.acked, *rest = rest
         self.heard, self.sent, held, far, mark, self.sure = rest
-        self.held = [_entry(entry) for entry in held]
+        self.held = [_entry(entry) for entry in held] or ()
         self.far = [_entry(entry) for entry in far]
         acked, top, heard, packets, packet, time_ns = fields(mark, *[int] * 6)
         self.mark = (acked, top, heard, packets, packet, time_ns)

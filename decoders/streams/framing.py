@@ -147,6 +147,12 @@ class Lane:
         self.lossy = False  # bytes of this direction are not in the capture, or were no frames
         self.lost_packet = 0  # the packet at which that was last found
 
+    def is_plain(self) -> bool:
+        """Whether it is in step between two frames, as a new one but for its place, and nothing was ever missing."""
+        if self.mode != self.ready or self.mode not in (REQUEST, RESPONSE):
+            return False
+        return not (self.need or self.parts or self.missing or self.again or self.lossy or self.doubt or self.run)
+
     def set_ready(self, mode: int) -> None:
         """What to do between frames from now on."""
         self.ready = mode

@@ -106,11 +106,11 @@ class Giver:
     def forget(self, flow: Flow) -> None:
         """Let go of what a flow holds."""
         self.held -= flow.held_size
-        flow.held, flow.held_size, flow.far = [], 0, []
+        flow.held, flow.held_size, flow.far = (), 0, ()
 
     def _give(self, flow: Flow) -> None:
         """Give the first held segment of a flow."""
-        start, end, time_ns, packet, _, data, role = flow.held.pop(0)
+        start, end, time_ns, packet, _, data, role = flow.take_first()
         flow.held_size -= len(data) + SEGMENT_COST
         self.held -= len(data) + SEGMENT_COST
         flow.place = end

@@ -8,7 +8,7 @@ has come (`waiting.py`), so that the work grows with the packets, not with the c
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Final
+from typing import Final, get_args
 
 from decoders.limits import HELD_MAX, IDLE_NS
 from decoders.streams.chunks import Close, How
@@ -23,6 +23,7 @@ __all__ = ["Patience"]
 # hold should not be held longer than it must: the next look comes after some packets, not after some seconds.
 LOOK_MAX: Final = 256
 LOOK_PACKETS: Final = PATIENCE
+_CLOSES: Final[dict[How, Close]] = {how: Close(how) for how in get_args(How)}
 
 
 class Patience:
@@ -139,7 +140,7 @@ class Patience:
             how = "fin"
         if how != "capture_end":
             time_ns = connection.last_ns
-        giver.out.append((connection.first, time_ns, packet, Close(how)))
+        giver.out.append((connection.first, time_ns, packet, _CLOSES[how]))
         for flow in (connection.first, connection.second):
             giver.forget(flow)
-        self._connections.end(connection)
+        self._connections.end(connection, remembered=how != "capture_end")

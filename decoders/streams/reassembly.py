@@ -154,7 +154,7 @@ class Reassembly(Patience):
         if flow is None:
             return
         connection, peer = flow.connection, flow.peer
-        connection.at = (time_ns, packet)
+        connection.at_ns, connection.at_packet = time_ns, packet
         connection.park()
         if flags & ACK:
             place = peer.long(ack)

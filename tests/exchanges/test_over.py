@@ -9,7 +9,9 @@ from collections.abc import Iterator
 import pytest
 
 from decoders import encode_request, encode_response
+from decoders.exchanges import context
 from decoders.exchanges.engine import Engine
+from decoders.exchanges.exchange import Exchange, Settled
 from decoders.streams import connections
 from decoders.streams.chunks import Connection, Segment
 from decoders.streams.reassembly import ACK, FIN, RST, SYN
@@ -27,12 +29,17 @@ REQUEST = framed(encode_request(3, 12, {}, correlation_id=7, client_id="app"))
 RESPONSE = framed(encode_response(3, 12, {}, correlation_id=7))
 FOREIGN = b"*1\r\n$4\r\nPING\r\n"
 # How it ends: flags of the client's last packet, of the broker's.
-ENDS = {"fin": (FIN | ACK, FIN | ACK), "rst": (RST | ACK, 0), "idle": (0, 0)}
+ENDS = {"fin": (FIN | ACK, FIN | ACK), "rst": (RST | ACK, 0), "idle": (0, 0), "half": (FIN | ACK, 0)}
 
 
 def conversation(number: int, how: str, asked: bytes, answered: bytes, packet: int, time_ns: int) -> list[Segment]:
     """One connection of one question and its answer."""
-    to = bytes([10, 1, number >> 8, number & 255]) + BROKER + (40_000).to_bytes(2, "big") + (9092).to_bytes(2, "big")
+    to = (
+        bytes([10, 1, number >> 8, 1])
+        + BROKER
+        + (40_000 + (number & 255)).to_bytes(2, "big")
+        + (9092).to_bytes(2, "big")
+    )
     back = connections.turned(to)
     begin, other = 1000 + number, 5000 + number
     behind, after = begin + 1 + len(asked), other + 1 + len(answered)
@@ -89,6 +96,71 @@ def test_what_stays_of_a_connection_is_small(how: str) -> None:
     held, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert held / 2000 < 1000
+
+
+@pytest.mark.parametrize("how", ["idle", "half"])
+def test_a_connection_that_says_nothing_is_small(how: str) -> None:
+    engine = Engine()
+    # So many are not at rest, however long they have said nothing.
+    fed(engine, how, 1500, 0, REQUEST, RESPONSE)
+    tracemalloc.start()
+    fed(engine, how, 4000, 1500, REQUEST, RESPONSE)
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(engine.reassembly.connections()) == 5500
+    assert sum(pairing.resting for pairing in engine.pairer.context.pairings.values()) > 4000
+    assert held / 4000 < 2200
+
+
+@pytest.mark.parametrize("cut", [0, 1, 2])
+def test_a_connection_at_rest_goes_on(monkeypatch: pytest.MonkeyPatch, cut: int) -> None:
+    rested, awake = Engine(), Engine()
+    awake.pairer.context.awake = None
+    monkeypatch.setattr(context, "AWAKE_MIN", 0)
+    given: list[list[tuple[object, ...]]] = [[], []]
+    for step in range(3):
+        later = 600 * SECOND * step
+        for number in range(120):
+            rows = conversation(number, "idle", REQUEST, RESPONSE, 1 + 6 * number, SECOND + number * SECOND)
+            packet = 1000 * step
+            rows = [moved(row, step, later, packet) for row in rows[2 * (step > 0) :]]
+            for engine, its in zip((rested, awake), given, strict=True):
+                its += [told(row) for row in engine.feed(rows)]
+        pairings = rested.pairer.context.pairings.values()
+        assert sum(pairing.resting for pairing in pairings) > (40 if step == 0 else 0)
+        if step == cut:
+            other = Engine()
+            other.resume(rested.export())
+            assert sum(pairing.resting for pairing in pairings) > (40 if step == 0 else 0)
+            rested = other
+    for engine, its in zip((rested, awake), given, strict=True):
+        its += [told(row) for row in engine.finish()]
+    assert given[0] == given[1]
+    assert len(given[0]) == 360
+
+
+def moved(segment: Segment, step: int, later_ns: int, packets: int) -> Segment:
+    """The same segment so many exchanges later."""
+    key, time_ns, packet, seq, ack, flags, data, cut = segment
+    mine, other = len(REQUEST), len(RESPONSE)
+    if key[:4] == BROKER:
+        mine, other = other, mine
+    return key, time_ns + later_ns, packet + packets, seq + step * mine, ack + step * other, flags, data, cut
+
+
+def told(row: Settled) -> tuple[object, ...]:
+    """What is known of an exchange."""
+    assert isinstance(row, Exchange)
+    return (
+        row.connection,
+        row.client,
+        row.broker,
+        row.client_id,
+        row.outcome,
+        row.correlation_id,
+        row.place,
+        row.time_ns,
+    )
 
 
 def test_connections_given_up_at_the_limit_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
