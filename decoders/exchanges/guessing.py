@@ -18,6 +18,9 @@ from decoders.errors import DecodeError
 from decoders.exchanges.plausible import VALUES_MAX, Reading, plausibility
 from decoders.exchanges.specs import layouts as layouts_of
 from decoders.exchanges.specs import tolerates
+from decoders.limits import VALUE_WHOLE_MAX
+from decoders.schema.compile import CRUDE
+from decoders.schema.deferred import LargeWalker, check, is_large
 from decoders.schema.model import Plan, Side, Versions
 from decoders.schema.resolve import resolve
 from decoders.schema.walk import Span, Walker
@@ -116,7 +119,7 @@ def guess_request(frame: bytes) -> list[Candidate]:
         return []
     kinds = (Kind(head.api_key, Versions(head.api_version, head.api_version)),)
     for layout in layouts_of(head.api_key, head.api_version, "request"):
-        walker = Walker(frame)
+        walker = LargeWalker(frame) if is_large(len(frame)) else Walker(frame)
         try:
             after = walker.read(layout.plan, head.body, len(frame))
         except DecodeError:
@@ -183,12 +186,25 @@ def _fit(frame: bytes, at: int, variants: tuple[Variant, ...], wanted: set[int])
             continue
         one = Candidate("response", kinds, plan, release, plausibility(plan, reading) + prior)
         of_group = one if of_group is None else _joined(of_group, one)
-        reads.append((at, *reading.spans))
+        reads.append((at, *map(_comparable, reading.spans)))
         long = long or reading.root is None
     return None if of_group is None else _Fit(of_group, reads, at, long)
 
 
+def _comparable(span: Span) -> Span:
+    """A span to compare readings of one frame by: what a long value says is told by its place and its type."""
+    value = span.value
+    if isinstance(value, (str, bytes)) and len(value) > VALUE_WHOLE_MAX:
+        return span._replace(value=value.__class__)
+    return span
+
+
 def _goes_up(plan: Plan, frame: bytes, at: int) -> bool:
+    if is_large(len(frame)):
+        try:
+            return check(plan, frame, at, len(frame)) == len(frame)
+        except (*CRUDE, DecodeError):
+            return False
     try:
         return Walker(frame).read(plan, at, len(frame)) == len(frame)
     except DecodeError:

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from decoders.apis import NAMES
 from decoders.apis.error_codes import ERRORS
-from decoders.records.read import read_batches
+from decoders.records.read import first_batch
 from decoders.schema.model import Plan, PlanField
 from decoders.schema.walk import Span
 
@@ -173,7 +173,7 @@ def _bytes(value: bytes, _name: str) -> float:
 def _records(value: bytes, _name: str) -> float:
     if not value:
         return 0.0
-    first = read_batches(value, records=False)[0]
+    first = first_batch(value)
     if first.crc == "ok":
         return 25.0
     return 0.0 if first.truncated else -12.0

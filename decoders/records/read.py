@@ -106,14 +106,20 @@ def deferrable_batches(
 
 def read_batches(data: bytes | None, *, records: bool, budget: Budget | None = None) -> list[Batch]:
     """The batches of a records field (none of a null one), with their records where asked for."""
-    out = []
-    for fields in _fields(bytes(data or b""), budget or Budget(), as_records if records else None):
-        error = fields.pop("error", None)
-        found = Batch(**fields)
-        if error is not None:
-            found.error = (error["reason"], error["text"])
-        out.append(found)
-    return out
+    return list(map(_batch, _fields(bytes(data or b""), budget or Budget(), as_records if records else None)))
+
+
+def first_batch(data: bytes) -> Batch:
+    """The first batch of a records field that is not empty, without its records; the others are not read."""
+    return _batch(next(_fields(data, Budget(), None)))
+
+
+def _batch(fields: dict[str, Any]) -> Batch:
+    error = fields.pop("error", None)
+    found = Batch(**fields)
+    if error is not None:
+        found.error = (error["reason"], error["text"])
+    return found
 
 
 def decode_records(data: bytes) -> list[Batch]:

@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from decoders.apis import NAMES, api
 from decoders.errors import DecodeError
-from decoders.limits import FRAME_MAX
+from decoders.limits import BODY_WHOLE_MAX, FRAME_MAX
+from decoders.schema.deferred import LargeWalker, is_large
 from decoders.schema.model import Plan
 from decoders.schema.walk import Walker
 from decoders.streams.heads import (
@@ -122,7 +123,10 @@ def _sane(fields: Mapping[str, Any]) -> bool:
 
 def body_verdict(plan: Plan, data: bytes, at: int, end: int) -> int:
     """What the bytes from `at` on, of which only a part may be there, say about a body that ends at `end`."""
-    walker = Walker(data)
+    whole = end <= len(data)
+    if not whole and is_large(len(data) - at):  # so much that decodes is enough
+        data, at, end = data[at : at + BODY_WHOLE_MAX], 0, end - at
+    walker = LargeWalker(data) if whole and is_large(end - at) else Walker(data)
     try:
         after = walker.read(plan, at, end)
     except DecodeError:
@@ -133,6 +137,6 @@ def body_verdict(plan: Plan, data: bytes, at: int, end: int) -> int:
         return FITS if len(data) - at >= BODY_SHOWN else HEAD
     if after != end or not _sane(walker.root):
         return NO
-    if end <= len(data):
+    if whole:
         return YES
     return FITS if len(data) - at >= BODY_SHOWN else HEAD

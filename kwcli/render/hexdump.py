@@ -250,14 +250,15 @@ class _View:
 def _split(text: str, room: int, *, at_blanks: bool = False) -> list[str]:
     """A text in pieces of at most so many cells; between words where that may be and there is a blank."""
     parts: list[str] = []
-    while text:
-        size = room
-        while cells(text[:size]) > room and size > 1:
-            size -= 1
-        if at_blanks and size < len(text):
-            size = text.rfind(" ", 0, size + 1) + 1 or size
-        parts.append(text[:size].rstrip(" ") if at_blanks else text[:size])
-        text = text[size:]
+    at = 0
+    while at < len(text):
+        after = at + room
+        while cells(text[at:after]) > room and after > at + 1:
+            after -= 1
+        if at_blanks and after < len(text):
+            after = text.rfind(" ", at, after + 1) + 1 or after
+        parts.append(text[at:after].rstrip(" ") if at_blanks else text[at:after])
+        at = after
     return parts
 
 

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from decoders.exchanges.guessing import guess_request
+from decoders.records.read import first_batch, read_batches
+from decoders.streams.resync import FITS, NO
+from decoders.streams.verdict import request_verdict
 from tests.records.bombs import BOMBS, capture
+from tests.records.making import batch
 
 MIB = 1 << 20
 # What the bombs come to here. As values the worst of them would take more than 250 MiB in each of the formats.
@@ -45,3 +52,36 @@ def test_every_command_stays_small(files: dict[str, Path], words: tuple[str, ...
     too_much = {name: row for name, row in zip(files, rows, strict=True) if int(row[0]) > MOST_MIB}
     assert too_much == {}
     assert [name for name, row in zip(files, rows, strict=True) if row[1:] != ["0", "False"]] == []
+
+
+@pytest.mark.parametrize("look", [guess_request, lambda frame: request_verdict(frame, 0)], ids=["guess", "verdict"])
+@pytest.mark.parametrize("name", ["created topics", "topics"])
+def test_what_a_large_request_is_is_told_without_its_values(name: str, look: Callable[[bytes], object]) -> None:
+    frame = BOMBS[name](SIZE).request
+    look(BOMBS[name](1000).request)  # what is made once
+    tracemalloc.start()
+    try:
+        found = look(frame)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert found
+    assert peak < 4 * SIZE
+
+
+def test_of_a_large_request_that_is_cut_off_the_beginning_tells() -> None:
+    frame = BOMBS["created topics"](3 * SIZE).request
+    tracemalloc.start()
+    try:
+        assert request_verdict(frame[:-1], 0) == FITS
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 40 * SIZE
+    assert request_verdict(frame[:200] + b"\xff" * (len(frame) - 201), 0) == NO
+
+
+def test_the_first_batch_of_many_is_read_alone() -> None:
+    one = batch(count=0, last_delta=0)
+    assert first_batch(one * 1000) == read_batches(one, records=False)[0]
+    assert first_batch(b"\0") == read_batches(b"\0", records=False)[0]
