@@ -12,7 +12,7 @@ from decoders.errors import DecodeError
 from decoders.exchanges.errors import error_finder
 from decoders.exchanges.exchange import Exchange, Failure
 from decoders.exchanges.specs import Layout, Spec, failed, tolerates
-from decoders.limits import RECORDS_HELD_MAX
+from decoders.limits import BODY_WHOLE_MAX, RECORDS_HELD_MAX
 from decoders.schema import message
 from decoders.schema.compile import CRUDE, json_decoder
 from decoders.schema.deferred import Reading, check, is_large
@@ -158,9 +158,10 @@ def both_quick(exchange: Exchange, options: Options) -> tuple[Any, Any, Readers]
     """The bodies of an exchange in the common case (specs.Spec.look has the same); None when it takes a closer look."""
     spec = exchange.spec
     request, response = exchange.request_raw, exchange.response_raw
-    if options.deferred and (is_large(len(request or b"")) or is_large(len(response or b""))):
-        return None
     if not spec.quick or request is None or (exchange.extra is not None and not SIDES.isdisjoint(exchange.extra)):
+        return None
+    # As is_large() says, without its price for every exchange.
+    if options.deferred and (len(request) > BODY_WHOLE_MAX or (response and len(response) > BODY_WHOLE_MAX)):
         return None
     readers: Readers = spec.json[options.reveal_secrets]
     if readers is None:

@@ -20,6 +20,7 @@ from tests.exchanges.talks import framed, request, response, segments
 from tests.fuzz.program import PATIENCE_S, Ended, check_end, run_measured
 from tests.net.playbook import offers
 from tests.net.responder import Responder, each_request
+from tests.records import bombs
 from tests.records.making import batch, message, record, varint
 
 PEAK_MB: Final = 300
@@ -203,7 +204,15 @@ def envelope_bomb(rng: Random) -> Bomb:
     return Bomb(ENVELOPE, 0, framed(data), response(ENVELOPE, 0, 7, {"response_data": bytes(100)}))
 
 
+def known_bomb(rng: Random) -> Bomb:
+    """One of those that tests measure, of any size."""
+    made = bombs.BOMBS[rng.choice([*bombs.BOMBS])](rng.choice([MIB // 10, MIB, 4 * MIB, 10 * MIB]))
+    key, version = struct.unpack_from(">hh", made.request, 4)
+    return Bomb(key, version, made.request, made.response)
+
+
 BOMBS: Final[Mapping[str, Callable[[Random], Bomb]]] = {
+    "known": known_bomb,
     "records": records_bomb,
     "more records": records_bomb,
     "arrays": array_bomb,
