@@ -160,8 +160,9 @@ def both_quick(exchange: Exchange, options: Options) -> tuple[Any, Any, Readers]
     request, response = exchange.request_raw, exchange.response_raw
     if not spec.quick or request is None or (exchange.extra is not None and not SIDES.isdisjoint(exchange.extra)):
         return None
-    # As is_large() says, without its price for every exchange.
-    if options.deferred and (len(request) > BODY_WHOLE_MAX or (response and len(response) > BODY_WHOLE_MAX)):
+    size = len(request)
+    answer_size = 0 if response is None else len(response)
+    if size + answer_size > BODY_WHOLE_MAX and options.deferred:  # is_large() of each looks closer
         return None
     readers: Readers = spec.json[options.reveal_secrets]
     if readers is None:
@@ -174,18 +175,18 @@ def both_quick(exchange: Exchange, options: Options) -> tuple[Any, Any, Readers]
             if request[at]:
                 return None
             at += 1
-        body, after = readers.request(request, at, len(request), hooks)
-        if after != len(request):
+        body, after = readers.request(request, at, size, hooks)
+        if after != size:
             return None
         if response is None:
             return body, None, readers
         at = spec.response_at
         if at == 9 and response[8]:
             return None
-        answer, after = readers.response(response, at, len(response), hooks)
+        answer, after = readers.response(response, at, answer_size, hooks)
     except (*CRUDE, DecodeError):
         return None
-    if after != len(response) or (options.records and spec.key in (FETCH, FETCH_SNAPSHOT) and of_metadata(answer)):
+    if after != answer_size or (options.records and spec.key in (FETCH, FETCH_SNAPSHOT) and of_metadata(answer)):
         return None
     return body, answer, readers
 

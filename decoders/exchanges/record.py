@@ -121,7 +121,7 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
         },
     }
     _add_said(record, exchange, plans, options)
-    if isinstance(errors, Most) and errors.more:
+    if errors and isinstance(errors, Most) and errors.more:
         record["errors_cut"] = errors.more
     if layout or trailing or undecoded:
         rare = {"layout": layout, "trailing": trailing, "undecoded": undecoded}

@@ -46,14 +46,23 @@ def batches_json(
     if data is None:
         return None
     budget = budget or Budget()
-    if records and form is records_json and budget.batches > 0 and budget.records > 0:
-        single = single_json(data)
+    if records and form is records_json:
+        single = _single(data, budget)
         if single is not None:
-            budget.batches -= 1
-            budget.records -= 1
-            budget.held -= len(data) * RECORD_BYTE_COST
             return single
     return list(_fields(data, budget, form if records else None))
+
+
+def _single(data: bytes, budget: Budget) -> list[dict[str, Any]] | None:
+    """The records field of one batch with one record, as most are; None for any other."""
+    if budget.batches <= 0 or budget.records <= 0:
+        return None
+    single = single_json(data)
+    if single is not None:
+        budget.batches -= 1
+        budget.records -= 1
+        budget.held -= len(data) * RECORD_BYTE_COST
+    return single
 
 
 class DeferredBatches(DeferredList):
@@ -92,13 +101,18 @@ def deferrable_batches(
     data: bytes | None, budget: Budget, *, records: bool, form: Form = records_json
 ) -> list[dict[str, Any]] | DeferredBatches | None:
     """As `batches_json`; where that would take more room than the budget has, the batches are read as written."""
+    if data is None:
+        return None
     if budget.held < 0:
-        return DeferredBatches(data, budget, form if records else None) if data else batches_json(data)
+        return DeferredBatches(data, budget, form if records else None) if data else []
+    if records and form is records_json:
+        single = _single(data, budget)
+        if single is not None:
+            return single
     began = budget.state
     try:
         return batches_json(data, records=records, budget=budget, form=form)
     except TooLarge:
-        assert data is not None
         budget.state = began
         budget.held = -1  # all that follow are read as they are written too: the budget is spent in their order
         return DeferredBatches(data, budget, form if records else None)

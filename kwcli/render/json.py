@@ -35,26 +35,24 @@ class Ndjson:
         """Write the rows."""
         options = self._options
         dumps = orjson.dumps
-        lines: list[bytes] = []
-        for row in rows:
-            if len(lines) >= LINES_MAX:
-                self._write(b"".join(lines))
-                lines.clear()
-            record = to_json_dict(row, options)
-            if row.kind == "exchange":
-                if record["errors"]:
-                    self.errors += 1
-                if record["status"] == "undecoded":
-                    self.undecoded += 1
-            try:
-                lines.append(dumps(record, None, OPTIONS))
-            except TypeError:  # parts of it are deferred
-                self._write(b"".join(lines))
-                lines = []
-                for piece in json_pieces(record):
-                    self._write(piece)
-                self._write(b"\n")
-        self._write(b"".join(lines))
+        for start in range(0, len(rows), LINES_MAX):
+            lines: list[bytes] = []
+            for row in rows[start : start + LINES_MAX]:
+                record = to_json_dict(row, options)
+                if row.kind == "exchange":
+                    if record["errors"]:
+                        self.errors += 1
+                    if record["status"] == "undecoded":
+                        self.undecoded += 1
+                try:
+                    lines.append(dumps(record, None, OPTIONS))
+                except TypeError:  # parts of it are deferred
+                    self._write(b"".join(lines))
+                    lines.clear()
+                    for piece in json_pieces(record):
+                        self._write(piece)
+                    self._write(b"\n")
+            self._write(b"".join(lines))
 
     def notice(self, rows: list[Settled]) -> None:
         """Nothing is learnt."""
