@@ -38,6 +38,15 @@ def large_errors(exchange: Exchange, plan: Plan) -> list[dict[str, Any]]:
     return found
 
 
+def read_fields(exchange: Exchange, side: Side, paths: frozenset[str]) -> dict[str, Any]:
+    """Only these fields of a side that decodes, in the stable layout, however large the body is. Raises DecodeError."""
+    data = exchange.request_raw if side == "request" else exchange.response_raw
+    assert data is not None
+    spec = exchange.spec
+    view: dict[str, Any] = projector(spec.stable(side), paths, False)(data, spec.body(side, data), len(data))[0]
+    return view
+
+
 def bare_body(exchange: Exchange, side: Side, plan: Plan) -> dict[str, Any]:
     """The body without records, its long arrays deferred."""
     data = exchange.request_raw if side == "request" else exchange.response_raw

@@ -37,6 +37,7 @@ PRODUCE: Final = 0
 MOVED: Final = {6: "the leader", 16: "the coordinator", 41: "the controller"}
 # Metadata and DescribeCluster tell which node is where.
 NODE_LISTS: Final = (3, 60)
+_BROKERS: Final = frozenset({"brokers"})
 # How long a look-up that still gives the same node is repeated.
 MOVE_S: Final = 1.0
 MOVE_PAUSE_S: Final = 0.1
@@ -179,8 +180,10 @@ class Run:
             self._own = False
             exchange = self._latest
             if exchange is not None:
-                if key in NODE_LISTS and isinstance(exchange.response, dict) and not exchange.failures:
-                    cluster.recognise(exchange.response)
+                if key in NODE_LISTS and exchange.response_raw is not None and not exchange.failures:
+                    from decoders.exchanges.large import read_fields
+
+                    cluster.recognise(read_fields(exchange, "response", _BROKERS))
                 self._screen.show(exchange, node_name(stop.connection), *self._way(stop))
         assert exchange is not None
         if exchange.errors:

@@ -7,6 +7,8 @@ import sys
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
+from struct import unpack_from
 
 import pytest
 
@@ -14,6 +16,8 @@ from decoders.exchanges.guessing import guess_request
 from decoders.records.read import first_batch, read_batches
 from decoders.streams.resync import FITS, NO
 from decoders.streams.verdict import request_verdict
+from kwcli.exits import Exit
+from tests.fuzz.bombs import COMMANDS, Bomb
 from tests.records.bombs import BOMBS, capture
 from tests.records.making import batch
 
@@ -85,3 +89,11 @@ def test_the_first_batch_of_many_is_read_alone() -> None:
     one = batch(count=0, last_delta=0)
     assert first_batch(one * 1000) == read_batches(one, records=False)[0]
     assert first_batch(b"\0") == read_batches(b"\0", records=False)[0]
+
+
+def test_an_answer_to_a_call_stays_small(tmp_path: Path) -> None:
+    made = BOMBS["failing topics"](4 * MIB)
+    key, version = unpack_from(">hh", made.request, 4)
+    _, done = COMMANDS["call"](Random(1), tmp_path, Bomb(key, version, made.request, made.response))
+    assert done.code == Exit.FAILURE
+    assert done.peak_mb < MOST_MIB
