@@ -7,12 +7,15 @@ as long as it goes on.
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
 # So many different texts are told apart.
 _MOST: Final = 1000
+# A number that stands alone: how many bytes, how many requests. Addresses and names are no counts.
+_COUNT: Final = re.compile(r"(?<!\S)\d[\d,]*(?=[\s,;]|$)")
 # So long (s) the same line is only counted, at first and at most.
 FOLD_S: Final = 10.0
 FOLD_MOST_S: Final = 600.0
@@ -59,7 +62,8 @@ class Folded:
         self._known: OrderedDict[str, _Fold] = OrderedDict()
 
     def say(self, text: str, line: str) -> None:
-        """Say `line`, unless one with the same `text` was said a short while ago."""
+        """Say `line`, unless one with the same `text`, counts in it aside, was said a short while ago."""
+        text = _COUNT.sub("N", text)
         known = self._known.get(text)
         if known is not None and self._now_s() < known.until_s:
             known.more += 1

@@ -210,8 +210,22 @@ def test_lines_without_end_fill_no_memory(monkeypatch: pytest.MonkeyPatch) -> No
     said = list[str]()
     folded = Folded(lambda: 0.0, said.append)
     for number in range(100):
-        folded.say(f"{number}", f"{number}")
-        folded.say(f"{number}", f"{number}")
+        folded.say(f"line-{number}", f"{number}")
+        folded.say(f"line-{number}", f"{number}")
     assert len(folded._known) == 10
     folded.finish()
     assert len(said) == 200  # nothing is lost
+
+
+def test_counts_make_no_other_line() -> None:
+    said: list[str] = []
+    folded = Folded(lambda: 0.0, said.append)
+    for port, unanswered in ((40_001, 9_131), (40_002, 10_742), (40_003, 9_131)):
+        folded.say(f"(bootstrap): reset with {unanswered} unanswered", f"127.0.0.1:{port} reset with {unanswered}")
+    folded.say("(node 2): 10.0.0.2:9092 refused", "node 2")
+    folded.say("(node 2): 10.0.0.3:9092 refused", "elsewhere")
+    folded.finish()
+    assert said == [
+        *("127.0.0.1:40001 reset with 9131", "node 2", "elsewhere"),
+        "2 more times: (bootstrap): reset with N unanswered",
+    ]
