@@ -14,8 +14,8 @@ from typing import Final
 
 # So many different texts are told apart.
 _MOST: Final = 1000
-# A number that stands alone: how many bytes, how many requests. Addresses and names are no counts.
-_COUNT: Final = re.compile(r"(?<!\S)\d[\d,]*(?=[\s,;]|$)")
+# A number that stands alone: how many bytes, how many requests. Addresses, names and durations are no counts.
+_COUNT: Final = re.compile(r"(?<!\S)\d[\d,]*(?=[,;]|\s(?!m?s\b)|$)")
 # So long (s) the same line is only counted, at first and at most.
 FOLD_S: Final = 10.0
 FOLD_MOST_S: Final = 600.0
