@@ -20,10 +20,6 @@ from decoders.streams.chunks import Segment
 
 __all__ = ["Mark", "Walk"]
 
-# So many packets in a row are no chance; where packets are large there may be fewer of them in the bytes at hand.
-_CHAIN: Final = 64
-_CHAIN_MIN: Final = 3
-_DAY_S: Final = 86400
 # Later than any clock says.
 _NEVER_NS: Final = TIME_MAX + 1
 
@@ -98,25 +94,6 @@ class _Pcap(Pcap):
         self.packets = packet
         return at
 
-    def search(self, buf: bytes) -> int | None:
-        """The first offset at which one record follows another: `_CHAIN` of them, or a few up to the end."""
-        return next((at for at in range(len(buf) - self._head + 1) if self._follow(buf, at)), None)
-
-    def _follow(self, buf: bytes, at: int) -> bool:
-        record, head, ticks = self._record, self._head, self._ticks
-        before = None
-        for number in range(_CHAIN):
-            if at + head > len(buf):
-                return number >= _CHAIN_MIN
-            seconds, fraction, captured, wire = record(buf, at)
-            if fraction >= ticks or not captured <= wire <= PACKET_MAX or not (wire or seconds):
-                return False
-            if before is not None and abs(seconds - before) > _DAY_S:
-                return False
-            before = seconds
-            at += head + captured
-        return True
-
 
 class _Pcapng(Pcapng):
     """Enhanced packet blocks by their headers, whatever interfaces they are of."""
@@ -187,18 +164,6 @@ class Walk(CaptureReader):
     def fed(self) -> int:
         """The byte of the file from which on it is to be fed."""
         return self._at + self._held
-
-    def search(self, buf: bytes) -> int | None:
-        """Where in bytes from the middle of a pcap file, whose header was fed, a packet begins; None: nowhere, or the
-        file is of another kind.
-        """
-        return self._file.search(buf) if isinstance(self._file, _Pcap) else None
-
-    def leap(self, at: int, packets: int) -> None:
-        """Go on at byte `at` of a pcap file, as if so many packets had come before."""
-        assert isinstance(self._file, _Pcap)
-        self._at, self._parts, self._held = at, [], 0
-        self._file.packets = self._before + packets
 
     def mark(self) -> Mark:
         """The place behind the last packet that was fed as a whole."""

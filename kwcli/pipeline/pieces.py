@@ -46,9 +46,6 @@ class Piece:
     `low_ns` and `high_ns` are the earliest and the latest packet time, None where nobody looked (the end of a
     compressed file that is alone), and so is the count of `packets`. `inflate`: the file is compressed, and this is all
     of it; `weight` is the size of what is in it as far as that is known.
-
-    `probed` is None for a piece that was found by a walk. Of others it is what their packets' numbers follow, and they
-    may not begin and end between two packets (probing.py).
     """
 
     file: int
@@ -65,7 +62,6 @@ class Piece:
     high_ns: int | None = None
     packets: int | None = None
     weight: int = 0
-    probed: int | None = None
 
     @property
     def size(self) -> int:

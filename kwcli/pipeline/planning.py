@@ -27,16 +27,12 @@ _WHOLE: Final = 1 << 62
 
 
 class Coming(NamedTuple):
-    """At most `most` splits of `size` bytes together. The plan is whole when `splits` has given them all.
-
-    `walked` gives the same again for splits that have turned out to be none (probing.py).
-    """
+    """At most `most` splits of `size` bytes together. The plan is whole when `splits` has given them all."""
 
     most: int
     size: int
     plan: Plan
     splits: Iterator[Split]
-    walked: Callable[[], Coming] | None = None
 
 
 def at_once(wish: Wish, files: list[SourceFile]) -> Plan:
@@ -73,15 +69,7 @@ def planning(wish: Wish, files: list[SourceFile], engine: str) -> Callable[[], C
 
 def _arriving(file: SourceFile, split_size: int) -> Coming:
     made = Plan([], [], [])
-
-    def coming(*, walk: bool) -> Coming:
-        made.splits.clear()
-        splits = _ahead(arriving(file, split_size, made, walk=walk))
-        return Coming(
-            -(-file.size // split_size), file.size, made, splits, None if walk else partial(coming, walk=True)
-        )
-
-    return coming(walk=False)
+    return Coming(-(-file.size // split_size), file.size, made, _ahead(arriving(file, split_size, made)))
 
 
 def _size(files: list[SourceFile]) -> int:

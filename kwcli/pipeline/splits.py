@@ -14,7 +14,6 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kwcli.pipeline.pieces import Piece, Problem, Split
-from kwcli.pipeline.probing import probe
 from kwcli.pipeline.reading import Reading, segments
 from kwcli.pipeline.survey import LEAD_SIZE, Job, Looking, Survey, survey
 
@@ -84,17 +83,13 @@ def plan(
     return made
 
 
-def arriving(
-    file: SourceFile, split_size: int, plan: Plan, *, lead_size: int = LEAD_SIZE, walk: bool = False
-) -> Iterator[Split]:
+def arriving(file: SourceFile, split_size: int, plan: Plan, *, lead_size: int = LEAD_SIZE) -> Iterator[Split]:
     """The splits of a file that is all there is, each as soon as it is known; they and what is wrong go into a plan.
 
-    They are those of `plan`: pieces of one file follow one another, and two together are larger than a split. With
-    `walk` none is probed.
+    They are those of `plan`: pieces of one file follow one another, and two together are larger than a split.
     """
-    job = Job(0, file, split_size, lead_size, alone=True)
-    looking = Looking(job)
-    for number, piece in enumerate((None if walk else probe(job)) or looking):
+    looking = Looking(Job(0, file, split_size, lead_size, alone=True))
+    for number, piece in enumerate(looking):
         plan.splits.append(Split(file.point, number, (piece,)))
         yield plan.splits[-1]
     if looking.problem is not None:

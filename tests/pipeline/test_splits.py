@@ -12,10 +12,9 @@ from random import Random
 from tempfile import TemporaryDirectory
 
 import lz4.frame  # type: ignore[import-untyped]  # lz4 ships no types
-import pyarrow as pa
 import pytest
 import zstandard
-from hypothesis import assume, event, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from decoders.capture.merge import merged
@@ -27,10 +26,9 @@ from decoders.streams.chunks import Segment
 from kwcli.env import Environment
 from kwcli.inputs import InputProblem, open_source
 from kwcli.pipeline.sources import find
-from kwcli.pipeline.spark.mending import Numbers
 from kwcli.pipeline.splits import Plan, Problem, Reading, Split, arriving, plan, segments
 from tests.capture.frames import ACK, ethernet, ipv4, tcp
-from tests.capture.made import SECOND_NS, capture, damaged, pcap, pcapng
+from tests.capture.made import SECOND_NS, capture, damaged
 from tests.captures.shipped import CLEAN, FOLDER, NEGATIVE
 
 Result = tuple[list[Segment], Counter[str], list[str]]
@@ -133,55 +131,6 @@ def test_one_capture_in_any_splits(seed: int) -> None:
         assert [piece.end for piece in pieces[:-1]] == [piece.begin for piece in pieces[1:]]
         if pieces:
             assert (pieces[0].begin, pieces[-1].end) == (0, len(data))
-
-
-@given(st.integers(0, 2**32))
-@settings(max_examples=150, deadline=None)
-def test_probed_splits_are_those_of_a_walk_or_are_seen_to_be_none(seed: int) -> None:
-    random = Random(seed)
-    data = pcap(random, random.choice([150, 400]), 1_700_000_000 * SECOND_NS, fragments=False)
-    data = damaged(random, data) if random.random() < 0.3 else data
-    with TemporaryDirectory() as folder:
-        paths = written(Path(folder), [data])
-        (file,) = find(map(str, paths)).files
-        lead = random.choice([1000, 3000])
-        made = Plan([], [], [])
-        splits = list(arriving(file, 12 * lead, made, lead_size=lead))
-        follows = [piece.probed for one in splits for piece in one.pieces]
-        event("walked" if None in follows else f"{min(len(splits), 3)} probed")
-        out: list[Segment] = []
-        packets: list[int] = []
-        problems: list[str] = []
-        for number, one in enumerate(splits):
-            reading = segments(one)
-            for batch in reading:
-                out += batch
-            packets.append(reading.counts["packets"])
-            problems += map(str, reading.problems)
-            if problems and number < len(splits) - 1 and None not in follows:
-                event("none")
-                return
-        numbers = Numbers.of(splits, packets)
-        found = pa.array([segment[2] for segment in out], pa.int64())
-        true = (found if numbers is None else numbers.true(found)).to_pylist()
-        expected, counts, told = whole(paths)
-        assert [(*segment[:2], number, *segment[3:]) for segment, number in zip(out, true, strict=True)] == expected
-        assert (sum(packets), problems or [str(problem) for problem in made.problems]) == (counts["packets"], told)
-        walked = list(arriving(file, 12 * lead, Plan([], [], []), lead_size=lead, walk=True))
-        for one, other in zip(splits, walked, strict=True):
-            for piece, same in zip(one.pieces, other.pieces, strict=True):
-                assert (piece.begin, piece.end, piece.lead, piece.own) == (same.begin, same.end, same.lead, same.own)
-
-
-def test_a_large_file_is_probed_and_no_other(tmp_path: Path) -> None:
-    random = Random(1)
-    for make, probed in ((pcap, True), (pcapng, False)):
-        path = tmp_path / make.__name__
-        path.write_bytes(make(random, 400, 1_700_000_000 * SECOND_NS))
-        (file,) = find([str(path)]).files
-        for size, large in ((36_000, True), (35_999, False), (1 << 28, False)):
-            found = arriving(file, size, Plan([], [], []), lead_size=3000)
-            assert [piece.probed is not None for one in found for piece in one.pieces][-1] == (probed and large)
 
 
 @given(st.integers(0, 2**32))

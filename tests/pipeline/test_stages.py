@@ -22,7 +22,6 @@ from decoders.exchanges.parts import END, ROWS, RUN, SEGMENTS
 from decoders.exchanges.splitting import Splitter
 from decoders.exchanges.stitching import Stitcher
 from kwcli.exits import Failure
-from kwcli.pipeline.sources import find
 from kwcli.pipeline.spark import read_stage
 from kwcli.pipeline.spark.arrays import PARTS, STITCHED
 from kwcli.pipeline.spark.job import Order, WriteReport
@@ -31,7 +30,6 @@ from kwcli.pipeline.spark.notes import Notes
 from kwcli.pipeline.spark.read_stage import read_split
 from kwcli.pipeline.spark.stitch_stage import stitch
 from kwcli.pipeline.spark.write_stage import write_tables
-from kwcli.pipeline.splits import Plan, arriving
 from kwcli.pipeline.store.store import opened
 from kwcli.pipeline.tables.write import Written
 from tests.bench.volume import write
@@ -186,11 +184,6 @@ def test_the_same_tables(
     assert len(expected["exchanges"]) > 50
     run_stages(tmp_path / "tables", job, rng, raw=raw)
     assert tables(tmp_path / "tables") == expected
-    if files == 1 and name in ("small", "hot"):  # packets of the others are too large for such a short look
-        probed = Job(job.work, list(arriving(find(words).files[0], size, Plan([], [], []), lead_size=size // 12)))
-        assert [piece.probed is None for split in probed.splits for piece in split.pieces] == [False] * len(job.splits)
-        run_stages(tmp_path / "probed", probed, rng, raw=raw)
-        assert tables(tmp_path / "probed") == expected
 
 
 def test_what_travels_is_little(made: dict[str, bytes], tmp_path: Path) -> None:

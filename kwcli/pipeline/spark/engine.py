@@ -95,9 +95,6 @@ def run(
             rows = made.collect()
     except Exception as problem:
         raise failure_of(problem) from problem
-    if coming.walked is not None and notes.doubted():
-        staging.files.remove(staging.folder)
-        return run(spark, work, coming.walked(), staging, progress, raw=raw, partitions=partitions)
     return _outcome(notes.reports(), [pickle.loads(row["report"]) for row in rows], notes.lost())
 
 

@@ -8,53 +8,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from decoders.wire.primitives import uuid_text
 from kwcli.pipeline.spark.arrays import IDENTITY
-from kwcli.pipeline.tables.build import PACKETS, shown
+from kwcli.pipeline.tables.build import shown
 from kwcli.pipeline.tables.schemas import PARTITION
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from decoders.exchanges.parts import Facts
-    from kwcli.pipeline.pieces import Split
 
-__all__ = ["Mending", "Numbers"]
-
-
-class Numbers:
-    """The true numbers of packets of a file whose splits were probed: each has numbers of its own, which ascend."""
-
-    def __init__(self, follows: Sequence[int], packets: Sequence[int]) -> None:
-        self._follows = np.array(follows, np.int64)
-        self._packets = np.array(packets, np.int64)
-        self._before = np.cumsum(self._packets) - self._packets
-
-    @classmethod
-    def of(cls, splits: Sequence[Split], packets: Sequence[int]) -> Numbers | None:
-        """Those of these splits, each of so many packets; None where all are true already."""
-        follows = [piece.probed for split in splits for piece in split.pieces if piece.probed is not None]
-        return cls(follows, packets) if follows else None
-
-    def true(self, numbers: pa.Array) -> pa.Array:
-        """What the packets would be numbered by who has read the file from its beginning."""
-        plain = pc.fill_null(numbers, 1).to_numpy()
-        split = np.searchsorted(self._follows, plain) - 1
-        # Behind the last packet of a split are the numbers of those before the next one that it has read as well.
-        split += plain - self._follows[split] > self._packets[split]
-        true = plain - self._follows[split] + self._before[split]
-        return pa.array(true, numbers.type, mask=pc.is_null(numbers).to_numpy(zero_copy_only=False))
+__all__ = ["Mending"]
 
 
 class Mending:
     """What is known of one capture point."""
 
-    def __init__(self, facts: Facts | None, numbers: Numbers | None = None) -> None:
-        self._numbers = numbers
+    def __init__(self, facts: Facts | None) -> None:
         topics = {} if facts is None else facts.topics
         rows = [(uuid_text(identity), name, since) for identity, (name, since) in sorted(topics.items())]
         self._ids = pa.array([row[0] for row in rows], pa.string())
@@ -79,10 +50,8 @@ class Mending:
         return _with(rows, columns)
 
     def told(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """Rows as they go into the tables: with names of topics, true numbers of packets, and none of connections."""
+        """Rows as they go into the tables: with names of topics, and no numbers of connections."""
         rows = self.unnumbered(rows)
-        if self._numbers is not None:
-            rows = _with(rows, {name: self._numbers.true(rows.column(name)) for name in PACKETS})
         if not len(self._ids) or not pc.any(pc.greater(pc.list_value_length(rows.column("topic_ids")), 0)).as_py():
             return rows
         # When an exchange was settled, as far as its own packets say; not when it began: a fetch may wait for long.

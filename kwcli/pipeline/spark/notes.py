@@ -31,8 +31,6 @@ _FACTS: Final = "facts"
 _SPLIT: Final = ".split"
 _SPLITS: Final = "splits"
 _NO_SPLITS: Final = "no-splits"
-_DOUBT: Final = "doubt"
-_PACKETS: Final = "packets"
 _LOST: Final = ".lost"
 # How often a task looks whether its split is known.
 LOOK_S: Final = 0.02
@@ -94,14 +92,6 @@ class Notes:
         splits: tuple[Split, ...] = pickle.loads(self._read(_SPLITS) or b"")
         return splits
 
-    def doubt(self) -> None:
-        """A split that was probed is none: nothing of all this counts."""
-        self._put(_DOUBT, b"")
-
-    def doubted(self) -> bool:
-        """Whether somebody has said so."""
-        return self._read(_DOUBT) is not None
-
     # -- reading -------------------------------------------------------------------------------------------------------
 
     def progress(self, split: int, size: int) -> None:
@@ -128,19 +118,12 @@ class Notes:
         packed: dict[str, bytes] = {} if made is None else pickle.loads(made)
         if made is None:
             united: dict[str, Facts] = {}
-            reports = self.reports()
-            for report in reports:
+            for report in self.reports():
                 for blob in report.facts:
                     united.setdefault(splits[report.split].point, Facts()).add(blob)
             packed = {point: facts.pack() for point, facts in united.items()}
-            self._put(_PACKETS, pickle.dumps([report.counts["packets"] for report in reports]))
             self._put(_FACTS, pickle.dumps(packed))
         return {point: _unpacked(blob) for point, blob in packed.items()}
-
-    def packets(self) -> list[int]:
-        """How many packets each split has, once somebody has asked for facts."""
-        found: list[int] = pickle.loads(self._read(_PACKETS) or b"")
-        return found
 
     def lose(self, connection: tuple[str, bytes], problem: Problem) -> None:
         """A connection, by its point and key, has lost something."""

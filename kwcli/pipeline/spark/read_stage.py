@@ -40,7 +40,7 @@ def read_split(order: Order, number: int) -> Iterator[pa.RecordBatch]:
     choice = Choice(work)
     notes = Notes(order.staging)
     split = notes.split(number)
-    if split is None or notes.doubted():
+    if split is None:
         return
     reading = Reading(split)
     pool = PoolWriter(order.staging, number)
@@ -64,8 +64,6 @@ def read_split(order: Order, number: int) -> Iterator[pa.RecordBatch]:
         except BaseException:
             pool.abandon()
             raise
-    if reading.problems and any(piece.probed is not None and piece.handed is not None for piece in split.pieces):
-        notes.doubt()
     counts, problems = dict(reading.counts), tuple(reading.problems)
     notes.report(ReadReport(number, reading.taken, counts, problems, tuple(outbox.facts), pool.rows))
 

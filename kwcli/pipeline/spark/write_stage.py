@@ -18,7 +18,7 @@ from kwcli.garbage import seldom
 from kwcli.pipeline.spark.arrays import STITCHED, unpacked, unpacked_ended
 from kwcli.pipeline.spark.failures import blamed, place_of
 from kwcli.pipeline.spark.job import Order, WriteReport
-from kwcli.pipeline.spark.mending import Mending, Numbers
+from kwcli.pipeline.spark.mending import Mending
 from kwcli.pipeline.spark.notes import Notes
 from kwcli.pipeline.spark.pools import pool
 
@@ -39,8 +39,6 @@ class Writes(Protocol):
 
 def write_tables(order: Order, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """One partition: all that is said of its splits. Gives back nothing but what it has written."""
-    if Notes(order.staging).doubted():
-        return
     with seldom(), order.staging.writer(order.work.tables) as writer:
         writing = Writing(order, writer)
         with blamed(writing.place):
@@ -62,7 +60,6 @@ class Writing:
         notes = Notes(order.staging)
         self._splits = notes.splits()
         self._facts = notes.facts(self._splits)
-        self._numbers = Numbers.of(self._splits, notes.packets())
         self._mendings: dict[str, Mending] = {}
         self._verdicts: dict[int, list[pa.RecordBatch]] = defaultdict(list)
         self._split = 0  # whose rows are at hand
@@ -102,5 +99,5 @@ class Writing:
         self._split = split
         point = self._splits[split].point
         if point not in self._mendings:
-            self._mendings[point] = Mending(self._facts.get(point), self._numbers)
+            self._mendings[point] = Mending(self._facts.get(point))
         return self._mendings[point]
