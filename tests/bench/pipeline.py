@@ -13,7 +13,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -50,8 +49,6 @@ WAYS: Final = (
     Way("stitch local[2]", ("--engine", "stitch", "--master", "local[2]"), 2),
 )
 SPARK: Final = WAYS[2]
-# As long as Java may take afterwards to write them.
-SETTLE_S: Final = 20.0
 SHUFFLE: Final = Way("shuffle local[2]", ("--engine", "shuffle", "--master", "local[2]"), 2)
 
 
@@ -72,7 +69,6 @@ class Figure(NamedTuple):
 
 def captures(options: argparse.Namespace, folder: Path) -> Iterator[tuple[Shape, float, Path, int]]:
     """One capture after the other, with its number of exchanges."""
-    _begin(folder)
     for gb in options.gb:
         for shape in SHAPES:
             if shape.connections not in options.connections or (shape.hot and not options.hot):
@@ -87,14 +83,6 @@ def captures(options: argparse.Namespace, folder: Path) -> Iterator[tuple[Shape,
             done = subprocess.run(made, check=True, capture_output=True, text=True)
             yield shape, gb, path, int(done.stdout.split()[0])
             path.unlink()
-
-
-def _begin(folder: Path) -> None:
-    """Run Spark once: a machine that has done so keeps the classes that it loads, and later runs start faster."""
-    tour, out = Path(__file__).resolve().parents[2] / "captures" / "tour.pcapng", folder / "first"
-    run([*KW, "pipeline", "run", str(tour), "--out", str(out), *SPARK.words])
-    shutil.rmtree(out, ignore_errors=True)
-    time.sleep(SETTLE_S)
 
 
 def measure(options: argparse.Namespace, folder: Path) -> tuple[list[Figure], list[str]]:

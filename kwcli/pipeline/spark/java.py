@@ -35,16 +35,9 @@ for word do
 done
 case " $* " in
   *" org.apache.spark.launcher.Main "*) exec {java} "$@" ;;
-  *) {run} ;;
+  *) exec {java} "$@" >>{log} 2>&1 ;;
 esac
 """
-_RUN: Final = 'exec {java} {flags} "$@" >>{log} 2>&1'
-# The archive of classes takes Java a while at its end, when who has started it may be gone.
-_RECORD: Final = """\
-{java} -XX:ArchiveClassesAtExit={partial} "$@" >>{log} 2>&1
-    code=$?
-    {{ [ $code = 0 ] && sync {partial} && mv {partial} {archive}; }} 2>/dev/null
-    exit $code"""
 
 
 def find_java(variables: Mapping[str, str]) -> Path:
@@ -94,31 +87,10 @@ def java_version(java: Path) -> int | None:
     return int(found[1]) if found and done.returncode == 0 else None
 
 
-def make_home(
-    folder: Path,
-    java: Path,
-    log: Path,
-    *,
-    archive: Path | None = None,
-    making: tuple[Path, Path] | None = None,
-) -> Path:
-    """Make a Java home in `folder` whose `java` runs `java` quietly; what it prints is appended to `log`.
-
-    It maps an archive of Spark's classes, or makes one: under the first name, moved to the second when it is whole.
-    """
+def make_home(folder: Path, java: Path, log: Path) -> Path:
+    """Make a Java home in `folder` whose `java` runs `java` quietly; what it prints is appended to `log`."""
     script = folder / "bin" / "java"
     script.parent.mkdir(parents=True)
-    names = {"java": _word(java), "log": _word(log)}
-    if making is not None:
-        run = _RECORD.format(**names, partial=_word(making[0]), archive=_word(making[1]))
-    else:
-        flags = "" if archive is None else f"-XX:SharedArchiveFile={_word(archive)} -Xshare:auto"
-        run = _RUN.format(**names, flags=flags)
-    script.write_text(_SCRIPT.format(**names, run=run))
+    script.write_text(_SCRIPT.format(java=shlex.quote(os.fspath(java)), log=shlex.quote(os.fspath(log))))
     script.chmod(0o755)
     return folder
-
-
-def _word(path: Path) -> str:
-    """As a word of the shell's."""
-    return shlex.quote(os.fspath(path))

@@ -40,7 +40,6 @@ _stopping: list[Thread] = []  # threads that end sessions, in programs that go o
 @contextmanager
 def owned(master: str, env: Environment, conf: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
     """A session; one that was there before stays. Failure says why there is none."""
-    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
     while _stopping:
@@ -49,8 +48,7 @@ def owned(master: str, env: Environment, conf: Mapping[str, str] | None = None) 
     with _silent(env):
         Thread(target=_import_early, daemon=True).start()
         with _undisturbed():
-            record = SparkContext._gateway is None and not env.debug  # else its JVM runs already, or would be heard
-            spark = session(master, conf=conf, variables=env.variables, debug=env.debug, source=False, record=record)
+            spark = session(master, conf=conf, variables=env.variables, debug=env.debug, source=False)
         try:
             yield spark
         finally:

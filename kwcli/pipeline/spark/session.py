@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Final
 
 from kwcli.exits import Failure
 from kwcli.pipeline.spark.failures import reason_in
-from kwcli.pipeline.spark.installed import installed
 from kwcli.pipeline.spark.java import find_java, make_home
 from kwcli.pipeline.spark.shipped import shipped
 
@@ -35,8 +34,6 @@ LOCAL_TRIES: Final = 4
 # Local masters: the number of threads, and of tries where it is given.
 _LOCAL: Final = re.compile(r"local(?:\[(\*|\d+)\])?")
 _OWN_MACHINE: Final = re.compile(r"local\b|spark://(?:127\.|localhost\b|\[::1\])")
-# Variables that name another Spark, or another Python for it, than the ones that are installed with us.
-_OTHER_SPARKS: Final = frozenset({"PYSPARK_PYTHON", "SPARK_HOME"})
 CONF: Final[dict[str, str]] = {
     "spark.driver.memory": "2g",
     "spark.ui.enabled": "false",
@@ -60,13 +57,11 @@ def session(
     variables: Mapping[str, str] | None = None,
     debug: bool = False,
     source: bool = True,
-    record: bool = False,
 ) -> SparkSession:
     """A session on `master`, or the one that runs already. Failure says in one line why there is none.
 
     Python workers run the interpreter that PYSPARK_PYTHON names, or this one; `conf` comes before our own settings.
-    Without `source` it does not know the data source, for which Spark starts a Python process of its own. With `record`
-    its JVM may go on for some seconds after its end, to make an archive of its classes for sessions to come.
+    Without `source` it does not know the data source, for which Spark starts a Python process of its own.
     """
     variables = os.environ if variables is None else variables
     if find_spec("pyspark") is None:
@@ -75,35 +70,23 @@ def session(
 
     folder = Path(tempfile.mkdtemp(prefix="kw-spark-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    settings = {**CONF, **_local_conf(master), **(conf or {})}
     builder = SparkSession.builder.master(_master(master)).appName("kw")
-    for name, value in settings.items():
+    for name, value in {**CONF, **_local_conf(master), **(conf or {})}.items():
         builder = builder.config(name, value)
     log = folder / "log"
     log.touch()
-    java = find_java(variables)
-    home = None
-    if os.name == "posix" and _LOCAL.fullmatch(master) and not variables.keys() & _OTHER_SPARKS:
-        home = installed(variables, java, settings.get("spark.driver.extraJavaOptions", ""), folder, record=record)
-    said = Path("/dev/stderr") if debug else log
-    java_home = make_home(
-        folder / "java", java, said, archive=home and home.archive, making=(home and home.making) or None
-    )
+    java_home = make_home(folder / "java", find_java(variables), Path("/dev/stderr") if debug else log)
     surroundings = {
         "JAVA_HOME": os.fspath(java_home),
         "PYSPARK_PYTHON": variables.get("PYSPARK_PYTHON") or sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
     }
-    if home is not None:
-        surroundings["SPARK_HOME"] = os.fspath(home.path)
     if _OWN_MACHINE.match(master):
         surroundings["SPARK_LOCAL_IP"] = "127.0.0.1"
     with _environment(surroundings):
         try:
             spark = builder.getOrCreate()
         except Exception as problem:
-            if home is not None:
-                home.distrust()
             raise Failure(_no_session(master, problem, log)) from problem
     prepare(spark, variables=variables, spare=folder, source=source)
     return spark
