@@ -141,7 +141,7 @@ def run_command(
     """
     _check_installed()
     from kwcli.pipeline.run import run
-    from kwcli.pipeline.wish import Wish
+    from kwcli.pipeline.wish import RunOptions
     from kwcli.selection import select
 
     if not sources and not points:
@@ -160,7 +160,7 @@ def run_command(
         errors=errors,
         slower_than=slower_than,
     )
-    wish = Wish(
+    wish = RunOptions(
         sources=sources,
         points=points,
         out=out,

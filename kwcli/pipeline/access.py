@@ -23,7 +23,7 @@ from kwcli.pipeline.pieces import Problem
 if TYPE_CHECKING:
     from types import TracebackType
 
-__all__ = ["SCHEMES", "Place", "Ranges", "open_place", "places"]
+__all__ = ["SCHEMES", "FoundFile", "Ranges", "open_place", "places"]
 
 # The scheme of a URL → the extra that reads it; "" where fsspec does so alone (all of them but file: need that).
 SCHEMES: Final = {
@@ -63,7 +63,7 @@ _STAMPS: Final = (
 )
 
 
-class Place(NamedTuple):
+class FoundFile(NamedTuple):
     """One file: its absolute path or URL, what the user called it, its size, what changes when it is written, and by
     what it is known again where it has several names.
     """
@@ -89,7 +89,7 @@ class Ranges(Protocol):
     ) -> None: ...
 
 
-def places(word: str) -> Iterator[tuple[Place | Problem, bool]]:
+def places(word: str) -> Iterator[tuple[FoundFile | Problem, bool]]:
     """The files that a path, a pattern or a URL stands for, or what is wrong with one; those not named one by one, but
     found in a folder or by a pattern, are marked True.
 
@@ -130,7 +130,7 @@ def _scheme(word: str) -> str | None:
 # -- local files -------------------------------------------------------------------------------------------------------
 
 
-def _local(word: str, path: str) -> Iterator[tuple[Place | Problem, bool]]:
+def _local(word: str, path: str) -> Iterator[tuple[FoundFile | Problem, bool]]:
     pattern = not os.path.lexists(path) and glob.has_magic(path)
     found = sorted(glob.glob(path, recursive=True)) if pattern else [path]
     if not found:
@@ -174,14 +174,14 @@ def _folders_of(path: str) -> Iterator[str]:
         yield path
 
 
-def _placed(path: str) -> Place | Problem:
+def _placed(path: str) -> FoundFile | Problem:
     try:
         about = os.stat(path)
     except (OSError, ValueError) as error:
         return Problem(path, None, reason(error))
     if not stat.S_ISREG(about.st_mode):
         return Problem(path, None, "not a file, but something that can be read only once")
-    return Place(os.path.realpath(path), path, about.st_size, str(about.st_mtime_ns), (about.st_dev, about.st_ino))
+    return FoundFile(os.path.realpath(path), path, about.st_size, str(about.st_mtime_ns), (about.st_dev, about.st_ino))
 
 
 class _Local:
@@ -253,7 +253,7 @@ def _system(url: str, scheme: str) -> tuple[Any, str]:
         return system, str(path)
 
 
-def _remote(url: str, scheme: str) -> Iterator[tuple[Place, bool]]:
+def _remote(url: str, scheme: str) -> Iterator[tuple[FoundFile, bool]]:
     system, path = _system(url, scheme)
     whole = url.rstrip("/")
     prefix = whole[: -len(path)] if whole.endswith(path) else "" if _SCHEME.match(path) else f"{scheme}://"
@@ -276,7 +276,7 @@ def _remote(url: str, scheme: str) -> Iterator[tuple[Place, bool]]:
         stamp = next((str(about[key]) for key in _STAMPS if about.get(key)), "")
         full = prefix + str(name)
         identity = (SCHEMES[scheme] or scheme, repr(system.storage_options), str(name))
-        yield Place(full, full, int(about.get("size") or 0), stamp, identity), inside
+        yield FoundFile(full, full, int(about.get("size") or 0), stamp, identity), inside
 
 
 def _found(system: Any, path: str, extra: str) -> list[tuple[str, Any]]:

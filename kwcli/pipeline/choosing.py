@@ -10,7 +10,7 @@ from kwcli.selection import select
 if TYPE_CHECKING:
     from decoders.exchanges.ended import Ended
     from decoders.exchanges.exchange import Settled
-    from kwcli.pipeline.work import Work
+    from kwcli.pipeline.work import JobSpec
 
 __all__ = ["Choice"]
 
@@ -18,7 +18,7 @@ __all__ = ["Choice"]
 class Choice:
     """What a run asks for; `needs` is what its engine has to read of bodies. Raises Failure for what is no filter."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: JobSpec) -> None:
         self._filter = select(work.filter)
         self._since_ns = work.since_ns
         self._until_ns = work.until_ns

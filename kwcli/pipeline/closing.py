@@ -12,12 +12,12 @@ from kwcli.summary import left_over, left_unread, time_span
 
 if TYPE_CHECKING:
     from kwcli.pipeline.tables.write import Written
-    from kwcli.pipeline.tally import Tally
+    from kwcli.pipeline.tally import RunCounts
 
 __all__ = ["closing_line", "tables_line"]
 
 
-def closing_line(tally: Tally, packets: Mapping[str, int], *, damaged: int, engine: str, seconds: float) -> str:
+def closing_line(tally: RunCounts, packets: Mapping[str, int], *, damaged: int, engine: str, seconds: float) -> str:
     """`193 exchanges, 12 clients, 3 brokers, 49 connections, 28 errors · 2026-11-21 17:34:43–17:35:32 · …`.
 
     `packets` are the counts of all readers, `damaged` how many captures could not be read to their end; `engine` says

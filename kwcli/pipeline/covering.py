@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from kwcli.pipeline.pieces import Problem
-    from kwcli.pipeline.sources import Found, SourceFile
+    from kwcli.pipeline.sources import FoundCaptures, SourceFile
     from kwcli.pipeline.store.manifest import Manifest
-    from kwcli.pipeline.wish import Wish
+    from kwcli.pipeline.wish import RunOptions
 
 __all__ = ["Covered", "cover", "look"]
 
@@ -60,7 +60,7 @@ def _these(covered: Covered) -> str:
     return f"{these} and {counted(others, 'other')}" if others else these
 
 
-def look(wish: Wish) -> Found:
+def look(wish: RunOptions) -> FoundCaptures:
     """Find the captures asked for. Failure where there are none."""
     found = find(wish.sources, wish.points)
     if not found.files:
@@ -68,7 +68,7 @@ def look(wish: Wish) -> Found:
     return found
 
 
-def cover(wish: Wish, found: Found, manifest: Manifest | None) -> Covered:
+def cover(wish: RunOptions, found: FoundCaptures, manifest: Manifest | None) -> Covered:
     """Add the captures that the tables have already. Failure where one of those is not there any more."""
     left = left_out(manifest, found.files)
     again = find(
@@ -84,6 +84,6 @@ def cover(wish: Wish, found: Found, manifest: Manifest | None) -> Covered:
     return Covered(files, found.problems, found.notes, new, len(found.files))
 
 
-def _none(wish: Wish, notes: list[str]) -> str:
+def _none(wish: RunOptions, notes: list[str]) -> str:
     words = [*wish.sources, *(place for _, place in wish.points)]
     return notes[0] if notes else f"{words[0]}: no captures in it"

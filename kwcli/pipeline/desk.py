@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from decoders.exchanges.ended import Row
     from kwcli.pipeline.choosing import Choice
-    from kwcli.pipeline.work import Work
+    from kwcli.pipeline.work import JobSpec
 
 __all__ = ["WEIGHT", "Desk", "columns_for"]
 
@@ -23,7 +23,7 @@ WEIGHT: Final = 16_384
 Write = Callable[["pa.RecordBatch"], None]
 
 
-def columns_for(work: Work, point: str) -> ExchangeColumns:
+def columns_for(work: JobSpec, point: str) -> ExchangeColumns:
     """Where the rows of a capture point are collected."""
     bodies = Options(reveal_secrets=work.reveal_secrets, deferred=True) if work.bodies else None
     return ExchangeColumns(point, work.files, work.tables, bodies=bodies)
@@ -32,7 +32,7 @@ def columns_for(work: Work, point: str) -> ExchangeColumns:
 class Desk:
     """Takes the rows of one capture point; `write` gets exchanges and skipped runs, `write_ended` connections."""
 
-    def __init__(self, work: Work, point: str, choice: Choice, write: Write, write_ended: Write) -> None:
+    def __init__(self, work: JobSpec, point: str, choice: Choice, write: Write, write_ended: Write) -> None:
         self._columns = columns_for(work, point)
         self._connections = ConnectionColumns(point)
         self._choice = choice

@@ -13,9 +13,9 @@ from kwcli.render.units import amount, counted
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kwcli.pipeline.wish import Engine, Wish
+    from kwcli.pipeline.wish import Engine, RunOptions
 
-__all__ = ["LOCAL_MAX", "Chosen", "choose", "java", "split_size_for"]
+__all__ = ["LOCAL_MAX", "EngineChoice", "choose", "java", "split_size_for"]
 
 # Up to so many bytes one process is done first or little later, and with one core it always is: Spark takes seconds to
 # start, and costs a quarter more for each byte (`python -m tests.bench.pipeline`).
@@ -26,7 +26,7 @@ SPLIT_MIN: Final = 64 << 20
 MASTER: Final = "local[*]"
 
 
-class Chosen(NamedTuple):
+class EngineChoice(NamedTuple):
     """The engine, why it is this one, and Spark's master where there is one."""
 
     engine: Engine
@@ -42,26 +42,26 @@ class Chosen(NamedTuple):
         return f"engine {self.engine} ({self.why})"
 
 
-def choose(wish: Wish, size: int, variables: Mapping[str, str]) -> Chosen:
+def choose(wish: RunOptions, size: int, variables: Mapping[str, str]) -> EngineChoice:
     """The engine for `size` bytes of captures. Failure where Spark is asked for and cannot be had."""
     if wish.engine == "local":
-        return Chosen("local", "as asked")
+        return EngineChoice("local", "as asked")
     if wish.engine != "auto":
         java(variables)
-        return Chosen(wish.engine, "as asked", wish.master or MASTER)
+        return EngineChoice(wish.engine, "as asked", wish.master or MASTER)
     if wish.master is not None:
         java(variables)
-        return Chosen("stitch", "--master names a Spark", wish.master)
+        return EngineChoice("stitch", "--master names a Spark", wish.master)
     if size <= LOCAL_MAX:
-        return Chosen("local", f"{amount(size)} of captures, Spark from {amount(LOCAL_MAX)} on")
+        return EngineChoice("local", f"{amount(size)} of captures, Spark from {amount(LOCAL_MAX)} on")
     cores = os.cpu_count() or 1
     if cores < CORES_MIN:
-        return Chosen("local", f"{counted(cores, 'core')} here, Spark from {CORES_MIN} on")
+        return EngineChoice("local", f"{counted(cores, 'core')} here, Spark from {CORES_MIN} on")
     try:
         java(variables)
     except Failure as failure:
-        return Chosen("local", f"no Spark: {failure.text}")
-    return Chosen("stitch", f"{amount(size)} of captures, more than {amount(LOCAL_MAX)}", MASTER)
+        return EngineChoice("local", f"no Spark: {failure.text}")
+    return EngineChoice("stitch", f"{amount(size)} of captures, more than {amount(LOCAL_MAX)}", MASTER)
 
 
 def split_size_for(size: int) -> int:

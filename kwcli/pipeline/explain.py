@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kwcli.pipeline.covering import Covered
-    from kwcli.pipeline.engines import Chosen
-    from kwcli.pipeline.pieces import Piece
+    from kwcli.pipeline.engines import EngineChoice
+    from kwcli.pipeline.pieces import FileRange
     from kwcli.pipeline.sources import SourceFile
-    from kwcli.pipeline.splits import Plan
-    from kwcli.pipeline.wish import Wish
+    from kwcli.pipeline.splits import SplitPlan
+    from kwcli.pipeline.wish import RunOptions
 
 __all__ = ["explained", "sources"]
 
 
 def explained(
-    wish: Wish, covered: Covered, plan: Plan, chosen: Chosen, state: str, variables: Mapping[str, str]
+    wish: RunOptions, covered: Covered, plan: SplitPlan, chosen: EngineChoice, state: str, variables: Mapping[str, str]
 ) -> Iterator[str]:
     """The lines: sources, splits, what is selected, tables, engine, Java; `state` is what the folder covers already."""
     files = covered.files
@@ -43,9 +43,9 @@ def explained(
     yield f"java     {found}"
 
 
-def sources(files: list[SourceFile], plan: Plan, chosen: Chosen) -> Iterator[str]:
+def sources(files: list[SourceFile], plan: SplitPlan, chosen: EngineChoice) -> Iterator[str]:
     """A line for each capture: its point, size, splits where the engine makes any, times."""
-    pieces: defaultdict[int, list[Piece]] = defaultdict(list)
+    pieces: defaultdict[int, list[FileRange]] = defaultdict(list)
     splits: Counter[int] = Counter()
     for split in plan.splits:
         for piece in split.pieces:
@@ -64,7 +64,7 @@ def sources(files: list[SourceFile], plan: Plan, chosen: Chosen) -> Iterator[str
         yield f"  {point}{file.name:{wide}}  {'  '.join(words)}"
 
 
-def _splits(wish: Wish, files: list[SourceFile], plan: Plan, chosen: Chosen) -> str:
+def _splits(wish: RunOptions, files: list[SourceFile], plan: SplitPlan, chosen: EngineChoice) -> str:
     merged = sum(split.merged for split in plan.splits)
     if not chosen.splits:
         side_by_side = ", those that overlap in time side by side" if merged else ""
@@ -74,7 +74,7 @@ def _splits(wish: Wish, files: list[SourceFile], plan: Plan, chosen: Chosen) -> 
     return f"{counted(len(plan.splits), 'split')} of at most {amount(size)}{together}"
 
 
-def _span(pieces: list[Piece]) -> list[str]:
+def _span(pieces: list[FileRange]) -> list[str]:
     """From when to when the packets are; from when on, where only that is known."""
     lows = [piece.low_ns for piece in pieces if piece.low_ns is not None]
     highs = [piece.high_ns for piece in pieces if piece.high_ns is not None]
@@ -85,7 +85,7 @@ def _span(pieces: list[Piece]) -> list[str]:
     return [time_span(min(lows), max(highs))]
 
 
-def _selection(wish: Wish) -> str:
+def _selection(wish: RunOptions) -> str:
     parts = [f"since {_moment(wish.since_ns)}"] if wish.since_ns is not None else []
     if wish.until_ns is not None:
         parts.append(f"until {_moment(wish.until_ns)}")

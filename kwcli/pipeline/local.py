@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING
 from decoders.exchanges.engine import Engine
 from kwcli.pipeline.choosing import Choice
 from kwcli.pipeline.desk import Desk
-from kwcli.pipeline.reading import Reading
-from kwcli.pipeline.work import Outcome
+from kwcli.pipeline.reading import SplitReader
+from kwcli.pipeline.work import EngineResult
 
 if TYPE_CHECKING:
     from kwcli.pipeline.pieces import Problem
     from kwcli.pipeline.planning import Coming
     from kwcli.pipeline.store.staging import Staging
-    from kwcli.pipeline.work import Progress, Work
+    from kwcli.pipeline.work import JobSpec, Progress
 
 __all__ = ["run"]
 
 
-def run(work: Work, coming: Coming, staging: Staging, progress: Progress | None = None) -> Outcome:
+def run(work: JobSpec, coming: Coming, staging: Staging, progress: Progress | None = None) -> EngineResult:
     """Read everything. Raises OSError when the tables cannot be written."""
     choice = Choice(work)
     counts: Counter[str] = Counter()
@@ -37,7 +37,7 @@ def run(work: Work, coming: Coming, staging: Staging, progress: Progress | None 
             engine = Engine(work.ports, choice.needs, connections=True)
             desk = Desk(work, point, choice, writer.write, partial(writer.write_table, "connections"))
             for split in splits:
-                reading = Reading(split)
+                reading = SplitReader(split)
                 for segments in reading:
                     desk.take(engine.feed(segments))
                     if progress is not None:
@@ -49,4 +49,4 @@ def run(work: Work, coming: Coming, staging: Staging, progress: Progress | None 
             desk.take(engine.finish())
             desk.flush()
         written = writer.close()
-    return Outcome(written, writer.tally, counts, problems, taken)
+    return EngineResult(written, writer.tally, counts, problems, taken)

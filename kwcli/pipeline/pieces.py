@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from decoders.errors import DecodeError
     from kwcli.exits import Failure
 
-__all__ = ["Piece", "Problem", "Split", "told"]
+__all__ = ["FileRange", "Problem", "Split", "told"]
 
 
 class Problem(NamedTuple):
@@ -35,7 +35,7 @@ def told(file: str, error: Failure | DecodeError) -> Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class FileRange:
     """The bytes `begin` to `end`, both between two packets, of file number `file`: its `path` or URL, and its `name`.
 
     `state` is what a `CaptureReader` resumes with that is fed from byte `lead` on: what comes before `begin` only
@@ -78,7 +78,7 @@ class Split:
 
     point: str
     ord: int
-    pieces: tuple[Piece, ...]
+    pieces: tuple[FileRange, ...]
     merged: bool = False
 
     @property

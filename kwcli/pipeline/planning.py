@@ -11,12 +11,12 @@ from threading import Thread
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kwcli.pipeline.engines import split_size_for
-from kwcli.pipeline.splits import Plan, arriving, plan
+from kwcli.pipeline.splits import SplitPlan, arriving, plan
 
 if TYPE_CHECKING:
     from kwcli.pipeline.pieces import Split
     from kwcli.pipeline.sources import SourceFile
-    from kwcli.pipeline.wish import Wish
+    from kwcli.pipeline.wish import RunOptions
 
 __all__ = ["Coming", "at_once", "known", "planning"]
 
@@ -31,11 +31,11 @@ class Coming(NamedTuple):
 
     most: int
     size: int
-    plan: Plan
+    plan: SplitPlan
     splits: Iterator[Split]
 
 
-def at_once(wish: Wish, files: list[SourceFile]) -> Plan:
+def at_once(wish: RunOptions, files: list[SourceFile]) -> SplitPlan:
     """The splits; large captures are looked at side by side."""
     split_size = wish.split_size or split_size_for(_size(files))
     if not _side_by_side(files):
@@ -44,7 +44,7 @@ def at_once(wish: Wish, files: list[SourceFile]) -> Plan:
         return plan(files, split_size, each=pool.map)
 
 
-def planning(wish: Wish, files: list[SourceFile], engine: str) -> Callable[[], Coming]:
+def planning(wish: RunOptions, files: list[SourceFile], engine: str) -> Callable[[], Coming]:
     """What gives the plan, which is made meanwhile where that is as long as Spark takes to start."""
     if engine == "local":
         planned = known(plan(files, _WHOLE, walk=False))  # one process reads a capture from end to end
@@ -68,7 +68,7 @@ def planning(wish: Wish, files: list[SourceFile], engine: str) -> Callable[[], C
 
 
 def _arriving(file: SourceFile, split_size: int) -> Coming:
-    made = Plan([], [], [])
+    made = SplitPlan([], [], [])
     return Coming(-(-file.size // split_size), file.size, made, _ahead(arriving(file, split_size, made)))
 
 
@@ -103,7 +103,7 @@ def _given(found: SimpleQueue[Split | BaseException | None]) -> Iterator[Split]:
         yield one
 
 
-def known(planned: Plan) -> Coming:
+def known(planned: SplitPlan) -> Coming:
     """A plan that is whole."""
     splits = planned.splits
     return Coming(len(splits), sum(split.size for split in splits), planned, iter(splits))

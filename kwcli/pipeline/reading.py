@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
     from decoders.streams.chunks import Segment
     from kwcli.pipeline.access import Ranges
-    from kwcli.pipeline.pieces import Piece, Split
+    from kwcli.pipeline.pieces import FileRange, Split
 
-__all__ = ["Place", "Reading", "between", "segments"]
+__all__ = ["ReadPosition", "SplitReader", "between", "segments"]
 
 
-class Place(NamedTuple):
+class ReadPosition(NamedTuple):
     """A byte of a piece, with the state of its reader there; None: where the piece begins."""
 
     piece: int
@@ -32,7 +32,7 @@ class Place(NamedTuple):
     state: bytes = b""
 
 
-class Reading:
+class SplitReader:
     """The segments of one split, to be iterated once; packet numbers are `file << 40 | number` (`numbering`).
 
     `counts` and `problems` grow as it is read: what `CaptureReader.counts` says, over all splits of a file the same as
@@ -47,15 +47,15 @@ class Reading:
         self.problems: list[Problem] = []
         self.taken = 0
         self.repeats = not split.merged and not any(piece.inflate for piece in split.pieces)
-        self._now = self._marked = Place(0, None)
+        self._now = self._marked = ReadPosition(0, None)
         self._reader: CaptureReader | None = None
 
     @property
-    def now(self) -> Place:
+    def now(self) -> ReadPosition:
         """How far it is, without a state."""
         return self._now
 
-    def place(self) -> Place:
+    def place(self) -> ReadPosition:
         """The same, where `between` can begin."""
         return self._now._replace(state=b"" if self._reader is None else self._reader.export())
 
@@ -67,7 +67,7 @@ class Reading:
         """What was given since the mark."""
         begin, end = self._marked, self._now
         for number in range(begin.piece, end.piece + 1):
-            place = begin if number == begin.piece else Place(number, None)
+            place = begin if number == begin.piece else ReadPosition(number, None)
             yield from between(self.split, place, end.at if number == end.piece else None)
 
     def __iter__(self) -> Iterator[list[Segment]]:
@@ -78,7 +78,7 @@ class Reading:
             for feed in feeds:
                 yield from feed
 
-    def _piece(self, number: int, piece: Piece) -> Iterator[list[Segment]]:
+    def _piece(self, number: int, piece: FileRange) -> Iterator[list[Segment]]:
         """What is wrong with a piece is noted, not raised."""
         reader = CaptureReader(before=before(piece.file))
         try:
@@ -96,7 +96,7 @@ class Reading:
             self.problems.append(Problem(piece.name, None, text))
         self._count(reader)
 
-    def _inflated(self, piece: Piece, file: Ranges, reader: CaptureReader) -> Iterator[list[Segment]]:
+    def _inflated(self, piece: FileRange, file: Ranges, reader: CaptureReader) -> Iterator[list[Segment]]:
         source = streamed(file, piece.name, piece.size)
         taken = 0
         try:
@@ -109,7 +109,7 @@ class Reading:
         finally:
             reader.finish()
 
-    def _ranges(self, number: int, piece: Piece, file: Ranges, reader: CaptureReader) -> Iterator[list[Segment]]:
+    def _ranges(self, number: int, piece: FileRange, file: Ranges, reader: CaptureReader) -> Iterator[list[Segment]]:
         if piece.state:
             reader.resume(piece.state)
         at = piece.lead
@@ -127,7 +127,7 @@ class Reading:
                     found = reader.feed(data)
                     if at >= piece.begin:
                         self.taken += len(data)
-                        self._now, self._reader = Place(number, at + len(data)), reader
+                        self._now, self._reader = ReadPosition(number, at + len(data)), reader
                         yield found
                     at += len(data)
                     if reader.problem is not None:
@@ -146,7 +146,7 @@ class Reading:
             self.counts[name] += sign * count
 
 
-def between(split: Split, place: Place, end: int | None = None) -> Iterator[list[Segment]]:
+def between(split: Split, place: ReadPosition, end: int | None = None) -> Iterator[list[Segment]]:
     """The segments of a piece from a place on, up to a byte, or to the piece's end."""
     piece = split.pieces[place.piece]
     reader = CaptureReader(before=before(piece.file))
@@ -165,6 +165,6 @@ def between(split: Split, place: Place, end: int | None = None) -> Iterator[list
             at += len(data)
 
 
-def segments(split: Split) -> Reading:
+def segments(split: Split) -> SplitReader:
     """The segments of a split: iterate it once, then ask for `counts` and `problems`."""
-    return Reading(split)
+    return SplitReader(split)

@@ -14,13 +14,13 @@ from kwcli.exits import Exit, Failure
 from kwcli.inputs import utf8_text
 from kwcli.pipeline.closing import closing_line, tables_line
 from kwcli.pipeline.covering import Covered, cover, look
-from kwcli.pipeline.engines import Chosen, choose
+from kwcli.pipeline.engines import EngineChoice, choose
 from kwcli.pipeline.planning import at_once, planning
 from kwcli.pipeline.progress import Bar
-from kwcli.pipeline.store.files import Files, local_root
+from kwcli.pipeline.store.files import OutputFolder, local_root
 from kwcli.pipeline.store.manifest import plain
-from kwcli.pipeline.store.store import Store, opened, refuse_foreign
-from kwcli.pipeline.work import Work
+from kwcli.pipeline.store.store import TableStore, opened, refuse_foreign
+from kwcli.pipeline.work import JobSpec
 from kwcli.summary import left_over
 from kwcli.terminal import clean
 
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
     from kwcli.env import Environment
     from kwcli.pipeline.pieces import Problem
     from kwcli.pipeline.planning import Coming
-    from kwcli.pipeline.sources import Found, SourceFile
-    from kwcli.pipeline.splits import Plan
+    from kwcli.pipeline.sources import FoundCaptures, SourceFile
+    from kwcli.pipeline.splits import SplitPlan
     from kwcli.pipeline.store.staging import Staging
-    from kwcli.pipeline.wish import Wish
-    from kwcli.pipeline.work import Outcome, Progress
+    from kwcli.pipeline.wish import RunOptions
+    from kwcli.pipeline.work import EngineResult, Progress
 
 __all__ = ["run"]
 
-Engine = Callable[[Work, "Coming", "Staging", "Progress | None"], "Outcome"]
+Engine = Callable[[JobSpec, "Coming", "Staging", "Progress | None"], "EngineResult"]
 _NOTHING: Final = "nothing of that is a capture that can be read: no tables were written"
 
 
-def run(env: Environment, wish: Wish) -> Exit:
+def run(env: Environment, wish: RunOptions) -> Exit:
     """Do it, or say what would be done. Raises Failure."""
     begun = env.monotonic()
     found = look(wish)  # before the folder is touched
@@ -60,12 +60,12 @@ def run(env: Environment, wish: Wish) -> Exit:
         return _exit(wish, covered, manifest.facts)
 
 
-def _explain(env: Environment, wish: Wish, found: Found) -> Exit:
+def _explain(env: Environment, wish: RunOptions, found: FoundCaptures) -> Exit:
     from kwcli.pipeline.explain import explained
 
-    files = Files(local_root(wish.out))
+    files = OutputFolder(local_root(wish.out))
     refuse_foreign(files, wish.out)
-    store = Store(files, wish.out)
+    store = TableStore(files, wish.out)
     manifest = store.manifest()
     covered = cover(wish, found, manifest)
     holds = manifest is not None and store.holds(covered.files, wish.options())
@@ -78,7 +78,7 @@ def _explain(env: Environment, wish: Wish, found: Found) -> Exit:
     return Exit.FAILURE if covered.problems else Exit.DONE
 
 
-def _fill(env: Environment, wish: Wish, covered: Covered, store: Store, begun: float) -> Exit:
+def _fill(env: Environment, wish: RunOptions, covered: Covered, store: TableStore, begun: float) -> Exit:
     """Make the tables of these captures."""
     chosen = choose(wish, _size(covered.files), env.variables)
     planned = planning(wish, covered.files, chosen.engine)
@@ -88,11 +88,11 @@ def _fill(env: Environment, wish: Wish, covered: Covered, store: Store, begun: f
 
 def _write(
     env: Environment,
-    wish: Wish,
+    wish: RunOptions,
     covered: Covered,
     coming: Coming,
-    store: Store,
-    chosen: Chosen,
+    store: TableStore,
+    chosen: EngineChoice,
     engine: Engine,
     begun: float,
 ) -> Exit:
@@ -132,7 +132,7 @@ def _write(
     return _exit(wish, covered, facts)
 
 
-def _tell(env: Environment, covered: Covered, planned: Plan, *, quiet: bool) -> None:
+def _tell(env: Environment, covered: Covered, planned: SplitPlan, *, quiet: bool) -> None:
     """What is wrong with captures as far as it is known, and what is worth a line."""
     for problem in [*covered.problems, *planned.problems]:
         env.say(f"kw: {problem}")
@@ -140,7 +140,7 @@ def _tell(env: Environment, covered: Covered, planned: Plan, *, quiet: bool) -> 
         env.say(f"kw: {note}")
 
 
-def _facts(chosen: Chosen, outcome: Outcome, problems: list[Problem]) -> dict[str, Any]:
+def _facts(chosen: EngineChoice, outcome: EngineResult, problems: list[Problem]) -> dict[str, Any]:
     """What the manifest keeps of a run besides its tables. Nothing in it is a matter of how long it took, or when."""
     return {
         "engine": chosen.engine,
@@ -155,7 +155,7 @@ def _facts(chosen: Chosen, outcome: Outcome, problems: list[Problem]) -> dict[st
     }
 
 
-def _exit(wish: Wish, covered: Covered, facts: Mapping[str, Any]) -> Exit:
+def _exit(wish: RunOptions, covered: Covered, facts: Mapping[str, Any]) -> Exit:
     """A capture that could not be had is a failure, of which the tables have nothing; loss counts where it is asked."""
     if covered.problems:
         return Exit.FAILURE
@@ -166,8 +166,8 @@ def _size(files: list[SourceFile]) -> int:
     return sum(file.size for file in files)
 
 
-def _work(wish: Wish, files: list[SourceFile]) -> Work:
-    return Work(
+def _work(wish: RunOptions, files: list[SourceFile]) -> JobSpec:
+    return JobSpec(
         files=tuple(file.path for file in files),
         tables=wish.tables,
         ports=frozenset(wish.ports) or None,
@@ -183,7 +183,7 @@ def _work(wish: Wish, files: list[SourceFile]) -> Work:
 
 
 @contextmanager
-def _ready(env: Environment, chosen: Chosen) -> Iterator[Engine]:
+def _ready(env: Environment, chosen: EngineChoice) -> Iterator[Engine]:
     """The engine, for as long as it is needed."""
     if chosen.engine == "local":
         from kwcli.pipeline import local

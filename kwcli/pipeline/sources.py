@@ -21,9 +21,9 @@ from kwcli.pipeline.pieces import Problem, told
 from kwcli.render.units import counted
 
 if TYPE_CHECKING:
-    from kwcli.pipeline.access import Place, Ranges
+    from kwcli.pipeline.access import FoundFile, Ranges
 
-__all__ = ["Found", "SourceFile", "find", "streamed"]
+__all__ = ["FoundCaptures", "SourceFile", "find", "streamed"]
 
 _ENDS_SIZE: Final = 64 << 10
 # Names of captures, those of tcpdump -C and -W among them.
@@ -40,7 +40,7 @@ class SourceFile(NamedTuple):
     name: str
 
 
-class Found(NamedTuple):
+class FoundCaptures(NamedTuple):
     """The files in the order of the words, what could not be had, and what is worth a line."""
 
     files: list[SourceFile]
@@ -48,7 +48,7 @@ class Found(NamedTuple):
     notes: list[str]
 
 
-def find(words: Iterable[str], points: Iterable[tuple[str, str]] = ()) -> Found:
+def find(words: Iterable[str], points: Iterable[tuple[str, str]] = ()) -> FoundCaptures:
     """The captures of `words`, of the point "", and of the named points (name, path or pattern); each file once.
 
     A file of the words that is also one of a named point belongs to that. Of the files of a folder or a pattern those
@@ -74,17 +74,17 @@ def find(words: Iterable[str], points: Iterable[tuple[str, str]] = ()) -> Found:
                 problems.append(told(place.name, problem))
         if passed:
             notes.append(f"{word}: {counted(len(passed), 'file')} passed over: no capture")
-    return Found(list(found.values()), problems, notes)
+    return FoundCaptures(list(found.values()), problems, notes)
 
 
-def _places(word: str) -> Iterator[tuple[Place | Problem, bool]]:
+def _places(word: str) -> Iterator[tuple[FoundFile | Problem, bool]]:
     try:
         yield from places(word)
     except InputProblem as problem:
         yield told(word, problem), False
 
 
-def _keep(found: dict[tuple[object, ...], SourceFile], place: Place, point: str) -> None:
+def _keep(found: dict[tuple[object, ...], SourceFile], place: FoundFile, point: str) -> None:
     known = found.get(place.identity)
     if known is None:
         found[place.identity] = SourceFile(point, place.path, place.size, _fingerprint(place), place.name)
@@ -94,7 +94,7 @@ def _keep(found: dict[tuple[object, ...], SourceFile], place: Place, point: str)
         raise Failure(f"{place.name} belongs to two capture points: {known.point} and {point}", Exit.USAGE)
 
 
-def _fingerprint(place: Place) -> str:
+def _fingerprint(place: FoundFile) -> str:
     digest = hashlib.sha256(json.dumps([place.path, place.size, place.stamp]).encode())
     with open_place(place.path, place.name) as file:
         head = file.read(0, min(place.size, _ENDS_SIZE))
@@ -103,7 +103,7 @@ def _fingerprint(place: Place) -> str:
     return digest.hexdigest()
 
 
-def _is_capture(place: Place) -> bool:
+def _is_capture(place: FoundFile) -> bool:
     """Whether it begins as one, decompressed where need be; a file that cannot be read is a problem."""
     with open_place(place.path, place.name) as file:
         if file.read(0, 4) in CAPTURE_MAGICS:

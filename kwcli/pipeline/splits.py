@@ -13,20 +13,20 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kwcli.pipeline.pieces import Piece, Problem, Split
-from kwcli.pipeline.reading import Reading, segments
+from kwcli.pipeline.pieces import FileRange, Problem, Split
+from kwcli.pipeline.reading import SplitReader, segments
 from kwcli.pipeline.survey import LEAD_SIZE, Job, Looking, Survey, survey
 
 if TYPE_CHECKING:
     from kwcli.pipeline.sources import SourceFile
 
-__all__ = ["SPLIT_SIZE", "Piece", "Plan", "Problem", "Reading", "Split", "arriving", "plan", "segments"]
+__all__ = ["SPLIT_SIZE", "FileRange", "Problem", "Split", "SplitPlan", "SplitReader", "arriving", "plan", "segments"]
 
 SPLIT_SIZE: Final = 256 << 20
 _NEVER: Final = (-2, -1)  # before all times, of no file
 
 
-class Plan(NamedTuple):
+class SplitPlan(NamedTuple):
     """The splits by capture point and time, what is wrong with files of which nothing is read, and what to tell."""
 
     splits: list[Split]
@@ -42,7 +42,7 @@ class _Unit(NamedTuple):
     low: tuple[int, int]
     high: tuple[int, int]
     number: int
-    piece: Piece
+    piece: FileRange
 
     def place(self) -> tuple[tuple[int, int], int]:
         """By this units are in order."""
@@ -56,7 +56,7 @@ def plan(
     lead_size: int = LEAD_SIZE,
     walk: bool = True,
     each: Callable[[Callable[[Job], Survey], list[Job]], Iterable[Survey]] = map,
-) -> Plan:
+) -> SplitPlan:
     """The splits of these files, whose numbers are their indexes here.
 
     Each is at most `split_size` bytes where files do not overlap in time. The files are looked at one by one with
@@ -66,7 +66,7 @@ def plan(
     jobs = [
         Job(number, file, split_size, lead_size, points[file.point] == 1, walk) for number, file in enumerate(files)
     ]
-    made = Plan([], [], [])
+    made = SplitPlan([], [], [])
     units: dict[str, list[_Unit]] = {point: [] for point in points}
     for job, found in zip(jobs, each(survey, jobs), strict=True):
         units[job.source.point] += _units(found.pieces)
@@ -83,7 +83,7 @@ def plan(
     return made
 
 
-def arriving(file: SourceFile, split_size: int, plan: Plan, *, lead_size: int = LEAD_SIZE) -> Iterator[Split]:
+def arriving(file: SourceFile, split_size: int, plan: SplitPlan, *, lead_size: int = LEAD_SIZE) -> Iterator[Split]:
     """The splits of a file that is all there is, each as soon as it is known; they and what is wrong go into a plan.
 
     They are those of `plan`: pieces of one file follow one another, and two together are larger than a split.
@@ -96,7 +96,7 @@ def arriving(file: SourceFile, split_size: int, plan: Plan, *, lead_size: int = 
         plan.problems.append(looking.problem)
 
 
-def _units(pieces: list[Piece]) -> list[_Unit]:
+def _units(pieces: list[FileRange]) -> list[_Unit]:
     """The pieces of one file in its own order; one without a time comes before all times."""
     lows = [-1 if piece.low_ns is None else piece.low_ns for piece in pieces]
     highs = [low if piece.high_ns is None else piece.high_ns for piece, low in zip(pieces, lows, strict=True)]
@@ -146,9 +146,9 @@ def _others(units: list[_Unit]) -> list[_Unit | None]:
     return found[::-1]
 
 
-def _joined(group: list[_Unit]) -> list[Piece]:
+def _joined(group: list[_Unit]) -> list[FileRange]:
     """The pieces of a group, one a file."""
-    pieces: dict[int, Piece] = {}
+    pieces: dict[int, FileRange] = {}
     for unit in group:
         piece = unit.piece
         known = pieces.get(piece.file)
@@ -156,7 +156,7 @@ def _joined(group: list[_Unit]) -> list[Piece]:
     return [pieces[file] for file in sorted(pieces)]
 
 
-def _longer(piece: Piece, more: Piece) -> Piece:
+def _longer(piece: FileRange, more: FileRange) -> FileRange:
     """Both, the second of which begins where the first ends."""
     lows = [at for at in (piece.low_ns, more.low_ns) if at is not None]
     highs = [at for at in (piece.high_ns, more.high_ns) if at is not None]
@@ -171,9 +171,9 @@ def _longer(piece: Piece, more: Piece) -> Piece:
     )
 
 
-def _together(groups: list[list[Piece]], split_size: int) -> Iterator[tuple[list[Piece], bool]]:
+def _together(groups: list[list[FileRange]], split_size: int) -> Iterator[tuple[list[FileRange], bool]]:
     """Pieces that are small and follow one another are read by one task."""
-    some: list[Piece] = []
+    some: list[FileRange] = []
     for group in groups:
         if some and (len(group) > 1 or _weight(some) + _weight(group) > split_size):
             yield some, False
@@ -186,11 +186,11 @@ def _together(groups: list[list[Piece]], split_size: int) -> Iterator[tuple[list
         yield some, False
 
 
-def _weight(pieces: list[Piece]) -> int:
+def _weight(pieces: list[FileRange]) -> int:
     return sum(piece.weight for piece in pieces)
 
 
-def _note(point: str, groups: list[list[Piece]]) -> str:
+def _note(point: str, groups: list[list[FileRange]]) -> str:
     """Groups of captures too large for a split, which cannot be cut."""
     largest = max(groups, key=_weight)
     names = ", ".join(piece.name for piece in largest[:3]) + (" …" if len(largest) > 3 else "")

@@ -11,7 +11,7 @@ from decoders.capture.walk import Mark, Walk
 from kwcli.inflating import is_compressed
 from kwcli.inputs import InputProblem
 from kwcli.pipeline.access import open_place
-from kwcli.pipeline.pieces import Piece, Problem, told
+from kwcli.pipeline.pieces import FileRange, Problem, told
 from kwcli.pipeline.sources import streamed
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Survey(NamedTuple):
     where the file has no packet before it.
     """
 
-    pieces: list[Piece]
+    pieces: list[FileRange]
     problem: Problem | None
 
 
@@ -73,7 +73,7 @@ class Looking:
         self.problem: Problem | None = None
         self._job = job
 
-    def __iter__(self) -> Iterator[Piece]:
+    def __iter__(self) -> Iterator[FileRange]:
         source = self._job.source
         walk = Walk(before=before(self._job.file))
         count = 0
@@ -91,7 +91,7 @@ class Looking:
                 self.problem = told(source.name, walk.problem)
 
 
-def _pieces(job: Job, walk: Walk, file: Ranges) -> Iterator[Piece]:
+def _pieces(job: Job, walk: Walk, file: Ranges) -> Iterator[FileRange]:
     begin = streamed(file, job.source.name).pieces()
     head = next(begin)  # or it is no capture
     if is_compressed(file.read(0, 4)):
@@ -102,7 +102,7 @@ def _pieces(job: Job, walk: Walk, file: Ranges) -> Iterator[Piece]:
         yield from _cut(job, walk, file)
 
 
-def _cut(job: Job, walk: Walk, file: Ranges) -> Iterator[Piece]:
+def _cut(job: Job, walk: Walk, file: Ranges) -> Iterator[FileRange]:
     """Pieces of at most the split's size, as equal as packets allow, and with a packet each."""
     size = job.source.size
     count = -(-size // job.split_size)
@@ -110,8 +110,8 @@ def _cut(job: Job, walk: Walk, file: Ranges) -> Iterator[Piece]:
     leads = {cut: [max(cut - size, 0) for size in (2 * job.lead_size, job.lead_size)] for cut in cuts}
     looks = {min(cut + job.lead_size, size) for cut in cuts}  # whether anything follows
     marks: dict[int, Mark] = {}
-    ended: Piece | None = None  # to be given when there is a packet behind it
-    piece = Piece(job.file, job.source.path, job.source.name, 0, size)
+    ended: FileRange | None = None  # to be given when there is a packet behind it
+    piece = FileRange(job.file, job.source.path, job.source.name, 0, size)
     begun = 0  # packets before the piece
     for stop in sorted({size, *cuts, *looks, *chain.from_iterable(leads.values())}):
         mark = marks[stop] = _walked(walk, file, stop)
@@ -134,9 +134,9 @@ def _cut(job: Job, walk: Walk, file: Ranges) -> Iterator[Piece]:
         yield piece
 
 
-def _unwalked(job: Job, walk: Walk, file: Ranges) -> Iterator[Piece]:
+def _unwalked(job: Job, walk: Walk, file: Ranges) -> Iterator[FileRange]:
     """All of a file, which is looked at up to its first packet."""
-    piece = Piece(job.file, job.source.path, job.source.name, 0, job.source.size, weight=job.source.size)
+    piece = FileRange(job.file, job.source.path, job.source.name, 0, job.source.size, weight=job.source.size)
     while not walk.packets and walk.problem is None and (data := file.read(walk.fed, _WINDOW)):
         walk.feed(data)
     if not walk.packets:
@@ -157,7 +157,7 @@ def _walked(walk: Walk, file: Ranges, stop: int) -> Mark:
     return walk.mark()
 
 
-def _with_times(piece: Piece, mark: Mark, begun: int) -> Piece:
+def _with_times(piece: FileRange, mark: Mark, begun: int) -> FileRange:
     lows = [at for at in (piece.low_ns, mark.low_ns) if at is not None]
     highs = [at for at in (piece.high_ns, mark.high_ns) if at is not None]
     return replace(
@@ -165,13 +165,13 @@ def _with_times(piece: Piece, mark: Mark, begun: int) -> Piece:
     )
 
 
-def _whole(job: Job, walk: Walk, data: Iterator[bytes]) -> list[Piece]:
+def _whole(job: Job, walk: Walk, data: Iterator[bytes]) -> list[FileRange]:
     """A compressed file, which is read from its beginning or not at all.
 
     When it ends is known only to who decompresses all of it, so that is done where another file may overlap with it:
     guessed would be wrong now and then. Alone, its first packet tells all that is needed.
     """
-    piece = Piece(job.file, job.source.path, job.source.name, 0, job.source.size, inflate=True)
+    piece = FileRange(job.file, job.source.path, job.source.name, 0, job.source.size, inflate=True)
     try:
         for part in data:
             walk.feed(part)

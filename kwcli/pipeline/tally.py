@@ -14,12 +14,12 @@ from kwcli.summary import LOSSY, missing
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Tally"]
+__all__ = ["RunCounts"]
 
 _READ: Final = ["kind", "status", "error_codes", "client_ip", "client_id", "broker", "time_ns", "reason", "size"]
 
 
-class Tally:
+class RunCounts:
     """Counts. `clients` are pairs of host and client id; `runs` reason → runs of bytes that are no exchange."""
 
     __slots__ = (
@@ -97,7 +97,7 @@ class Tally:
             self.runs[row["reason"]] += row["size_count"]
             self.run_bytes[row["reason"]] += row["size_sum"]
 
-    def merge(self, other: Tally) -> None:
+    def merge(self, other: RunCounts) -> None:
         """Add the counts of another one."""
         for name in ("statuses", "runs", "run_bytes"):
             getattr(self, name).update(getattr(other, name))
@@ -116,7 +116,7 @@ class Tally:
         return json.dumps({**values, "clients": sorted(self.clients), "brokers": sorted(self.brokers)})
 
     @classmethod
-    def resume(cls, text: str) -> Tally:
+    def resume(cls, text: str) -> RunCounts:
         """What `export` gave."""
         tally = cls()
         for name, value in json.loads(text).items():

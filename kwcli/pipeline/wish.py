@@ -6,12 +6,12 @@ from typing import Any, Literal, NamedTuple
 
 from kwcli.inputs import utf8_text
 
-__all__ = ["Engine", "Wish"]
+__all__ = ["Engine", "RunOptions"]
 
 Engine = Literal["local", "stitch", "shuffle"]
 
 
-class Wish(NamedTuple):
+class RunOptions(NamedTuple):
     """Checked words of the command line. `engine` may be `auto`; no `ports`: Kafka is recognised on any of them."""
 
     sources: tuple[str, ...]

@@ -10,15 +10,15 @@ if TYPE_CHECKING:
 
     from kwcli.pipeline.pieces import Problem
     from kwcli.pipeline.tables.write import Written
-    from kwcli.pipeline.tally import Tally
+    from kwcli.pipeline.tally import RunCounts
 
-__all__ = ["Outcome", "Progress", "Work"]
+__all__ = ["EngineResult", "JobSpec", "Progress"]
 
 # Bytes read and splits done, now and then.
 Progress = Callable[[int, int], None]
 
 
-class Work(NamedTuple):
+class JobSpec(NamedTuple):
     """What is wanted of captures. `files` are their names by the number in packets.
 
     Times are in nanoseconds since 1970, `until_ns` not included.
@@ -34,11 +34,11 @@ class Work(NamedTuple):
     reveal_secrets: bool = False
 
 
-class Outcome(NamedTuple):
+class EngineResult(NamedTuple):
     """The files of the tables, what is in them, the counts of all readers, what was wrong with captures, bytes read."""
 
     written: list[Written]
-    tally: Tally
+    tally: RunCounts
     counts: Counter[str]
     problems: list[Problem]
     taken: int

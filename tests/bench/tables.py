@@ -16,9 +16,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from decoders.exchanges.engine import Engine
-from kwcli.pipeline.reading import Reading
+from kwcli.pipeline.reading import SplitReader
 from kwcli.pipeline.sources import find
-from kwcli.pipeline.splits import Plan, plan
+from kwcli.pipeline.splits import SplitPlan, plan
 from kwcli.pipeline.tables.columns import TABLES
 from kwcli.pipeline.tables.connections import ConnectionColumns
 from kwcli.pipeline.tables.needs import TableNeeds
@@ -29,17 +29,17 @@ PROFILES = ("small", "mixed", "big")
 WEIGHT = 16_384
 
 
-def engine_alone(made: Plan, tables: tuple[str, ...], folder: Path) -> int:  # noqa: ARG001  # as all of them
+def engine_alone(made: SplitPlan, tables: tuple[str, ...], folder: Path) -> int:  # noqa: ARG001  # as all of them
     """Everything that is settled, looked at by nobody."""
     return _run(made, tables, None, rows=False)
 
 
-def batches(made: Plan, tables: tuple[str, ...], folder: Path) -> int:  # noqa: ARG001  # as all of them
+def batches(made: SplitPlan, tables: tuple[str, ...], folder: Path) -> int:  # noqa: ARG001  # as all of them
     """Rows become record batches."""
     return _run(made, tables, None, rows=True)
 
 
-def files(made: Plan, tables: tuple[str, ...], folder: Path) -> int:
+def files(made: SplitPlan, tables: tuple[str, ...], folder: Path) -> int:
     """The batches become files."""
 
     def open_file(path: str):  # type: ignore[no-untyped-def]
@@ -53,7 +53,7 @@ def files(made: Plan, tables: tuple[str, ...], folder: Path) -> int:
     return count
 
 
-def _run(made: Plan, tables: tuple[str, ...], writer: TableWriter | None, *, rows: bool) -> int:
+def _run(made: SplitPlan, tables: tuple[str, ...], writer: TableWriter | None, *, rows: bool) -> int:
     engine = Engine(needs=TableNeeds(tables), connections=True)
     columns, connections = ExchangeColumns("", ["a.pcap"], tables), ConnectionColumns("")
     count = 0
@@ -77,14 +77,16 @@ def _run(made: Plan, tables: tuple[str, ...], writer: TableWriter | None, *, row
             writer.write(batch)
 
     for split in made.splits:
-        for segments in Reading(split):
+        for segments in SplitReader(split):
             take(engine.feed(segments))
     take(engine.finish())
     give()
     return count
 
 
-def _best(work: Callable[[Plan, tuple[str, ...], Path], int], made: Plan, folder: Path, runs: int) -> tuple[float, int]:
+def _best(
+    work: Callable[[SplitPlan, tuple[str, ...], Path], int], made: SplitPlan, folder: Path, runs: int
+) -> tuple[float, int]:
     least, count = float("inf"), 0
     for _ in range(runs):
         begun = time.process_time()

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import tests.pipeline.mishaps
-from kwcli.pipeline.store.files import Files
+from kwcli.pipeline.store.files import OutputFolder
 from kwcli.pipeline.store.store import opened
 from tests.pipeline.jobs import job_of
 from tests.pipeline.mishaps import DeadlyFiles
@@ -40,7 +40,7 @@ def main() -> None:
             if victim:
                 staging.files = DeadlyFiles(kept.root, word, victim, Path(out, f"{name}.killed"))  # type: ignore[arg-type]
             outcome = run(spark, job.work, job.coming, staging, partitions=3)
-            staging.files = Files(kept.root)
+            staging.files = OutputFolder(kept.root)
             store.commit(staging, outcome.written, sources=[], options={}, tables=job.work.tables, facts={})
 
     def where(batches: Iterator[Any]) -> Iterator[Any]:

@@ -11,22 +11,22 @@ import pyarrow.dataset as ds
 from kwcli.pipeline import local
 from kwcli.pipeline.planning import Coming, known
 from kwcli.pipeline.sources import find
-from kwcli.pipeline.splits import Plan, Split, plan
+from kwcli.pipeline.splits import Split, SplitPlan, plan
 from kwcli.pipeline.store.store import opened
 from kwcli.pipeline.tables.columns import TABLES
-from kwcli.pipeline.work import Outcome, Work
+from kwcli.pipeline.work import EngineResult, JobSpec
 
 
 class Job(NamedTuple):
     """What an engine is told."""
 
-    work: Work
+    work: JobSpec
     splits: list[Split]
 
     @property
     def coming(self) -> Coming:
         """All splits."""
-        return known(Plan(self.splits, [], []))
+        return known(SplitPlan(self.splits, [], []))
 
 
 def job_of(words: Sequence[str], *, points: Sequence[tuple[str, str]] = (), size: int = 1 << 30, **more: Any) -> Job:
@@ -35,10 +35,10 @@ def job_of(words: Sequence[str], *, points: Sequence[tuple[str, str]] = (), size
     assert not found.problems
     made = plan(found.files, size)
     assert not made.problems
-    return Job(Work(tuple(file.path for file in found.files), **{"tables": tuple(TABLES), **more}), made.splits)
+    return Job(JobSpec(tuple(file.path for file in found.files), **{"tables": tuple(TABLES), **more}), made.splits)
 
 
-def run(folder: Path, job: Job) -> Outcome:
+def run(folder: Path, job: Job) -> EngineResult:
     """Into tables."""
     with opened(str(folder)) as store:
         staging = store.staging()

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from decoders.apis import api
 from decoders.apis.error_codes import error_name
-from kwcli.pipeline.store.manifest import Source
+from kwcli.pipeline.store.manifest import CoveredCapture
 from kwcli.pipeline.store.store import opened
 from kwcli.pipeline.tables.schemas import SCHEMAS
 
@@ -60,7 +60,7 @@ def make(folder: Path, rows: int, names: Names | None = None, *, seed: int = 1, 
                 writer.write_table("topic_partitions", _partitions(random, exchanges))
             writer.write_table("connections", _connections(random, names))
             written = writer.close()
-        source = Source("", "/captures/made.pcap", rows * 200, "made")
+        source = CoveredCapture("", "/captures/made.pcap", rows * 200, "made")
         store.commit(staging, written, sources=[source], options={}, tables=TABLES, facts={})
     return folder
 

@@ -7,12 +7,12 @@ import signal
 from pathlib import Path
 from typing import Literal
 
-from kwcli.pipeline.store.files import Files
+from kwcli.pipeline.store.files import OutputFolder
 
 Victim = Literal["worker", "executor"]
 
 
-class DeadlyFiles(Files):
+class DeadlyFiles(OutputFolder):
     """The first process that touches a path with `word` in it ends there, or the JVM does that it works for."""
 
     def __init__(self, root: str, word: str, victim: Victim, marker: Path) -> None:
@@ -32,7 +32,7 @@ class DeadlyFiles(Files):
         return super().path(path)
 
 
-class ClumsyFiles(Files):
+class ClumsyFiles(OutputFolder):
     """No other process gets a path with `word` in it: a defect."""
 
     def __init__(self, root: str, word: str) -> None:

@@ -7,10 +7,10 @@ from typing import Final
 
 import pyarrow.parquet as pq
 
-from kwcli.pipeline.store.files import Files
-from kwcli.pipeline.store.manifest import Manifest, Source
+from kwcli.pipeline.store.files import OutputFolder
+from kwcli.pipeline.store.manifest import CoveredCapture, Manifest
 from kwcli.pipeline.store.staging import STAGING
-from kwcli.pipeline.store.store import JOURNAL, Store, opened
+from kwcli.pipeline.store.store import JOURNAL, TableStore, opened
 from kwcli.pipeline.tables.columns import TABLES
 from tests.captures.shipped import segments
 from tests.pipeline.rows import batch_of, settled_for_tables
@@ -22,11 +22,11 @@ OLD: Final = 4
 NEW: Final = 11
 
 
-def source(name: str) -> Source:
-    return Source("here", f"/captures/{name}", 100, f"fingerprint of {name}")
+def source(name: str) -> CoveredCapture:
+    return CoveredCapture("here", f"/captures/{name}", 100, f"fingerprint of {name}")
 
 
-def put(store: Store, tag: str, count: int, tables: tuple[str, ...] = NAMES) -> Manifest:
+def put(store: TableStore, tag: str, count: int, tables: tuple[str, ...] = NAMES) -> Manifest:
     """A run whose tables hold the first `count` rows, and whose manifest has the tag."""
     staging = store.staging()
     with staging.writer(tables) as writer:
@@ -46,7 +46,7 @@ def seen(folder: Path) -> dict[str, int]:
     }
 
 
-class Quick(Files):
+class Quick(OutputFolder):
     """Waits for no disk."""
 
     def sync(self, path: str) -> None:

@@ -11,8 +11,8 @@ from kwcli.exits import Failure
 from kwcli.pipeline.pieces import Split
 from kwcli.pipeline.spark import notes
 from kwcli.pipeline.spark.job import ReadReport
-from kwcli.pipeline.spark.notes import Notes
-from kwcli.pipeline.store.files import Files
+from kwcli.pipeline.spark.notes import Coordination
+from kwcli.pipeline.store.files import OutputFolder
 from kwcli.pipeline.store.staging import Staging
 
 SPLITS = [Split("", number, ()) for number in range(3)]
@@ -20,11 +20,11 @@ SPLITS = [Split("", number, ()) for number in range(3)]
 
 @pytest.fixture
 def staging(tmp_path: Path) -> Staging:
-    return Staging(Files(str(tmp_path)), "run")
+    return Staging(OutputFolder(str(tmp_path)), "run")
 
 
 def test_a_task_waits_for_its_split(staging: Staging) -> None:
-    driver, task = Notes(staging), Notes(staging)
+    driver, task = Coordination(staging), Coordination(staging)
     driver.arrived(0, SPLITS[0])
     assert task.split(0) == SPLITS[0]
     timer = Timer(0.1, lambda: driver.arrived(1, SPLITS[1]))
@@ -40,7 +40,7 @@ def test_a_task_waits_for_its_split(staging: Staging) -> None:
 
 
 def test_a_task_says_why_there_is_no_split(staging: Staging) -> None:
-    driver, task = Notes(staging), Notes(staging)
+    driver, task = Coordination(staging), Coordination(staging)
     driver.arrived(0, SPLITS[0])
     driver.not_planned("big.pcap: input/output error at byte 7")
     assert task.split(0) == SPLITS[0]
@@ -50,16 +50,16 @@ def test_a_task_says_why_there_is_no_split(staging: Staging) -> None:
 
 def test_a_task_waits_for_nobody_whose_folder_is_gone(staging: Staging, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(notes, "GONE_S", 0.2)
-    Notes(staging).begin()
+    Coordination(staging).begin()
     timer = Timer(0.1, lambda: staging.files.remove(staging.folder))
     timer.start()
     with pytest.raises(Failure, match="somebody has deleted what is being written there"):
-        Notes(staging).split(0)
+        Coordination(staging).split(0)
     timer.join()
 
 
 def test_how_far_the_tasks_are(staging: Staging) -> None:
-    driver, task = Notes(staging), Notes(staging)
+    driver, task = Coordination(staging), Coordination(staging)
     assert driver.so_far() == (0, 0)
     task.progress(1, 10)
     task.progress(1, 20)  # too soon to be worth a note

@@ -9,7 +9,7 @@ import pytest
 
 from decoders.exchanges.parts import canonical
 from decoders.streams.chunks import Segment
-from kwcli.pipeline.reading import Reading, between
+from kwcli.pipeline.reading import SplitReader, between
 from kwcli.pipeline.sources import find
 from kwcli.pipeline.spark import rereading
 from kwcli.pipeline.spark.rereading import Rereading
@@ -29,7 +29,7 @@ def test_any_part_of_any_connection(name: str, seed: int, monkeypatch: pytest.Mo
     again = Rereading(splits)
     again.begin("")
     for split in rng.sample(splits, min(3, len(splits))):
-        every = [segment for batch in Reading(split) for segment in batch]
+        every = [segment for batch in SplitReader(split) for segment in batch]
         again.number = split.ord
         for _ in range(15):
             begin, end = sorted(rng.sample(range(len(every)), 2))
@@ -45,7 +45,7 @@ def test_where_a_connection_is_not_nothing_is_read(tmp_path: Path, monkeypatch: 
     path = tmp_path / "plain.pcap"
     path.write_bytes(capture_bytes("sasl-raw.pcap"))
     (split,) = plan(find([str(path)]).files).splits
-    every = [segment for batch in Reading(split) for segment in batch]
+    every = [segment for batch in SplitReader(split) for segment in batch]
     last = canonical(every[-1][0])
     read: list[Segment] = []
     real = between

@@ -16,7 +16,7 @@ import pyarrow.dataset as ds
 import pytest
 
 from kwcli.exits import Exit
-from kwcli.pipeline.store.files import Files
+from kwcli.pipeline.store.files import OutputFolder
 from kwcli.pipeline.tables.columns import TABLES
 from tests.cli.worlds import Outcome, kw
 
@@ -317,11 +317,11 @@ def test_a_full_disk_leaves_the_tables_as_they_were(tmp_path: Path, monkeypatch:
             del data
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    def open_new(files: Files, path: str) -> BinaryIO:
+    def open_new(files: OutputFolder, path: str) -> BinaryIO:
         files.make_folder(os.path.dirname(path))
         return io.BufferedWriter(Full(files.path(path), "xb"), 1)
 
-    monkeypatch.setattr(Files, "open_new", open_new)
+    monkeypatch.setattr(OutputFolder, "open_new", open_new)
     outcome = run(RAW, "--out", out, code=Exit.FAILURE)
     assert outcome.err.splitlines()[-1] == f"kw: {out}: no space left on device"
     monkeypatch.undo()

@@ -8,7 +8,7 @@ import pytest
 from kwcli.pipeline.closing import closing_line, tables_line, took
 from kwcli.pipeline.progress import Bar
 from kwcli.pipeline.tables.write import Written
-from kwcli.pipeline.tally import Tally
+from kwcli.pipeline.tally import RunCounts
 from tests.cli.worlds import world, written
 
 SECOND = 10**9
@@ -96,8 +96,8 @@ CONNECTIONS = pa.RecordBatch.from_pydict(
 )
 
 
-def tally(*parts: pa.RecordBatch) -> Tally:
-    found = Tally()
+def tally(*parts: pa.RecordBatch) -> RunCounts:
+    found = RunCounts()
     for part in parts:
         if "kafka" in part.schema.names:
             found.add_connections(part)
@@ -111,10 +111,10 @@ def test_counts_add_up_in_any_order_and_survive_the_way_home() -> None:
     whole = tally(*parts)
     for cut in range(len(parts) + 1):
         for one, other in ((parts[:cut], parts[cut:]), (parts[cut:], parts[:cut])):
-            merged = Tally.resume(tally(*one).export())
-            merged.merge(Tally.resume(tally(*other).export()))
-            assert {name: getattr(merged, name) for name in Tally.__slots__} == {
-                name: getattr(whole, name) for name in Tally.__slots__
+            merged = RunCounts.resume(tally(*one).export())
+            merged.merge(RunCounts.resume(tally(*other).export()))
+            assert {name: getattr(merged, name) for name in RunCounts.__slots__} == {
+                name: getattr(whole, name) for name in RunCounts.__slots__
             }
     assert whole.exchanges == 7
     assert whole.runs == {"tls": 1, "lost": 2}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kwcli.pipeline.store.store import opened
-from kwcli.pipeline.work import Outcome
+from kwcli.pipeline.work import EngineResult
 from tests.captures.shipped import CLEAN, FOLDER, NEGATIVE, capture_bytes
 from tests.pipeline.jobs import Job, job_of
 from tests.pipeline.jobs import run as run_local
@@ -22,7 +22,7 @@ OUTSIDE = ("connection", "topics", "topic_names", "error_topics", "topic")
 TABLES = ("exchanges", "topic_partitions", "connections", "skipped")
 
 
-def run_spark(spark: SparkSession, folder: Path, job: Job, *, raw: bool) -> Outcome:
+def run_spark(spark: SparkSession, folder: Path, job: Job, *, raw: bool) -> EngineResult:
     """Into tables."""
     from kwcli.pipeline.spark.engine import run
 

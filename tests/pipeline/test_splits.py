@@ -26,7 +26,7 @@ from decoders.streams.chunks import Segment
 from kwcli.env import Environment
 from kwcli.inputs import InputProblem, open_source
 from kwcli.pipeline.sources import find
-from kwcli.pipeline.splits import Plan, Problem, Reading, Split, arriving, plan, segments
+from kwcli.pipeline.splits import Problem, Split, SplitPlan, SplitReader, arriving, plan, segments
 from tests.capture.frames import ACK, ethernet, ipv4, tcp
 from tests.capture.made import SECOND_NS, capture, damaged
 from tests.captures.shipped import CLEAN, FOLDER, NEGATIVE
@@ -61,7 +61,7 @@ def whole(paths: Sequence[Path]) -> Result:
     return [segment for batch in merged(feeds) for segment in batch], +counts, sorted(problems)
 
 
-def split(made: Plan) -> Result:
+def split(made: SplitPlan) -> Result:
     """What the splits of a plan give, one after the other."""
     out: list[Segment] = []
     counts: Counter[str] = Counter()
@@ -75,7 +75,7 @@ def split(made: Plan) -> Result:
     return out, +counts, sorted(problems)
 
 
-def planned(paths: Sequence[Path], split_size: int, lead_size: int = 1 << 20) -> Plan:
+def planned(paths: Sequence[Path], split_size: int, lead_size: int = 1 << 20) -> SplitPlan:
     found = find(map(str, paths))
     assert not found.problems
     assert not found.notes
@@ -119,7 +119,7 @@ def test_one_capture_in_any_splits(seed: int) -> None:
         made = planned(paths, size)
         assert split(made) == whole(paths)
         (file,) = find(map(str, paths)).files
-        arrived = Plan([], [], [])
+        arrived = SplitPlan([], [], [])
         assert list(arriving(file, size, arrived)) == arrived.splits
         assert len(arrived.splits) <= -(-len(data) // size) or not data
         assert split(arrived) == whole(paths)
@@ -144,7 +144,7 @@ def test_what_was_read_is_read_again(seed: int) -> None:
         plans = [planned([path], random.choice([700, 20_000]), 300) for path in written(Path(folder), files)]
         pieces = [piece for made in plans for one in made.splits for piece in one.pieces]
         assume(pieces)  # of nothing there is no split
-        reading = Reading(Split("", 0, tuple(pieces)))
+        reading = SplitReader(Split("", 0, tuple(pieces)))
         since: list[Segment] = []
         for found in reading:
             since += found
@@ -190,7 +190,7 @@ def rotated(begin_ns: int, count: int, step_ns: int = 1000, *, port: int = 40_00
     return writer.header() + b"".join(writer.packet(begin_ns + number * step_ns, frame) for number in range(count))
 
 
-def shape(made: Plan) -> list[tuple[bool, list[int]]]:
+def shape(made: SplitPlan) -> list[tuple[bool, list[int]]]:
     """Of each split whether it merges, and its files."""
     return [(one.merged, [piece.file for piece in one.pieces]) for one in made.splits]
 

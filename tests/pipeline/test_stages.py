@@ -26,7 +26,7 @@ from kwcli.pipeline.spark import read_stage
 from kwcli.pipeline.spark.arrays import PARTS, STITCHED
 from kwcli.pipeline.spark.job import Order, WriteReport
 from kwcli.pipeline.spark.mending import Mending
-from kwcli.pipeline.spark.notes import Notes
+from kwcli.pipeline.spark.notes import Coordination
 from kwcli.pipeline.spark.read_stage import read_split
 from kwcli.pipeline.spark.stitch_stage import stitch
 from kwcli.pipeline.spark.write_stage import write_tables
@@ -60,7 +60,7 @@ def run_stages(
     """
     with opened(str(folder)) as store:
         order = Order(job.work, len(job.splits), store.staging(), raw)
-        Notes(order.staging).planned(job.splits)
+        Coordination(order.staging).planned(job.splits)
         numbers = list(range(len(job.splits)))
         rng.shuffle(numbers)
         numbers.append(rng.choice(numbers))  # one task runs twice, and Spark takes the first one's word
@@ -80,8 +80,8 @@ def run_stages(
             report: WriteReport = pickle.loads(batch.column("report")[0].as_py())
             written += report.files
             pooled += report.rows
-        assert re.fullmatch(lost, "".join(map(str, Notes(order.staging).lost())))
-        assert pooled == sum(report.rows for report in Notes(order.staging).reports())
+        assert re.fullmatch(lost, "".join(map(str, Coordination(order.staging).lost())))
+        assert pooled == sum(report.rows for report in Coordination(order.staging).reports())
         store.commit(order.staging, written, sources=[], options={}, tables=job.work.tables, facts={})
     return int(travelled.nbytes)
 
@@ -259,7 +259,7 @@ def test_a_defect_in_a_task_names_the_split(tmp_path: Path, monkeypatch: pytest.
 
     with opened(str(tmp_path / "out")) as store:
         order = Order(job.work, len(job.splits), store.staging(), False)
-        Notes(order.staging).planned(job.splits)
+        Coordination(order.staging).planned(job.splits)
         parts = [batch for number in range(len(job.splits)) for batch in read_split(order, number)]
         ordered = pa.Table.from_batches(parts, PARTS).sort_by(ORDER).combine_chunks().to_batches()
         verdicts = list(stitch(order, ordered))

@@ -13,10 +13,10 @@ from typing import Any, Final
 import pytest
 
 from kwcli.exits import Failure
-from kwcli.pipeline.store.files import Files
+from kwcli.pipeline.store.files import OutputFolder
 from kwcli.pipeline.store.reading import tables_at
 from kwcli.pipeline.store.staging import STAGING
-from kwcli.pipeline.store.store import LOCK, Store, opened
+from kwcli.pipeline.store.store import LOCK, TableStore, opened
 from kwcli.pipeline.tables.columns import TABLES
 from tests.pipeline.stores import NAMES, NEW, ROWS, check_whole, put, seen, source
 
@@ -118,7 +118,7 @@ def test_files_of_tasks_that_failed_are_in_no_table(tmp_path: Path) -> None:
     assert check_whole(tmp_path) == "new"
 
 
-class Haunted(Files):
+class Haunted(OutputFolder):
     """A task of a run that was killed writes once more while its files are deleted."""
 
     written = False
@@ -131,7 +131,7 @@ class Haunted(Files):
 
 
 def test_a_late_writer_of_a_killed_run_is_outlived(tmp_path: Path) -> None:
-    store = Store(Files(str(tmp_path)), "out")
+    store = TableStore(OutputFolder(str(tmp_path)), "out")
     store.open()
     with store.staging().writer(NAMES) as writer:
         writer.write(ROWS)

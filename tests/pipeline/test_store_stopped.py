@@ -13,9 +13,9 @@ from typing import BinaryIO
 import pytest
 
 from kwcli.exits import Failure
-from kwcli.pipeline.store.files import Files
+from kwcli.pipeline.store.files import OutputFolder
 from kwcli.pipeline.store.reading import tables_at
-from kwcli.pipeline.store.store import JOURNAL, Store, opened
+from kwcli.pipeline.store.store import JOURNAL, TableStore, opened
 from tests.pipeline.stores import NAMES, NEW, OLD, Quick, check_whole, put, seen
 
 
@@ -61,9 +61,9 @@ class Crashing(Quick):
         super().sync(path)
 
 
-def stopped_at(folder: Path, step: int, work: Callable[[Store], object]) -> bool:
+def stopped_at(folder: Path, step: int, work: Callable[[TableStore], object]) -> bool:
     """Whether work on a folder was stopped at this step, as a killed process is: nothing is tidied up but its lock."""
-    store = Store(Crashing(str(folder)), str(folder))
+    store = TableStore(Crashing(str(folder)), str(folder))
     Crashing.left = step
     try:
         store.open()
@@ -137,7 +137,7 @@ def test_a_reader_ends_what_a_killed_run_had_begun(old: Path) -> None:
 # -- a full disk -------------------------------------------------------------------------------------------------------
 
 
-class Full(Files):
+class Full(OutputFolder):
     """A disk without space from some file on."""
 
     left = 0

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from kwcli.exits import Failure
 from kwcli.inputs import utf8_text
-from kwcli.pipeline.store.files import Files
+from kwcli.pipeline.store.files import OutputFolder
 from kwcli.pipeline.store.reading import tables_at
 from kwcli.pipeline.tables.columns import TABLES
 
@@ -45,7 +45,7 @@ class Tables:
         root, manifest = tables_at(place)
         if utf8_text(root) != root:
             raise Failure(f"{place}: nothing reads Parquet from a folder whose name is not UTF-8: rename it")
-        files = Files(root)
+        files = OutputFolder(root)
         self.place = place
         self.rows = {name: its.rows for name, its in manifest.tables.items()}
         self.files = {name: [files.path(path) for path in its.files] for name, its in manifest.tables.items()}

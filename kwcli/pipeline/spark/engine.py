@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Final
 from kwcli.pipeline.spark.arrays import PARTS, STITCHED
 from kwcli.pipeline.spark.failures import failure_of
 from kwcli.pipeline.spark.job import Order
-from kwcli.pipeline.spark.notes import Notes
+from kwcli.pipeline.spark.notes import Coordination
 from kwcli.pipeline.spark.read_stage import read_split
 from kwcli.pipeline.spark.stitch_stage import stitch
 from kwcli.pipeline.spark.write_stage import RESULT_DDL, write_tables
 from kwcli.pipeline.store.store import told
-from kwcli.pipeline.tally import Tally
-from kwcli.pipeline.work import Outcome
+from kwcli.pipeline.tally import RunCounts
+from kwcli.pipeline.work import EngineResult
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from kwcli.pipeline.planning import Coming
     from kwcli.pipeline.spark.job import ReadReport, WriteReport
     from kwcli.pipeline.store.staging import Staging
-    from kwcli.pipeline.work import Progress, Work
+    from kwcli.pipeline.work import JobSpec, Progress
 
 __all__ = ["run", "stitched", "tasks"]
 
@@ -70,14 +70,14 @@ def stitched(spark: SparkSession, order: Order, partitions: int) -> DataFrame:
 
 def run(
     spark: SparkSession,
-    work: Work,
+    work: JobSpec,
     coming: Coming,
     staging: Staging,
     progress: Progress | None = None,
     *,
     raw: bool = False,
     partitions: int | None = None,
-) -> Outcome:
+) -> EngineResult:
     """Run a job: the engine `stitch`, or with `raw` the engine `shuffle`. Failure says what went wrong.
 
     `progress` is called now and then, by another thread. `partitions` is the number of tasks of stages 2 and 3.
@@ -88,7 +88,7 @@ def run(
         with told(staging.files.root):
             yield from write_tables(order, batches)
 
-    notes = Notes(staging)
+    notes = Coordination(staging)
     try:
         with _Watch(notes, progress), _Planning(notes, coming.splits):
             made = stitched(spark, order, partitions or tasks(coming.size)).mapInArrow(write, RESULT_DDL)
@@ -106,7 +106,7 @@ def tasks(size: int) -> int:
 class _Planning:
     """Has the splits noted as they come, while a job runs in the foreground that reads the first of them."""
 
-    def __init__(self, notes: Notes, splits: Iterator[Split]) -> None:
+    def __init__(self, notes: Coordination, splits: Iterator[Split]) -> None:
         self._notes = notes
         self._splits = splits
         self._over = Event()
@@ -134,8 +134,8 @@ class _Planning:
             self._thread.join()
 
 
-def _outcome(read: list[ReadReport], written: list[WriteReport], lost: list[Problem]) -> Outcome:
-    tally = Tally()
+def _outcome(read: list[ReadReport], written: list[WriteReport], lost: list[Problem]) -> EngineResult:
+    tally = RunCounts()
     counts: Counter[str] = Counter()
     for report in written:
         tally.merge(report.tally)
@@ -144,7 +144,7 @@ def _outcome(read: list[ReadReport], written: list[WriteReport], lost: list[Prob
     pooled, found = sum(each.rows for each in read), sum(report.rows for report in written)
     if pooled != found:
         raise RuntimeError(f"{pooled} rows went into the pools, {found} came out")
-    return Outcome(
+    return EngineResult(
         sorted(file for report in written for file in report.files),
         tally,
         counts,
@@ -156,7 +156,7 @@ def _outcome(read: list[ReadReport], written: list[WriteReport], lost: list[Prob
 class _Watch:
     """Looks now and then how far the tasks are, while a job runs in the foreground."""
 
-    def __init__(self, notes: Notes, progress: Progress | None) -> None:
+    def __init__(self, notes: Coordination, progress: Progress | None) -> None:
         self._notes = notes
         self._progress = progress
         self._over = Event()

@@ -22,14 +22,14 @@ from kwcli.pipeline.choosing import Choice
 from kwcli.pipeline.sources import find
 from kwcli.pipeline.spark.engine import stitched, tasks
 from kwcli.pipeline.spark.job import Order
-from kwcli.pipeline.spark.notes import Notes
+from kwcli.pipeline.spark.notes import Coordination
 from kwcli.pipeline.spark.write_stage import Writing
 from kwcli.pipeline.splits import SPLIT_SIZE, plan
-from kwcli.pipeline.store.files import Files
+from kwcli.pipeline.store.files import OutputFolder
 from kwcli.pipeline.store.staging import Staging
 from kwcli.pipeline.tables.schemas import SCHEMAS
 from kwcli.pipeline.tables.split import by_table
-from kwcli.pipeline.work import Work
+from kwcli.pipeline.work import JobSpec
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -89,10 +89,10 @@ def exchanges(
         raise Failure(str([*found.problems, *planned.problems, "there is no capture"][0]))
     names = tuple(file.path for file in found.files)
     chosen = None if ports is None else frozenset(ports)
-    work = Work(names, (table,), chosen, filter, since_ns, until_ns, bodies, reveal_secrets)
+    work = JobSpec(names, (table,), chosen, filter, since_ns, until_ns, bodies, reveal_secrets)
     Choice(work)  # what is wrong with a filter is told here
-    staging = Staging(Files(folder or _own_folder()), uuid.uuid4().hex)
-    Notes(staging).planned(planned.splits)
+    staging = Staging(OutputFolder(folder or _own_folder()), uuid.uuid4().hex)
+    Coordination(staging).planned(planned.splits)
     order = Order(work, len(planned.splits), staging, raw=False)
 
     def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from kwcli.pipeline.pieces import Problem
     from kwcli.pipeline.store.staging import Staging
     from kwcli.pipeline.tables.write import Written
-    from kwcli.pipeline.tally import Tally
-    from kwcli.pipeline.work import Work
+    from kwcli.pipeline.tally import RunCounts
+    from kwcli.pipeline.work import JobSpec
 
 __all__ = ["Order", "ReadReport", "WriteReport"]
 
@@ -21,7 +21,7 @@ class Order(NamedTuple):
     With `raw` the first stage decodes nothing: the reference that everything else is compared with.
     """
 
-    work: Work
+    work: JobSpec
     most: int
     staging: Staging
     raw: bool
@@ -45,5 +45,5 @@ class WriteReport(NamedTuple):
     """One task has written its tables. `rows` are those that it found in pools."""
 
     files: tuple[Written, ...]
-    tally: Tally
+    tally: RunCounts
     rows: int

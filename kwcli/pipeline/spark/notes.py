@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kwcli.pipeline.spark.job import ReadReport
     from kwcli.pipeline.store.staging import Staging
 
-__all__ = ["Notes"]
+__all__ = ["Coordination"]
 
 PERIOD_S: Final = 0.5
 _DONE: Final = ".done"
@@ -38,7 +38,7 @@ LOOK_S: Final = 0.02
 GONE_S: Final = 90.0
 
 
-class Notes:
+class Coordination:
     """The notes of one job."""
 
     def __init__(self, staging: Staging) -> None:

@@ -17,11 +17,11 @@ from decoders.exchanges.splitting import Splitter
 from kwcli.garbage import seldom
 from kwcli.pipeline.choosing import Choice
 from kwcli.pipeline.desk import WEIGHT, columns_for
-from kwcli.pipeline.reading import Reading
+from kwcli.pipeline.reading import SplitReader
 from kwcli.pipeline.spark.arrays import Travelling, parts_batch
 from kwcli.pipeline.spark.failures import blamed, place_of
 from kwcli.pipeline.spark.job import Order, ReadReport
-from kwcli.pipeline.spark.notes import Notes
+from kwcli.pipeline.spark.notes import Coordination
 from kwcli.pipeline.spark.pools import PoolWriter
 
 if TYPE_CHECKING:
@@ -38,11 +38,11 @@ def read_split(order: Order, number: int) -> Iterator[pa.RecordBatch]:
     """All of one split, if there is one with this number."""
     work = order.work
     choice = Choice(work)
-    notes = Notes(order.staging)
+    notes = Coordination(order.staging)
     split = notes.split(number)
     if split is None:
         return
-    reading = Reading(split)
+    reading = SplitReader(split)
     pool = PoolWriter(order.staging, number)
     outbox = Outbox(order, split, choice, pool)
     source = reading if reading.repeats else None

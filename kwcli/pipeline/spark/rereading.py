@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from decoders.exchanges.parts import canonical
-from kwcli.pipeline.reading import Place, Reading, between
+from kwcli.pipeline.reading import ReadPosition, SplitReader, between
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,7 +31,7 @@ _BITS: Final = 4096
 class _Window(NamedTuple):
     """Some bytes of one piece: where they begin and end, their first and last packet, the bits of their connections."""
 
-    begin: Place
+    begin: ReadPosition
     end: int | None
     first: int
     last: int
@@ -71,7 +71,7 @@ class Rereading:
 
     def _batches(self, split: Split, key: bytes, after: int, until: int | None) -> Iterable[list[Segment]]:
         """What there is of the split from the one packet on, at least that of the key, and the other packet."""
-        reading = Reading(split)
+        reading = SplitReader(split)
         if not reading.repeats:
             yield from reading
             return
@@ -87,8 +87,8 @@ class Rereading:
 def _windows(split: Split) -> list[_Window]:
     """All of a split."""
     found: list[_Window] = []
-    reading = Reading(split)
-    begin, end = Place(0, None), Place(0, None)
+    reading = SplitReader(split)
+    begin, end = ReadPosition(0, None), ReadPosition(0, None)
     first = last = size = 0
     keys: set[bytes] = set()
 
@@ -103,7 +103,7 @@ def _windows(split: Split) -> list[_Window]:
         now = reading.now
         if now.piece != begin.piece:
             close()
-            begin = Place(now.piece, None)
+            begin = ReadPosition(now.piece, None)
         size += (now.at or 0) - (end.at or 0 if now.piece == end.piece else split.pieces[now.piece].begin)
         end = now
         if batch:

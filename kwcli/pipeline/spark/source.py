@@ -22,7 +22,7 @@ from decoders.streams.connections import endpoints
 from kwcli.exits import Exit, Failure
 from kwcli.inputs import utf8_text
 from kwcli.pipeline.options import Moment
-from kwcli.pipeline.reading import Reading
+from kwcli.pipeline.reading import SplitReader
 from kwcli.pipeline.sources import find
 from kwcli.pipeline.spark.failures import blamed, place_of
 from kwcli.pipeline.splits import SPLIT_SIZE, plan
@@ -60,7 +60,7 @@ MEANT: Final = {"ports": "no list of ports, as 9092,9093", "split_size": "no num
 T = TypeVar("T")
 
 
-class Asked(NamedTuple):
+class SourceOptions(NamedTuple):
     """Which captures, and what of them; times in nanoseconds since 1970, `until` not included."""
 
     paths: tuple[str, ...]
@@ -101,7 +101,7 @@ class KafkaWire(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Reads the columns asked for."""
-        return _Reader(asked(dict(self.options)), schema.fieldNames())
+        return _SegmentReader(asked(dict(self.options)), schema.fieldNames())
 
 
 class _Part(InputPartition):
@@ -109,8 +109,8 @@ class _Part(InputPartition):
         self.split = split
 
 
-class _Reader(DataSourceReader):
-    def __init__(self, wanted: Asked, columns: list[str]) -> None:
+class _SegmentReader(DataSourceReader):
+    def __init__(self, wanted: SourceOptions, columns: list[str]) -> None:
         self._wanted = wanted
         self._columns = columns
 
@@ -129,7 +129,7 @@ class _Reader(DataSourceReader):
             names = {piece.file: utf8_text(piece.path) for piece in split.pieces}
             rows: list[Segment] = []
             size = 0
-            reading = Reading(split)
+            reading = SplitReader(split)
             for batch in reading:
                 for segment in batch:
                     if wanted.takes(segment):
@@ -178,7 +178,7 @@ def _ends(key: bytes) -> tuple[str, int, str, int]:
     return (*split_address(source), *split_address(target))
 
 
-def asked(options: dict[str, str]) -> Asked:
+def asked(options: dict[str, str]) -> SourceOptions:
     """The options of the format as values. Failure (usage) names the one that is wrong."""
     paths = json.loads(options["paths"]) if options.get("paths") else [options["path"]] if "path" in options else []
     if not paths:
@@ -186,7 +186,7 @@ def asked(options: dict[str, str]) -> Asked:
     mode = options.get("mode", "permissive").lower()
     if mode not in MODES:
         raise Failure(f"kafka_wire: mode: {mode:.40} is none of {', '.join(MODES)}", Exit.USAGE)
-    return Asked(
+    return SourceOptions(
         tuple(paths),
         options.get("point", ""),
         _option(options, "ports", _ports),

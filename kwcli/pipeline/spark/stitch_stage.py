@@ -24,7 +24,7 @@ from kwcli.pipeline.desk import Desk
 from kwcli.pipeline.pieces import Problem
 from kwcli.pipeline.spark.arrays import STITCHED, packed
 from kwcli.pipeline.spark.failures import blamed, place_of
-from kwcli.pipeline.spark.notes import Notes
+from kwcli.pipeline.spark.notes import Coordination
 from kwcli.pipeline.spark.rereading import Rereading
 from kwcli.pipeline.tables.build import shown, split_address
 
@@ -57,7 +57,7 @@ class Stitching:
     def __init__(self, order: Order) -> None:
         work = self._work = order.work
         self._choice = Choice(work)
-        notes = Notes(order.staging)
+        notes = Coordination(order.staging)
         splits = notes.splits()
         self._facts = notes.facts(splits)
         self._rereading = Rereading(splits)

@@ -19,7 +19,7 @@ from kwcli.pipeline.spark.arrays import STITCHED, unpacked, unpacked_ended
 from kwcli.pipeline.spark.failures import blamed, place_of
 from kwcli.pipeline.spark.job import Order, WriteReport
 from kwcli.pipeline.spark.mending import Mending
-from kwcli.pipeline.spark.notes import Notes
+from kwcli.pipeline.spark.notes import Coordination
 from kwcli.pipeline.spark.pools import pool
 
 __all__ = ["RESULT_DDL", "Writes", "Writing", "write_tables"]
@@ -57,7 +57,7 @@ class Writing:
         self.rows = 0
         self._order = order
         self._writer = writer
-        notes = Notes(order.staging)
+        notes = Coordination(order.staging)
         self._splits = notes.splits()
         self._facts = notes.facts(self._splits)
         self._mendings: dict[str, Mending] = {}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kwcli.pipeline.store.manifest import Manifest, Source, SourceLike
+from kwcli.pipeline.store.manifest import CoveredCapture, Manifest, SourceLike
 
 
-def left_out(manifest: Manifest | None, found: Iterable[SourceLike]) -> tuple[Source, ...]:
+def left_out(manifest: Manifest | None, found: Iterable[SourceLike]) -> tuple[CoveredCapture, ...]:
     """The captures that the tables cover and that are not among those found now: a run reads them again.
 
     A capture is known by its path: one that has grown, or is of another point now, takes the place of what it was.
@@ -18,7 +18,7 @@ def left_out(manifest: Manifest | None, found: Iterable[SourceLike]) -> tuple[So
     return tuple(source for source in manifest.sources if source.path not in paths)
 
 
-def gone(folder: str, lost: Iterable[Source]) -> str:
+def gone(folder: str, lost: Iterable[CoveredCapture]) -> str:
     """What to say when captures that the tables cover are no longer there."""
     paths = [source.path for source in lost]
     more = f" and {len(paths) - 1:,} more" if len(paths) > 1 else ""

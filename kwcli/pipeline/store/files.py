@@ -20,7 +20,7 @@ from kwcli.private_files import keep_mode, make_folder, open_private
 PARTIAL: Final = ".partial"
 
 
-class Files:
+class OutputFolder:
     """A local folder (or one that is mounted). Paths are relative, with slashes. Can be pickled."""
 
     def __init__(self, root: str) -> None:

@@ -32,7 +32,7 @@ class SourceLike(Protocol):
     def fingerprint(self) -> str: ...
 
 
-class Source(NamedTuple):
+class CoveredCapture(NamedTuple):
     """A capture: where it was taken, where it lies, how many bytes it has and what tells it from others."""
 
     point: str
@@ -41,7 +41,7 @@ class Source(NamedTuple):
     fingerprint: str
 
 
-class Table(NamedTuple):
+class WrittenTable(NamedTuple):
     """One table: its rows, the bytes of its files, the files by path under the folder."""
 
     rows: int
@@ -54,9 +54,9 @@ class Manifest(NamedTuple):
 
     kw: str
     run: str
-    sources: tuple[Source, ...]
+    sources: tuple[CoveredCapture, ...]
     options: Mapping[str, Any]
-    tables: Mapping[str, Table]
+    tables: Mapping[str, WrittenTable]
     facts: Mapping[str, Any]
 
     def to_json(self) -> dict[str, Any]:
@@ -80,23 +80,23 @@ class Manifest(NamedTuple):
         return cls(
             value["kw"],
             value["run"],
-            tuple(Source(**{**source, "path": _path(source["path"])}) for source in value["sources"]),
+            tuple(CoveredCapture(**{**source, "path": _path(source["path"])}) for source in value["sources"]),
             value["options"],
             {
-                name: Table(table["rows"], table["bytes"], tuple(table["files"]))
+                name: WrittenTable(table["rows"], table["bytes"], tuple(table["files"]))
                 for name, table in value["tables"].items()
             },
             value["facts"],
         )
 
 
-def tables_of(written: Iterable[Written], names: Iterable[str]) -> dict[str, Table]:
+def tables_of(written: Iterable[Written], names: Iterable[str]) -> dict[str, WrittenTable]:
     """The tables that these files make; also those without any."""
     found: dict[str, list[Written]] = {name: [] for name in names}
     for file in written:
         found[file.table].append(file)
     return {
-        name: Table(
+        name: WrittenTable(
             sum(file.rows for file in files), sum(file.size for file in files), tuple(sorted(f.path for f in files))
         )
         for name, files in found.items()

@@ -6,7 +6,7 @@ import time
 from typing import Final
 
 from kwcli.exits import Failure
-from kwcli.pipeline.store.files import Files, local_root
+from kwcli.pipeline.store.files import OutputFolder, local_root
 from kwcli.pipeline.store.lock import Lock
 from kwcli.pipeline.store.manifest import Manifest
 from kwcli.pipeline.store.store import JOURNAL, LOCK, MARK, read_manifest, recover, refuse_foreign, told
@@ -21,7 +21,7 @@ def tables_at(place: str) -> tuple[str, Manifest]:
 
     Raises Failure where there are no tables, and where they cannot be read.
     """
-    files = Files(local_root(place))
+    files = OutputFolder(local_root(place))
     with told(place):
         if not files.exists(""):
             raise Failure(f"{place}: no such folder")
@@ -44,7 +44,7 @@ def tables_at(place: str) -> tuple[str, Manifest]:
     return files.root, manifest
 
 
-def _wait_whole(files: Files, place: str) -> None:
+def _wait_whole(files: OutputFolder, place: str) -> None:
     """Until no run is between its tables and its manifest; ends one that was killed there."""
     until = time.monotonic() + _PATIENCE_S
     while files.exists(JOURNAL):

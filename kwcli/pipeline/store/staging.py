@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Final
 
-from kwcli.pipeline.store.files import Files
+from kwcli.pipeline.store.files import OutputFolder
 from kwcli.pipeline.tables.write import TableWriter, Written
 
 CONTROL: Final = "_kw"
@@ -19,7 +19,7 @@ STAGING: Final = f"{CONTROL}/staging"
 class Staging:
     """The files of one run."""
 
-    def __init__(self, files: Files, run: str) -> None:
+    def __init__(self, files: OutputFolder, run: str) -> None:
         self.files = files
         self.run = run
 

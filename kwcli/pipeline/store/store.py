@@ -22,9 +22,9 @@ import orjson
 
 from kwcli import VERSION
 from kwcli.exits import Failure
-from kwcli.pipeline.store.files import PARTIAL, Files, local_root
+from kwcli.pipeline.store.files import PARTIAL, OutputFolder, local_root
 from kwcli.pipeline.store.lock import Lock
-from kwcli.pipeline.store.manifest import FORMAT, Manifest, Source, SourceLike, plain, tables_of
+from kwcli.pipeline.store.manifest import FORMAT, CoveredCapture, Manifest, SourceLike, plain, tables_of
 from kwcli.pipeline.store.staging import CONTROL, STAGING, Staging
 from kwcli.pipeline.tables.columns import TABLES
 from kwcli.pipeline.tables.write import Written
@@ -38,10 +38,10 @@ _OURS: Final = frozenset({CONTROL, *TABLES})
 _UNMARKED: Final = frozenset({"lock", "kw.json" + PARTIAL})
 
 
-class Store:
+class TableStore:
     """A folder of tables, held for writing from `opened` on."""
 
-    def __init__(self, files: Files, name: str) -> None:
+    def __init__(self, files: OutputFolder, name: str) -> None:
         self.files = files
         self.name = name  # as the user calls it
         self.recovered = ""  # what became of a run that was interrupted, in words
@@ -147,7 +147,7 @@ class Store:
             self.files.remove(STAGING)
 
 
-def put_in_place(files: Files, journal: Mapping[str, Any]) -> None:
+def put_in_place(files: OutputFolder, journal: Mapping[str, Any]) -> None:
     """From the journal on: every step may have happened already."""
     staging = Staging(files, journal["run"])
     files.make_folder(staging.old)
@@ -166,7 +166,7 @@ def put_in_place(files: Files, journal: Mapping[str, Any]) -> None:
     files.sync(CONTROL)
 
 
-def recover(files: Files, name: str) -> str:
+def recover(files: OutputFolder, name: str) -> str:
     """End what an interrupted run has left, and say so; who calls holds the lock."""
     said = ""
     journal = read_json(files, JOURNAL, name)
@@ -188,7 +188,7 @@ def empty_files(staging: Staging, tables: Iterable[str]) -> list[Written]:
         return writer.close()
 
 
-def refuse_foreign(files: Files, name: str) -> None:
+def refuse_foreign(files: OutputFolder, name: str) -> None:
     """Raises Failure where the folder is something else than kw's, or from a later kw."""
     if not files.exists(""):
         return
@@ -204,7 +204,7 @@ def refuse_foreign(files: Files, name: str) -> None:
         raise Failure(f"{name}: written by a later kw ({mark.get('kw')}); use that one, or another folder")
 
 
-def read_json(files: Files, path: str, name: str) -> dict[str, Any] | None:
+def read_json(files: OutputFolder, path: str, name: str) -> dict[str, Any] | None:
     """A file of the folder's own; None where there is none. Raises Failure where it is damaged."""
     data = files.read(path)
     if data is None:
@@ -218,7 +218,7 @@ def read_json(files: Files, path: str, name: str) -> dict[str, Any] | None:
     return value
 
 
-def read_manifest(files: Files, name: str) -> Manifest | None:
+def read_manifest(files: OutputFolder, name: str) -> Manifest | None:
     """What the tables of a folder cover. Raises Failure where that cannot be read."""
     value = read_json(files, MANIFEST, name)
     if value is None:
@@ -229,8 +229,8 @@ def read_manifest(files: Files, name: str) -> Manifest | None:
         raise Failure(f"{name}: {MANIFEST} is damaged; run into another folder") from None
 
 
-def _source(source: SourceLike) -> Source:
-    return Source(source.point, source.path, source.size, source.fingerprint)
+def _source(source: SourceLike) -> CoveredCapture:
+    return CoveredCapture(source.point, source.path, source.size, source.fingerprint)
 
 
 def _json(value: Mapping[str, Any]) -> bytes:
@@ -249,9 +249,9 @@ def told(name: str) -> Iterator[None]:
 
 
 @contextmanager
-def opened(place: str, files: type[Files] = Files) -> Iterator[Store]:
+def opened(place: str, files: type[OutputFolder] = OutputFolder) -> Iterator[TableStore]:
     """The store of a folder, for one run. Raises Failure."""
-    store = Store(files(local_root(place)), place)
+    store = TableStore(files(local_root(place)), place)
     with told(place):
         store.open()
         try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 
-class Column(NamedTuple):
+class TableColumn(NamedTuple):
     """One column; `null` says whether it may be null, and the meaning says when it is."""
 
     name: str
@@ -18,12 +18,12 @@ class Column(NamedTuple):
     text: str
 
 
-def _must(name: str, kind: str, text: str) -> Column:
-    return Column(name, kind, False, text)
+def _must(name: str, kind: str, text: str) -> TableColumn:
+    return TableColumn(name, kind, False, text)
 
 
-def _may(name: str, kind: str, text: str) -> Column:
-    return Column(name, kind, True, text)
+def _may(name: str, kind: str, text: str) -> TableColumn:
+    return TableColumn(name, kind, True, text)
 
 
 # Where something was seen: the same columns in every table.
@@ -45,7 +45,7 @@ _NUMBER: Final = _may(
     "number of the connection for people, in order of appearance; null where the capture was read in parts",
 )
 
-EXCHANGES: Final[tuple[Column, ...]] = (
+EXCHANGES: Final[tuple[TableColumn, ...]] = (
     _must("kind", "string", "`exchange`"),
     _must("schema", "int32", "version of the exchange record"),
     _must("time", "timestamp", "first byte of the request; of the response where there is no request"),
@@ -117,7 +117,7 @@ EXCHANGES: Final[tuple[Column, ...]] = (
 )
 
 # One row for each topic and partition that an exchange names; its first columns are those of the exchange.
-TOPIC_PARTITIONS: Final[tuple[Column, ...]] = (
+TOPIC_PARTITIONS: Final[tuple[TableColumn, ...]] = (
     _must("time", "timestamp", "`time` of the exchange"),
     _must("time_ns", "int64", "`time_ns` of the exchange"),
     _POINT,
@@ -148,7 +148,7 @@ TOPIC_PARTITIONS: Final[tuple[Column, ...]] = (
     _may("magic", "string", "their formats, `0`, `1`, `2`, with commas where there are several"),
 )
 
-CONNECTIONS: Final[tuple[Column, ...]] = (
+CONNECTIONS: Final[tuple[TableColumn, ...]] = (
     _must("time", "timestamp", "first packet"),
     _must("time_ns", "int64", "the same in nanoseconds since 1970"),
     _must("last_ns", "int64", "last packet"),
@@ -179,7 +179,7 @@ CONNECTIONS: Final[tuple[Column, ...]] = (
     _must("exchanges", "int64", "exchanges on it"),
 )
 
-SKIPPED: Final[tuple[Column, ...]] = (
+SKIPPED: Final[tuple[TableColumn, ...]] = (
     _must("kind", "string", "`skipped`"),
     _must("schema", "int32", "version of the record"),
     _must("time", "timestamp", "its first byte"),
@@ -196,7 +196,7 @@ SKIPPED: Final[tuple[Column, ...]] = (
     _must("detail", "string", "the same in words"),
 )
 
-TABLES: Final[dict[str, tuple[Column, ...]]] = {
+TABLES: Final[dict[str, tuple[TableColumn, ...]]] = {
     "exchanges": EXCHANGES,
     "topic_partitions": TOPIC_PARTITIONS,
     "connections": CONNECTIONS,

@@ -78,7 +78,7 @@ class Pool:
         return at
 
 
-class Kind:
+class ApiContents:
     """What is to be looked for in exchanges of one API."""
 
     __slots__ = ("groups", "holds", "places", "sole", "throttles", "topics", "waits")
@@ -111,7 +111,7 @@ class ExchangeColumns:
         self.files = files
         self._partitions = "topic_partitions" in tables
         self._bodies = bodies
-        self._kinds: dict[int, Kind] = {}
+        self._kinds: dict[int, ApiContents] = {}
         self._texts: dict[str, str] = {}
         self._empty()
 
@@ -240,8 +240,8 @@ class ExchangeColumns:
         ends = self._ends.place(run.ends, run.ends)
         self._rows.append((ends, None, None, None, None, None, at, run.time_ns, *_REST))
 
-    def _kind(self, key: int) -> Kind:
-        kind = self._kinds[key] = Kind(key)
+    def _kind(self, key: int) -> ApiContents:
+        kind = self._kinds[key] = ApiContents(key)
         return kind
 
     def _client(self, who: tuple[str | None, ...]) -> int:

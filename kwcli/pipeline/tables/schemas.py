@@ -10,7 +10,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from kwcli.pipeline.tables.columns import CONNECTIONS, EXCHANGES, SKIPPED, TABLES, TOPIC_PARTITIONS, Column
+from kwcli.pipeline.tables.columns import CONNECTIONS, EXCHANGES, SKIPPED, TABLES, TOPIC_PARTITIONS, TableColumn
 
 
 def _list(of: pa.DataType) -> pa.DataType:
@@ -30,7 +30,7 @@ TYPES: Final[dict[str, pa.DataType]] = {
 }
 
 
-def schema_of(columns: tuple[Column, ...]) -> pa.Schema:
+def schema_of(columns: tuple[TableColumn, ...]) -> pa.Schema:
     """The schema of a table."""
     return pa.schema([pa.field(column.name, TYPES[column.type], nullable=column.null) for column in columns])
 

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from kwcli.pipeline.tables.schemas import ROWS, SCHEMAS
 from kwcli.pipeline.tables.split import EPOCH, by_date, by_table
-from kwcli.pipeline.tally import Tally
+from kwcli.pipeline.tally import RunCounts
 
 # A row group, whichever comes first: what a reader has to hold of a file, and a writer for each date.
 GROUP_ROWS: Final = 1 << 16
@@ -105,7 +105,7 @@ class TableWriter:
         self._waiting: list[pa.RecordBatch] = []
         self._count = self._size = 0
         self.rows = 0  # exchanges and skipped runs so far
-        self.tally = Tally()  # of all that came, also for tables that are not written
+        self.tally = RunCounts()  # of all that came, also for tables that are not written
 
     def write(self, rows: pa.RecordBatch) -> None:
         """Take a batch of the travelling form (schemas.ROWS)."""
