@@ -15,7 +15,7 @@ import shutil
 import tempfile
 import uuid
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from kwcli.exits import Failure
 from kwcli.pipeline.choosing import Choice
@@ -57,43 +57,57 @@ class _Gathered:
         return batches
 
 
+class FrameOptions(TypedDict, total=False):
+    """What is wanted of captures: the words of `kw pipeline run`, and how Spark is to go about it.
+
+    `points` are pairs of name and pattern. `partitions` is the number of tasks that join and write.
+    """
+
+    points: Iterable[tuple[str, str]]
+    ports: Iterable[int] | None
+    since_ns: int | None
+    until_ns: int | None
+    filter: str | None
+    bodies: bool
+    reveal_secrets: bool
+    split_size: int
+    partitions: int | None
+    folder: str | None
+
+
 def exchanges(
-    spark: SparkSession,
-    path: str | Iterable[str],
-    *,
-    points: Iterable[tuple[str, str]] = (),
-    ports: Iterable[int] | None = None,
-    since_ns: int | None = None,
-    until_ns: int | None = None,
-    filter: str | None = None,  # the word of the command line
-    bodies: bool = False,
-    reveal_secrets: bool = False,
-    split_size: int = SPLIT_SIZE,
-    partitions: int | None = None,
-    folder: str | None = None,
-    table: str = "exchanges",
+    spark: SparkSession, path: str | Iterable[str], *, table: str = "exchanges", **options: Unpack[FrameOptions]
 ) -> DataFrame:
     """The exchanges of captures (paths, globs, folders, URLs), with the columns of the table `exchanges`.
 
-    The other words are those of `kw pipeline run`; `points` are pairs of name and pattern. What is wrong with a file
-    that can be read in part is not told here. Raises Failure where there is nothing to read.
+    What is wrong with a file that can be read in part is not told here. Raises Failure where there is nothing to read.
     """
     from pyspark.sql.pandas.types import from_arrow_schema
 
     from kwcli.pipeline.spark.session import prepare
 
+    if unknown := options.keys() - FrameOptions.__annotations__.keys():
+        raise TypeError(f"exchanges() has no option {min(unknown)!r}")
     prepare(spark, source=False)
-    found = find([path] if isinstance(path, str) else path, points)
-    planned = plan(found.files, split_size)
+    found = find([path] if isinstance(path, str) else path, options.get("points", ()))
+    planned = plan(found.files, options.get("split_size", SPLIT_SIZE))
     if not planned.splits:
         raise Failure(str([*found.problems, *planned.problems, "there is no capture"][0]))
-    names = tuple(file.path for file in found.files)
-    chosen = None if ports is None else frozenset(ports)
-    work = JobSpec(names, (table,), chosen, filter, since_ns, until_ns, bodies, reveal_secrets)
-    Choice(work)  # what is wrong with a filter is told here
-    staging = Staging(OutputFolder(folder or _own_folder()), uuid.uuid4().hex)
+    ports = options.get("ports")
+    spec = JobSpec(
+        files=tuple(file.path for file in found.files),
+        tables=(table,),
+        ports=None if ports is None else frozenset(ports),
+        filter=options.get("filter"),
+        since_ns=options.get("since_ns"),
+        until_ns=options.get("until_ns"),
+        bodies=options.get("bodies", False),
+        reveal_secrets=options.get("reveal_secrets", False),
+    )
+    Choice(spec)  # what is wrong with a filter is told here
+    staging = Staging(OutputFolder(options.get("folder") or _own_folder()), uuid.uuid4().hex)
     Coordination(staging).planned(planned.splits)
-    order = Order(work, len(planned.splits), staging, raw=False)
+    order = Order(spec, len(planned.splits), staging, raw=False)
 
     def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         gathered = _Gathered(table)
@@ -104,18 +118,18 @@ def exchanges(
         for _ in writing.finish():
             yield from gathered.taken()
 
-    partitions = partitions or tasks(sum(split.size for split in planned.splits))
+    partitions = options.get("partitions") or tasks(sum(split.size for split in planned.splits))
     return stitched(spark, order, partitions).mapInArrow(rows, from_arrow_schema(SCHEMAS[table]))
 
 
-def topic_partitions(spark: SparkSession, path: str | Iterable[str], **options: object) -> DataFrame:
+def topic_partitions(spark: SparkSession, path: str | Iterable[str], **options: Unpack[FrameOptions]) -> DataFrame:
     """The table `topic_partitions`, likewise."""
-    return exchanges(spark, path, table="topic_partitions", **options)  # type: ignore[arg-type]  # as of exchanges
+    return exchanges(spark, path, table="topic_partitions", **options)
 
 
-def connections(spark: SparkSession, path: str | Iterable[str], **options: object) -> DataFrame:
+def connections(spark: SparkSession, path: str | Iterable[str], **options: Unpack[FrameOptions]) -> DataFrame:
     """The table `connections`, likewise."""
-    return exchanges(spark, path, table="connections", **options)  # type: ignore[arg-type]  # as of exchanges
+    return exchanges(spark, path, table="connections", **options)
 
 
 def _own_folder() -> str:

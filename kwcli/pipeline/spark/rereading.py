@@ -2,6 +2,8 @@
 
 Needed where a split decoded on an assumption that its past does not bear out, which is rare; but where it happens it
 may happen to many connections. So a split is read once, to see which connections are where in it; then only that.
+Where 0.3 % of the packets are missing this saves a third of the CPU time of stitching 500 connections in splits of
+256 MB, and a quarter where 0.1 % are: `python -m tests.bench.rereading`.
 """
 
 from __future__ import annotations
