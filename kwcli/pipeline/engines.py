@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kwcli.exits import Failure
-from kwcli.pipeline.splits import SPLIT_SIZE
 from kwcli.render.units import amount, counted
 
 if TYPE_CHECKING:
@@ -15,14 +14,12 @@ if TYPE_CHECKING:
 
     from kwcli.pipeline.wish import Engine, RunOptions
 
-__all__ = ["LOCAL_MAX", "EngineChoice", "choose", "java", "split_size_for"]
+__all__ = ["LOCAL_MAX", "EngineChoice", "choose", "java"]
 
 # Up to so many bytes one process is done first or little later, and with one core it always is: Spark takes seconds to
 # start, and costs a quarter more for each byte (`python -m tests.bench.pipeline`).
 LOCAL_MAX: Final = 8 * 10**9
 CORES_MIN: Final = 2
-# Splits are not made smaller than this for the sake of many cores.
-SPLIT_MIN: Final = 64 << 20
 MASTER: Final = "local[*]"
 
 
@@ -62,19 +59,6 @@ def choose(wish: RunOptions, size: int, variables: Mapping[str, str]) -> EngineC
     except Failure as failure:
         return EngineChoice("local", f"no Spark: {failure.text}")
     return EngineChoice("stitch", f"{amount(size)} of captures, more than {amount(LOCAL_MAX)}", MASTER)
-
-
-def split_size_for(size: int) -> int:
-    """Bytes of one split, of `size` in all: where that is much larger ones, since each costs something a connection.
-
-    Several are as many for each core of this machine, so that none waits for the last of another.
-    """
-    largest = SPLIT_SIZE if size <= LOCAL_MAX else 2 * SPLIT_SIZE
-    count = -(-size // largest)
-    if count < 2:
-        return largest
-    cores = max(min(os.cpu_count() or 1, size // SPLIT_MIN), 1)
-    return -(-size // (-(-count // cores) * cores))
 
 
 def java(variables: Mapping[str, str]) -> Path:

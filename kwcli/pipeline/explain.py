@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kwcli.exits import Failure
-from kwcli.pipeline.engines import java, split_size_for
+from kwcli.pipeline.engines import java
+from kwcli.pipeline.splits import split_size_for
 from kwcli.render.units import amount, counted
 from kwcli.summary import time_span
 

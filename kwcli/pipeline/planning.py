@@ -10,8 +10,7 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kwcli.pipeline.engines import split_size_for
-from kwcli.pipeline.splits import SplitPlan, arriving, plan
+from kwcli.pipeline.splits import SplitPlan, arriving, plan, split_size_for
 
 if TYPE_CHECKING:
     from kwcli.pipeline.pieces import Split

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kwcli.pipeline.access import Ranges
     from kwcli.pipeline.pieces import FileRange, Split
 
-__all__ = ["ReadPosition", "SplitReader", "between", "segments"]
+__all__ = ["ReadPosition", "SplitReader", "between"]
 
 
 class ReadPosition(NamedTuple):
@@ -163,8 +163,3 @@ def between(split: Split, place: ReadPosition, end: int | None = None) -> Iterat
         while at < stop and (data := file.read(at, min(PIECE_SIZE, stop - at))):
             yield reader.feed(data)
             at += len(data)
-
-
-def segments(split: Split) -> SplitReader:
-    """The segments of a split: iterate it once, then ask for `counts` and `problems`."""
-    return SplitReader(split)

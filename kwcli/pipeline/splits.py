@@ -7,6 +7,7 @@ it, of whatever file, are earlier than all packets behind it of every other file
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -14,15 +15,18 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kwcli.pipeline.pieces import FileRange, Problem, Split
-from kwcli.pipeline.reading import SplitReader, segments
 from kwcli.pipeline.survey import LEAD_SIZE, Job, Looking, Survey, survey
 
 if TYPE_CHECKING:
     from kwcli.pipeline.sources import SourceFile
 
-__all__ = ["SPLIT_SIZE", "FileRange", "Problem", "Split", "SplitPlan", "SplitReader", "arriving", "plan", "segments"]
+__all__ = ["SPLIT_SIZE", "SplitPlan", "arriving", "plan", "split_size_for"]
 
 SPLIT_SIZE: Final = 256 << 20
+# From here on splits are twice as large.
+LARGE: Final = 8 * 10**9
+# Splits are not made smaller than this for the sake of many cores.
+SPLIT_MIN: Final = 64 << 20
 _NEVER: Final = (-2, -1)  # before all times, of no file
 
 
@@ -47,6 +51,19 @@ class _Unit(NamedTuple):
     def place(self) -> tuple[tuple[int, int], int]:
         """By this units are in order."""
         return self.low, self.number
+
+
+def split_size_for(size: int) -> int:
+    """Bytes of one split, of `size` in all: where that is much larger ones, since each costs something a connection.
+
+    Several are as many for each core of this machine, so that none waits for the last of another.
+    """
+    largest = SPLIT_SIZE if size <= LARGE else 2 * SPLIT_SIZE
+    count = -(-size // largest)
+    if count < 2:
+        return largest
+    cores = max(min(os.cpu_count() or 1, size // SPLIT_MIN), 1)
+    return -(-size // (-(-count // cores) * cores))
 
 
 def plan(

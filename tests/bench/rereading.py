@@ -19,6 +19,7 @@ from unittest.mock import patch
 import pyarrow as pa
 
 from decoders.streams.chunks import Segment
+from kwcli.pipeline.pieces import Split
 from kwcli.pipeline.reading import SplitReader
 from kwcli.pipeline.spark import stitch_stage
 from kwcli.pipeline.spark.arrays import PARTS
@@ -27,7 +28,6 @@ from kwcli.pipeline.spark.job import Order
 from kwcli.pipeline.spark.notes import Coordination
 from kwcli.pipeline.spark.read_stage import read_split
 from kwcli.pipeline.spark.rereading import Rereading
-from kwcli.pipeline.splits import Split
 from kwcli.pipeline.store.store import opened
 from tests.bench.volume import write
 from tests.pipeline.jobs import Job, job_of

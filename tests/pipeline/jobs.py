@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import pyarrow.dataset as ds
 
 from kwcli.pipeline import local
+from kwcli.pipeline.pieces import Split
 from kwcli.pipeline.planning import Coming, known
 from kwcli.pipeline.sources import find
-from kwcli.pipeline.splits import Split, SplitPlan, plan
+from kwcli.pipeline.splits import SplitPlan, plan
 from kwcli.pipeline.store.store import opened
 from kwcli.pipeline.tables.columns import TABLES
 from kwcli.pipeline.work import EngineResult, JobSpec

@@ -14,8 +14,9 @@ import pytest
 
 from kwcli.exits import Exit, Failure
 from kwcli.pipeline.access import _Remote, open_place
+from kwcli.pipeline.reading import SplitReader
 from kwcli.pipeline.sources import SourceFile, find
-from kwcli.pipeline.splits import plan, segments
+from kwcli.pipeline.splits import plan
 from tests.captures.shipped import FOLDER
 from tests.captures.shipped import segments as read
 
@@ -225,7 +226,7 @@ def test_a_capture_of_a_store_is_read_as_one_of_the_disk(memory: fsspec.Abstract
     memory.pipe("/store/b.pcap.gz", (FOLDER / "old-clients.pcap.gz").read_bytes())
     made = plan(find(["memory://store/*"]).files, 20_000)
     assert len(made.splits) > 5
-    found = [segment[:2] + segment[3:] for one in made.splits for batch in segments(one) for segment in batch]
+    found = [segment[:2] + segment[3:] for one in made.splits for batch in SplitReader(one) for segment in batch]
     wanted = [*read("sasl-raw.pcap"), *read("old-clients.pcap.gz")]
     assert sorted(found) == sorted(segment[:2] + segment[3:] for segment in wanted)
     memory.rm("/store/a.pcap")
@@ -234,7 +235,7 @@ def test_a_capture_of_a_store_is_read_as_one_of_the_disk(memory: fsspec.Abstract
 
 
 def _problems(one: object) -> list[object]:
-    reading = segments(one)  # type: ignore[arg-type]  # a split
+    reading = SplitReader(one)  # type: ignore[arg-type]  # a split
     assert sum(map(len, reading)) >= 0
     return list(reading.problems)
 

@@ -57,7 +57,7 @@ def test_what_cannot_be_is_a_failure_at_once(spark: SparkSession) -> None:
     with pytest.raises(Failure, match='write "==" for equal'):
         exchanges(spark, TOUR, filter="api = Produce")
     with pytest.raises(TypeError, match="no option 'port'"):
-        exchanges(spark, TOUR, **{"port": 9092})  # type: ignore[arg-type]  # that is the mistake
+        exchanges(spark, TOUR, port=9092)  # type: ignore[call-arg]  # that is the mistake
 
 
 def test_the_example_of_the_handbook(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

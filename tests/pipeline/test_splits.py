@@ -25,8 +25,10 @@ from decoders.capture.write import PcapWriter
 from decoders.streams.chunks import Segment
 from kwcli.env import Environment
 from kwcli.inputs import InputProblem, open_source
+from kwcli.pipeline.pieces import Problem, Split
+from kwcli.pipeline.reading import SplitReader
 from kwcli.pipeline.sources import find
-from kwcli.pipeline.splits import Problem, Split, SplitPlan, SplitReader, arriving, plan, segments
+from kwcli.pipeline.splits import SplitPlan, arriving, plan
 from tests.capture.frames import ACK, ethernet, ipv4, tcp
 from tests.capture.made import SECOND_NS, capture, damaged
 from tests.captures.shipped import CLEAN, FOLDER, NEGATIVE
@@ -67,7 +69,7 @@ def split(made: SplitPlan) -> Result:
     counts: Counter[str] = Counter()
     problems = [str(problem) for problem in made.problems]
     for one in pickle.loads(pickle.dumps(made.splits)):
-        reading = segments(one)
+        reading = SplitReader(one)
         for batch in reading:
             out += batch
         counts.update(reading.counts)
@@ -233,7 +235,7 @@ def test_points_have_sequences_of_their_own(tmp_path: Path) -> None:
         ("b", 0, False),
         ("a", 0, True),
     ]
-    assert sum(len(batch) for one in made.splits for batch in segments(one)) == 200
+    assert sum(len(batch) for one in made.splits for batch in SplitReader(one)) == 200
 
 
 def test_ip_fragments_on_both_sides_of_a_cut(tmp_path: Path) -> None:
@@ -257,7 +259,7 @@ def test_a_split_is_read_in_small_pieces(tmp_path: Path) -> None:
     path = tmp_path / "large.pcap"
     path.write_bytes(rotated(0, 40_000))
     made = planned([path], 4 << 20)
-    reading = segments(made.splits[1])
+    reading = SplitReader(made.splits[1])
     sizes = [len(batch) for batch in reading]
     assert max(sizes) < 500
     assert reading.taken == made.splits[1].size
