@@ -18,12 +18,12 @@ __all__ = ["Choice"]
 class Choice:
     """What a run asks for; `needs` is what its engine has to read of bodies. Raises Failure for what is no filter."""
 
-    def __init__(self, work: JobSpec) -> None:
-        self._filter = select(work.filter)
-        self._since_ns = work.since_ns
-        self._until_ns = work.until_ns
-        self.everything = self._filter.everything and work.since_ns is None and work.until_ns is None
-        self.needs = TableNeeds(work.tables, None if self._filter.everything else self._filter.needs)
+    def __init__(self, spec: JobSpec) -> None:
+        self._filter = select(spec.filter)
+        self._since_ns = spec.since_ns
+        self._until_ns = spec.until_ns
+        self.everything = self._filter.everything and spec.since_ns is None and spec.until_ns is None
+        self.needs = TableNeeds(spec.tables, None if self._filter.everything else self._filter.needs)
 
     def wants(self, row: Settled) -> bool:
         """Whether an exchange, or a run of bytes that is none, is wanted: it began in that time; a filter asks for

@@ -60,15 +60,15 @@ def _these(covered: Covered) -> str:
     return f"{these} and {counted(others, 'other')}" if others else these
 
 
-def look(wish: RunOptions) -> FoundCaptures:
+def look(options: RunOptions) -> FoundCaptures:
     """Find the captures asked for. Failure where there are none."""
-    found = find(wish.sources, wish.points)
+    found = find(options.sources, options.points)
     if not found.files:
-        raise Failure(str(found.problems[0]) if found.problems else _none(wish, found.notes))
+        raise Failure(str(found.problems[0]) if found.problems else _none(options, found.notes))
     return found
 
 
-def cover(wish: RunOptions, found: FoundCaptures, manifest: Manifest | None) -> Covered:
+def cover(options: RunOptions, found: FoundCaptures, manifest: Manifest | None) -> Covered:
     """Add the captures that the tables have already. Failure where one of those is not there any more."""
     left = left_out(manifest, found.files)
     again = find(
@@ -77,13 +77,13 @@ def cover(wish: RunOptions, found: FoundCaptures, manifest: Manifest | None) -> 
     )
     if again.problems or len(again.files) < len(left):
         there = {file.path for file in again.files}
-        raise Failure(gone(wish.out, [source for source in left if source.path not in there]))
+        raise Failure(gone(options.out, [source for source in left if source.path not in there]))
     files = sorted(found.files + again.files, key=lambda file: (file.point, file.path))
     known = {(source.point, source.path, source.fingerprint) for source in manifest.sources} if manifest else set()
     new = sum((file.point, file.path, file.fingerprint) not in known for file in files)
     return Covered(files, found.problems, found.notes, new, len(found.files))
 
 
-def _none(wish: RunOptions, notes: list[str]) -> str:
-    words = [*wish.sources, *(place for _, place in wish.points)]
+def _none(options: RunOptions, notes: list[str]) -> str:
+    words = [*options.sources, *(place for _, place in options.points)]
     return notes[0] if notes else f"{words[0]}: no captures in it"

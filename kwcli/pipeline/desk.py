@@ -23,17 +23,17 @@ WEIGHT: Final = 16_384
 Write = Callable[["pa.RecordBatch"], None]
 
 
-def columns_for(work: JobSpec, point: str) -> ExchangeColumns:
+def columns_for(spec: JobSpec, point: str) -> ExchangeColumns:
     """Where the rows of a capture point are collected."""
-    bodies = Options(reveal_secrets=work.reveal_secrets, deferred=True) if work.bodies else None
-    return ExchangeColumns(point, work.files, work.tables, bodies=bodies)
+    bodies = Options(reveal_secrets=spec.reveal_secrets, deferred=True) if spec.bodies else None
+    return ExchangeColumns(point, spec.files, spec.tables, bodies=bodies)
 
 
 class Desk:
     """Takes the rows of one capture point; `write` gets exchanges and skipped runs, `write_ended` connections."""
 
-    def __init__(self, work: JobSpec, point: str, choice: Choice, write: Write, write_ended: Write) -> None:
-        self._columns = columns_for(work, point)
+    def __init__(self, spec: JobSpec, point: str, choice: Choice, write: Write, write_ended: Write) -> None:
+        self._columns = columns_for(spec, point)
         self._connections = ConnectionColumns(point)
         self._choice = choice
         self._write = write

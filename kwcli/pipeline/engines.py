@@ -39,16 +39,16 @@ class EngineChoice(NamedTuple):
         return f"engine {self.engine} ({self.why})"
 
 
-def choose(wish: RunOptions, size: int, variables: Mapping[str, str]) -> EngineChoice:
+def choose(options: RunOptions, size: int, variables: Mapping[str, str]) -> EngineChoice:
     """The engine for `size` bytes of captures. Failure where Spark is asked for and cannot be had."""
-    if wish.engine == "local":
+    if options.engine == "local":
         return EngineChoice("local", "as asked")
-    if wish.engine != "auto":
+    if options.engine != "auto":
         java(variables)
-        return EngineChoice(wish.engine, "as asked", wish.master or MASTER)
-    if wish.master is not None:
+        return EngineChoice(options.engine, "as asked", options.master or MASTER)
+    if options.master is not None:
         java(variables)
-        return EngineChoice("stitch", "--master names a Spark", wish.master)
+        return EngineChoice("stitch", "--master names a Spark", options.master)
     if size <= LOCAL_MAX:
         return EngineChoice("local", f"{amount(size)} of captures, Spark from {amount(LOCAL_MAX)} on")
     cores = os.cpu_count() or 1

@@ -26,16 +26,21 @@ __all__ = ["explained", "sources"]
 
 
 def explained(
-    wish: RunOptions, covered: Covered, plan: SplitPlan, chosen: EngineChoice, state: str, variables: Mapping[str, str]
+    options: RunOptions,
+    covered: Covered,
+    plan: SplitPlan,
+    chosen: EngineChoice,
+    state: str,
+    variables: Mapping[str, str],
 ) -> Iterator[str]:
     """The lines: sources, splits, what is selected, tables, engine, Java; `state` is what the folder covers already."""
     files = covered.files
     yield f"sources  {counted(len(files), 'capture')}, {amount(sum(file.size for file in files))}"
     yield from sources(files, plan, chosen)
-    yield f"splits   {_splits(wish, files, plan, chosen)}"
-    yield f"select   {_selection(wish)}"
-    yield f"tables   {', '.join(wish.tables)}{' with bodies' if wish.bodies else ''}"
-    yield f"out      {wish.out}: {state}"
+    yield f"splits   {_splits(options, files, plan, chosen)}"
+    yield f"select   {_selection(options)}"
+    yield f"tables   {', '.join(options.tables)}{' with bodies' if options.bodies else ''}"
+    yield f"out      {options.out}: {state}"
     yield f"engine   {chosen.engine}: {chosen.why}{f', on {chosen.master}' if chosen.master else ''}"
     try:
         found = str(java(variables))
@@ -65,12 +70,12 @@ def sources(files: list[SourceFile], plan: SplitPlan, chosen: EngineChoice) -> I
         yield f"  {point}{file.name:{wide}}  {'  '.join(words)}"
 
 
-def _splits(wish: RunOptions, files: list[SourceFile], plan: SplitPlan, chosen: EngineChoice) -> str:
+def _splits(options: RunOptions, files: list[SourceFile], plan: SplitPlan, chosen: EngineChoice) -> str:
     merged = sum(split.merged for split in plan.splits)
     if not chosen.splits:
         side_by_side = ", those that overlap in time side by side" if merged else ""
         return f"none: one process reads each capture from end to end{side_by_side}"
-    size = wish.split_size or split_size_for(sum(file.size for file in files))
+    size = options.split_size or split_size_for(sum(file.size for file in files))
     together = f", {merged:,} of them of captures that overlap in time" if merged else ""
     return f"{counted(len(plan.splits), 'split')} of at most {amount(size)}{together}"
 
@@ -86,14 +91,14 @@ def _span(pieces: list[FileRange]) -> list[str]:
     return [time_span(min(lows), max(highs))]
 
 
-def _selection(wish: RunOptions) -> str:
-    parts = [f"since {_moment(wish.since_ns)}"] if wish.since_ns is not None else []
-    if wish.until_ns is not None:
-        parts.append(f"until {_moment(wish.until_ns)}")
-    if wish.filter:
-        parts.append(wish.filter)
-    if wish.ports:
-        parts.append(f"ports {','.join(map(str, sorted(set(wish.ports))))}")
+def _selection(options: RunOptions) -> str:
+    parts = [f"since {_moment(options.since_ns)}"] if options.since_ns is not None else []
+    if options.until_ns is not None:
+        parts.append(f"until {_moment(options.until_ns)}")
+    if options.filter:
+        parts.append(options.filter)
+    if options.ports:
+        parts.append(f"ports {','.join(map(str, sorted(set(options.ports))))}")
     return "; ".join(parts) or "everything"
 
 

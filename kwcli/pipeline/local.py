@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 __all__ = ["run"]
 
 
-def run(work: JobSpec, coming: Coming, staging: Staging, progress: Progress | None = None) -> EngineResult:
+def run(spec: JobSpec, coming: Coming, staging: Staging, progress: Progress | None = None) -> EngineResult:
     """Read everything. Raises OSError when the tables cannot be written."""
-    choice = Choice(work)
+    choice = Choice(spec)
     counts: Counter[str] = Counter()
     problems: list[Problem] = []
     taken = done = 0
-    with staging.writer(work.tables) as writer:
+    with staging.writer(spec.tables) as writer:
         for point, splits in groupby(coming.splits, key=lambda split: split.point):
-            engine = Engine(work.ports, choice.needs, connections=True)
-            desk = Desk(work, point, choice, writer.write, partial(writer.write_table, "connections"))
+            engine = Engine(spec.ports, choice.needs, connections=True)
+            desk = Desk(spec, point, choice, writer.write, partial(writer.write_table, "connections"))
             for split in splits:
                 reading = SplitReader(split)
                 for segments in reading:

@@ -34,31 +34,31 @@ class Coming(NamedTuple):
     splits: Iterator[Split]
 
 
-def at_once(wish: RunOptions, files: list[SourceFile]) -> SplitPlan:
+def at_once(options: RunOptions, files: list[SourceFile]) -> SplitPlan:
     """The splits; large captures are looked at side by side."""
-    split_size = wish.split_size or split_size_for(_size(files))
+    split_size = options.split_size or split_size_for(_size(files))
     if not _side_by_side(files):
         return plan(files, split_size)
     with ProcessPoolExecutor(min(os.cpu_count() or 1, len(files))) as pool:
         return plan(files, split_size, each=pool.map)
 
 
-def planning(wish: RunOptions, files: list[SourceFile], engine: str) -> Callable[[], Coming]:
+def planning(options: RunOptions, files: list[SourceFile], engine: str) -> Callable[[], Coming]:
     """What gives the plan, which is made meanwhile where that is as long as Spark takes to start."""
     if engine == "local":
         planned = known(plan(files, _WHOLE, walk=False))  # one process reads a capture from end to end
         return lambda: planned
-    split_size = wish.split_size or split_size_for(_size(files))
-    if len(files) == 1 and files[0].size > split_size and not wish.verbose:
+    split_size = options.split_size or split_size_for(_size(files))
+    if len(files) == 1 and files[0].size > split_size and not options.verbose:
         return partial(_arriving, files[0], split_size)
     if _side_by_side(files):
-        planned = known(at_once(wish, files))
+        planned = known(at_once(options, files))
         return lambda: planned
     future: Future[Coming] = Future()
 
     def make() -> None:
         try:
-            future.set_result(known(at_once(wish, files)))
+            future.set_result(known(at_once(options, files)))
         except BaseException as problem:
             future.set_exception(problem)
 

@@ -40,55 +40,55 @@ Engine = Callable[[JobSpec, "Coming", "Staging", "Progress | None"], "EngineResu
 _NOTHING: Final = "nothing of that is a capture that can be read: no tables were written"
 
 
-def run(env: Environment, wish: RunOptions) -> Exit:
+def run(env: Environment, options: RunOptions) -> Exit:
     """Do it, or say what would be done. Raises Failure."""
     begun = env.monotonic()
-    found = look(wish)  # before the folder is touched
-    if wish.explain:
-        return _explain(env, wish, found)
-    with opened(wish.out) as store:
-        if store.recovered and not wish.quiet:
-            env.say(f"kw: {wish.out}: {store.recovered}")
+    found = look(options)  # before the folder is touched
+    if options.explain:
+        return _explain(env, options, found)
+    with opened(options.out) as store:
+        if store.recovered and not options.quiet:
+            env.say(f"kw: {options.out}: {store.recovered}")
         manifest = store.manifest()
-        covered = cover(wish, found, manifest)
-        if manifest is None or not store.holds(covered.files, wish.options()):
-            return _fill(env, wish, covered, store, begun)
+        covered = cover(options, found, manifest)
+        if manifest is None or not store.holds(covered.files, options.for_rows()):
+            return _fill(env, options, covered, store, begun)
         for problem in covered.problems:
             env.say(f"kw: {problem}")
-        if not wish.quiet:
-            env.say(f"kw: {wish.out}: {covered.state(manifest, plain(wish.options()), holds=True)}")
-        return _exit(wish, covered, manifest.facts)
+        if not options.quiet:
+            env.say(f"kw: {options.out}: {covered.state(manifest, plain(options.for_rows()), holds=True)}")
+        return _exit(options, covered, manifest.facts)
 
 
-def _explain(env: Environment, wish: RunOptions, found: FoundCaptures) -> Exit:
+def _explain(env: Environment, options: RunOptions, found: FoundCaptures) -> Exit:
     from kwcli.pipeline.explain import explained
 
-    files = OutputFolder(local_root(wish.out))
-    refuse_foreign(files, wish.out)
-    store = TableStore(files, wish.out)
+    files = OutputFolder(local_root(options.out))
+    refuse_foreign(files, options.out)
+    store = TableStore(files, options.out)
     manifest = store.manifest()
-    covered = cover(wish, found, manifest)
-    holds = manifest is not None and store.holds(covered.files, wish.options())
-    state = covered.state(manifest, plain(wish.options()), holds=holds)
-    planned = at_once(wish, covered.files)
-    chosen = choose(wish, _size(covered.files), env.variables)
-    lines = explained(wish, covered, planned, chosen, state, env.variables)
+    covered = cover(options, found, manifest)
+    holds = manifest is not None and store.holds(covered.files, options.for_rows())
+    state = covered.state(manifest, plain(options.for_rows()), holds=holds)
+    planned = at_once(options, covered.files)
+    chosen = choose(options, _size(covered.files), env.variables)
+    lines = explained(options, covered, planned, chosen, state, env.variables)
     env.stdout.write("".join(f"{clean(line)}\n" for line in lines).encode("utf-8", "backslashreplace"))
-    _tell(env, covered, planned, quiet=wish.quiet)
+    _tell(env, covered, planned, quiet=options.quiet)
     return Exit.FAILURE if covered.problems else Exit.DONE
 
 
-def _fill(env: Environment, wish: RunOptions, covered: Covered, store: TableStore, begun: float) -> Exit:
+def _fill(env: Environment, options: RunOptions, covered: Covered, store: TableStore, begun: float) -> Exit:
     """Make the tables of these captures."""
-    chosen = choose(wish, _size(covered.files), env.variables)
-    planned = planning(wish, covered.files, chosen.engine)
+    chosen = choose(options, _size(covered.files), env.variables)
+    planned = planning(options, covered.files, chosen.engine)
     with _ready(env, chosen) as engine:
-        return _write(env, wish, covered, planned(), store, chosen, engine, begun)
+        return _write(env, options, covered, planned(), store, chosen, engine, begun)
 
 
 def _write(
     env: Environment,
-    wish: RunOptions,
+    options: RunOptions,
     covered: Covered,
     coming: Coming,
     store: TableStore,
@@ -98,24 +98,24 @@ def _write(
 ) -> Exit:
     """Have the engine write the tables, put them in place, say how it went."""
     planned = coming.plan
-    _tell(env, covered, planned, quiet=wish.quiet)
+    _tell(env, covered, planned, quiet=options.quiet)
     known = len(planned.problems)
     if not coming.most:
         raise Failure(_NOTHING)
-    if wish.verbose and not wish.quiet:
+    if options.verbose and not options.quiet:
         from kwcli.pipeline.explain import sources
 
         for line in sources(covered.files, planned, chosen):
             env.say(f"kw: {line.strip()}")
-    bar = Bar(env, coming.most if chosen.splits else 0, coming.size, wanted=not wish.quiet)
+    bar = Bar(env, coming.most if chosen.splits else 0, coming.size, wanted=not options.quiet)
     staging = store.staging()
     try:
-        outcome = engine(_work(wish, covered.files), coming, staging, bar.show if bar.active else None)
+        outcome = engine(_spec(options, covered.files), coming, staging, bar.show if bar.active else None)
         told = [*planned.problems, *dict.fromkeys(outcome.problems)]
         if planned.splits:
             facts = _facts(chosen, outcome, told)
-            options, files = wish.options(), covered.files
-            store.commit(staging, outcome.written, sources=files, options=options, tables=wish.tables, facts=facts)
+            rows, files = options.for_rows(), covered.files
+            store.commit(staging, outcome.written, sources=files, options=rows, tables=options.tables, facts=facts)
     finally:
         bar.hide()
     for problem in planned.problems[known:]:
@@ -124,12 +124,12 @@ def _write(
         raise Failure(_NOTHING)
     for problem in dict.fromkeys(outcome.problems):  # whoever reads a part of a capture meets what is wrong with all
         env.say(f"kw: {problem}; what was read of it is in the tables")
-    if not wish.quiet:
+    if not options.quiet:
         seconds = env.monotonic() - begun
         damaged = facts["damaged"]
         env.say(closing_line(outcome.tally, outcome.counts, damaged=damaged, engine=str(chosen), seconds=seconds))
-        env.say(tables_line(outcome.written, wish.out))
-    return _exit(wish, covered, facts)
+        env.say(tables_line(outcome.written, options.out))
+    return _exit(options, covered, facts)
 
 
 def _tell(env: Environment, covered: Covered, planned: SplitPlan, *, quiet: bool) -> None:
@@ -155,27 +155,27 @@ def _facts(chosen: EngineChoice, outcome: EngineResult, problems: list[Problem])
     }
 
 
-def _exit(wish: RunOptions, covered: Covered, facts: Mapping[str, Any]) -> Exit:
+def _exit(options: RunOptions, covered: Covered, facts: Mapping[str, Any]) -> Exit:
     """A capture that could not be had is a failure, of which the tables have nothing; loss counts where it is asked."""
     if covered.problems:
         return Exit.FAILURE
-    return Exit.LOSSY if wish.strict and facts["lossy"] else Exit.DONE
+    return Exit.LOSSY if options.strict and facts["lossy"] else Exit.DONE
 
 
 def _size(files: list[SourceFile]) -> int:
     return sum(file.size for file in files)
 
 
-def _work(wish: RunOptions, files: list[SourceFile]) -> JobSpec:
+def _spec(options: RunOptions, files: list[SourceFile]) -> JobSpec:
     return JobSpec(
         files=tuple(file.path for file in files),
-        tables=wish.tables,
-        ports=frozenset(wish.ports) or None,
-        filter=wish.filter,
-        since_ns=wish.since_ns,
-        until_ns=wish.until_ns,
-        bodies=wish.bodies,
-        reveal_secrets=wish.reveal_secrets,
+        tables=options.tables,
+        ports=frozenset(options.ports) or None,
+        filter=options.filter,
+        since_ns=options.since_ns,
+        until_ns=options.until_ns,
+        bodies=options.bodies,
+        reveal_secrets=options.reveal_secrets,
     )
 
 

@@ -32,7 +32,7 @@ class RunOptions(NamedTuple):
     verbose: int
     quiet: bool
 
-    def options(self) -> dict[str, Any]:
+    def for_rows(self) -> dict[str, Any]:
         """What the rows depend on, whoever makes them and in however many parts."""
         return {
             "since_ns": self.since_ns,

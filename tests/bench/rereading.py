@@ -65,7 +65,7 @@ def measure(job: Job, folder: Path, kind: type[Rereading]) -> str:
         return made[-1]
 
     with opened(str(folder / kind.__name__)) as store, patch.object(stitch_stage, "Rereading", rereading):
-        order = Order(job.work, len(job.splits), store.staging(), raw=False)
+        order = Order(job.spec, len(job.splits), store.staging(), raw=False)
         Coordination(order.staging).planned(job.splits)
         began = time.process_time()
         parts = [batch for number in range(len(job.splits)) for batch in read_split(order, number)]

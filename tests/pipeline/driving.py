@@ -39,9 +39,9 @@ def main() -> None:
             kept = staging.files
             if victim:
                 staging.files = DeadlyFiles(kept.root, word, victim, Path(out, f"{name}.killed"))  # type: ignore[arg-type]
-            outcome = run(spark, job.work, job.coming, staging, partitions=3)
+            outcome = run(spark, job.spec, job.coming, staging, partitions=3)
             staging.files = OutputFolder(kept.root)
-            store.commit(staging, outcome.written, sources=[], options={}, tables=job.work.tables, facts={})
+            store.commit(staging, outcome.written, sources=[], options={}, tables=job.spec.tables, facts={})
 
     def where(batches: Iterator[Any]) -> Iterator[Any]:
         import kwcli

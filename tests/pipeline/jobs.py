@@ -21,7 +21,7 @@ from kwcli.pipeline.work import EngineResult, JobSpec
 class Job(NamedTuple):
     """What an engine is told."""
 
-    work: JobSpec
+    spec: JobSpec
     splits: list[Split]
 
     @property
@@ -43,8 +43,8 @@ def run(folder: Path, job: Job) -> EngineResult:
     """Into tables."""
     with opened(str(folder)) as store:
         staging = store.staging()
-        outcome = local.run(job.work, job.coming, staging)
-        store.commit(staging, outcome.written, sources=[], options={}, tables=job.work.tables, facts={})
+        outcome = local.run(job.spec, job.coming, staging)
+        store.commit(staging, outcome.written, sources=[], options={}, tables=job.spec.tables, facts={})
     return outcome
 
 

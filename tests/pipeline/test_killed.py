@@ -31,7 +31,7 @@ def run_over(out: str, words: list[str]) -> None:
     job = job_of(words, size=40_000)
     with opened(out) as store:
         staging = store.staging()
-        done = local.run(job.work, job.coming, staging)
+        done = local.run(job.spec, job.coming, staging)
         store.commit(staging, done.written, sources=find(words).files, options={}, tables=TABLES, facts={})
 
 

@@ -59,7 +59,7 @@ def run_stages(
     `spoil` does something to the parts on their way, by which something is `lost`.
     """
     with opened(str(folder)) as store:
-        order = Order(job.work, len(job.splits), store.staging(), raw)
+        order = Order(job.spec, len(job.splits), store.staging(), raw)
         Coordination(order.staging).planned(job.splits)
         numbers = list(range(len(job.splits)))
         rng.shuffle(numbers)
@@ -82,7 +82,7 @@ def run_stages(
             pooled += report.rows
         assert re.fullmatch(lost, "".join(map(str, Coordination(order.staging).lost())))
         assert pooled == sum(report.rows for report in Coordination(order.staging).reports())
-        store.commit(order.staging, written, sources=[], options={}, tables=job.work.tables, facts={})
+        store.commit(order.staging, written, sources=[], options={}, tables=job.spec.tables, facts={})
     return int(travelled.nbytes)
 
 
@@ -199,7 +199,7 @@ def test_filters_times_and_bodies(tmp_path: Path, raw: bool) -> None:
     run_local(tmp_path / "whole", whole)
     times = sorted(row["time_ns"] for row in rows_in(tmp_path / "whole", "exchanges"))
     chosen = {"filter": 'not api in ("Fetch")', "since_ns": times[30], "until_ns": times[150]}
-    job = whole._replace(work=whole.work._replace(**chosen, bodies=True, ports=frozenset({9092})))
+    job = whole._replace(spec=whole.spec._replace(**chosen, bodies=True, ports=frozenset({9092})))
     run_local(tmp_path / "local", job)
     expected = tables(tmp_path / "local")
     assert 10 < len(expected["exchanges"]) < 120
@@ -258,7 +258,7 @@ def test_a_defect_in_a_task_names_the_split(tmp_path: Path, monkeypatch: pytest.
         raise ValueError("x is not\ny")
 
     with opened(str(tmp_path / "out")) as store:
-        order = Order(job.work, len(job.splits), store.staging(), False)
+        order = Order(job.spec, len(job.splits), store.staging(), False)
         Coordination(order.staging).planned(job.splits)
         parts = [batch for number in range(len(job.splits)) for batch in read_split(order, number)]
         ordered = pa.Table.from_batches(parts, PARTS).sort_by(ORDER).combine_chunks().to_batches()

@@ -61,13 +61,13 @@ class Crashing(Quick):
         super().sync(path)
 
 
-def stopped_at(folder: Path, step: int, work: Callable[[TableStore], object]) -> bool:
+def stopped_at(folder: Path, step: int, spec: Callable[[TableStore], object]) -> bool:
     """Whether work on a folder was stopped at this step, as a killed process is: nothing is tidied up but its lock."""
     store = TableStore(Crashing(str(folder)), str(folder))
     Crashing.left = step
     try:
         store.open()
-        work(store)
+        spec(store)
     except Crash:
         return True
     finally:

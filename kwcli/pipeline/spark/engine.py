@@ -70,7 +70,7 @@ def stitched(spark: SparkSession, order: Order, partitions: int) -> DataFrame:
 
 def run(
     spark: SparkSession,
-    work: JobSpec,
+    spec: JobSpec,
     coming: Coming,
     staging: Staging,
     progress: Progress | None = None,
@@ -82,7 +82,7 @@ def run(
 
     `progress` is called now and then, by another thread. `partitions` is the number of tasks of stages 2 and 3.
     """
-    order = Order(work, coming.most, staging, raw)
+    order = Order(spec, coming.most, staging, raw)
 
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with told(staging.files.root):

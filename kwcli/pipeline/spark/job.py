@@ -21,7 +21,7 @@ class Order(NamedTuple):
     With `raw` the first stage decodes nothing: the reference that everything else is compared with.
     """
 
-    work: JobSpec
+    spec: JobSpec
     most: int
     staging: Staging
     raw: bool

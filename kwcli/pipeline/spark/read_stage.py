@@ -36,8 +36,8 @@ BATCH_SIZE: Final = 4 << 20
 
 def read_split(order: Order, number: int) -> Iterator[pa.RecordBatch]:
     """All of one split, if there is one with this number."""
-    work = order.work
-    choice = Choice(work)
+    spec = order.spec
+    choice = Choice(spec)
     notes = Coordination(order.staging)
     split = notes.split(number)
     if split is None:
@@ -46,7 +46,7 @@ def read_split(order: Order, number: int) -> Iterator[pa.RecordBatch]:
     pool = PoolWriter(order.staging, number)
     outbox = Outbox(order, split, choice, pool)
     source = reading if reading.repeats else None
-    splitter = Splitter(work.ports, choice.needs, raw=order.raw, source=source, project=outbox.project)
+    splitter = Splitter(spec.ports, choice.needs, raw=order.raw, source=source, project=outbox.project)
     with blamed(partial(place_of, split)):
         try:
             with seldom():
@@ -76,7 +76,7 @@ class Outbox:
         self._split = split
         self._choice = choice
         self._pool = pool
-        self._columns = columns_for(order.work, split.point)
+        self._columns = columns_for(order.spec, split.point)
         self._open: dict[bytes, int] = {}  # key → its run, of which there are rows
         self._runs = 0
         self._owners: list[int | None] = []  # the run of each row that waits

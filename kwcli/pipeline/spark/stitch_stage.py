@@ -55,8 +55,8 @@ class Stitching:
     """Where the parts of one connection after the other are put together."""
 
     def __init__(self, order: Order) -> None:
-        work = self._work = order.work
-        self._choice = Choice(work)
+        spec = self._spec = order.spec
+        self._choice = Choice(spec)
         notes = Coordination(order.staging)
         splits = notes.splits()
         self._facts = notes.facts(splits)
@@ -137,14 +137,14 @@ class Stitching:
         self._lost = False
         if point not in self._desks:
             self._desks[point] = Desk(
-                self._work, point, self._choice, partial(self._write, ended=False), partial(self._write, ended=True)
+                self._spec, point, self._choice, partial(self._write, ended=False), partial(self._write, ended=True)
             )
         self._rereading.begin(point)
         self._stitcher = self._made(point, key)
 
     def _made(self, point: str, key: bytes) -> Stitcher:
         facts = self._facts.get(point)
-        return Stitcher(key, self._work.ports, self._choice.needs, facts=facts, reread=self._rereading)
+        return Stitcher(key, self._spec.ports, self._choice.needs, facts=facts, reread=self._rereading)
 
     def _end(self) -> None:
         if self._stitcher is not None and self._at is not None:

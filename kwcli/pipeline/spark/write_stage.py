@@ -39,7 +39,7 @@ class Writes(Protocol):
 
 def write_tables(order: Order, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """One partition: all that is said of its splits. Gives back nothing but what it has written."""
-    with seldom(), order.staging.writer(order.work.tables) as writer:
+    with seldom(), order.staging.writer(order.spec.tables) as writer:
         writing = Writing(order, writer)
         with blamed(writing.place):
             for batch in batches:
