@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from decoders.filters import Filter
     from kwcli.config import Settings
     from kwcli.env import Environment
+    from kwcli.options import CaptureOptions
 
 __all__ = ["Outcome", "Sniffing", "View"]
 
@@ -126,6 +127,12 @@ class Sniffing:
         self._progress = Progress(env, None, wanted=not settings.quiet)
         self._output = Output(env, self._progress, prompt=settings.prompt)
         self._renderer = view.open(self._output.write)
+
+    def run(self, capture: CaptureOptions) -> Outcome:
+        """Decode what the options name: an interface, or files."""
+        if capture.interface:
+            return self.live(capture.interface, capture.bpf, capture.write)
+        return self.files(capture.files)
 
     # -- files, pipes --------------------------------------------------------------------------------------------------
 
