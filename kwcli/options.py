@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import click
 
+from decoders.wire.units import parse_duration, parse_size
 from kwcli.config import Settings, settings
 from kwcli.env import Environment
 
@@ -18,22 +18,6 @@ if TYPE_CHECKING:
 FORMATS: Final = ("text", "table", "ndjson", "json", "csv", "hex")
 COLORS: Final = ("auto", "always", "never")
 
-_UNITS_MS: Final = {"us": 0.001, "µs": 0.001, "ms": 1.0, "s": 1000.0, "m": 60_000.0}
-_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*(us|µs|ms|s|m)")
-_BYTES: Final = {
-    "": 1,
-    "b": 1,
-    "k": 1000,
-    "kb": 1000,
-    "m": 10**6,
-    "mb": 10**6,
-    "g": 10**9,
-    "gb": 10**9,
-    "kib": 1 << 10,
-    "mib": 1 << 20,
-    "gib": 1 << 30,
-}
-_AMOUNT: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?i?b?)", re.IGNORECASE)
 # A file, or a part of one, that is smaller than this would be all beginnings.
 AMOUNT_LEAST: Final = 1000
 
@@ -48,10 +32,10 @@ class Duration(click.ParamType[float]):
     def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
         if isinstance(value, float):
             return value
-        match = _DURATION.fullmatch(value.strip())
-        if match is None:
+        try:
+            return parse_duration(value.strip())
+        except ValueError:
             self.fail(f"{value!r} is no duration (write 250us, 100ms, 1.5s or 2m)", param, ctx)
-        return float(match[1]) * _UNITS_MS[match[2]]
 
 
 class Amount(click.ParamType[int]):
@@ -62,11 +46,10 @@ class Amount(click.ParamType[int]):
     def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
         if isinstance(value, int):
             return value
-        match = _AMOUNT.fullmatch(value.strip())
-        unit = _BYTES.get(match[2].lower()) if match else None
-        if match is None or unit is None:
+        try:
+            size = int(parse_size(value.strip()))
+        except ValueError:
             self.fail(f"{value!r} is no amount of bytes (write 500kB, 100MB or 1GiB)", param, ctx)
-        size = int(float(match[1]) * unit)
         if size < AMOUNT_LEAST:
             self.fail(f"{value!r} is too little for a file", param, ctx)
         return size
