@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import click
 
-from decoders.wire.units import parse_duration, parse_size
 from kwcli.config import Settings, settings
 from kwcli.env import Environment
 
@@ -32,6 +31,8 @@ class Duration(click.ParamType[float]):
     def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
         if isinstance(value, float):
             return value
+        from decoders.wire.units import parse_duration
+
         try:
             return parse_duration(value.strip())
         except ValueError:
@@ -46,6 +47,8 @@ class Amount(click.ParamType[int]):
     def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
         if isinstance(value, int):
             return value
+        from decoders.wire.units import parse_size
+
         try:
             size = int(parse_size(value.strip()))
         except ValueError:

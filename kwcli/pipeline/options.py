@@ -7,8 +7,6 @@ from typing import Final
 
 import click
 
-from decoders.wire.units import parse_time
-
 __all__ = ["Moment", "Point", "TableNames"]
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][\w.:-]{0,99}", re.ASCII)
@@ -25,6 +23,8 @@ class Moment(click.ParamType[int]):
     def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
         if isinstance(value, int):
             return value
+        from decoders.wire.units import parse_time
+
         try:
             return parse_time(value.strip())
         except ValueError:

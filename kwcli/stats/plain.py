@@ -8,9 +8,9 @@ import orjson
 
 from decoders.exchanges.record import SCHEMA
 from decoders.wire.text import json_text
+from kwcli.render.columns import Column, draw_table
 from kwcli.render.csv import csv_lines
 from kwcli.render.palette import palette
-from kwcli.stats.grid import Column, lines
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
@@ -59,10 +59,10 @@ def table(counted: Counted, settings: Settings) -> str:
 
 def _table(rows: list[Row], left: set[str], settings: Settings) -> list[str]:
     columns = [
-        Column(name, [_shown(row[name]) for row in rows], keep=order, right=name not in left)
+        Column(name, [_shown(row[name]) for row in rows], drop=order, right=name not in left)
         for order, name in enumerate(rows[0] if rows else ())
     ]
-    return lines(columns, settings.width, palette(settings.color))
+    return [*draw_table(columns, settings.width, palette(settings.color), dense=True)]
 
 
 def _packets(packets: dict[str, list[int] | None]) -> str:
