@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from decoders.apis import api
 from decoders.schema.resolve import resolve
-from kwcli.render.body import Body, meanings
+from kwcli.render.body import Body
 from kwcli.render.palette import COLORED, PLAIN
 from kwcli.render.units import cells
 
@@ -104,10 +104,10 @@ def test_what_an_error_means_is_told() -> None:
     body = Body(60, PLAIN)
     list(body.lines(METADATA, PLAN))
     assert body.mentioned == {3: "UNKNOWN_TOPIC_OR_PARTITION"}
-    told = list(meanings(body.mentioned, PLAIN, 60))
+    told = list(body.meanings(set()))
     assert told[0].startswith("  UNKNOWN_TOPIC_OR_PARTITION 3: ")
     assert all(len(line) <= 60 for line in told)
-    assert list(meanings({}, PLAIN, 60)) == []
+    assert list(Body(60, PLAIN).meanings(set())) == []
 
 
 def test_values_that_are_no_plain_text() -> None:
