@@ -58,7 +58,7 @@ class Amount(click.ParamType[int]):
         return size
 
 
-class Ports(click.ParamType[tuple[int, ...]]):
+class PortList(click.ParamType[tuple[int, ...]]):
     """`9092,9093`: a tuple of port numbers."""
 
     name = "ports"
@@ -213,7 +213,7 @@ ports_option: Final = click.option(
     "--port",
     "ports",
     multiple=True,
-    type=Ports(),
+    type=PortList(),
     metavar="PORT,...",
     callback=_flatten,
     help="Broker ports; without it Kafka is recognised on any port.",

@@ -15,7 +15,7 @@ from decoders.apis.keys import FETCH
 from decoders.schema.model import Versions
 from kwcli.calling.moments import moment_ms
 from kwcli.calling.record_words import number, said
-from kwcli.calling.sugar import OFFLINE, Topics, check_names, need, split, topic_field
+from kwcli.calling.sugar import OFFLINE, TopicLookup, check_names, need, split, topic_field
 from kwcli.exits import Exit, Failure
 
 WORDS: Final = ("topic", "partition", "offset")
@@ -31,7 +31,7 @@ _MAX_BYTES: Final = 50 << 20
 _PARTITION_MAX_BYTES: Final = 1 << 20
 
 
-class Offsets(Topics, Protocol):
+class Offsets(TopicLookup, Protocol):
     """What a cluster must tell of offsets besides."""
 
     def offset_at(self, topic: str, partition: int, timestamp: int) -> int | None:

@@ -44,7 +44,7 @@ class Likeness(NamedTuple):
         return name if not self.differences else f"~{name}"
 
 
-class Column(NamedTuple):
+class BrokerOffer(NamedTuple):
     """A broker, or a release to compare with."""
 
     title: str
@@ -62,7 +62,7 @@ class Matrix:
         self._settings = settings
         self._write = write
         self._against = against
-        self._columns: list[Column] = []
+        self._columns: list[BrokerOffer] = []
         self.errors = self.undecoded = 0
 
     def add(self, title: str, response: Any) -> None:
@@ -71,7 +71,7 @@ class Matrix:
         features = {
             _name(row["name"]): str(row["max_version_level"]) for row in response.get("finalized_features") or ()
         }
-        self._columns.append(Column(clean(title.removeprefix("node ")), offer, features, str(likeness(offer))))
+        self._columns.append(BrokerOffer(clean(title.removeprefix("node ")), offer, features, str(likeness(offer))))
 
     def write(self, rows: list[Settled]) -> None:
         """The brokers come through add()."""
@@ -133,11 +133,11 @@ def _differences(offer: Offer, release: Offer) -> int:
     return wrong + sum(not zookeeper and "broker" in api(key).listeners for key in missing)
 
 
-def table(columns: Sequence[Column], against: str | None, width: int | None, colors: Palette) -> Iterator[str]:
+def table(columns: Sequence[BrokerOffer], against: str | None, width: int | None, colors: Palette) -> Iterator[str]:
     """The lines: titles, likeness, features, then the APIs; `≠` before a line whose cells are not all the same."""
     shown = list(columns)
     if against is not None:
-        shown.append(Column(f"Kafka {against}", _of_listener(against, columns), {}, against))
+        shown.append(BrokerOffer(f"Kafka {against}", _of_listener(against, columns), {}, against))
     keys = sorted({key for column in columns for key in column.offer} | _wanted(shown, against))
     rows = [("looks like", [column.looks_like for column in shown], False)]
     for name in sorted({name for column in columns for name in column.features}):
@@ -149,7 +149,7 @@ def table(columns: Sequence[Column], against: str | None, width: int | None, col
     yield from _drawn([column.title for column in shown], rows, width, colors)
 
 
-def _of_listener(release: str, columns: Sequence[Column]) -> dict[int, Versions]:
+def _of_listener(release: str, columns: Sequence[BrokerOffer]) -> dict[int, Versions]:
     """What a release offers where these brokers were asked: APIs of other listeners are no difference."""
     zookeeper = any(LEADER_AND_ISR in column.offer for column in columns)
     offered_here = {key for column in columns for key in column.offer}
@@ -160,7 +160,7 @@ def _of_listener(release: str, columns: Sequence[Column]) -> dict[int, Versions]
     }
 
 
-def _wanted(shown: Sequence[Column], against: str | None) -> set[int]:
+def _wanted(shown: Sequence[BrokerOffer], against: str | None) -> set[int]:
     return set(shown[-1].offer) if against is not None else set()
 
 

@@ -31,7 +31,7 @@ RECORDS: Final = ("ndjson", "json")
 LINES: Final = ("text", "hex")
 
 
-class Screen:
+class CallOutput:
     """Standard output of one run. `sent` False says that the exchanges are of requests that never left (--dry-run)."""
 
     def __init__(

@@ -13,7 +13,7 @@ from decoders.apis.keys import PRODUCE
 from decoders.exchanges.bodies import Options
 from decoders.exchanges.echoes import conceal_of
 from decoders.exchanges.record import to_json_dict
-from kwcli.render.body import Body, plan_of, scalar, undecoded
+from kwcli.render.body import BodyPrinter, plan_of, scalar, undecoded
 from kwcli.render.palette import palette
 from kwcli.render.units import cut, took
 from kwcli.terminal import clean
@@ -37,7 +37,7 @@ def lines(
 ) -> Iterator[str]:
     """All lines of one exchange, or of one side of it. What an error code in `explained` means is not told again."""
     colors = palette(settings.color)
-    body = Body(settings.width, colors, record.get("topic_names"))
+    body = BodyPrinter(settings.width, colors, record.get("topic_names"))
     if only != "response":
         yield _head(exchange, record, way, settings, colors)
         if settings.verbose:
@@ -78,7 +78,7 @@ def _header(exchange: Exchange, record: dict[str, Any], settings: Settings, colo
     yield f"  {colors.dim}{text if settings.width is None else cut(text, settings.width - 2)}{colors.off}"
 
 
-def _request(exchange: Exchange, record: dict[str, Any], body: Body) -> Iterator[str]:
+def _request(exchange: Exchange, record: dict[str, Any], body: BodyPrinter) -> Iterator[str]:
     value = record["request"]
     if not isinstance(value, dict):
         return

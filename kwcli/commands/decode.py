@@ -57,7 +57,7 @@ def command(
     response needs --api and --version, or is guessed, and what else it may be is listed. With both even a bare body
     decodes. What stands before a failure is shown.
     """
-    from kwcli.decoding.frames import Said
+    from kwcli.decoding.frames import MessageHints
     from kwcli.decoding.running import explained, run
     from kwcli.spelling import api_named
 
@@ -68,4 +68,4 @@ def command(
     if explain:
         return explained(inputs, env, settings, form)
     key = None if said.api is None else api_named(said.api).key
-    return run(inputs, env, settings, Said(said.side, key, said.version), form)
+    return run(inputs, env, settings, MessageHints(said.side, key, said.version), form)

@@ -28,7 +28,7 @@ NODE_ACTIONS = ("list", "stop", "kill", "start", "restart", "pause", "unpause")
 LISTENERS = ("plaintext", "ssl", "mtls", "sasl_plaintext", "sasl_ssl")
 
 
-class Listeners(click.ParamType[tuple[str, ...]]):
+class ListenerNames(click.ParamType[tuple[str, ...]]):
     """`plaintext,sasl_ssl`: a tuple of Kafka's listener names, each once."""
 
     name = "listeners"
@@ -45,7 +45,7 @@ class Listeners(click.ParamType[tuple[str, ...]]):
         return tuple(name.upper() for name in names)
 
 
-class Topics(click.ParamType[tuple[tuple[str, int], ...]]):
+class TopicList(click.ParamType[tuple[tuple[str, int], ...]]):
     """`orders:3,payments`: a tuple of names with their number of partitions, 1 where none is said."""
 
     name = "topics"
@@ -73,12 +73,12 @@ class Topics(click.ParamType[tuple[tuple[str, int], ...]]):
 @click.option("--port", type=click.IntRange(1024, 65000), default=9092, metavar="PORT", help="The first port.")
 @click.option(
     "--listeners",
-    type=Listeners(),
+    type=ListenerNames(),
     default="plaintext",
     metavar="NAME,...",
     help=f"{', '.join(LISTENERS)}; with certificates, users and a profile for each.",
 )
-@click.option("--topics", type=Topics(), default=(), metavar="NAME[:PARTITIONS],...", help="Make these topics.")
+@click.option("--topics", type=TopicList(), default=(), metavar="NAME[:PARTITIONS],...", help="Make these topics.")
 @click.option("--traffic", is_flag=True, help="Keep a producer and a group of consumers going.")
 @click.option("--run", metavar="CMD", help="Start, run CMD with KW_BOOTSTRAP_SERVER set, stop; its exit code is ours.")
 @click.option(

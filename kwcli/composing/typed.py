@@ -25,7 +25,7 @@ _TEXTS: Final = frozenset({"key", "value", "client_id"})
 DEEPEST: Final = 100
 
 
-class Plain(str):
+class PlainWord(str):
     """Text without quotes in a YAML document: it has the type of its field."""
 
     __slots__ = ()
@@ -99,7 +99,7 @@ class Checker:
         if field.kind == "struct":
             return self.struct(field.fields, value, path)
         place = ".".join(path)
-        if isinstance(value, Plain):
+        if isinstance(value, PlainWord):
             from kwcli.composing.meanings import number_of
 
             number = number_of(self.api, self.side, field, str(value), path)
@@ -139,7 +139,7 @@ def check_structure(value: Mapping[str, Any], path: str) -> None:
 
 def generic(value: Any, path: str, name: str = "", depth: int = 0) -> Any:
     """A value in which plain YAML text has the type that it looks like, where no declaration tells it."""
-    if isinstance(value, Plain):
+    if isinstance(value, PlainWord):
         text = str(value)
         if name in _TEXTS:
             return text

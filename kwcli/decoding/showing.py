@@ -22,7 +22,7 @@ FORMATS: Final = ("text", "json", "ndjson", "hex")
 CANDIDATES: Final = 6
 
 
-class Screen:
+class MessageOutput:
     """Writes messages in one format; `close` ends what was begun."""
 
     def __init__(self, env: Environment, settings: Settings) -> None:
@@ -73,7 +73,7 @@ class Screen:
         self._env.stdout.write(data)
 
     def _text(self, message: Message, told: Told) -> Iterator[str]:
-        from kwcli.render.body import Body, scalar
+        from kwcli.render.body import BodyPrinter, scalar
         from kwcli.render.palette import palette
         from kwcli.terminal import clean
 
@@ -83,7 +83,7 @@ class Screen:
         if settings.verbose and told.record["header"]:
             fields = " · ".join(f"{name} {scalar(value)}" for name, value in told.record["header"].items())
             yield f"  {colors.dim}{_cut(fields, settings.width, 2)}{colors.off}"
-        body = Body(settings.width, colors)
+        body = BodyPrinter(settings.width, colors)
         yield from body.lines(told.record["body"], told.plan, 1)
         if "trailing" in told.record:
             behind = f"bytes behind it: {scalar(told.record['trailing'])}"

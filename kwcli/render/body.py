@@ -76,7 +76,7 @@ class _Layout(NamedTuple):
     room: int | None
 
 
-class Body:
+class BodyPrinter:
     """Writes one message. `width` None: nothing is cut. `mentioned` collects the error codes that were shown.
 
     `topic_names` are names of topic ids, shown beside them.

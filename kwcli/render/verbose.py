@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.exchanges.bodies import Options
 from decoders.exchanges.record import to_json_dict
 from decoders.wire.deferred import Deferred, DeferredList
-from kwcli.render.body import GAP, Body, plan_of, scalar, undecoded
+from kwcli.render.body import GAP, BodyPrinter, plan_of, scalar, undecoded
 from kwcli.render.lines import LongValues
 from kwcli.render.palette import Palette, palette
 from kwcli.render.units import cells, cut
@@ -35,7 +35,7 @@ def under(exchange: Exchange, settings: Settings, explained: set[int]) -> Iterat
     if settings.verbose == 0:
         yield from _records(exchange, record, settings, colors)
         return
-    body = Body(settings.width, colors, record.get("topic_names"))
+    body = BodyPrinter(settings.width, colors, record.get("topic_names"))
     for side, arrow in ARROWS.items():
         value = record[side]
         size = record[f"{side}_size"]
