@@ -20,7 +20,7 @@ from kwcli.open_files import OpenFiles, StoredFile, open_files_limit
 if TYPE_CHECKING:
     from kwcli.env import Environment, Readable
 
-__all__ = ["CAPTURE_MAGICS", "PIECE_SIZE", "InputProblem", "Source", "open_source", "placed", "reason"]
+__all__ = ["CAPTURE_MAGICS", "PIECE_SIZE", "CaptureSource", "InputProblem", "open_source", "placed", "reason"]
 
 # First bytes of the captures that kw reads: classic pcap in both byte orders, µs, ns and the old patched form; pcapng.
 CAPTURE_MAGICS: Final = frozenset(
@@ -52,7 +52,7 @@ class Pieces(Protocol):
     def __call__(self, size: int, /) -> bytes: ...
 
 
-class Source:
+class CaptureSource:
     """One opened input. `size` is its size on disk where it has one, `taken` the bytes read from disk so far."""
 
     __slots__ = ("_file", "_read", "name", "size", "taken")
@@ -69,7 +69,7 @@ class Source:
         """Whether it can be read again from its beginning."""
         return self._file is not None and self._file.is_regular
 
-    def again(self) -> Source:
+    def again(self) -> CaptureSource:
         """The same file from its beginning, as an input of its own."""
         assert self._file is not None
         return _stored(self._file)
@@ -100,10 +100,10 @@ class Source:
             self._file.close()
 
 
-def open_source(name: str, env: Environment, files: OpenFiles | None = None) -> Source:
+def open_source(name: str, env: Environment, files: OpenFiles | None = None) -> CaptureSource:
     """Open a file, as one of `files`, or standard input for `-`; a failure names the input and the reason."""
     if name == "-":
-        return Source("standard input", _standard_input(env.stdin))
+        return CaptureSource("standard input", _standard_input(env.stdin))
     try:
         file = (files or OpenFiles()).open(name)
     except (OSError, ValueError) as error:
@@ -114,7 +114,7 @@ def open_source(name: str, env: Environment, files: OpenFiles | None = None) -> 
     return _stored(file)
 
 
-def _stored(file: StoredFile) -> Source:
+def _stored(file: StoredFile) -> CaptureSource:
     at = 0
 
     def read(size: int) -> bytes:
@@ -123,7 +123,7 @@ def _stored(file: StoredFile) -> Source:
         at += len(data)
         return data
 
-    return Source(file.name, read, file=file)
+    return CaptureSource(file.name, read, file=file)
 
 
 def _standard_input(stdin: Readable) -> Pieces:

@@ -104,7 +104,7 @@ class Live:
             sock.close()
 
 
-class Kept:
+class PacketFile:
     """The file that packets are kept in. When it cannot be written any more that is said, and decoding goes on."""
 
     def __init__(self, name: str, env: Environment) -> None:

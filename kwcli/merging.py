@@ -16,7 +16,7 @@ from decoders.capture.merge import merged
 from decoders.capture.reader import CaptureReader
 from decoders.limits import MERGED_MAX
 from kwcli.inflating import PIECE_SIZE
-from kwcli.inputs import InputProblem, Source, open_source
+from kwcli.inputs import CaptureSource, InputProblem, open_source
 from kwcli.open_files import OpenFiles
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Captures:
         self.problems: list[str] = []
         self.taken = 0
         self._files = OpenFiles()
-        self._sources: list[Source] = []
+        self._sources: list[CaptureSource] = []
         self._ended: Counter[str] = Counter()  # what the readers of those that have ended have counted
         self._reading: dict[int, CaptureReader] = {}
         self._cut: dict[int, DecodeError] = {}
@@ -71,7 +71,7 @@ class Captures:
         else:
             yield from merged(feeds, [_first_ns(source) for source in self._sources])
 
-    def _segments(self, number: int, source: Source) -> Iterator[list[Segment]]:
+    def _segments(self, number: int, source: CaptureSource) -> Iterator[list[Segment]]:
         reader = self._reading[number] = CaptureReader()
         taken = 0
         try:
@@ -123,7 +123,7 @@ class Captures:
             source.close()
 
 
-def _first_ns(source: Source) -> int:
+def _first_ns(source: CaptureSource) -> int:
     """The time of the first segment, 0 where it is not near the beginning: then the capture is begun at once."""
     if not source.is_stored:
         return 0

@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeVar
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import click
 
+from kwcli.config import Settings, settings
 from kwcli.env import Environment
+
+if TYPE_CHECKING:
+    from decoders.filters import Filter
 
 FORMATS: Final = ("text", "table", "ndjson", "json", "csv", "hex")
 COLORS: Final = ("auto", "always", "never")
 
-_UNITS_MS: Final = {"us": 0.001, "µs": 0.001, "ms": 1.0, "s": 1000.0, "m": 60_000.0}
-_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*(us|µs|ms|s|m)")
-_BYTES: Final = {
-    "": 1,
-    "b": 1,
-    "k": 1000,
-    "kb": 1000,
-    "m": 10**6,
-    "mb": 10**6,
-    "g": 10**9,
-    "gb": 10**9,
-    "kib": 1 << 10,
-    "mib": 1 << 20,
-    "gib": 1 << 30,
-}
-_AMOUNT: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?i?b?)", re.IGNORECASE)
 # A file, or a part of one, that is smaller than this would be all beginnings.
 AMOUNT_LEAST: Final = 1000
 
@@ -43,10 +31,12 @@ class Duration(click.ParamType[float]):
     def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
         if isinstance(value, float):
             return value
-        match = _DURATION.fullmatch(value.strip())
-        if match is None:
+        from decoders.wire.units import parse_duration
+
+        try:
+            return parse_duration(value.strip())
+        except ValueError:
             self.fail(f"{value!r} is no duration (write 250us, 100ms, 1.5s or 2m)", param, ctx)
-        return float(match[1]) * _UNITS_MS[match[2]]
 
 
 class Amount(click.ParamType[int]):
@@ -57,17 +47,18 @@ class Amount(click.ParamType[int]):
     def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
         if isinstance(value, int):
             return value
-        match = _AMOUNT.fullmatch(value.strip())
-        unit = _BYTES.get(match[2].lower()) if match else None
-        if match is None or unit is None:
+        from decoders.wire.units import parse_size
+
+        try:
+            size = int(parse_size(value.strip()))
+        except ValueError:
             self.fail(f"{value!r} is no amount of bytes (write 500kB, 100MB or 1GiB)", param, ctx)
-        size = int(float(match[1]) * unit)
         if size < AMOUNT_LEAST:
             self.fail(f"{value!r} is too little for a file", param, ctx)
         return size
 
 
-class Ports(click.ParamType[tuple[int, ...]]):
+class PortList(click.ParamType[tuple[int, ...]]):
     """`9092,9093`: a tuple of port numbers."""
 
     name = "ports"
@@ -104,7 +95,89 @@ class Words(click.ParamType[tuple[str, ...]]):
         return words
 
 
-def flat(values: tuple[tuple[Any, ...], ...]) -> tuple[Any, ...]:
+class CaptureOptions(NamedTuple):
+    """What a command reads, and on which ports it takes connections for Kafka's."""
+
+    files: tuple[str, ...]
+    interface: str | None
+    bpf: str | None
+    write: str | None
+    ports: tuple[int, ...]
+
+    def check(self) -> None:
+        """UsageError when these do not say what to read, once."""
+        context = click.get_current_context()
+        if bool(self.files) == bool(self.interface):
+            raise click.UsageError("give capture files, or - for standard input, or -i IFACE", context)
+        for name, value in (("--bpf", self.bpf), ("-w", self.write)):
+            if value is not None and not self.interface:
+                raise click.UsageError(f"{name} is for a live capture: it needs -i IFACE", context)
+
+
+class FilterOptions(NamedTuple):
+    """Which exchanges are meant: the arguments of `kwcli.selection.select`."""
+
+    apis: tuple[str, ...]
+    client_ids: tuple[str, ...]
+    topics: tuple[str, ...]
+    expression: str | None
+    errors: bool
+    slower_than: float | None
+
+    def select(self) -> Filter:
+        """The filter that they make. Raises Failure (usage)."""
+        from kwcli.selection import select
+
+        return select(**self._asdict())
+
+
+class ContentOptions(NamedTuple):
+    """How much of what passes is shown."""
+
+    records: bool = False
+    reveal_secrets: bool = False
+
+
+class OutputOptions(NamedTuple):
+    """How output is written."""
+
+    output: str | None
+    color: str
+    verbose: int = 0
+    quiet: bool = False
+
+    def settings(self, env: Environment, content: ContentOptions | None = None, *, live: bool = False) -> Settings:
+        """The settings that they make on this terminal, or in this pipe. Raises Failure."""
+        return settings(env, **self._asdict(), **(content or ContentOptions())._asdict(), live=live)
+
+
+def gathered(name: str, make: Callable[..., object], names: Iterable[str]) -> Callable[[Command], Command]:
+    """A decorator: the command gets the options `names` as one argument, made of them by `make`."""
+    own = tuple(names)
+
+    def decorated(command: Command) -> Command:
+        @functools.wraps(command)
+        def called(*args: Any, **values: Any) -> Any:
+            value = make(**{each: values.pop(each) for each in own if each in values})
+            return command(*args, **{name: value}, **values)
+
+        wrapped: Any = called
+        result: Command = wrapped
+        return result
+
+    return decorated
+
+
+def with_options(command: Command, *options: Callable[[Any], Any]) -> Command:
+    """The command with these options, in this order."""
+    decorated: Any = command
+    for option in reversed(options):
+        decorated = option(decorated)
+    result: Command = decorated
+    return result
+
+
+def _flatten(_ctx: click.Context, _param: click.Parameter, values: tuple[tuple[Any, ...], ...]) -> tuple[Any, ...]:
     """What a repeatable option with comma lists gave, as one tuple."""
     return tuple(item for group in values for item in group)
 
@@ -120,6 +193,14 @@ def _set_csv_safe(ctx: click.Context, _param: click.Parameter, value: bool) -> N
         ctx.obj.csv_safe = True
 
 
+debug_option: Final = click.option(
+    "--debug",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=set_debug,
+    help="Show the traceback of a defect.",
+)
 # With the formats of a command that has csv.
 csv_safe_option: Final = click.option(
     "--csv-safe",
@@ -128,19 +209,33 @@ csv_safe_option: Final = click.option(
     callback=_set_csv_safe,
     help="In csv, an apostrophe before what a spreadsheet takes for a formula.",
 )
+ports_option: Final = click.option(
+    "--port",
+    "ports",
+    multiple=True,
+    type=PortList(),
+    metavar="PORT,...",
+    callback=_flatten,
+    help="Broker ports; without it Kafka is recognised on any port.",
+)
 
 
-def output_options(command: Command) -> Command:
-    """The options of every command that shows exchanges: format, colour, amount, defects."""
-    return output_options_with(
-        command, verbose="Show bodies too; -vv headers as well.", quiet="No summary and no progress bar."
-    )
+def words_option(*names: str, known: tuple[str, ...] = (), help: str, metavar: str) -> Callable[[Command], Command]:
+    """An option that takes words with commas between them, and may be repeated; its value is one tuple of words."""
+    return click.option(*names, multiple=True, type=Words(known), metavar=metavar, callback=_flatten, help=help)
 
 
-def output_options_with(command: Command, *, verbose: str, quiet: str, formats: Sequence[str] = FORMATS) -> Command:
-    """The same where -v and -q mean something else, or where there are fewer formats."""
-    for option in reversed(
-        [
+def output_options(
+    *, verbose: str | None = None, quiet: str | None = None, formats: Sequence[str] = FORMATS
+) -> Callable[[Command], Command]:
+    """The options of a command that shows something, which it gets as `shown`: an OutputOptions.
+
+    `verbose` and `quiet` say what -v and -q mean; None: there is no such option.
+    """
+
+    def decorated(command: Command) -> Command:
+        return with_options(
+            gathered("shown", OutputOptions, OutputOptions._fields)(command),
             click.option(
                 "-o",
                 "--output",
@@ -149,109 +244,65 @@ def output_options_with(command: Command, *, verbose: str, quiet: str, formats: 
             ),
             *([csv_safe_option] if "csv" in formats else []),
             click.option("--color", type=click.Choice(COLORS), default="auto", help="When to use colours."),
-            click.option("-v", "--verbose", count=True, help=verbose),
-            click.option("-q", "--quiet", is_flag=True, help=quiet),
-            click.option(
-                "--debug",
-                is_flag=True,
-                is_eager=True,
-                expose_value=False,
-                callback=set_debug,
-                help="Show the traceback of a defect.",
-            ),
-        ]
-    ):
-        command = option(command)
-    return command
+            *([] if verbose is None else [click.option("-v", "--verbose", count=True, help=verbose)]),
+            *([] if quiet is None else [click.option("-q", "--quiet", is_flag=True, help=quiet)]),
+            debug_option,
+        )
+
+    return decorated
 
 
 def capture_options(command: Command) -> Command:
-    """What is read by every command that reads captures: files, standard input, an interface."""
-    for option in reversed(
-        [
-            click.argument("files", nargs=-1, metavar="[FILE...]", type=click.Path(readable=False)),
-            click.option(
-                "-i", "--interface", metavar="IFACE", help="Capture live on this interface (`any`: on all of them)."
-            ),
-            click.option("--bpf", metavar="EXPR", help="Kernel filter of a live capture, as tcpdump writes it."),
-            click.option(
-                "-w",
-                "--write",
-                metavar="FILE.pcapng",
-                type=click.Path(readable=False),
-                help="Keep the packets of a live capture in this file.",
-            ),
-            click.option(
-                "--port",
-                "ports",
-                multiple=True,
-                type=Ports(),
-                metavar="PORT,...",
-                help="Broker ports; without it Kafka is recognised on any port.",
-            ),
-        ]
-    ):
-        command = option(command)
-    return command
+    """Files, standard input or an interface to read; the command gets them as `capture`: a CaptureOptions."""
+    return with_options(
+        gathered("capture", CaptureOptions, CaptureOptions._fields)(command),
+        click.argument("files", nargs=-1, metavar="[FILE...]", type=click.Path(readable=False)),
+        click.option(
+            "-i", "--interface", metavar="IFACE", help="Capture live on this interface (`any`: on all of them)."
+        ),
+        click.option("--bpf", metavar="EXPR", help="Kernel filter of a live capture, as tcpdump writes it."),
+        click.option(
+            "-w",
+            "--write",
+            metavar="FILE.pcapng",
+            type=click.Path(readable=False),
+            help="Keep the packets of a live capture in this file.",
+        ),
+        ports_option,
+    )
 
 
-def check_capture(files: Sequence[str], interface: str | None, bpf: str | None, write: str | None) -> None:
-    """UsageError when these do not say what to read, once."""
-    if bool(files) == bool(interface):
-        raise click.UsageError("give capture files, or - for standard input, or -i IFACE", click.get_current_context())
-    for name, value in (("--bpf", bpf), ("-w", write)):
-        if value is not None and not interface:
-            raise click.UsageError(f"{name} is for a live capture: it needs -i IFACE", click.get_current_context())
-
-
-def selection_options(command: Command) -> Command:
-    """The filters of every command that shows exchanges as they pass: the arguments of `kwcli.selection.select`."""
-    for option in reversed(
-        [
-            click.option(
-                "--api",
-                "apis",
-                multiple=True,
-                type=Words(),
-                metavar="API,...",
-                help="Only these APIs, by name or number.",
-            ),
-            click.option(
-                "--client-id", "client_ids", multiple=True, metavar="GLOB", help="Only clients whose id matches."
-            ),
-            click.option(
-                "--topic", "topics", multiple=True, metavar="GLOB", help="Only exchanges about a topic that matches."
-            ),
-            click.option(
-                "-f",
-                "--filter",
-                "expression",
-                metavar="EXPR",
-                help="Only exchanges for which this holds, for example 'api == Fetch and latency > 100ms'.",
-            ),
-            click.option(
-                "--errors", is_flag=True, help="Only what went wrong: error codes, undecodable, cut off unanswered."
-            ),
-            click.option(
-                "--slower-than", type=Duration(), metavar="TIME", help="Only latencies above, for example 100ms."
-            ),
-        ]
-    ):
-        command = option(command)
-    return command
+def filter_options(command: Command) -> Command:
+    """Which exchanges a command is about; it gets them as `filters`: a FilterOptions."""
+    return with_options(
+        gathered("filters", FilterOptions, FilterOptions._fields)(command),
+        words_option("--api", "apis", metavar="API,...", help="Only these APIs, by name or number."),
+        click.option("--client-id", "client_ids", multiple=True, metavar="GLOB", help="Only clients whose id matches."),
+        click.option(
+            "--topic", "topics", multiple=True, metavar="GLOB", help="Only exchanges about a topic that matches."
+        ),
+        click.option(
+            "-f",
+            "--filter",
+            "expression",
+            metavar="EXPR",
+            help="Only exchanges for which this holds, for example 'api == Fetch and latency > 100ms'.",
+        ),
+        click.option(
+            "--errors", is_flag=True, help="Only what went wrong: error codes, undecodable, cut off unanswered."
+        ),
+        click.option("--slower-than", type=Duration(), metavar="TIME", help="Only latencies above, for example 100ms."),
+    )
 
 
 def content_options(command: Command) -> Command:
-    """How much of what passes is shown: records, secrets."""
-    for option in reversed(
-        [
-            click.option("--records", is_flag=True, help="Show every record, with key, value and headers."),
-            click.option(
-                "--reveal-secrets",
-                is_flag=True,
-                help="Show tokens, salts and config values instead of {redacted}.",
-            ),
-        ]
-    ):
-        command = option(command)
-    return command
+    """How much of what passes is shown; the command gets it as `content`: a ContentOptions."""
+    return with_options(
+        gathered("content", ContentOptions, ContentOptions._fields)(command),
+        click.option("--records", is_flag=True, help="Show every record, with key, value and headers."),
+        click.option(
+            "--reveal-secrets",
+            is_flag=True,
+            help="Show tokens, salts and config values instead of {redacted}.",
+        ),
+    )

@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from decoders.filters import Filter
     from kwcli.config import Settings
     from kwcli.env import Environment
+    from kwcli.options import CaptureOptions
 
-__all__ = ["Outcome", "Sniffing", "View"]
+__all__ = ["SniffOutcome", "SniffView", "Sniffing"]
 
 WRITE_SIZE: Final = 1 << 20
 
@@ -69,7 +70,7 @@ class Output:
             self._stdout.flush()
 
 
-class Outcome:
+class SniffOutcome:
     """How it ended."""
 
     def __init__(self, *, strict: bool) -> None:
@@ -90,7 +91,7 @@ class Outcome:
         return Exit.LOSSY if self.strict and self.lossy else Exit.DONE
 
 
-class View(NamedTuple):
+class SniffView(NamedTuple):
     """What becomes of the exchanges, where that is not what `-o` says: what it reads of bodies, and its renderer."""
 
     needs: Needs
@@ -110,9 +111,9 @@ class Sniffing:
         limit: int | None,
         sort: bool,
         strict: bool,
-        view: View | None = None,
+        view: SniffView | None = None,
     ) -> None:
-        view = view or View(needs(settings), partial(open_renderer, settings))
+        view = view or SniffView(needs(settings), partial(open_renderer, settings))
         self._env = env
         self._settings = settings
         self._selection = selection
@@ -121,15 +122,21 @@ class Sniffing:
         self._left = limit
         self._sorted: list[Settled] | None = [] if sort else None
         self._shown = 0
-        self._outcome = Outcome(strict=strict)
+        self._outcome = SniffOutcome(strict=strict)
         self._begun = env.monotonic()
         self._progress = Progress(env, None, wanted=not settings.quiet)
         self._output = Output(env, self._progress, prompt=settings.prompt)
         self._renderer = view.open(self._output.write)
 
+    def run(self, capture: CaptureOptions) -> SniffOutcome:
+        """Decode what the options name: an interface, or files."""
+        if capture.interface:
+            return self.live(capture.interface, capture.bpf, capture.write)
+        return self.files(capture.files)
+
     # -- files, pipes --------------------------------------------------------------------------------------------------
 
-    def files(self, names: Iterable[str]) -> Outcome:
+    def files(self, names: Iterable[str]) -> SniffOutcome:
         """Decode files (`-`: standard input), merged by packet time. Bad inputs are told after the good ones."""
         captures = Captures(names, self._env)
         try:
@@ -166,11 +173,11 @@ class Sniffing:
 
     # -- live ----------------------------------------------------------------------------------------------------------
 
-    def live(self, interface: str, bpf: str | None, write: str | None) -> Outcome:
+    def live(self, interface: str, bpf: str | None, write: str | None) -> SniffOutcome:
         """Decode what an interface carries until it is interrupted."""
-        from kwcli.live import Kept, Live
+        from kwcli.live import Live, PacketFile
 
-        kept = Kept(write, self._env) if write else None
+        kept = PacketFile(write, self._env) if write else None
         capture = Live(interface, bpf, self._env)
         reader = CaptureReader()
         finish = True

@@ -7,7 +7,6 @@ request's last byte came is not in it either: it is taken for the time of the fi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import UUID
 
@@ -19,6 +18,7 @@ from decoders.exchanges.specs import SIDES, Spec
 from decoders.exchanges.topics import Topics
 from decoders.schema.model import Side
 from decoders.wire.primitives import uuid_bytes
+from decoders.wire.units import parse_time
 
 EXTRA: Final = ("closed", "retransmitted", "via", "fault", "upstream_latency_ms")
 
@@ -63,13 +63,6 @@ def from_json_dict(record: Mapping[str, Any]) -> Settled:
         raise Malformed(f"no exchange record: {problem!r}") from None
 
 
-def time_ns(text: str) -> int:
-    """Nanoseconds since 1970 of `2026-11-21T03:04:05.123456Z`. Raises ValueError."""
-    seconds, _, fraction = text.removesuffix("Z").partition(".")
-    whole = int(datetime.fromisoformat(seconds).replace(tzinfo=UTC).timestamp())
-    return whole * 10**9 + int(fraction.ljust(9, "0"))
-
-
 def _ends(record: Mapping[str, Any]) -> Ends:
     topics = Topics()
     for identity, name in record.get("topic_names", {}).items():
@@ -84,7 +77,7 @@ def _skipped(record: Mapping[str, Any]) -> Skipped:
         record["size"],
         record["reason"],
         record["detail"],
-        time_ns(record["time"]),
+        parse_time(record["time"]),
     )
 
 
@@ -108,7 +101,7 @@ def _exchange(record: Mapping[str, Any]) -> Exchange:
 
 
 def _times(exchange: Exchange, record: Mapping[str, Any]) -> None:
-    exchange.time_ns = begun = time_ns(record["time"])
+    exchange.time_ns = begun = parse_time(record["time"])
     latency, duration = record["latency_ms"], record["duration_ms"]
     request, response = (record["packets"][side] or (None, None) for side in SIDES)
     exchange.request_packet, exchange.request_packet_end = request

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Any, Final, Literal, NamedTuple
 
@@ -13,18 +12,11 @@ from decoders.apis.error_codes import ERRORS
 from decoders.errors import UnknownApi
 from decoders.filters.errors import FilterError
 from decoders.filters.scan import Word
+from decoders.wire.units import parse_duration, parse_size, parse_time
 
 Kind = Literal["text", "number", "duration", "size", "time", "address", "api", "error", "any"]
 
-_NUMBER: Final = re.compile(r"([+-]?\d+(?:\.\d+)?|[+-]?\.\d+)([A-Za-zµ]*)")
-# In milliseconds.
-DURATIONS: Final = {"ns": 1e-6, "us": 1e-3, "µs": 1e-3, "ms": 1.0, "s": 1e3, "m": 6e4, "min": 6e4, "h": 3.6e6}
-# In bytes; capitals do not matter.
-SIZES: Final = {
-    "b": 1,
-    **{f"{letter}b": 1000**power for power, letter in enumerate("kmgt", 1)},
-    **{f"{letter}ib": 1024**power for power, letter in enumerate("kmgt", 1)},
-}
+_NUMBER: Final = re.compile(r"[+-]?(\d+(\.\d+)?|\.\d+)")
 _WORDS: Final = {"true": True, "yes": True, "false": False, "no": False, "null": None, "none": None}
 
 
@@ -46,36 +38,34 @@ def _text(word: Word) -> str:
 
 def _number(word: Word) -> float | int:
     match = _NUMBER.fullmatch(word.text)
-    if match is None or match[2]:
+    if match is None:
         raise FilterError(f"{word.text!r} is no number", word.at + 1)
-    return float(match[1]) if "." in match[1] else int(match[1])
+    return float(word.text) if "." in word.text else int(word.text)
+
+
+def _signed(parse: Callable[[str], float], text: str) -> float:
+    return -parse(text[1:]) if text.startswith("-") else parse(text.removeprefix("+"))
 
 
 def _duration(word: Word) -> float:
-    match = _NUMBER.fullmatch(word.text)
-    unit: float | None = DURATIONS.get(match[2]) if match else None
-    if match is None or unit is None:
-        raise FilterError(f"{word.text!r} is no duration: write 250us, 100ms, 1.5s or 2m", word.at + 1)
-    return float(match[1]) * unit
+    try:
+        return _signed(parse_duration, word.text)
+    except ValueError:
+        raise FilterError(f"{word.text!r} is no duration: write 250us, 100ms, 1.5s or 2m", word.at + 1) from None
 
 
 def _size(word: Word) -> float:
-    match = _NUMBER.fullmatch(word.text)
-    unit: int | None = SIZES.get(match[2].lower() or "b") if match else None
-    if match is None or unit is None:
-        raise FilterError(f"{word.text!r} is no size: write 512, 10kB or 1MiB", word.at + 1)
-    return float(match[1]) * unit
+    try:
+        return _signed(parse_size, word.text)
+    except ValueError:
+        raise FilterError(f"{word.text!r} is no size: write 512, 10kB or 1MiB", word.at + 1) from None
 
 
 def _time(word: Word) -> int:
-    """Nanoseconds since 1970; a time without a zone is UTC."""
     try:
-        found = datetime.fromisoformat(word.text)
+        return parse_time(word.text)
     except ValueError:
         raise FilterError(f"{word.text!r} is no time: write 2026-11-21T03:04:05.5Z", word.at + 1) from None
-    found = found if found.tzinfo else found.replace(tzinfo=UTC)
-    whole = found.replace(microsecond=0)
-    return int(whole.timestamp()) * 10**9 + found.microsecond * 1000
 
 
 def _address(word: Word) -> Network:
@@ -124,13 +114,14 @@ def _any(word: Word) -> Any:
         return word.text
     if word.text.lower() in _WORDS:
         return _WORDS[word.text.lower()]
-    match = _NUMBER.fullmatch(word.text)
-    if match is None:
-        return word.text
-    if not match[2]:
+    if _NUMBER.fullmatch(word.text) is not None:
         return _number(word)
-    unit = DURATIONS.get(match[2]) or SIZES.get(match[2].lower())
-    return float(match[1]) * unit if unit else word.text
+    for parse in (parse_duration, parse_size):
+        try:
+            return _signed(parse, word.text)
+        except ValueError:
+            continue
+    return word.text
 
 
 READERS: Final[dict[Kind, Callable[[Word], Any]]] = {

@@ -6,29 +6,29 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from decoders.apis import NAMES
+from decoders.apis.keys import API_VERSIONS, FETCH, PRODUCE
 from decoders.apis.routing import ROUTES
 from decoders.schema.model import NONE, Api, Message, Side, Versions
 from kwcli.calling.draft import Draft
-from kwcli.calling.versions import Wish, as_spoken
+from kwcli.calling.versions import VersionChoice, as_spoken
 from kwcli.composing.words import check_words
 from kwcli.exits import Exit, Failure
 from kwcli.spelling import api_named
 
 if TYPE_CHECKING:
-    from kwcli.calling.show import Screen
-    from kwcli.composing.sources import Body
+    from kwcli.calling.show import CallOutput
+    from kwcli.composing.sources import SourceBody
     from kwcli.config import Settings
     from kwcli.env import Environment
     from kwcli.net.options import ConnectionOptions
 
 # The APIs that take short words besides paths, and the options that go with them: Produce and Fetch.
-SHORT: Final = frozenset({0, 1})
+SHORT: Final = frozenset({PRODUCE, FETCH})
 RECORD_OPTIONS: Final = ("compression", "acks", "magic")
-API_VERSIONS: Final = 18
 INT16_MAX: Final = 32767
 
 
-class Asked(NamedTuple):
+class CallOptions(NamedTuple):
     """What the words and options of `kw call` say."""
 
     api: str
@@ -53,11 +53,11 @@ class Asked(NamedTuple):
     against: str | None = None
 
 
-def call(env: Environment, asked: Asked, settings: Settings, connection: ConnectionOptions) -> Exit:
+def call(env: Environment, asked: CallOptions, settings: Settings, connection: ConnectionOptions) -> Exit:
     """Do what was asked. Raises Failure."""
     raw = asked.raw_body is not None
     found = unknown_api(asked) if raw and _is_unknown(asked.api) else api_named(asked.api)
-    wish = Wish.of(found, asked.version, asked.release, force=asked.force, raw=raw)
+    wish = VersionChoice.of(found, asked.version, asked.release, force=asked.force, raw=raw)
     draft = _draft(env, asked, found)
     if asked.skeleton:
         from kwcli.calling.preview import print_skeleton
@@ -71,7 +71,7 @@ def call(env: Environment, asked: Asked, settings: Settings, connection: Connect
         from kwcli.calling.preview import refuse_unsaid
 
         return refuse_unsaid(env, found, draft, wish)
-    from kwcli.calling.show import Screen
+    from kwcli.calling.show import CallOutput
 
     if asked.against is not None:
         settings = _compared(asked.against, found, settings)
@@ -80,7 +80,7 @@ def call(env: Environment, asked: Asked, settings: Settings, connection: Connect
         from kwcli.calling.select import Path
 
         select = Path.parse(asked.select, found, asked.only or "response")
-    screen = Screen(
+    screen = CallOutput(
         env,
         settings,
         only=asked.only,
@@ -100,22 +100,22 @@ def call(env: Environment, asked: Asked, settings: Settings, connection: Connect
 
 def _run(
     env: Environment,
-    asked: Asked,
+    asked: CallOptions,
     found: Api,
-    wish: Wish,
+    wish: VersionChoice,
     draft: Draft,
-    screen: Screen,
+    screen: CallOutput,
     settings: Settings,
     connection: ConnectionOptions,
 ) -> Exit:
-    from kwcli.calling.running import Plan, Run
+    from kwcli.calling.running import CallPlan, CallRun
     from kwcli.calling.targets import Target
 
     target = None if asked.node is None else Target.parse(asked.node)
-    plan = Plan(found, draft, wish, target, asked.split, asked.repeat, asked.interval_s)
+    plan = CallPlan(found, draft, wish, target, asked.split, asked.repeat, asked.interval_s)
     config = connection.config(env, verbose=settings.verbose)
     draft.controllers = config.controllers
-    run = Run(env, config, plan, screen, settings)
+    run = CallRun(env, config, plan, screen, settings)
     try:
         return run.go()
     finally:
@@ -136,7 +136,7 @@ def _is_unknown(word: str) -> bool:
     return word.isascii() and word.isdecimal() and int(word) not in NAMES
 
 
-def unknown_api(asked: Asked) -> Api:
+def unknown_api(asked: CallOptions) -> Api:
     """An API that kw has only the number of, for a body that is given as bytes. Raises Failure (usage)."""
     key = int(asked.api)
     if key > INT16_MAX or asked.version is None or not asked.force:
@@ -145,8 +145,8 @@ def unknown_api(asked: Asked) -> Api:
     return Api(key, message.name, message.versions, NONE, message, message)
 
 
-def _draft(env: Environment, asked: Asked, found: Api) -> Draft:
-    body: Body | None = None
+def _draft(env: Environment, asked: CallOptions, found: Api) -> Draft:
+    body: SourceBody | None = None
     options = {name: getattr(asked, name) for name in RECORD_OPTIONS if getattr(asked, name) is not None}
     if asked.raw_body is not None:
         if asked.words or options:
@@ -160,9 +160,9 @@ def _draft(env: Environment, asked: Asked, found: Api) -> Draft:
         raise Failure("--example sends the example as it is: it goes without words", Exit.USAGE)
     words, short = asked.words, None
     if options or (words and found.key in SHORT):
-        from kwcli.calling.short import Given, read_short
+        from kwcli.calling.short import RecordOptions, read_short
 
-        short, words = read_short(found.key, words, Given(**options), env)
+        short, words = read_short(found.key, words, RecordOptions(**options), env)
     return Draft(found, check_words(found, words, env=env, body=body), short=short)
 
 

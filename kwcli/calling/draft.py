@@ -13,7 +13,7 @@ from decoders.errors import DecodeError
 from decoders.messages import decode_message, encode_message
 from decoders.schema.model import Api, Versions
 from kwcli.composing.examples import example
-from kwcli.composing.words import Given, compose, encode_body
+from kwcli.composing.words import GivenWords, compose, encode_body
 from kwcli.exits import Exit, Failure
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Request(NamedTuple):
 class Draft:
     """A request that still fits any version: what was given, or bytes that are sent as they are."""
 
-    def __init__(self, api: Api, given: Given, *, raw: bytes | None = None, short: Short | None = None) -> None:
+    def __init__(self, api: Api, given: GivenWords, *, raw: bytes | None = None, short: Short | None = None) -> None:
         self.api = api
         self._given = given
         self._raw = raw

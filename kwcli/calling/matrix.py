@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from decoders.apis import api, api_name
+from decoders.apis.keys import FETCH, GET_TELEMETRY_SUBSCRIPTIONS, LEADER_AND_ISR, PRODUCE, PUSH_TELEMETRY
 from decoders.apis.releases import RELEASES, UNSTABLE, spoken
 from decoders.schema.model import NONE, Versions
-from kwcli.calling.versions import FETCH, FETCH_SINCE_4, PRODUCE, PRODUCE_SERVED
+from kwcli.calling.versions import FETCH_SINCE_4, PRODUCE_SERVED
 from kwcli.render.palette import Palette, palette
 from kwcli.render.units import cells, cut_left, short_name
 from kwcli.terminal import clean
@@ -21,10 +22,8 @@ if TYPE_CHECKING:
     from kwcli.config import Settings
     from kwcli.render import Write
 
-# Offered only where a metrics plug-in asks for them: GetTelemetrySubscriptions, PushTelemetry.
-OPTIONAL: Final = frozenset({71, 72})
-# Of a release's APIs a broker offers those of its listeners; ZooKeeper brokers those that their controller sends too.
-LEADER_AND_ISR: Final = 4
+# Offered only where a metrics plug-in asks for them.
+OPTIONAL: Final = frozenset({GET_TELEMETRY_SUBSCRIPTIONS, PUSH_TELEMETRY})
 ABSENT: Final = "–"
 GAP: Final = "  "
 NAME_LEAST: Final = 20
@@ -45,7 +44,7 @@ class Likeness(NamedTuple):
         return name if not self.differences else f"~{name}"
 
 
-class Column(NamedTuple):
+class BrokerOffer(NamedTuple):
     """A broker, or a release to compare with."""
 
     title: str
@@ -63,7 +62,7 @@ class Matrix:
         self._settings = settings
         self._write = write
         self._against = against
-        self._columns: list[Column] = []
+        self._columns: list[BrokerOffer] = []
         self.errors = self.undecoded = 0
 
     def add(self, title: str, response: Any) -> None:
@@ -72,7 +71,7 @@ class Matrix:
         features = {
             _name(row["name"]): str(row["max_version_level"]) for row in response.get("finalized_features") or ()
         }
-        self._columns.append(Column(clean(title.removeprefix("node ")), offer, features, str(likeness(offer))))
+        self._columns.append(BrokerOffer(clean(title.removeprefix("node ")), offer, features, str(likeness(offer))))
 
     def write(self, rows: list[Settled]) -> None:
         """The brokers come through add()."""
@@ -128,16 +127,17 @@ def _served(offer: Offer) -> dict[int, Versions]:
 def _differences(offer: Offer, release: Offer) -> int:
     """How many APIs are offered in other versions than the release has, or missing though its brokers have them."""
     wrong = sum(release.get(key) != versions for key, versions in offer.items() if key not in OPTIONAL)
+    # A broker offers those of its listeners; a ZooKeeper broker those that its controller sends, too.
     zookeeper = LEADER_AND_ISR in offer
     missing = [key for key in release if key not in offer and key not in OPTIONAL]
     return wrong + sum(not zookeeper and "broker" in api(key).listeners for key in missing)
 
 
-def table(columns: Sequence[Column], against: str | None, width: int | None, colors: Palette) -> Iterator[str]:
+def table(columns: Sequence[BrokerOffer], against: str | None, width: int | None, colors: Palette) -> Iterator[str]:
     """The lines: titles, likeness, features, then the APIs; `≠` before a line whose cells are not all the same."""
     shown = list(columns)
     if against is not None:
-        shown.append(Column(f"Kafka {against}", _of_listener(against, columns), {}, against))
+        shown.append(BrokerOffer(f"Kafka {against}", _of_listener(against, columns), {}, against))
     keys = sorted({key for column in columns for key in column.offer} | _wanted(shown, against))
     rows = [("looks like", [column.looks_like for column in shown], False)]
     for name in sorted({name for column in columns for name in column.features}):
@@ -149,7 +149,7 @@ def table(columns: Sequence[Column], against: str | None, width: int | None, col
     yield from _drawn([column.title for column in shown], rows, width, colors)
 
 
-def _of_listener(release: str, columns: Sequence[Column]) -> dict[int, Versions]:
+def _of_listener(release: str, columns: Sequence[BrokerOffer]) -> dict[int, Versions]:
     """What a release offers where these brokers were asked: APIs of other listeners are no difference."""
     zookeeper = any(LEADER_AND_ISR in column.offer for column in columns)
     offered_here = {key for column in columns for key in column.offer}
@@ -160,7 +160,7 @@ def _of_listener(release: str, columns: Sequence[Column]) -> dict[int, Versions]
     }
 
 
-def _wanted(shown: Sequence[Column], against: str | None) -> set[int]:
+def _wanted(shown: Sequence[BrokerOffer], against: str | None) -> set[int]:
     return set(shown[-1].offer) if against is not None else set()
 
 

@@ -13,7 +13,7 @@ import select
 import stat
 from typing import TYPE_CHECKING, Final
 
-from kwcli.composing.sources import STDIN, Body, body_in, parse, read_stdin
+from kwcli.composing.sources import STDIN, SourceBody, body_in, parse, read_stdin
 
 if TYPE_CHECKING:
     from decoders.schema.model import Api
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 PATIENCE_MS: Final = 250
 
 
-def piped_body(env: Environment, api: Api) -> Body | None:
+def piped_body(env: Environment, api: Api) -> SourceBody | None:
     """The body on standard input; None where there is none. Raises Failure for one that cannot be read."""
     if env.stdin_terminal or not _has_something(env):
         return None

@@ -11,8 +11,8 @@ from kwcli.net.core.session import Session
 
 if TYPE_CHECKING:
     from decoders.schema.model import Api
-    from kwcli.calling.show import Screen
-    from kwcli.calling.versions import Wish
+    from kwcli.calling.show import CallOutput
+    from kwcli.calling.versions import VersionChoice
     from kwcli.config import Settings
     from kwcli.env import Environment
 
@@ -32,14 +32,14 @@ class Unsent(NamedTuple):
         return self.begun_ns
 
 
-def print_skeleton(env: Environment, api: Api, draft: Draft, wish: Wish) -> Exit:
+def print_skeleton(env: Environment, api: Api, draft: Draft, wish: VersionChoice) -> Exit:
     """The request as annotated YAML on standard output, to be filled in."""
     env.stdout.write(_skeleton(api, draft, wish).encode())
     env.stdout.flush()
     return Exit.DONE
 
 
-def refuse_unsaid(env: Environment, api: Api, draft: Draft, wish: Wish) -> Exit:
+def refuse_unsaid(env: Environment, api: Api, draft: Draft, wish: VersionChoice) -> Exit:
     """Instead of sending a request that changes something when nobody said what: show what there is to say."""
     env.say(f"kw: {api.name} changes something, so it is not sent without being told what; fill in:")
     env.stderr.write(_skeleton(api, draft, wish).encode())
@@ -47,7 +47,9 @@ def refuse_unsaid(env: Environment, api: Api, draft: Draft, wish: Wish) -> Exit:
     return Exit.USAGE
 
 
-def dry_run(env: Environment, draft: Draft, wish: Wish, screen: Screen, settings: Settings, client_id: str) -> Exit:
+def dry_run(
+    env: Environment, draft: Draft, wish: VersionChoice, screen: CallOutput, settings: Settings, client_id: str
+) -> Exit:
     """Show the request that would be sent to a broker that speaks everything, and its bytes."""
     api = draft.api
     request = draft.request(wish.candidates(api))
@@ -63,7 +65,7 @@ def dry_run(env: Environment, draft: Draft, wish: Wish, screen: Screen, settings
     return Exit.DONE
 
 
-def edit(env: Environment, api: Api, draft: Draft, wish: Wish) -> Draft:
+def edit(env: Environment, api: Api, draft: Draft, wish: VersionChoice) -> Draft:
     """What the user makes of the skeleton in an editor; the same draft where nothing was changed. Raises Failure."""
     from kwcli.composing.editor import edited
 
@@ -71,7 +73,7 @@ def edit(env: Environment, api: Api, draft: Draft, wish: Wish) -> Draft:
     return draft if given is None else Draft(api, given)
 
 
-def _skeleton(api: Api, draft: Draft, wish: Wish) -> str:
+def _skeleton(api: Api, draft: Draft, wish: VersionChoice) -> str:
     from kwcli.composing.skeleton import skeleton
 
     versions = wish.candidates(api)

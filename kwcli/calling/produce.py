@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from decoders.apis import api
+from decoders.apis.keys import PRODUCE
 from decoders.records import records_json
 from decoders.records.codecs import NAMES, NUMBERS
 from decoders.records.model import Row
 from decoders.schema.model import FOREVER, Versions
 from kwcli.calling.partitioning import partition_of
-from kwcli.calling.record_words import Contents, Entry, Word, from_lines, from_words, number, said
-from kwcli.calling.sugar import OFFLINE, Topics, check_names, need, split, topic_field
+from kwcli.calling.record_words import Contents, Entry, RecordWord, from_lines, from_words, number, said
+from kwcli.calling.sugar import OFFLINE, TopicLookup, check_names, need, split, topic_field
 from kwcli.composing.sources import STDIN
 from kwcli.exits import Exit, Failure
 
-PRODUCE: Final = 0
 MAGICS: Final = ("0", "1", "2")
 ACKS: Final = {"all": -1, "-1": -1, "0": 0, "1": 1}
 # The versions in which brokers take each message format (KIP-32, KIP-98).
@@ -79,7 +79,7 @@ class Produce:
         stamped = any(entry.timestamp is not None for entry in self.entries)
         return 1 if version == 2 or stamped else 0
 
-    def body(self, version: int, topics: Topics | None) -> dict[str, Any]:
+    def body(self, version: int, topics: TopicLookup | None) -> dict[str, Any]:
         """The request in JSON form. Without `topics` (not connected) what has no partition goes to 0."""
         magic, now_ms = self.format(version), self.clock_ms()
         parts: dict[int, list[Entry]] = {}
@@ -97,7 +97,7 @@ class Produce:
             "topic_data": [{**topic, "partition_data": data}],
         }
 
-    def _places(self, topics: Topics | None, now_ms: int) -> list[int]:
+    def _places(self, topics: TopicLookup | None, now_ms: int) -> list[int]:
         """The partition of each record."""
         if all(entry.partition is not None for entry in self.entries):
             partitions: Sequence[int] = ()
@@ -151,11 +151,11 @@ def read_produce(
         if stray or magic is not None:
             raise Failure(f"--{stray or 'magic'} goes with topic=… value=…", Exit.USAGE)
         return None, list(words)
-    once: dict[str, Word] = {}
+    once: dict[str, RecordWord] = {}
     for word in ours:
         if word.name in _ONCE and once.setdefault(word.name, word) is not word:
             raise Failure(f"{word} is given twice", Exit.USAGE)
-    if once.get("transactional_id") == Word("transactional_id", "null", json=True):
+    if once.get("transactional_id") == RecordWord("transactional_id", "null", json=True):
         del once["transactional_id"]
     if "topic" not in once:
         raise Failure("topic= is missing", Exit.USAGE)
@@ -182,7 +182,7 @@ def read_produce(
 
 
 def _entries(
-    words: Sequence[Word], rest: Sequence[str], contents: Contents, stdin: Callable[[], bool], now_ms: int
+    words: Sequence[RecordWord], rest: Sequence[str], contents: Contents, stdin: Callable[[], bool], now_ms: int
 ) -> tuple[list[Entry], list[str]]:
     """The records of the words, of {…} as they stand, of the one @FILE or of standard input; and words left over."""
     files = [word for word in rest if word == "-" or word.startswith("@")]
@@ -209,7 +209,7 @@ def _entries(
         raise Failure(f"no record in {source}: give value=… (value:=null is a tombstone), or NDJSON", Exit.USAGE)
     if words:
         # What holds for all of them: partition= and timestamp=.
-        (model,) = from_words([*words, Word("value", "")], contents, now_ms)
+        (model,) = from_words([*words, RecordWord("value", "")], contents, now_ms)
         entries = [
             Entry(
                 entry.key,
@@ -223,7 +223,7 @@ def _entries(
     return entries, left
 
 
-def _producer(once: dict[str, Word]) -> dict[str, int | None]:
+def _producer(once: dict[str, RecordWord]) -> dict[str, int | None]:
     """Producer id, epoch and sequence; the latter two are 0 unless said."""
     if "producer_id" not in once:
         for name in ("producer_epoch", "base_sequence", "transactional_id"):

@@ -24,7 +24,7 @@ _BYTES: Final = frozenset({BASE64, REDACTED})
 _LINE_FIELDS: Final = ("key", "value", "headers", "timestamp", "partition", "offset")
 
 
-class Word(NamedTuple):
+class RecordWord(NamedTuple):
     """`name=text`, or `name:=text` where the text is JSON."""
 
     name: str
@@ -46,7 +46,7 @@ class Entry:
     partition: int | None = None
 
 
-def from_words(words: Iterable[Word], contents: Contents, now_ms: int) -> list[Entry]:
+def from_words(words: Iterable[RecordWord], contents: Contents, now_ms: int) -> list[Entry]:
     """The records that the words say, in order. Raises Failure (usage)."""
     entries: list[Entry] = []
     record: dict[str, Any] = {}
@@ -77,7 +77,7 @@ def from_words(words: Iterable[Word], contents: Contents, now_ms: int) -> list[E
     return entries
 
 
-def data(word: Word, contents: Contents) -> bytes | None:
+def data(word: RecordWord, contents: Contents) -> bytes | None:
     """What `key=` or `value=` says: text, a file, or JSON (null, a string, {"base64"}, any other is taken as it is)."""
     if word.text.startswith("@"):
         held = contents(word.text[1:])
@@ -91,7 +91,7 @@ def data(word: Word, contents: Contents) -> bytes | None:
     return _bytes(value, str(word), held)
 
 
-def said(word: Word) -> str:
+def said(word: RecordWord) -> str:
     """The text of a word that is neither key, value nor header; what is written as JSON is text or a number."""
     if not word.json:
         return word.text
@@ -101,7 +101,7 @@ def said(word: Word) -> str:
     return str(value)
 
 
-def number(word: Word, largest: int, *, smallest: int = 0) -> int:
+def number(word: RecordWord, largest: int, *, smallest: int = 0) -> int:
     """An integer within bounds."""
     text = said(word).strip()
     if not text.removeprefix("-").isdecimal() or not text.isascii() or len(text) > 20:
@@ -163,13 +163,13 @@ def _headers(value: object, place: str) -> Iterator[Header]:
         yield name.decode("utf-8", "surrogateescape"), _bytes(each.get("value"), f"{place}: header value")
 
 
-def _header(word: Word, contents: Contents) -> Header:
+def _header(word: RecordWord, contents: Contents) -> Header:
     """`header=name:text`, `header=name:@file`, `header=name` (null), or JSON {"key", "value"}."""
     if word.json:
         (found,) = _headers([_parsed(word.text.encode("utf-8", "surrogateescape"), str(word))], str(word))
         return found
     name, colon, text = word.text.partition(":")
-    return name, data(Word(word.name, text), contents) if colon else None
+    return name, data(RecordWord(word.name, text), contents) if colon else None
 
 
 def _bytes(value: object, place: str, plain: bytes | None = None) -> bytes | None:

@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from itertools import count
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from decoders.apis.keys import DESCRIBE_CLUSTER, METADATA, PRODUCE
 from decoders.apis.places import places
 from decoders.schema.model import Api, Versions
 from kwcli.calling.tape import Tape
 from kwcli.calling.targets import Router, Target, node_name
-from kwcli.calling.versions import Wish, common
+from kwcli.calling.versions import VersionChoice, common
 from kwcli.exits import Exit, Failure
 from kwcli.net.cluster import Cluster
 from kwcli.net.deadline import Deadline
@@ -25,18 +26,17 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from kwcli.calling.draft import Draft, Request
     from kwcli.calling.ping import Ping
-    from kwcli.calling.show import Screen
-    from kwcli.calling.targets import Stop
+    from kwcli.calling.show import CallOutput
+    from kwcli.calling.targets import Destination
     from kwcli.config import Settings
     from kwcli.env import Environment
     from kwcli.net.blocking import Connection, Reply
     from kwcli.net.core.config import ClientConfig
 
-PRODUCE: Final = 0
 # Error codes that say "not here": NOT_LEADER_OR_FOLLOWER, NOT_COORDINATOR, NOT_CONTROLLER → what the node is not.
 MOVED: Final = {6: "the leader", 16: "the coordinator", 41: "the controller"}
 # Metadata and DescribeCluster tell which node is where.
-NODE_LISTS: Final = (3, 60)
+NODE_LISTS: Final = (METADATA, DESCRIBE_CLUSTER)
 _BROKERS: Final = frozenset({"brokers"})
 # How long a look-up that still gives the same node is repeated.
 MOVE_S: Final = 1.0
@@ -45,19 +45,19 @@ MOVE_PAUSE_S: Final = 0.1
 PROBLEMS_TOLD: Final = 20
 
 
-class Plan(NamedTuple):
+class CallPlan(NamedTuple):
     """What is to be done, all of it checked. `repeat` 0: until it is interrupted."""
 
     api: Api
     draft: Draft
-    wish: Wish
+    wish: VersionChoice
     target: Target | None = None
     split: bool = False
     repeat: int = 1
     interval_s: float = 0.0
 
 
-class Run:
+class CallRun:
     """One run."""
 
     sleep = staticmethod(time.sleep)  # between two rounds
@@ -66,8 +66,8 @@ class Run:
         self,
         env: Environment,
         config: ClientConfig,
-        plan: Plan,
-        screen: Screen,
+        plan: CallPlan,
+        screen: CallOutput,
         settings: Settings,
     ) -> None:
         self._env = env
@@ -140,7 +140,7 @@ class Run:
             if self.ping is not None:
                 self.ping.add(exchange)
 
-    def _routed(self, cluster: Cluster, router: Router) -> tuple[Request, list[Stop]]:
+    def _routed(self, cluster: Cluster, router: Router) -> tuple[Request, list[Destination]]:
         """The request in a version that all its nodes take, and those nodes."""
         plan = self._plan
         versions = self._offered(cluster.any())
@@ -165,7 +165,7 @@ class Run:
             return versions
         return Versions(preferred, preferred)
 
-    def _send(self, cluster: Cluster, stop: Stop, request: Request) -> Exchange:
+    def _send(self, cluster: Cluster, stop: Destination, request: Request) -> Exchange:
         """Send one node its share and show the exchange. Raises Failure, after what there is of it has been shown."""
         key = self._plan.api.key
         value, body = request.value, request.body
@@ -194,7 +194,7 @@ class Run:
         return exchange
 
     def _again(
-        self, cluster: Cluster, router: Router, stop: Stop, request: Request, exchange: Exchange
+        self, cluster: Cluster, router: Router, stop: Destination, request: Request, exchange: Exchange
     ) -> Exchange | None:
         """Look again for the node that was meant, and send it the same; None where it would be several by now."""
         error = exchange.errors[0]
@@ -212,13 +212,13 @@ class Run:
         self._env.say(f"kw: {here} is not {MOVED[error.code]} ({error.name}): sent once more, {again}")
         return self._send(cluster, found[0], request)
 
-    def _moved(self, exchange: Exchange, version: int, stop: Stop) -> bool:
+    def _moved(self, exchange: Exchange, version: int, stop: Destination) -> bool:
         """Whether the answer says nothing but that this node is not the one, for each place that the request names."""
         errors = exchange.errors
         named = places(self._plan.api.key, version, stop.body)
         return bool(errors) and len(errors) >= len(named) and all(error.code in MOVED for error in errors)
 
-    def _way(self, stop: Stop) -> Iterator[str]:
+    def _way(self, stop: Destination) -> Iterator[str]:
         """How the node was found, and once for a connection how long it took to open it."""
         yield stop.why
         if id(stop.connection) not in self._shown:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
+from decoders.apis.keys import FETCH, PRODUCE
 from decoders.schema.model import Versions
-from kwcli.calling.fetch import FETCH, Offsets, read_fetch
-from kwcli.calling.produce import PRODUCE, read_produce
+from kwcli.calling.fetch import Offsets, read_fetch
+from kwcli.calling.produce import read_produce
 from kwcli.composing.sources import read_file, read_stdin
 from kwcli.env import Environment
 from kwcli.exits import Exit, Failure
@@ -23,7 +24,7 @@ class Short(Protocol):
         """The request in JSON form; `known` tells of topics and offsets, None when not connected."""
 
 
-class Given(NamedTuple):
+class RecordOptions(NamedTuple):
     """Options that belong to Produce alone."""
 
     compression: str | None = None
@@ -31,7 +32,9 @@ class Given(NamedTuple):
     magic: int | None = None
 
 
-def read_short(key: int, words: Sequence[str], given: Given, env: Environment) -> tuple[Short | None, list[str]]:
+def read_short(
+    key: int, words: Sequence[str], given: RecordOptions, env: Environment
+) -> tuple[Short | None, list[str]]:
     """What the short words of this API ask for (None where there are none), and the words that are left.
 
     Files, and standard input when records are to come from there, are read. Raises Failure for whatever can be known to
@@ -47,7 +50,7 @@ def read_short(key: int, words: Sequence[str], given: Given, env: Environment) -
             stdin=lambda: not env.stdin_terminal,
             clock_ms=lambda: env.now_ns() // 1_000_000,
         )
-    for name in Given._fields:
+    for name in RecordOptions._fields:
         if getattr(given, name) is not None:
             raise Failure(f"--{name} goes with Produce only", Exit.USAGE)
     return read_fetch(words, now_ms=env.now_ns() // 1_000_000) if key == FETCH else (None, list(words))

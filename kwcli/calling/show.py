@@ -6,11 +6,13 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
+from decoders.apis.keys import API_VERSIONS
 from decoders.exchanges.bodies import Options
 from decoders.exchanges.record import to_json_dict
-from decoders.wire.deferred import Deferred, DeferredText, json_pieces
+from decoders.wire.deferred import Deferred, DeferredText
 from kwcli.calling.select import Path
 from kwcli.render import Wanted, needs, open_renderer
+from kwcli.render.json import JsonWriter
 from kwcli.render.lines import in_pieces
 from kwcli.terminal import clean
 
@@ -23,14 +25,13 @@ if TYPE_CHECKING:
     from kwcli.env import Environment
     from kwcli.render import Renderer, Write
 
-API_VERSIONS: Final = 18
 # Formats whose rows are exchange records.
 RECORDS: Final = ("ndjson", "json")
 # Formats for people that show one exchange after the other.
 LINES: Final = ("text", "hex")
 
 
-class Screen:
+class CallOutput:
     """Standard output of one run. `sent` False says that the exchanges are of requests that never left (--dry-run)."""
 
     def __init__(
@@ -54,6 +55,7 @@ class Screen:
         self._brief = brief
         self._matrix: Matrix | None = None
         self._begun = False
+        self._json = JsonWriter(self._write, lines=settings.format == "ndjson")
         self._options = Options(settings.records, settings.reveal_secrets, deferred=True)
         self._renderer: Renderer | None = None
         self._explained: set[int] = set()
@@ -69,7 +71,7 @@ class Screen:
         if self._select is not None or (self._only is not None and settings.format in RECORDS):
             self._values(exchange)
         elif settings.format in RECORDS:
-            self._json(self._record(exchange))
+            self._json.add(self._record(exchange))
         elif settings.format in LINES and not self._brief:
             from kwcli.calling.text import lines
 
@@ -93,7 +95,7 @@ class Screen:
         if self._renderer is not None:
             self._renderer.close()
         elif self._settings.format == "json":
-            self._write(b"\n]\n" if self._begun else b"[]\n")
+            self._json.close()
         self._env.stdout.flush()
 
     def _record(self, exchange: Exchange) -> dict[str, Any]:
@@ -115,32 +117,18 @@ class Screen:
             self._env.say(f"kw: {exchange.api} {version} has no {self._select.text} (it {said}; see --api-version)")
         for value in values:
             if self._settings.format in RECORDS:
-                self._json(value)
+                self._json.add(value)
             elif isinstance(value, DeferredText) and value.is_text():
                 for text in value.texts():
                     self._write((clean(text) if self._env.stdout_terminal else text).encode())
                 self._write(b"\n")
             elif isinstance(value, dict | list | Deferred):
-                self._pieces(value)
-                self._write(b"\n")
+                JsonWriter(self._write, lines=True).add(value)
             else:
                 from kwcli.render.body import scalar
 
                 text = value if isinstance(value, str) and not self._env.stdout_terminal else scalar(value)
                 self._write(text.encode("utf-8", "backslashreplace") + b"\n")
-
-    def _json(self, value: Any) -> None:
-        ndjson = self._settings.format == "ndjson"
-        if not ndjson:
-            self._write(b",\n" if self._begun else b"[\n")
-            self._begun = True
-        self._pieces(value)
-        if ndjson:
-            self._write(b"\n")
-
-    def _pieces(self, value: Any) -> None:
-        for piece in json_pieces(value):
-            self._write(piece)
 
     def _table(self) -> Matrix:
         if self._matrix is None:

@@ -11,7 +11,7 @@ from decoders.apis import api
 from decoders.apis.names import find_field
 from decoders.schema.model import Versions
 from decoders.wire.primitives import uuid_text
-from kwcli.calling.record_words import Word
+from kwcli.calling.record_words import RecordWord
 from kwcli.exits import Exit, Failure
 from kwcli.spelling import did_you_mean
 
@@ -23,7 +23,7 @@ _TOPIC_FIELDS: Final = {0: ("name", "topic_id"), 1: ("topic", "topic_id")}
 OFFLINE: Final = {key: (Versions(0, TOPIC_IDS_FROM - 1), "a topic whose id is not known") for key in _TOPIC_FIELDS}
 
 
-class Topics(Protocol):
+class TopicLookup(Protocol):
     """What a cluster must tell of topics."""
 
     def partitions(self, topic: str) -> Sequence[int]:
@@ -33,10 +33,10 @@ class Topics(Protocol):
         """The id of a topic."""
 
 
-def split(words: Iterable[str], names: Sequence[str]) -> tuple[list[Word], list[str]]:
+def split(words: Iterable[str], names: Sequence[str]) -> tuple[list[RecordWord], list[str]]:
     """The words whose name is one of these (camelCase accepted), and the others."""
     known = {name.replace("_", ""): name for name in names}
-    ours: list[Word] = []
+    ours: list[RecordWord] = []
     rest: list[str] = []
     for text in words:
         match = _WORD.fullmatch(text)
@@ -44,7 +44,7 @@ def split(words: Iterable[str], names: Sequence[str]) -> tuple[list[Word], list[
         if match is None or name is None:
             rest.append(text)
         else:
-            ours.append(Word(name, match[3], match[2] == ":="))
+            ours.append(RecordWord(name, match[3], match[2] == ":="))
     return ours, rest
 
 
@@ -69,7 +69,7 @@ def need(key: int, versions: Versions, needs: Sequence[tuple[Versions, str]]) ->
     return left
 
 
-def topic_field(key: int, version: int, name: str, topics: Topics | None) -> Mapping[str, Any]:
+def topic_field(key: int, version: int, name: str, topics: TopicLookup | None) -> Mapping[str, Any]:
     """The field that says which topic: by name, or by id from version 13 on."""
     by_name, by_id = _TOPIC_FIELDS[key]
     if version < TOPIC_IDS_FROM:

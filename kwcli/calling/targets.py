@@ -68,7 +68,7 @@ class Target(NamedTuple):
         return cls(word, -1, key)
 
 
-class Stop(NamedTuple):
+class Destination(NamedTuple):
     """One node that gets a request: `why` says how it was found, `looked_up` whether another look may find another."""
 
     connection: Connection
@@ -87,7 +87,7 @@ class Router:
         self._split = split
         self.problems: list[Failure] = []  # of nodes that could not be reached, where others could
 
-    def stops(self, version: int, body: Mapping[str, Any]) -> list[Stop]:
+    def stops(self, version: int, body: Mapping[str, Any]) -> list[Destination]:
         """The nodes, in the order of the places in the request."""
         if self._target is not None:
             return self._named(self._target, body)
@@ -96,34 +96,34 @@ class Router:
         if self._cluster.config.controllers:  # of these only the active one changes anything
             to = "controller" if to == "controller" or (to == "resource" and route.mutates) else "any"
         if to == "any":
-            return [Stop(self._cluster.any(), body, "")]
+            return [Destination(self._cluster.any(), body, "")]
         if to == "all":
             return self._all(body)
         if to == "controller":
             return self._controller(body)
         return self._by_place(to, version, body)
 
-    def _named(self, target: Target, body: Mapping[str, Any]) -> list[Stop]:
+    def _named(self, target: Target, body: Mapping[str, Any]) -> list[Destination]:
         cluster = self._cluster
         if target.word == "all":
             return self._all(body)
         if target.word == "controller":
             return self._controller(body)
         if target.word == "any":
-            return [Stop(cluster.any(), body, "")]
+            return [Destination(cluster.any(), body, "")]
         if target.word == "node":
-            return [Stop(cluster.node(target.number), body, "")]
+            return [Destination(cluster.node(target.number), body, "")]
         if target.word == "leader":
             found = cluster.leader(target.key, target.number)
             if found is None:
                 raise Failure(f"the cluster has no partition {target.key}[{target.number}]")
-            return [Stop(found, body, f"leader of {target.key}[{target.number}]", looked_up=True)]
+            return [Destination(found, body, f"leader of {target.key}[{target.number}]", looked_up=True)]
         kind: Kind = target.word
         connection = cluster.coordinator(kind, target.key)
-        return [Stop(connection, body, f"coordinator of {kind} {target.key}", looked_up=True)]
+        return [Destination(connection, body, f"coordinator of {kind} {target.key}", looked_up=True)]
 
-    def _all(self, body: Mapping[str, Any]) -> list[Stop]:
-        stops: list[Stop] = []
+    def _all(self, body: Mapping[str, Any]) -> list[Destination]:
+        stops: list[Destination] = []
         self.problems = []
         numbers = sorted(self._cluster.nodes(fresh=True))
         deadline = self._cluster.deadline
@@ -138,22 +138,22 @@ class Router:
             try:
                 # One that is silent takes half of the time that is left, unless it is the last.
                 spare_s = answers_s + (left_s / 2 if number != numbers[-1] else 0.0)
-                stops.append(Stop(self._cluster.node(number, spare_s=spare_s), body, ""))
+                stops.append(Destination(self._cluster.node(number, spare_s=spare_s), body, ""))
             except Failure as problem:
                 self.problems.append(problem)
         if not stops:
             raise self.problems[0] if self.problems else Failure("the cluster names no node")
         return stops
 
-    def _controller(self, body: Mapping[str, Any]) -> list[Stop]:
+    def _controller(self, body: Mapping[str, Any]) -> list[Destination]:
         connection, why = self._cluster.controller()
         forwarded = ROUTES.get(self._api.key, ANYWHERE).to in ("controller", "resource")
         itself = self._cluster.config.controllers or not is_kraft(connection.versions)
         if not itself and not forwarded:
             why = "any broker (the controller itself: --bootstrap-controller)"
-        return [Stop(connection, body, why, looked_up=itself)]
+        return [Destination(connection, body, why, looked_up=itself)]
 
-    def _by_place(self, to: str, version: int, body: Mapping[str, Any]) -> list[Stop]:
+    def _by_place(self, to: str, version: int, body: Mapping[str, Any]) -> list[Destination]:
         named = places(self._api.key, version, body)
         shares: dict[int, list[tuple[Any, ...]]] = {}
         connections: dict[int, Connection] = {}
@@ -164,14 +164,14 @@ class Router:
             reasons.setdefault(mark, why)
             shares.setdefault(mark, []).append(place)
         if not shares:
-            return [Stop(self._cluster.any(), body, "")]
+            return [Destination(self._cluster.any(), body, "")]
         if len(shares) > 1 and not self._split:
             raise Failure(self._spans(to, shares, connections), Exit.USAGE)
         parts = {
             mark: body if len(shares) == 1 else only(self._api.key, version, body, set(mine))
             for mark, mine in shares.items()
         }
-        return [Stop(connections[mark], parts[mark], reasons[mark], looked_up=True) for mark in shares]
+        return [Destination(connections[mark], parts[mark], reasons[mark], looked_up=True) for mark in shares]
 
     def _found(
         self, to: str, version: int, named: list[tuple[Any, ...]]

@@ -9,25 +9,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.apis import NAMES, api
+from decoders.apis.keys import PRODUCE
 from decoders.exchanges.bodies import Options
 from decoders.exchanges.echoes import conceal_of
 from decoders.exchanges.record import to_json_dict
-from decoders.schema.resolve import resolve
-from kwcli.render.body import Body, meanings, scalar
+from kwcli.render.body import BodyPrinter, plan_of, scalar, undecoded
 from kwcli.render.palette import palette
 from kwcli.render.units import cut, took
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
-    from decoders.schema.model import Plan, Side
+    from decoders.schema.model import Side
     from kwcli.config import Settings
     from kwcli.render.palette import Palette
 
 # A request of more leaves than this is a tree.
 PATHS_MAX: Final = 24
-PRODUCE: Final = 0
 UNANSWERED: Final = {
     "no_response_expected": "no answer is sent to this (acks=0)",
     "unanswered": "no answer",
@@ -39,7 +37,7 @@ def lines(
 ) -> Iterator[str]:
     """All lines of one exchange, or of one side of it. What an error code in `explained` means is not told again."""
     colors = palette(settings.color)
-    body = Body(settings.width, colors, record.get("topic_names"))
+    body = BodyPrinter(settings.width, colors, record.get("topic_names"))
     if only != "response":
         yield _head(exchange, record, way, settings, colors)
         if settings.verbose:
@@ -48,7 +46,7 @@ def lines(
             yield from hex_of(exchange, "request", settings, colors)
         else:
             yield from _request(exchange, record, body)
-        yield from _undecoded(record, "request", colors)
+        yield from (f"  {line}" for line in undecoded(record, "request", colors))
     if only != "request" and not _unsent(record):
         yield _answer(exchange, record, colors)
         if settings.format == "hex":
@@ -57,10 +55,8 @@ def lines(
             yield from body.lines(record["response"], plan_of(exchange, "response"))
         elif record["response"] is not None:
             yield f"  {scalar(record['response'])}"
-        yield from _undecoded(record, "response", colors)
-    fresh = {code: name for code, name in body.mentioned.items() if code not in explained}
-    explained |= fresh.keys()
-    yield from meanings(fresh, colors, settings.width)
+        yield from (f"  {line}" for line in undecoded(record, "response", colors))
+    yield from body.meanings(explained)
 
 
 def _head(exchange: Exchange, record: dict[str, Any], way: str, settings: Settings, colors: Palette) -> str:
@@ -82,7 +78,7 @@ def _header(exchange: Exchange, record: dict[str, Any], settings: Settings, colo
     yield f"  {colors.dim}{text if settings.width is None else cut(text, settings.width - 2)}{colors.off}"
 
 
-def _request(exchange: Exchange, record: dict[str, Any], body: Body) -> Iterator[str]:
+def _request(exchange: Exchange, record: dict[str, Any], body: BodyPrinter) -> Iterator[str]:
     value = record["request"]
     if not isinstance(value, dict):
         return
@@ -118,24 +114,8 @@ def _answer(exchange: Exchange, record: dict[str, Any], colors: Palette) -> str:
     return f"{colors.api}←{colors.off} {exchange.response_size:,} B · {took(exchange.latency_ms)}"
 
 
-def _undecoded(record: dict[str, Any], side: str, colors: Palette) -> Iterator[str]:
-    failure = (record.get("undecoded") or {}).get(side)
-    if failure:
-        place = f" in {clean(failure['path'])}" if failure["path"] else ""
-        yield f"  {colors.bad}undecoded from byte {failure['offset']}{place}: {failure['reason']}{colors.off}"
-
-
 def _unsent(record: dict[str, Any]) -> bool:
     return record["client"] is None
-
-
-def plan_of(exchange: Exchange, side: Side) -> Plan | None:
-    """The layout of a side, where it is known."""
-    key, version = exchange.api_key, exchange.api_version
-    if key not in NAMES or version is None or version not in api(key).versions:
-        return None
-    message = api(key).request if side == "request" else api(key).response
-    return resolve(message, version)
 
 
 def helper(exchange: Exchange, node: str, settings: Settings) -> Iterator[str]:

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from decoders.apis.keys import FETCH, PRODUCE
 from decoders.apis.releases import UNSTABLE, history, spoken
 from decoders.schema.model import NONE, Api, Versions
 from kwcli.exits import Exit, Failure
 from kwcli.spelling import release_named
 
-PRODUCE: Final = 0
-FETCH: Final = 1
 # Brokers from 4.0 on list Produce 0-2 for the sake of old librdkafka, and close the connection on it (KIP-896). They
 # are known by the Fetch versions that they have given up.
 PRODUCE_SERVED: Final = 3
 FETCH_SINCE_4: Final = 4
 
 
-class Wish(NamedTuple):
+class VersionChoice(NamedTuple):
     """What the user said about the version: a number, a release to speak like, or nothing."""
 
     number: int | None = None
@@ -26,7 +25,7 @@ class Wish(NamedTuple):
     force: bool = False
 
     @classmethod
-    def of(cls, api: Api, number: int | None, release: str | None, *, force: bool, raw: bool = False) -> Wish:
+    def of(cls, api: Api, number: int | None, release: str | None, *, force: bool, raw: bool = False) -> VersionChoice:
         """A wish that kw can fulfil. Raises Failure (usage) for one that it cannot, before any connection.
 
         `raw`: the bytes of the body are given, so kw need not know the version.
@@ -69,7 +68,7 @@ def _not_offered(api: Api, advertised: Mapping[int, Versions]) -> str:
     return f"does not offer {api.name}"
 
 
-def common(api: Api, advertised: Mapping[int, Versions], wish: Wish, node: str) -> Versions:
+def common(api: Api, advertised: Mapping[int, Versions], wish: VersionChoice, node: str) -> Versions:
     """The versions that may be sent to a broker that advertises these, `node` being its name for people.
 
     Raises Failure where there is none, or where the broker is known to list a version that it does not serve.

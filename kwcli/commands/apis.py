@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from kwcli.env import Environment
-from kwcli.reference.options import reference_options
+from kwcli.options import OutputOptions, output_options
 
 EXAMPLES = """\b
 Examples:
@@ -26,7 +26,7 @@ Examples:
     help="What changed between two releases; of one API also between two versions.",
 )
 @click.option("--grep", metavar="WORD", help="APIs and fields whose name, or older name, holds this word.")
-@reference_options
+@output_options(formats=("text", "ndjson", "json"))
 @click.pass_obj
 def command(
     env: Environment,
@@ -35,15 +35,13 @@ def command(
     release: str | None,
     diff: tuple[str, str] | None,
     grep: str | None,
-    output: str | None,
-    color: str,
+    shown: OutputOptions,
 ) -> None:
     """List all APIs, or show the fields of one, or the exact layout of one VERSION of it.
 
     API is a name in any spelling, also an older one, or a number.
     """
-    from kwcli.config import settings
     from kwcli.reference.show import show_apis
 
-    how = settings(env, output=output, color=color, verbose=0, quiet=False)
+    how = shown.settings(env)
     show_apis(env, how, api=api, version=version, release=release, diff=diff, grep=grep)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import click
 
-from kwcli.config import settings
 from kwcli.env import Environment
 from kwcli.net.options import ConnectionOptions, Seconds, connection_options
-from kwcli.options import output_options_with
+from kwcli.options import ContentOptions, OutputOptions, content_options, output_options
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 EXAMPLES = """\b
@@ -39,8 +36,7 @@ Examples:
 @click.option("--raw-body", metavar="HEX", help="Send these bytes for the body.")
 @click.option("--only", type=click.Choice(["request", "response"]), help="Show this side; as JSON, its body alone.")
 @click.option("--select", metavar="PATH", help="Show only what is at this path of the response (or of --only).")
-@click.option("--records", is_flag=True, help="Show every record, with key, value and headers.")
-@click.option("--reveal-secrets", is_flag=True, help="Show tokens, salts and config values instead of {redacted}.")
+@content_options
 @click.option("--compression", type=click.Choice(CODECS), help="With topic=… value=…: how to compress the records.")
 @click.option("--acks", type=click.Choice(["all", "1", "0"]), help="With topic=… value=…: who must have them first.")
 @click.option("--magic", type=click.IntRange(0, 2), metavar="0|1|2", help="With topic=… value=…: their format.")
@@ -48,8 +44,7 @@ Examples:
 @click.option("--interval", type=Seconds(), default=1.0, metavar="TIME", help="Between repetitions; 1s without it.")
 @click.option("--against", metavar="3.9", help="With ApiVersions: compare what brokers offer with this release.")
 @connection_options
-@partial(
-    output_options_with,
+@output_options(
     verbose="Tell the chosen server and what was looked up; -vv what was said.",
     quiet="No summary of repetitions.",
 )
@@ -60,12 +55,8 @@ def command(
     api: str,
     words: tuple[str, ...],
     connection: ConnectionOptions,
-    records: bool,
-    reveal_secrets: bool,
-    output: str | None,
-    color: str,
-    verbose: int,
-    quiet: bool,
+    content: ContentOptions,
+    shown: OutputOptions,
     interval: float,
     **asked: object,
 ) -> int:
@@ -76,16 +67,7 @@ def command(
 
     Produce and Fetch take short words as well: topic=orders key=k value=v header=a:b, topic=orders offset=latest-10.
     """
-    from kwcli.calling.asking import Asked, call
+    from kwcli.calling.asking import CallOptions, call
 
-    shown = settings(
-        env,
-        output=output,
-        color=color,
-        verbose=verbose,
-        quiet=quiet,
-        records=records,
-        reveal_secrets=reveal_secrets,
-        live=True,
-    )
-    return call(env, Asked(api, words, interval_s=interval, **asked), shown, connection)  # type: ignore[arg-type]  # click has checked the types
+    given = CallOptions(api, words, interval_s=interval, **asked)  # type: ignore[arg-type]  # click has checked the types
+    return call(env, given, shown.settings(env, content, live=True), connection)

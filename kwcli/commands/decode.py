@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from kwcli.env import Environment
-from kwcli.options import COLORS, set_debug
+from kwcli.options import ContentOptions, OutputOptions, content_options, gathered, output_options
 
 if TYPE_CHECKING:
     from decoders.schema.model import Side
@@ -22,6 +22,14 @@ Examples:
   kw decode --explain 'Invalid receive (size = 369295617 larger than 104857600)'"""
 
 
+class MessageOptions(NamedTuple):
+    """Which messages the bytes are of; None where nothing was said."""
+
+    api: str | None
+    version: int | None
+    side: Side | None
+
+
 @click.command("decode", epilog=EXAMPLES)
 @click.argument("inputs", metavar="[HEX | BASE64 | FILE | @FILE | -]...", nargs=-1, type=click.Path(readable=False))
 @click.option("--api", metavar="API", help="The API of the messages, by name or number.")
@@ -30,28 +38,18 @@ Examples:
 @click.option("--response", "side", flag_value="response", help="The messages are responses.")
 @click.option("--from", "form", type=click.Choice(FORMS), default="auto", help="How the bytes are written.")
 @click.option("--explain", is_flag=True, help="Name what strange bytes, or numbers of a log, are.")
-@click.option("--records", is_flag=True, help="Show every record, with key, value and headers.")
-@click.option("--reveal-secrets", is_flag=True, help="Show tokens, salts and config values instead of {redacted}.")
-@click.option("-o", "--output", type=click.Choice(FORMATS), help="text on a terminal, ndjson when piped.")
-@click.option("--color", type=click.Choice(COLORS), default="auto", help="When to use colours.")
-@click.option("-v", "--verbose", count=True, help="Show headers too; in hex nothing is shortened.")
-@click.option(
-    "--debug", is_flag=True, is_eager=True, expose_value=False, callback=set_debug, help="Show a defect's traceback."
-)
+@content_options
+@output_options(verbose="Show headers too; in hex nothing is shortened.", formats=FORMATS)
+@gathered("said", MessageOptions, MessageOptions._fields)
 @click.pass_context
 def command(
     ctx: click.Context,
     inputs: tuple[str, ...],
-    api: str | None,
-    version: int | None,
-    side: Side | None,
+    said: MessageOptions,
     form: str,
     explain: bool,
-    records: bool,
-    reveal_secrets: bool,
-    output: str | None,
-    color: str,
-    verbose: int,
+    content: ContentOptions,
+    shown: OutputOptions,
 ) -> int:
     """Decode single messages: hex, base64, dumps of xxd, hexdump and tcpdump -X, raw bytes, one or many.
 
@@ -59,17 +57,15 @@ def command(
     response needs --api and --version, or is guessed, and what else it may be is listed. With both even a bare body
     decodes. What stands before a failure is shown.
     """
-    from kwcli.config import settings
-    from kwcli.decoding.frames import Said
+    from kwcli.decoding.frames import MessageHints
     from kwcli.decoding.running import explained, run
     from kwcli.spelling import api_named
 
     env: Environment = ctx.obj
-    if version is not None and api is None:
+    if said.version is not None and said.api is None:
         raise click.UsageError("--version needs --api", ctx)
-    chosen = settings(
-        env, output=output, color=color, verbose=verbose, quiet=True, records=records, reveal_secrets=reveal_secrets
-    )
+    settings = shown.settings(env, content)
     if explain:
-        return explained(inputs, env, chosen, form)
-    return run(inputs, env, chosen, Said(side, None if api is None else api_named(api).key, version), form)
+        return explained(inputs, env, settings, form)
+    key = None if said.api is None else api_named(said.api).key
+    return run(inputs, env, settings, MessageHints(said.side, key, said.version), form)

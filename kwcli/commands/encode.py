@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from kwcli.env import Environment
-from kwcli.options import set_debug
+from kwcli.options import debug_option, gathered
 
 if TYPE_CHECKING:
     from decoders.schema.model import Side
@@ -21,6 +21,14 @@ Examples:
   kw encode ApiVersions 3 --response error_code=35 | kw decode --api ApiVersions --version 3 -"""
 
 
+class FrameOptions(NamedTuple):
+    """Whether the whole frame is wanted, and what its header says."""
+
+    frame: bool
+    correlation_id: int | None
+    client_id: str | None
+
+
 @click.command("encode", epilog=EXAMPLES)
 @click.argument("api", metavar="API")
 @click.argument("version", metavar="VERSION", type=int)
@@ -31,9 +39,8 @@ Examples:
 @click.option("--client-id", metavar="TEXT", help="In the header of the frame.")
 @click.option("--skeleton", is_flag=True, help="Print an annotated body to fill in, as YAML.")
 @click.option("-o", "--output", type=click.Choice(FORMS), default="hex", help="hex (default), base64 or raw bytes.")
-@click.option(
-    "--debug", is_flag=True, is_eager=True, expose_value=False, callback=set_debug, help="Show a defect's traceback."
-)
+@debug_option
+@gathered("framing", FrameOptions, FrameOptions._fields)
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -41,9 +48,7 @@ def command(
     version: int,
     words: tuple[str, ...],
     response: bool,
-    frame: bool,
-    correlation_id: int | None,
-    client_id: str | None,
+    framing: FrameOptions,
     skeleton: bool,
     output: str,
 ) -> None:
@@ -59,10 +64,10 @@ def command(
     if skeleton:
         env.stdout.write(to_fill_in(api, version, words, env, side))
         return
-    if (correlation_id is not None or client_id is not None) and not frame:
+    if not framing.frame and (framing.correlation_id, framing.client_id) != (None, None):
         raise click.UsageError("--correlation-id and --client-id are for --frame", ctx)
     if output == "raw" and env.stdout_terminal:
         raise click.UsageError("raw bytes are not for a terminal; redirect them or use -o hex", ctx)
-    header = Header(correlation_id, client_id) if frame else None
+    header = Header(framing.correlation_id, framing.client_id) if framing.frame else None
     data = encoded(api, version, words, env, side, header)
     env.stdout.write(written(data, output))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from kwcli.env import Environment
-from kwcli.reference.options import reference_options
+from kwcli.options import OutputOptions, output_options
 
 EXAMPLES = """\b
 Examples:
@@ -17,11 +17,10 @@ Examples:
 @click.command("errors", epilog=EXAMPLES, context_settings={"ignore_unknown_options": True})
 @click.argument("error", required=False, metavar="[CODE|NAME]")
 @click.option("--grep", metavar="WORD", help="Errors whose name or meaning holds this word.")
-@reference_options
+@output_options(formats=("text", "ndjson", "json"))
 @click.pass_obj
-def command(env: Environment, error: str | None, grep: str | None, output: str | None, color: str) -> int:
+def command(env: Environment, error: str | None, grep: str | None, shown: OutputOptions) -> int:
     """Explain an error code, by its number or name (the beginning of one will do), or list all of them."""
-    from kwcli.config import settings
     from kwcli.reference.show import show_errors
 
-    return show_errors(env, settings(env, output=output, color=color, verbose=0, quiet=False), word=error, grep=grep)
+    return show_errors(env, shown.settings(env), word=error, grep=grep)

@@ -15,7 +15,7 @@ Examples:
   kw help --search snaplen"""
 
 
-class Topic(click.ParamType[str]):
+class TopicName(click.ParamType[str]):
     """A topic of the handbook, which completion knows."""
 
     name = "topic"
@@ -23,7 +23,7 @@ class Topic(click.ParamType[str]):
 
 
 @click.command("help", epilog=EXAMPLES)
-@click.argument("topic", required=False, type=Topic(), metavar="[TOPIC]")
+@click.argument("topic", required=False, type=TopicName(), metavar="[TOPIC]")
 @click.option("--search", metavar="WORD", help="List the lines of all pages that hold this word.")
 @click.option("--no-pager", is_flag=True, help="Do not page long output on a terminal.")
 @click.option("--color", type=click.Choice(COLORS), default="auto", help="When to use colours.")

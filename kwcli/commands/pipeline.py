@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Literal
 
 import click
 
-from kwcli.config import settings
 from kwcli.env import Environment
 from kwcli.exits import Failure
-from kwcli.options import Amount, Ports, flat, output_options_with, selection_options, set_debug
+from kwcli.options import (
+    Amount,
+    FilterOptions,
+    OutputOptions,
+    filter_options,
+    gathered,
+    output_options,
+    ports_option,
+    set_debug,
+)
 from kwcli.pipeline.options import Moment, Point, TableNames
 from kwcli.pipeline.tables.columns import TABLES
-
-if TYPE_CHECKING:
-    from kwcli.pipeline.wish import Engine
+from kwcli.pipeline.wish import RunOptions
 
 EXAMPLES = """\b
 Examples:
@@ -65,15 +71,8 @@ def command() -> None:
 )
 @click.option("--since", "since_ns", type=Moment(), metavar="TIME", help="Only what began at this time or later; UTC.")
 @click.option("--until", "until_ns", type=Moment(), metavar="TIME", help="Only what began before this time.")
-@selection_options
-@click.option(
-    "--port",
-    "ports",
-    multiple=True,
-    type=Ports(),
-    metavar="PORT,...",
-    help="Broker ports; without it Kafka is recognised on any port.",
-)
+@filter_options
+@ports_option
 @click.option(
     "--tables",
     type=TableNames(tuple(TABLES)),
@@ -107,32 +106,9 @@ def command() -> None:
     callback=set_debug,
     help="Show the traceback of a defect, and what Spark says.",
 )
+@gathered("options", partial(RunOptions, filter=""), [name for name in RunOptions._fields if name != "filter"])
 @click.pass_obj
-def run_command(
-    env: Environment,
-    sources: tuple[str, ...],
-    out: str,
-    points: tuple[tuple[str, str], ...],
-    since_ns: int | None,
-    until_ns: int | None,
-    apis: tuple[tuple[str, ...], ...],
-    client_ids: tuple[str, ...],
-    topics: tuple[str, ...],
-    expression: str | None,
-    errors: bool,
-    slower_than: float | None,
-    ports: tuple[tuple[int, ...], ...],
-    tables: tuple[str, ...],
-    bodies: bool,
-    reveal_secrets: bool,
-    engine: Engine | Literal["auto"],
-    master: str | None,
-    split_size: int | None,
-    strict: bool,
-    explain: bool,
-    verbose: int,
-    quiet: bool,
-) -> int:
+def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -> int:
     """Decode captures into Parquet tables under DIR: exchanges, topic_partitions, connections, skipped.
 
     SRC is a capture, a folder, a glob or a URL (s3://, gs://, hdfs://, …); with --point several places of a network are
@@ -141,45 +117,17 @@ def run_command(
     """
     _check_installed()
     from kwcli.pipeline.run import run
-    from kwcli.pipeline.wish import RunOptions
-    from kwcli.selection import select
 
-    if not sources and not points:
-        raise click.UsageError("give captures: files, globs or URLs, or --point NAME=GLOB", click.get_current_context())
-    if not out:
-        raise click.UsageError("--out is empty: it names the folder of the tables", click.get_current_context())
-    if since_ns is not None and until_ns is not None and since_ns >= until_ns:
-        raise click.UsageError("--since is not before --until: nothing is between them", click.get_current_context())
-    if master is not None and engine == "local":
-        raise click.UsageError("--master is for Spark: --engine local has none", click.get_current_context())
-    selection = select(
-        expression,
-        apis=flat(apis),
-        client_ids=client_ids,
-        topics=topics,
-        errors=errors,
-        slower_than=slower_than,
-    )
-    wish = RunOptions(
-        sources=sources,
-        points=points,
-        out=out,
-        since_ns=since_ns,
-        until_ns=until_ns,
-        filter=selection.text,
-        ports=flat(ports),
-        tables=tables,
-        bodies=bodies,
-        reveal_secrets=reveal_secrets,
-        engine=engine,
-        master=master,
-        split_size=split_size,
-        strict=strict,
-        explain=explain,
-        verbose=verbose,
-        quiet=quiet,
-    )
-    return run(env, wish)
+    context = click.get_current_context()
+    if not options.sources and not options.points:
+        raise click.UsageError("give captures: files, globs or URLs, or --point NAME=GLOB", context)
+    if not options.out:
+        raise click.UsageError("--out is empty: it names the folder of the tables", context)
+    if options.since_ns is not None and options.until_ns is not None and options.since_ns >= options.until_ns:
+        raise click.UsageError("--since is not before --until: nothing is between them", context)
+    if options.master is not None and options.engine == "local":
+        raise click.UsageError("--master is for Spark: --engine local has none", context)
+    return run(env, options._replace(filter=filters.select().text))
 
 
 @command.command("report", short_help="Say what the tables hold.", epilog=_REPORT)
@@ -195,8 +143,7 @@ def run_command(
     help="Write one HTML page with charts, and nothing else.",
 )
 @click.option("--master", metavar="URL", help="Count on Spark: local[*], spark://HOST:PORT, …; without it right here.")
-@lambda command: output_options_with(
-    command,
+@output_options(
     verbose="Leave out no row and no column.",
     quiet="Say nothing on standard error.",
     formats=("text", "ndjson", "json"),
@@ -208,10 +155,7 @@ def report_command(
     target: str | None,
     html_path: str | None,
     master: str | None,
-    output: str | None,
-    color: str,
-    verbose: int,
-    quiet: bool,
+    shown: OutputOptions,
 ) -> int:
     """Say what the tables in DIR hold: latencies, errors, old versions, talkers, batches, throttling, connections.
 
@@ -220,8 +164,7 @@ def report_command(
     _check_installed()
     from kwcli.pipeline.report import report
 
-    shown = settings(env, output=output, color=color, verbose=verbose, quiet=quiet)
-    return report(env, shown, folder, target=target, html_path=html_path, master=master)
+    return report(env, shown.settings(env), folder, target=target, html_path=html_path, master=master)
 
 
 @command.command("sql", short_help="Ask the tables in SQL.", epilog=_SQL)
@@ -232,8 +175,7 @@ def report_command(
 @click.option(
     "--master", metavar="URL", help="Where Spark runs: local[2], spark://head:7077, yarn; this machine without it."
 )
-@lambda command: output_options_with(
-    command,
+@output_options(
     verbose="Text as wide as it gets, nothing shortened.",
     quiet="Say nothing on standard error.",
     formats=("text", "table", "ndjson", "json", "csv"),
@@ -246,10 +188,7 @@ def sql_command(
     views: bool,
     limit: int | None,
     master: str | None,
-    output: str | None,
-    color: str,
-    verbose: int,
-    quiet: bool,
+    shown: OutputOptions,
 ) -> int:
     """Ask the tables in DIR in Spark SQL; QUERY - is read from standard input.
 
@@ -259,11 +198,11 @@ def sql_command(
 
     if views == (query is not None):
         raise click.UsageError("give a query, or --views", click.get_current_context())
-    shown = settings(env, output=output, color=color, verbose=verbose, quiet=quiet)
+    settings = shown.settings(env)
     if query is None:
-        return show_views(env, shown)
+        return show_views(env, settings)
     _check_installed()
-    return sql(env, shown, folder, read_query(env, query), limit=limit, master=master)
+    return sql(env, settings, folder, read_query(env, query), limit=limit, master=master)
 
 
 def _check_installed() -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from kwcli.env import Environment
 from kwcli.net.options import Seconds
+from kwcli.options import debug_option
 
 EXAMPLES = """\b
 Examples:
@@ -26,7 +28,7 @@ NODE_ACTIONS = ("list", "stop", "kill", "start", "restart", "pause", "unpause")
 LISTENERS = ("plaintext", "ssl", "mtls", "sasl_plaintext", "sasl_ssl")
 
 
-class Listeners(click.ParamType[tuple[str, ...]]):
+class ListenerNames(click.ParamType[tuple[str, ...]]):
     """`plaintext,sasl_ssl`: a tuple of Kafka's listener names, each once."""
 
     name = "listeners"
@@ -43,7 +45,7 @@ class Listeners(click.ParamType[tuple[str, ...]]):
         return tuple(name.upper() for name in names)
 
 
-class Topics(click.ParamType[tuple[tuple[str, int], ...]]):
+class TopicList(click.ParamType[tuple[tuple[str, int], ...]]):
     """`orders:3,payments`: a tuple of names with their number of partitions, 1 where none is said."""
 
     name = "topics"
@@ -71,12 +73,12 @@ class Topics(click.ParamType[tuple[tuple[str, int], ...]]):
 @click.option("--port", type=click.IntRange(1024, 65000), default=9092, metavar="PORT", help="The first port.")
 @click.option(
     "--listeners",
-    type=Listeners(),
+    type=ListenerNames(),
     default="plaintext",
     metavar="NAME,...",
     help=f"{', '.join(LISTENERS)}; with certificates, users and a profile for each.",
 )
-@click.option("--topics", type=Topics(), metavar="NAME[:PARTITIONS],...", help="Make these topics.")
+@click.option("--topics", type=TopicList(), default=(), metavar="NAME[:PARTITIONS],...", help="Make these topics.")
 @click.option("--traffic", is_flag=True, help="Keep a producer and a group of consumers going.")
 @click.option("--run", metavar="CMD", help="Start, run CMD with KW_BOOTSTRAP_SERVER set, stop; its exit code is ours.")
 @click.option(
@@ -88,23 +90,9 @@ class Topics(click.ParamType[tuple[tuple[str, int], ...]]):
 @click.option("--mock", is_flag=True, help="librdkafka's mock instead of Apache Kafka: no Java, ready at once.")
 @click.option("--keep-going", is_flag=True, help="When a node dies the others go on; without it all ends.")
 @click.option("-q", "--quiet", is_flag=True, help="Only the line that says ready.")
-@click.option("--debug", is_flag=True, help="Show the traceback of a defect.")
+@debug_option
 @click.pass_context
-def command(
-    ctx: click.Context,
-    nodes: int,
-    release: str,
-    port: int,
-    listeners: tuple[str, ...],
-    topics: tuple[tuple[str, int], ...] | None,
-    traffic: bool,
-    run: str | None,
-    jars: Path | None,
-    mock: bool,
-    keep_going: bool,
-    quiet: bool,
-    debug: bool,
-) -> int | None:
+def command(ctx: click.Context, /, **wanted: Any) -> int | None:
     """Start a throw-away Kafka cluster on this machine; Ctrl-C ends it and leaves nothing behind.
 
     Real Apache Kafka where there is Java 17 (its jars come from Maven once and are kept), else librdkafka's mock.
@@ -114,21 +102,7 @@ def command(
     from kwcli.playground.play import Wish, play
 
     env: Environment = ctx.obj
-    env.debug = env.debug or debug
-    wish = Wish(
-        nodes=nodes,
-        release=release,
-        port=port,
-        listeners=listeners,
-        topics=topics or (),
-        traffic=traffic,
-        run=run,
-        jars=jars,
-        mock=mock,
-        quiet=quiet,
-        keep_going=keep_going,
-    )
-    return play(env, wish)
+    return play(env, Wish(**wanted))
 
 
 @command.command("node", short_help="List, stop, kill, start, restart, pause nodes of one that runs.", epilog=_NODE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from kwcli.env import Environment
-from kwcli.reference.options import reference_options
+from kwcli.options import OutputOptions, output_options
 
 EXAMPLES = """\b
 Examples:
@@ -41,15 +41,14 @@ def command() -> None:
 
 
 @command.command("list", epilog=_LIST)
-@reference_options
+@output_options(formats=("text", "ndjson", "json"))
 @click.pass_obj
-def list_command(env: Environment, output: str | None, color: str) -> None:
+def list_command(env: Environment, shown: OutputOptions) -> None:
     """List the profiles; the active one has a star."""
-    from kwcli.config import settings
     from kwcli.net.profiles import Profiles
     from kwcli.net.profiles_shown import as_json, list_lines, listed
 
-    how = settings(env, output=output, color=color, verbose=0, quiet=False)
+    how = shown.settings(env)
     rows = listed(Profiles.of(env))
     if how.format != "text":
         env.stdout.write(as_json(rows, how.format))
@@ -60,20 +59,20 @@ def list_command(env: Environment, output: str | None, color: str) -> None:
 @command.command("show", short_help="Show the properties of a profile.", epilog=_SHOW)
 @click.argument("name", required=False)
 @click.option("--reveal-secrets", is_flag=True, help="Show passwords and keys instead of {redacted}.")
-@reference_options
+@output_options(formats=("text", "ndjson", "json"))
 @click.pass_obj
-def show_command(env: Environment, name: str | None, reveal_secrets: bool, output: str | None, color: str) -> None:
+def show_command(env: Environment, name: str | None, reveal_secrets: bool, shown: OutputOptions) -> None:
     """Show the properties of a profile; without NAME, of the active one."""
-    from kwcli.config import settings
     from kwcli.net.profiles import Profiles
-    from kwcli.net.profiles_shown import as_json, show_lines, shown
+    from kwcli.net.profiles_shown import as_json, show_lines
+    from kwcli.net.profiles_shown import shown as described
 
-    how = settings(env, output=output, color=color, verbose=0, quiet=False)
+    how = shown.settings(env)
     profiles = Profiles.of(env)
     name = name or profiles.active()
     if name is None:
         raise click.UsageError("no profile is active: name one", click.get_current_context())
-    row = shown(profiles.pairs(name), reveal=reveal_secrets)
+    row = described(profiles.pairs(name), reveal=reveal_secrets)
     if how.format != "text":
         env.stdout.write(as_json([{"profile": name, "properties": row}], how.format))
         return

@@ -57,5 +57,5 @@ def command(
     """
     from kwcli.proxy.starting import start
 
-    config = connection.config(env, verbose=log.verbose)
+    config = connection.config(env, verbose=log.shown.verbose)
     return start(env, config, port_base, bind, advertise, security, log, metrics, only_check)

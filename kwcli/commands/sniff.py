@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import click
 
-from kwcli.config import settings
 from kwcli.env import Environment
-from kwcli.options import capture_options, check_capture, content_options, flat, output_options, selection_options
+from kwcli.options import (
+    CaptureOptions,
+    ContentOptions,
+    FilterOptions,
+    OutputOptions,
+    capture_options,
+    content_options,
+    filter_options,
+    output_options,
+)
 
 EXAMPLES = """\b
 Examples:
@@ -19,69 +27,38 @@ Examples:
 
 @click.command("sniff", epilog=EXAMPLES)
 @capture_options
-@selection_options
+@filter_options
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop reading after N rows that are shown.")
 @content_options
 @click.option("--sort", type=click.Choice(["time"]), help="Sort by time; keeps everything in memory until the end.")
 @click.option("--strict", is_flag=True, help="Exit code 3 when traffic was lost or could not be decoded.")
-@output_options
+@output_options(verbose="Show bodies too; -vv headers as well.", quiet="No summary and no progress bar.")
 @click.pass_obj
 def command(
     env: Environment,
-    files: tuple[str, ...],
-    interface: str | None,
-    bpf: str | None,
-    write: str | None,
-    ports: tuple[tuple[int, ...], ...],
-    apis: tuple[tuple[str, ...], ...],
-    client_ids: tuple[str, ...],
-    topics: tuple[str, ...],
-    expression: str | None,
-    errors: bool,
-    slower_than: float | None,
+    capture: CaptureOptions,
+    filters: FilterOptions,
     limit: int | None,
-    records: bool,
-    reveal_secrets: bool,
+    content: ContentOptions,
     sort: str | None,
     strict: bool,
-    output: str | None,
-    color: str,
-    verbose: int,
-    quiet: bool,
+    shown: OutputOptions,
 ) -> int:
     """Decode captures into Kafka request/response exchanges.
 
     FILE is a pcap or pcapng capture, also compressed with gzip, zstd or lz4; several are merged by packet time; `-` is
     standard input. Kafka is found on any port.
     """
-    from kwcli.selection import select
     from kwcli.sniffing import Sniffing
 
-    check_capture(files, interface, bpf, write)
+    capture.check()
     sniffing = Sniffing(
         env,
-        settings(
-            env,
-            output=output,
-            color=color,
-            verbose=verbose,
-            quiet=quiet,
-            records=records,
-            reveal_secrets=reveal_secrets,
-            live=bool(interface) or "-" in files,
-        ),
-        select(
-            expression,
-            apis=flat(apis),
-            client_ids=client_ids,
-            topics=topics,
-            errors=errors,
-            slower_than=slower_than,
-        ),
-        ports=frozenset(flat(ports)) or None,
+        shown.settings(env, content, live=bool(capture.interface) or "-" in capture.files),
+        filters.select(),
+        ports=frozenset(capture.ports) or None,
         limit=limit,
         sort=sort is not None,
         strict=strict,
     )
-    outcome = sniffing.live(interface, bpf, write) if interface else sniffing.files(files)
-    return outcome.exit_code()
+    return sniffing.run(capture).exit_code()

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import click
 
-from kwcli.config import settings
 from kwcli.env import Environment
-from kwcli.options import Duration, Words, capture_options, check_capture, flat, output_options_with, selection_options
+from kwcli.options import (
+    CaptureOptions,
+    Duration,
+    FilterOptions,
+    OutputOptions,
+    capture_options,
+    filter_options,
+    gathered,
+    output_options,
+    words_option,
+)
 from kwcli.stats import BY, METRICS, SORTS
 
 EXAMPLES = """\b
@@ -17,18 +28,23 @@ Examples:
   kw stats orders.pcapng --by broker,error --metric errors -f 'client_id like "billing-*"'"""
 
 
+class Grouping(NamedTuple):
+    """What is counted and how it is ordered: the arguments of `kwcli.stats.asked.asked`."""
+
+    by: tuple[str, ...]
+    metric: str
+    bucket_ms: float | None
+    sort: str | None
+    slowest: int | None
+
+
 @click.command("stats", epilog=EXAMPLES)
 @capture_options
-@click.option(
-    "--by",
-    "by",
-    multiple=True,
-    type=Words(BY),
-    metavar="NAME,...",
-    help=f"Group by {', '.join(BY)}; api without it.",
-)
+@words_option("--by", known=BY, metavar="NAME,...", help=f"Group by {', '.join(BY)}; api without it.")
 @click.option("--metric", type=click.Choice(METRICS), default="latency", help="What is measured; latency without it.")
-@click.option("--bucket", type=Duration(), metavar="TIME", help="Group by time too, in buckets as long as this.")
+@click.option(
+    "--bucket", "bucket_ms", type=Duration(), metavar="TIME", help="Group by time too, in buckets as long as this."
+)
 @click.option("--sort", type=click.Choice(SORTS), help="Greatest first; without it what matters most of the metric.")
 @click.option(
     "--slowest",
@@ -36,11 +52,11 @@ Examples:
     metavar="N",
     help="Show the N slowest exchanges too, with their packet numbers.",
 )
-@selection_options
+@filter_options
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop reading after N exchanges counted.")
 @click.option("--strict", is_flag=True, help="Exit code 3 when traffic was lost or could not be decoded.")
-@lambda command: output_options_with(
-    command,
+@gathered("grouping", Grouping, Grouping._fields)
+@output_options(
     verbose="Leave out no column and no group.",
     quiet="No summary and no progress bar.",
     formats=("text", "table", "ndjson", "json", "csv"),
@@ -48,59 +64,34 @@ Examples:
 @click.pass_obj
 def command(
     env: Environment,
-    files: tuple[str, ...],
-    interface: str | None,
-    bpf: str | None,
-    write: str | None,
-    ports: tuple[tuple[int, ...], ...],
-    by: tuple[tuple[str, ...], ...],
-    metric: str,
-    bucket: float | None,
-    sort: str | None,
-    slowest: int | None,
-    apis: tuple[tuple[str, ...], ...],
-    client_ids: tuple[str, ...],
-    topics: tuple[str, ...],
-    expression: str | None,
-    errors: bool,
-    slower_than: float | None,
+    capture: CaptureOptions,
+    grouping: Grouping,
+    filters: FilterOptions,
     limit: int | None,
     strict: bool,
-    output: str | None,
-    color: str,
-    verbose: int,
-    quiet: bool,
+    shown: OutputOptions,
 ) -> int:
     """Count the exchanges of captures: latencies, bytes, errors, records, throttling.
 
     One row a group, with count, rate, errors and percentiles (within 1 %). FILE as for `kw sniff`. The empty answers of
     fetches that waited for records are counted apart.
     """
-    from kwcli.selection import select
     from kwcli.sniffing import Sniffing
     from kwcli.stats.asked import asked
     from kwcli.stats.view import view
 
-    check_capture(files, interface, bpf, write)
-    if slowest and output == "csv":
+    capture.check()
+    if grouping.slowest and shown.output == "csv":
         raise click.UsageError("--slowest is a second table, and csv has one", click.get_current_context())
-    shown = settings(env, output=output, color=color, verbose=verbose, quiet=quiet)
+    settings = shown.settings(env)
     sniffing = Sniffing(
         env,
-        shown,
-        select(
-            expression,
-            apis=flat(apis),
-            client_ids=client_ids,
-            topics=topics,
-            errors=errors,
-            slower_than=slower_than,
-        ),
-        ports=frozenset(flat(ports)) or None,
+        settings,
+        filters.select(),
+        ports=frozenset(capture.ports) or None,
         limit=limit,
         sort=False,
         strict=strict,
-        view=view(asked(flat(by), metric, bucket, sort, slowest or 0), shown),
+        view=view(asked(*grouping[:4], grouping.slowest or 0), settings),
     )
-    outcome = sniffing.live(interface, bpf, write) if interface else sniffing.files(files)
-    return outcome.exit_code()
+    return sniffing.run(capture).exit_code()

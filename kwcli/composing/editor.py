@@ -13,7 +13,7 @@ from pathlib import Path
 from decoders.schema.model import Api, Side
 from kwcli.composing.paths import fail
 from kwcli.composing.sources import body_in, parse
-from kwcli.composing.words import Given, check_words
+from kwcli.composing.words import GivenWords, check_words
 from kwcli.env import Environment
 from kwcli.exits import Exit, Failure
 
@@ -21,7 +21,7 @@ _TERMINAL = "/dev/tty"
 _SOURCE = "the edited text"
 
 
-def edited(api: Api, text: str, env: Environment, *, side: Side = "request") -> Given | None:
+def edited(api: Api, text: str, env: Environment, *, side: Side = "request") -> GivenWords | None:
     """The body that the user makes of `text` in $VISUAL, $EDITOR or vi, checked as check_words() does; None: unchanged.
 
     Raises Failure; what was written is kept then, and its place said.

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, NoReturn
 from decoders.limits import FRAME_MAX
 from decoders.schema.model import Api, Side
 from kwcli.composing.paths import fail
-from kwcli.composing.typed import DEEPEST, Plain
+from kwcli.composing.typed import DEEPEST, PlainWord
 from kwcli.env import Environment
 from kwcli.exits import Exit
 
@@ -27,7 +27,7 @@ _SAID: Final = ("undecoded", "layout", "trailing")
 _NULLS: Final = frozenset({"", "~", "null", "Null", "NULL"})
 
 
-class Body(NamedTuple):
+class SourceBody(NamedTuple):
     """A body as it was given, and the record around it (empty: there was none) with its version and layout."""
 
     value: Any
@@ -195,7 +195,7 @@ def _scalar(event: Any) -> str | None:
         _refuse(f"tags ({event.tag:.40}) are not understood", event)
     text: str = event.value
     if not event.style:
-        return None if text in _NULLS else Plain(text)
+        return None if text in _NULLS else PlainWord(text)
     return text
 
 
@@ -203,7 +203,7 @@ def _refuse(text: str, event: Any) -> NoReturn:
     raise ValueError(f"{text} at line {event.start_mark.line + 1}, column {event.start_mark.column + 1}")
 
 
-def body_in(value: Any, source: str, api: Api, side: Side) -> Body:
+def body_in(value: Any, source: str, api: Api, side: Side) -> SourceBody:
     """The body that a document holds: itself, or that of the exchange or message record which it is. Raises Failure."""
     if isinstance(value, list):
         if len(value) != 1:
@@ -222,7 +222,7 @@ def body_in(value: Any, source: str, api: Api, side: Side) -> Body:
         if value.get("side") not in {None, side}:
             fail(f"{source}: a {value['side']}, a {side} is wanted", Exit.FAILURE)
         return _of_record(value, {name: value.get(name) for name in _SAID}, value["body"], source, api, side)
-    return Body(value, source)
+    return SourceBody(value, source)
 
 
 def _of_side(record: Mapping[str, Any], name: str, side: Side) -> Any:
@@ -233,7 +233,7 @@ def _of_side(record: Mapping[str, Any], name: str, side: Side) -> Any:
 
 def _of_record(
     record: Mapping[str, Any], said: Mapping[str, Any], body: Any, source: str, api: Api, side: Side
-) -> Body:
+) -> SourceBody:
     """The body of a record; `said` is what it says of that body."""
     key = _number(record.get("api_key"))
     if key is None:
@@ -245,7 +245,7 @@ def _of_record(
     if body is None:
         fail(f"{source}: a record without its {side}", Exit.FAILURE)
     layout, version = said["layout"], _number(record.get("api_version"))
-    return Body(body, source, record, version, None if layout is None else str(layout), said["trailing"])
+    return SourceBody(body, source, record, version, None if layout is None else str(layout), said["trailing"])
 
 
 def _number(value: Any) -> int | None:

@@ -15,7 +15,7 @@ from decoders.schema.model import Api, Field, Side
 from decoders.schema.unform import FLOAT_WORDS, STRUCTURE, leaf_from_json, shown, tags_from_json
 from decoders.wire.primitives import RANGES
 from kwcli.composing.batches import is_inside
-from kwcli.composing.paths import TAGS, message_of, unknown
+from kwcli.composing.paths import TAGS, unknown
 
 _INTEGER: Final = re.compile(r"[+-]?\d{1,400}|0[xX][0-9a-fA-F]{1,400}", re.ASCII)
 _FLOAT: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -25,7 +25,7 @@ _TEXTS: Final = frozenset({"key", "value", "client_id"})
 DEEPEST: Final = 100
 
 
-class Plain(str):
+class PlainWord(str):
     """Text without quotes in a YAML document: it has the type of its field."""
 
     __slots__ = ()
@@ -56,7 +56,7 @@ class Checker:
 
     def body(self, value: object) -> dict[str, Any]:
         """A whole body, as it is to be encoded. Raises EncodeError, or Failure for a name that is nowhere."""
-        return self.struct(message_of(self.api, self.side).fields, value, [])
+        return self.struct(self.api.message(self.side).fields, value, [])
 
     def struct(self, fields: Sequence[Field], value: object, before: list[str]) -> dict[str, Any]:
         """The fields of an object; `before` is its path, in steps."""
@@ -99,7 +99,7 @@ class Checker:
         if field.kind == "struct":
             return self.struct(field.fields, value, path)
         place = ".".join(path)
-        if isinstance(value, Plain):
+        if isinstance(value, PlainWord):
             from kwcli.composing.meanings import number_of
 
             number = number_of(self.api, self.side, field, str(value), path)
@@ -139,7 +139,7 @@ def check_structure(value: Mapping[str, Any], path: str) -> None:
 
 def generic(value: Any, path: str, name: str = "", depth: int = 0) -> Any:
     """A value in which plain YAML text has the type that it looks like, where no declaration tells it."""
-    if isinstance(value, Plain):
+    if isinstance(value, PlainWord):
         text = str(value)
         if name in _TEXTS:
             return text

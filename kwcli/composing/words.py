@@ -23,19 +23,19 @@ from decoders.schema.unform import bytes_from_json
 from decoders.wire.text import json_bytes
 from kwcli.composing.batches import RECORDS, below
 from kwcli.composing.examples import element
-from kwcli.composing.paths import APPEND, TAGS, Step, fail, field_of, message_of, parse_path
-from kwcli.composing.sources import STDIN, Body, body_in, parse, parse_json, read_file, read_stdin
-from kwcli.composing.typed import Checker, Plain
+from kwcli.composing.paths import APPEND, TAGS, Step, fail, field_of, parse_path
+from kwcli.composing.sources import STDIN, SourceBody, body_in, parse, parse_json, read_file, read_stdin
+from kwcli.composing.typed import Checker, PlainWord
 from kwcli.env import Environment
 from kwcli.exits import Exit, Failure
 
-__all__ = ["Given", "check_words", "compose", "encode_body"]
+__all__ = ["GivenWords", "check_words", "compose", "encode_body"]
 
 INLINE: Final = "the command line"
 _WORD: Final = re.compile(r"([^=:@]+?)(:=@|:=|=@|=)(.*)", re.DOTALL)
 
 
-class Word(NamedTuple):
+class Assignment(NamedTuple):
     """One `path=value`: `text` as it was written, its steps, and the value in JSON form (Plain: typed by its field)."""
 
     text: str
@@ -43,11 +43,11 @@ class Word(NamedTuple):
     value: Any
 
 
-class Given(NamedTuple):
+class GivenWords(NamedTuple):
     """All that was given, read and checked against all versions: compose() takes it as often as there is need."""
 
-    words: tuple[Word, ...]
-    body: Body | None
+    words: tuple[Assignment, ...]
+    body: SourceBody | None
 
     @property
     def nothing(self) -> bool:
@@ -56,13 +56,18 @@ class Given(NamedTuple):
 
 
 def check_words(
-    api: Api, words: Sequence[str], *, env: Environment | None = None, side: Side = "request", body: Body | None = None
-) -> Given:
+    api: Api,
+    words: Sequence[str],
+    *,
+    env: Environment | None = None,
+    side: Side = "request",
+    body: SourceBody | None = None,
+) -> GivenWords:
     """Read files and standard input and check everything against all versions; Failure says what is wrong.
 
     `body` is one that was found elsewhere.
     """
-    found: list[Word] = []
+    found: list[Assignment] = []
     for text in words:
         if text == "-" or text[:1] in {"@", "{"}:
             if body is not None:
@@ -77,13 +82,13 @@ def check_words(
             fail(f"{body.source}: {failure}", Exit.FAILURE)
         except Failure as failure:
             fail(f"{body.source}: {failure.text}", Exit.FAILURE)
-    return Given(tuple(found), body)
+    return GivenWords(tuple(found), body)
 
 
 def compose(
     api: Api,
     version: int,
-    words: Sequence[str] | Given,
+    words: Sequence[str] | GivenWords,
     *,
     start: Mapping[str, Any] | None = None,
     env: Environment | None = None,
@@ -95,12 +100,12 @@ def compose(
     with the numbers that mean none (elements.py). A body that was given whole stays as it is but for the words, and
     takes only plain fields that it lacks from `start`. Without one all that is not said is missing. Raises Failure.
     """
-    given = words if isinstance(words, Given) else check_words(api, words, env=env, side=side)
+    given = words if isinstance(words, GivenWords) else check_words(api, words, env=env, side=side)
     body = deepcopy(dict(start)) if start else {}
     kept: dict[str, Any] = {}
     if given.body is not None:
-        kept = deepcopy(current_names(message_of(api, side).fields, version, given.body.value))
-        plain = {field.name for field in message_of(api, side).fields if version not in field.tagged}
+        kept = deepcopy(current_names(api.message(side).fields, version, given.body.value))
+        plain = {field.name for field in api.message(side).fields if version not in field.tagged}
         body = {**{name: value for name, value in body.items() if name in plain}, **kept}
     if not given.words:
         return body
@@ -134,7 +139,7 @@ def encode_body(
         fail(f"{what} {version}: {failure}", code)
 
 
-def _whole(text: str, api: Api, side: Side, env: Environment | None) -> Body:
+def _whole(text: str, api: Api, side: Side, env: Environment | None) -> SourceBody:
     if text.startswith("{"):
         return body_in(parse(os.fsencode(text), INLINE), INLINE, api, side)
     if text.startswith("@") and text != "@-":
@@ -145,14 +150,14 @@ def _whole(text: str, api: Api, side: Side, env: Environment | None) -> Body:
     return body_in(parse(read_stdin(env), STDIN), STDIN, api, side)
 
 
-def _word(text: str, api: Api, side: Side) -> Word:
+def _word(text: str, api: Api, side: Side) -> Assignment:
     match = _WORD.fullmatch(text)
     if match is None:
         fail(f'"{text}" is no path=value (nor path:=JSON, path=@file, path:=@file, @file)')
     path, operator, rest = match.groups()
     steps = parse_path(path)
     field = _field(api, side, steps, None)
-    value: Any = Plain(rest)
+    value: Any = PlainWord(rest)
     if operator == ":=":
         try:
             value = parse_json(rest)
@@ -162,7 +167,7 @@ def _word(text: str, api: Api, side: Side) -> Word:
         value = parse(read_file(rest), rest)
     elif operator == "=@":
         value = _contents(read_file(rest), field, rest)
-    word = Word(text, steps, value)
+    word = Assignment(text, steps, value)
     _value(api, side, word, field, None)
     return word
 
@@ -181,7 +186,7 @@ def _contents(data: bytes, field: Field | None, name: str) -> Any:
         return text
     if len(text) > 1000:
         fail(f"{name}: {len(text)} characters for a {kind}")
-    return Plain(text.strip())
+    return PlainWord(text.strip())
 
 
 def _field(api: Api, side: Side, steps: Sequence[Step], version: int | None) -> Field | None:
@@ -196,23 +201,23 @@ def _field(api: Api, side: Side, steps: Sequence[Step], version: int | None) -> 
     return None
 
 
-def _value(api: Api, side: Side, word: Word, field: Field | None, version: int | None) -> Any:
+def _value(api: Api, side: Side, word: Assignment, field: Field | None, version: int | None) -> Any:
     """The JSON value of a word for its field."""
     path = ".".join(map(str, word.steps))
     value = word.value
     try:
         if field is None:
-            value = str(value) if isinstance(value, Plain) else value
+            value = str(value) if isinstance(value, PlainWord) else value
             bytes_from_json(value, path)
             return value
         checker = Checker(api, side, version)
         names = list(map(str, word.steps))
         if field.array and word.steps[-1].at is None:
-            if isinstance(value, Plain):
+            if isinstance(value, PlainWord):
                 inner = ".…=" if field.fields else "="
                 fail(f"{path} is an array: write {path}[]{inner}… or {path}:=[…]")
             return checker.value(field, value, names)
-        if field.fields and isinstance(value, Plain):
+        if field.fields and isinstance(value, PlainWord):
             fail(f"{path} is a struct: write {path}.{field.fields[0].name}=… or {path}:={{…}}")
         if value is None and not field.array:
             return checker.value(field, None, names)
@@ -243,7 +248,7 @@ class _Edits:
         self.by_words: set[str] = set()
         self.mine: set[str] = set()  # paths of arrays that hold only what words put there
 
-    def apply(self, word: Word) -> None:
+    def apply(self, word: Assignment) -> None:
         """Put the value of a word into the body."""
         steps, field = self._named(word)
         value = _value(self.api, self.side, word, field, self.version)
@@ -258,14 +263,14 @@ class _Edits:
         self.set.add(path)
         self.set.update(_leaves(value, path))
 
-    def _named(self, word: Word) -> tuple[tuple[Step, ...], Field | None]:
+    def _named(self, word: Assignment) -> tuple[tuple[Step, ...], Field | None]:
         """The steps with the names that this version has."""
         steps: list[Step] = []
         field: Field | None = None
         for number, step in enumerate(word.steps):
             if step.name == TAGS:
                 _field(self.api, self.side, word.steps, self.version)
-                if self.version not in message_of(self.api, self.side).flexible:
+                if self.version not in self.api.message(self.side).flexible:
                     fail(f"{'.'.join(map(str, word.steps))}: {self.api.name} {self.version} has no tagged fields")
                 return (*steps, *word.steps[number:]), None
             field = field_of(self.api, self.side, word.steps[: number + 1], version=self.version)
@@ -308,7 +313,7 @@ class _Edits:
     def _put(self, steps: tuple[Step, ...], value: Any) -> None:
         owner: Any = self.body
         example: Any = self.example
-        fields: Sequence[Field] = message_of(self.api, self.side).fields
+        fields: Sequence[Field] = self.api.message(self.side).fields
         inside = False
         for number, step in enumerate(steps):
             last = number == len(steps) - 1

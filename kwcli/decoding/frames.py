@@ -20,7 +20,7 @@ from decoders.streams.heads import REQUEST, request_head
 from decoders.streams.resync import HEAD, NO, YES
 from decoders.streams.verdict import request_verdict
 from decoders.wire.text import in_bytes
-from kwcli.decoding.given import Given
+from kwcli.decoding.given import InputBytes
 from kwcli.exits import Failure
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ SIDES: Final[tuple[Side, Side]] = ("request", "response")
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class MessageHints:
     """What the user says of the messages; None where nothing was said."""
 
     side: Side | None = None
@@ -52,7 +52,7 @@ class Message:
     candidates: list[Candidate] = field(default_factory=list)
 
 
-def messages(given: Given, said: Said) -> Iterator[Message]:
+def messages(given: InputBytes, said: MessageHints) -> Iterator[Message]:
     """The messages in a run of bytes. Raises Failure at what is none, behind those before it."""
     data = given.data
     frames, rest_at = _chain(data)
@@ -69,7 +69,7 @@ def messages(given: Given, said: Said) -> Iterator[Message]:
         yield _cut_off(_name(given, len(frames), count), data[rest_at:], said)
 
 
-def _reads(frame: bytes, said: Said) -> bool:
+def _reads(frame: bytes, said: MessageHints) -> bool:
     """Whether a frame with its size field decodes."""
     if said.key is not None and said.version is not None:
         return any(
@@ -91,7 +91,7 @@ def _chain(data: bytes) -> tuple[list[bytes], int]:
     return frames, at
 
 
-def _one(given: Given, data: bytes, said: Said) -> Message | None:
+def _one(given: InputBytes, data: bytes, said: MessageHints) -> Message | None:
     """All bytes as one message without its size field, or as a body; None when that reads to no end."""
     frame = len(data).to_bytes(_SIZE, "big") + data if len(data) <= FRAME_MAX else data
     name = _name(given, 0, 1)
@@ -123,7 +123,7 @@ def _heads(frame: bytes, key: int, version: int) -> bool:
     return len(frame) >= _REQUEST_HEAD and REQUEST.unpack_from(frame)[1:3] == (key, version)
 
 
-def _message(name: str, frame: bytes, shift: int, missing: str | None, said: Said) -> Message:
+def _message(name: str, frame: bytes, shift: int, missing: str | None, said: MessageHints) -> Message:
     """A frame with its size field as a message, by what is said and by what it says itself."""
     if said.key is not None and said.version is not None:
         for side in SIDES if said.side is None else (said.side,):
@@ -174,7 +174,7 @@ def _guessed(name: str, frame: bytes, shift: int, found: list[Candidate]) -> Mes
     return Message(name, Alone(frame, first.side, first.key, first.version, shift), candidates)
 
 
-def _cut_off(name: str, rest: bytes, said: Said) -> Message:
+def _cut_off(name: str, rest: bytes, said: MessageHints) -> Message:
     """The last bytes, whose size field says that there are more; or that are no frame."""
     size = int.from_bytes(rest[:_SIZE], "big", signed=True)
     more = len(rest) >= _SIZE + _LEAST and len(rest) - _SIZE < size <= FRAME_MAX
@@ -200,7 +200,7 @@ def unknown(data: bytes) -> str:
     return f"{in_bytes(len(data))} that {verb} no message kw knows; --api and --version show how far one gets"
 
 
-def _name(given: Given, number: int, count: int) -> str:
+def _name(given: InputBytes, number: int, count: int) -> str:
     if count == 1:
         return given.name
     return f"{given.name}, message {number + 1}" if given.name else f"message {number + 1}"

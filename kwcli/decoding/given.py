@@ -33,7 +33,7 @@ _COLORS: Final = re.compile(r"\x1b\[[0-9;]*m")
 _HEX: Final = re.compile(r"[0-9a-f]*", re.IGNORECASE)
 
 
-class Given(NamedTuple):
+class InputBytes(NamedTuple):
     """Bytes, and what to call them in a diagnosis; `text` is what they were written as, where it was text.
 
     `problem` is why the text of one line among others stands for no bytes.
@@ -45,7 +45,7 @@ class Given(NamedTuple):
     problem: str = ""
 
 
-def gather(words: Sequence[str], env: Environment, form: str) -> Iterator[Given]:
+def gather(words: Sequence[str], env: Environment, form: str) -> Iterator[InputBytes]:
     """The bytes of all words: `-`, `@FILE` and names of files are read, all others are bytes as text.
 
     Raises Failure where one cannot be read.
@@ -63,7 +63,7 @@ def gather(words: Sequence[str], env: Environment, form: str) -> Iterator[Given]
         yield from of_text(" ".join(texts), "", "hex" if form == "raw" else form)
 
 
-def _standard_input(env: Environment, form: str) -> Iterator[Given]:
+def _standard_input(env: Environment, form: str) -> Iterator[InputBytes]:
     """What is piped in; where its first line is a whole message, each line as it comes."""
     if env.stdin_terminal:
         raise Failure("no bytes: give them as hex or base64, a file, or on standard input (-)", Exit.USAGE)
@@ -91,12 +91,12 @@ def _is_message(line: bytes, form: str) -> bool:
     return data is not None and len(data) > _SIZE and int.from_bytes(data[:_SIZE], "big") == len(data) - _SIZE
 
 
-def _of_line(text: str, name: str, form: str) -> Given:
+def _of_line(text: str, name: str, form: str) -> InputBytes:
     data = _bytes_of(text, form)
-    return Given(name, b"", text, _why_not(text, form)) if data is None else Given(name, data, text)
+    return InputBytes(name, b"", text, _why_not(text, form)) if data is None else InputBytes(name, data, text)
 
 
-def of_bytes(data: bytes, name: str, form: str) -> list[Given]:
+def of_bytes(data: bytes, name: str, form: str) -> list[InputBytes]:
     """What a file or standard input holds: text that stands for bytes, or the bytes themselves."""
     if data[:4] in CAPTURE_MAGICS and form in ("auto", "raw"):
         where = "-" if name == STANDARD_INPUT else name
@@ -107,30 +107,30 @@ def of_bytes(data: bytes, name: str, form: str) -> list[Given]:
     if text is None:
         if form in ("hex", "base64"):
             raise Failure(f"{name}: not {form}: there are bytes in it that are no text")
-        return [Given(name, data)]
+        return [InputBytes(name, data)]
     return of_text(text, name, form)
 
 
-def of_text(text: str, name: str, form: str) -> list[Given]:
+def of_text(text: str, name: str, form: str) -> list[InputBytes]:
     """Text that stands for bytes: a dump, or hex or base64, a message a line."""
     text = _COLORS.sub("", text)
     if form in ("auto", "hex"):
         runs = dumped(text)
         if runs is not None:
             found = [payload(run) for run in runs]
-            return [Given(_numbered(name, number, len(runs)), run) for number, run in enumerate(found) if run]
+            return [InputBytes(_numbered(name, number, len(runs)), run) for number, run in enumerate(found) if run]
     lines = [line for line in text.splitlines() if line.strip()]
     if not lines:
         raise Failure("no bytes: there is nothing but blanks", Exit.FAILURE if name else Exit.USAGE)
     whole = _bytes_of("\n".join(lines), form)
     parts = [_bytes_of(line, form) for line in lines]
     if len(lines) > 1 and whole is not None and _wrapped(whole, parts):
-        return [Given(name, whole, text)]
+        return [InputBytes(name, whole, text)]
     if len(lines) == 1 and parts[0] is None:
         lead = f"{name}: " if name else ""
         raise Failure(lead + _why_not(lines[0], form), Exit.FAILURE if name else Exit.USAGE)
     if len(lines) == 1:
-        return [Given(name, parts[0] or b"", lines[0])]
+        return [InputBytes(name, parts[0] or b"", lines[0])]
     lead = f"{name}, " if name else ""
     return [_of_line(line, f"{lead}line {number}", form) for number, line in enumerate(lines, 1)]
 

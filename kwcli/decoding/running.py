@@ -11,9 +11,9 @@ from decoders.exchanges.guessing import guess_request, guess_response
 from decoders.limits import FRAME_MAX
 from decoders.streams.explain import Finding, explain, explain_line, explain_number
 from decoders.streams.numbers import number_of
-from kwcli.decoding.frames import Message, Said, messages
-from kwcli.decoding.given import Given, gather
-from kwcli.decoding.showing import Screen, failure_text
+from kwcli.decoding.frames import Message, MessageHints, messages
+from kwcli.decoding.given import InputBytes, gather
+from kwcli.decoding.showing import MessageOutput, failure_text
 from kwcli.exits import Exit, Failure
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from kwcli.env import Environment
 
 
-def run(words: Sequence[str], env: Environment, settings: Settings, said: Said, form: str) -> Exit:
+def run(words: Sequence[str], env: Environment, settings: Settings, said: MessageHints, form: str) -> Exit:
     """Decode and show all messages; what fails is told on standard error, and what follows it is still shown."""
-    screen = Screen(env, settings)
+    screen = MessageOutput(env, settings)
     code = Exit.DONE
     try:
         for given in gather(words, env, form):
@@ -34,7 +34,7 @@ def run(words: Sequence[str], env: Environment, settings: Settings, said: Said, 
     return code
 
 
-def _shown(given: Given, screen: Screen, env: Environment, said: Said) -> Exit:
+def _shown(given: InputBytes, screen: MessageOutput, env: Environment, said: MessageHints) -> Exit:
     """Show the messages of one run of bytes."""
     code = Exit.DONE
     try:
@@ -60,7 +60,7 @@ def _named(message: Message) -> str:
 
 def explained(words: Sequence[str], env: Environment, settings: Settings, form: str) -> Exit:
     """Say of bytes, of numbers and of lines of a log what they are; 1 when of one of them nothing is known."""
-    screen = Screen(env, settings if settings.format in ("json", "ndjson") else settings._replace(format="text"))
+    screen = MessageOutput(env, settings if settings.format in ("json", "ndjson") else settings._replace(format="text"))
     code = Exit.DONE
     known = 0
     try:
@@ -89,7 +89,7 @@ def _lines(finding: Finding, settings: Settings) -> list[str]:
     return [f"{colors.api}{finding.what}{colors.off}{detail}", *([f"  {finding.remedy}"] if finding.remedy else [])]
 
 
-def _findings(words: Sequence[str], env: Environment, form: str) -> Iterator[tuple[Given, list[Finding]]]:
+def _findings(words: Sequence[str], env: Environment, form: str) -> Iterator[tuple[InputBytes, list[Finding]]]:
     """What each run of bytes is; words that make up a sentence are one line of a log, and so is what is no bytes."""
     text = " ".join(words)
     if form == "auto" and words and words != ("-",):
@@ -98,14 +98,14 @@ def _findings(words: Sequence[str], env: Environment, form: str) -> Iterator[tup
         if not found and re.search(r"[g-z]", text, re.IGNORECASE) and re.search(r"\s", text):
             found = explain_line(text)
         if found:
-            yield Given(text, b"", text), found
+            yield InputBytes(text, b"", text), found
             return
     for given in _gathered(words, env, form):
         found = explain_line(given.text) if given.problem else _of_bytes(given.data)
         yield given, found
 
 
-def _gathered(words: Sequence[str], env: Environment, form: str) -> Iterator[Given]:
+def _gathered(words: Sequence[str], env: Environment, form: str) -> Iterator[InputBytes]:
     """The bytes; text that stands for none stands for itself."""
     try:
         yield from gather(words, env, form)
@@ -113,7 +113,7 @@ def _gathered(words: Sequence[str], env: Environment, form: str) -> Iterator[Giv
         text = " ".join(word for word in words if word != "-")
         if form != "auto" or not text or text.startswith("@"):
             raise
-        yield Given("", text.encode("utf-8", "surrogateescape"), text)
+        yield InputBytes("", text.encode("utf-8", "surrogateescape"), text)
 
 
 def _of_bytes(data: bytes) -> list[Finding]:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.exchanges.alone import Told, tell
 from decoders.exchanges.bodies import Options
-from decoders.wire.deferred import json_pieces
 from decoders.wire.text import in_bytes
 from kwcli.decoding.frames import Message
+from kwcli.render.json import JsonWriter
 
 if TYPE_CHECKING:
     from kwcli.config import Settings
@@ -22,14 +22,14 @@ FORMATS: Final = ("text", "json", "ndjson", "hex")
 CANDIDATES: Final = 6
 
 
-class Screen:
+class MessageOutput:
     """Writes messages in one format; `close` ends what was begun."""
 
     def __init__(self, env: Environment, settings: Settings) -> None:
         self._env = env
         self._settings = settings
         self._options = Options(settings.records, settings.reveal_secrets, deferred=True)
-        self._lead = b"[\n"
+        self._json = JsonWriter(self._write, lines=settings.format != "json")
         self._explained: set[int] = set()
 
     def show(self, message: Message) -> Told:
@@ -40,20 +40,14 @@ class Screen:
             record = dict(told.record)
             if message.candidates:
                 record["candidates"] = _candidates(message)
-            self.record(record)
+            self._json.add(record)
         else:
             self._lines(chain(self._hex(message, told) if form == "hex" else self._text(message, told), ("",)))
         return told
 
     def record(self, record: dict[str, Any]) -> None:
         """Write one object."""
-        if self._settings.format == "json":
-            self._write(self._lead)
-            self._lead = b",\n"
-        for piece in json_pieces(record):
-            self._write(piece)
-        if self._settings.format != "json":
-            self._write(b"\n")
+        self._json.add(record)
 
     def text(self, lines: list[str]) -> None:
         """Write lines as they are."""
@@ -66,7 +60,7 @@ class Screen:
     def close(self) -> None:
         """End the array."""
         if self._settings.format == "json":
-            self._write(b"[]\n" if self._lead == b"[\n" else b"\n]\n")
+            self._json.close()
         self._env.stdout.flush()
 
     def _lines(self, lines: Iterable[str]) -> None:
@@ -79,7 +73,7 @@ class Screen:
         self._env.stdout.write(data)
 
     def _text(self, message: Message, told: Told) -> Iterator[str]:
-        from kwcli.render.body import Body, meanings, scalar
+        from kwcli.render.body import BodyPrinter, scalar
         from kwcli.render.palette import palette
         from kwcli.terminal import clean
 
@@ -89,16 +83,14 @@ class Screen:
         if settings.verbose and told.record["header"]:
             fields = " · ".join(f"{name} {scalar(value)}" for name, value in told.record["header"].items())
             yield f"  {colors.dim}{_cut(fields, settings.width, 2)}{colors.off}"
-        body = Body(settings.width, colors)
+        body = BodyPrinter(settings.width, colors)
         yield from body.lines(told.record["body"], told.plan, 1)
         if "trailing" in told.record:
             behind = f"bytes behind it: {scalar(told.record['trailing'])}"
             yield f"  {colors.bad}{_cut(behind, settings.width, 2)}{colors.off}"
         if told.failure is not None:
             yield f"  {colors.bad}{_cut('! ' + clean(failure_text(message, told)), settings.width, 2)}{colors.off}"
-        fresh = {code: name for code, name in body.mentioned.items() if code not in self._explained}
-        self._explained |= fresh.keys()
-        yield from meanings(fresh, colors, settings.width)
+        yield from body.meanings(self._explained)
 
     def _hex(self, message: Message, told: Told) -> Iterator[str]:
         from kwcli.render.hexdump import hex_lines

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeVar
 
 import click
@@ -11,6 +10,7 @@ import click
 from kwcli.env import Environment
 from kwcli.exits import Failure
 from kwcli.net.core.config import Address, ClientConfig
+from kwcli.options import gathered, with_options
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -148,27 +148,17 @@ _OPTIONS = (
         help="Dial the second where a broker says it is the first.",
     ),
 )
-_NAMES = ConnectionOptions._fields
 
 
 def connection_options(command: Command) -> Command:
     """The options above; the command is called with `connection`, a ConnectionOptions."""
-    return _with(command, _OPTIONS)
+    return _connecting(command, _OPTIONS)
 
 
 def connection_options_of_others(command: Command) -> Command:
     """The same without --client-id, for a command that is asked about clients and hardly is one."""
-    return _with(command, tuple(option for option in _OPTIONS if option is not _CLIENT_ID))
+    return _connecting(command, [option for option in _OPTIONS if option is not _CLIENT_ID])
 
 
-def _with(command: Command, options: Sequence[Callable[[Any], Any]]) -> Command:
-    @functools.wraps(command)
-    def gathered(*args: Any, **values: Any) -> Any:
-        own = {name: values.pop(name) for name in _NAMES if name != "client_id" or _CLIENT_ID in options}
-        return command(*args, connection=ConnectionOptions(**own), **values)
-
-    wrapped: Any = gathered
-    for option in reversed(options):
-        wrapped = option(wrapped)
-    result: Command = wrapped
-    return result
+def _connecting(command: Command, options: Iterable[Callable[[Any], Any]]) -> Command:
+    return with_options(gathered("connection", ConnectionOptions, ConnectionOptions._fields)(command), *options)

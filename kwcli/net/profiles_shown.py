@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any
 
 from decoders.wire.hiding import hole
 from kwcli.exits import Failure
@@ -15,7 +15,6 @@ from kwcli.net.core.secrets import PUBLIC_OPTIONS, hidden, shown_name, shown_val
 from kwcli.net.profiles import Profiles
 
 Row = dict[str, Any]
-_TITLES: Final = ("profile", "servers", "protocol", "mechanism")
 
 
 def listed(profiles: Profiles) -> list[Row]:
@@ -40,20 +39,17 @@ def list_lines(rows: list[Row], width: int | None) -> list[str]:
     """Columns; the active profile has a star."""
     if not rows:
         return ["no profiles yet; kw profile import NAME FILE makes one"]
+    from kwcli.render.columns import Column, draw_table
+    from kwcli.render.palette import PLAIN
     from kwcli.terminal import clean
 
-    cells = [
-        [f"{'*' if row['active'] else ' '} {row['profile']}", *(clean(row[t] or "-") for t in _TITLES[1:])]
-        for row in rows
-    ]
-    table = [[f"  {_TITLES[0]}", *_TITLES[1:]], *cells]
+    def told(title: str) -> list[str]:
+        return [clean(row[title] or "-") for row in rows]
+
+    names = [f"{'*' if row['active'] else ' '} {row['profile']}" for row in rows]
     # Names and protocols are short; a long list of servers comes last and is cut on a terminal.
-    table = [[line[0], line[2], line[3], line[1]] for line in table]
-    widths = [max(len(line[at]) for line in table) for at in range(3)]
-    lines = [
-        "  ".join([*(cell.ljust(size) for cell, size in zip(line, widths, strict=False)), line[3]]) for line in table
-    ]
-    return [line if width is None or len(line) <= width else line[: width - 1] + "…" for line in lines]
+    columns = [Column("  profile", names), *(Column(title, told(title)) for title in ("protocol", "mechanism"))]
+    return [*draw_table([*columns, Column("servers", told("servers"), cut=len("servers"))], width, PLAIN)]
 
 
 def shown(pairs: Iterable[Pair], *, reveal: bool) -> Row:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from decoders.wire.units import parse_duration
 from kwcli.env import Environment
 from kwcli.exits import Exit, Failure
 from kwcli.folders import own_folder
@@ -170,12 +171,12 @@ def _seconds(env: Environment, name: str, default: float) -> float:
 def seconds(text: str, name: str) -> float:
     """`10`, `10s`, `500ms`, `2m` → seconds. Failure names where it was said."""
     word = text.strip().lower()
-    for unit, factor in (("ms", 0.001), ("s", 1.0), ("m", 60.0), ("", 1.0)):
-        number = word.removesuffix(unit) if unit else word
-        if (not unit or word.endswith(unit)) and number.replace(".", "", 1).isdecimal():
-            if float(number) <= 0:
-                break
-            return float(number) * factor
+    try:
+        found = parse_duration(word if word[-1:].isalpha() else f"{word}s") / 1000
+    except ValueError:
+        found = 0
+    if found > 0:
+        return found
     raise Failure(f"{name}: {text!r} is no time (write 10, 10s or 500ms)", Exit.USAGE)
 
 

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta, timezone
 from typing import Final
 
 import click
 
 __all__ = ["Moment", "Point", "TableNames"]
 
-NS: Final = 10**9
-_MOMENT: Final = re.compile(
-    r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s*(Z|z|[+-]\d\d:?\d\d)?)?", re.ASCII
-)
 _NAME: Final = re.compile(r"[A-Za-z0-9][\w.:-]{0,99}", re.ASCII)
 
 
@@ -28,29 +23,14 @@ class Moment(click.ParamType[int]):
     def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
         if isinstance(value, int):
             return value
-        match = _MOMENT.fullmatch(value.strip())
-        found = None if match is None else _nanoseconds(*match.groups())
-        if found is None:
+        from decoders.wire.units import parse_time
+
+        try:
+            return parse_time(value.strip())
+        except ValueError:
             self.fail(
                 f"{value!r} is no time (write 2026-11-21, 2026-11-21T03:04 or 2026-11-21T03:04:05.5Z)", param, ctx
             )
-        return found
-
-
-def _nanoseconds(day: str, clock: str | None, second: str | None, fraction: str | None, zone: str | None) -> int | None:
-    """None where the calendar or the clock has no such time."""
-    try:
-        found = datetime.fromisoformat(f"{day} {clock or '00:00'}:{second or '00'}").replace(tzinfo=_zone(zone))
-    except ValueError:
-        return None
-    return int(found.timestamp()) * NS + int((fraction or "").ljust(9, "0"))
-
-
-def _zone(text: str | None) -> timezone:
-    if text is None or text in "Zz":
-        return UTC
-    offset = timedelta(hours=int(text[1:3]), minutes=int(text[-2:]))
-    return timezone(-offset if text[0] == "-" else offset)
 
 
 class Point(click.ParamType[tuple[str, str]]):

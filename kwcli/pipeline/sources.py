@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kwcli.exits import Exit, Failure
-from kwcli.inputs import CAPTURE_MAGICS, InputProblem, Source
+from kwcli.inputs import CAPTURE_MAGICS, CaptureSource, InputProblem
 from kwcli.pipeline.access import open_place, places
 from kwcli.pipeline.pieces import Problem, told
 from kwcli.render.units import counted
@@ -114,7 +114,7 @@ def _is_capture(place: FoundFile) -> bool:
             return False
 
 
-def streamed(file: Ranges, name: str, size: int | None = None) -> Source:
+def streamed(file: Ranges, name: str, size: int | None = None) -> CaptureSource:
     """The first `size` bytes of a file as an input like any other, which is decompressed where it is compressed."""
     at = 0
 
@@ -124,4 +124,4 @@ def streamed(file: Ranges, name: str, size: int | None = None) -> Source:
         at += len(data)
         return data
 
-    return Source(name, read)
+    return CaptureSource(name, read)

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from kwcli.exits import Exit, Failure
 from kwcli.pipeline.tables.columns import MEANINGS
 from kwcli.pipeline.views import VIEWS, query_of
+from kwcli.render.columns import Column, draw_table
 from kwcli.render.csv import csv_lines
 from kwcli.render.palette import palette
 from kwcli.spelling import did_you_mean
-from kwcli.stats.grid import Column, lines
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
@@ -278,8 +278,10 @@ def _drawn(names: list[str], rows: list[list[Any]], shown: Settings) -> list[str
         values = [row[at] for row in rows]
         number = all(value is None or (isinstance(value, int | float) and value is not True) for value in values)
         cut = 0 if number or shown.format == "table" or shown.verbose else NAME_CUT
-        columns.append(Column(clean(name), [_cell(value) for value in values], keep=at, right=number, cut=cut))
-    return lines(columns, shown.width if shown.format == "text" and not shown.verbose else None, paint)
+        columns.append(Column(clean(name), [_cell(value) for value in values], drop=at, right=number, cut=cut))
+    return [
+        *draw_table(columns, shown.width if shown.format == "text" and not shown.verbose else None, paint, dense=True)
+    ]
 
 
 def _cell(value: Any) -> str:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple
 
-from kwcli.inputs import utf8_text
-
 __all__ = ["Engine", "RunOptions"]
 
 Engine = Literal["local", "stitch", "shuffle"]
@@ -34,6 +32,8 @@ class RunOptions(NamedTuple):
 
     def for_rows(self) -> dict[str, Any]:
         """What the rows depend on, whoever makes them and in however many parts."""
+        from kwcli.inputs import utf8_text
+
         return {
             "since_ns": self.since_ns,
             "until_ns": self.until_ns,

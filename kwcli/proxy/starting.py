@@ -49,10 +49,12 @@ def start(
     if only_check:
         from kwcli.proxy.check import Wish, check
 
-        return check(env, Wish(config, port_base, bind, host, make, metrics), log.output)
+        return check(env, Wish(config, port_base, bind, host, make, metrics), log.shown.output)
     tls = make() if make is not None else None
     found = discover(config)
-    settings = Settings(config, port_base, bind, host, verbose=log.verbose, quiet=log.quiet, metrics=metrics, tls=tls)
+    settings = Settings(
+        config, port_base, bind, host, verbose=log.shown.verbose, quiet=log.shown.quiet, metrics=metrics, tls=tls
+    )
     if plan is None:
         return serve(Proxy(env, settings, found))
     return _logged(env, settings, found, plan, log.overflow)

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from decoders.apis.releases import RELEASES
-from kwcli.reference.columns import TOGETHER, Column, painted, table
 from kwcli.reference.wire import encodings, legend
+from kwcli.render.columns import TOGETHER, Column, draw_table, fill, painted
 from kwcli.render.palette import Palette
 
 Row = dict[str, Any]
@@ -37,7 +37,7 @@ def list_lines(rows: Sequence[Row], width: int | None, palette: Palette, release
     wide = width is None or width >= WIDE
     columns = [
         Column("key", right=True),
-        Column("API", paint="api", cut=True, least=24),
+        Column("API", paint="api", cut=24),
         Column(release or ("versions" if wide else "vers")),
         Column("flexible" if wide else "flex"),
         Column("since", drop=3),
@@ -52,7 +52,7 @@ def list_lines(rows: Sequence[Row], width: int | None, palette: Palette, release
             columns.append(Column(one, paint="dim", right=True, drop=10 + number))
             for row, cell in zip(rows, shown, strict=True):
                 cell.append(span(row["releases"].get(one)))
-    yield from table(columns, shown, width, palette)
+    yield from draw_table(fill(columns, shown), width, palette)
     if release is not None and any(release in row["unstable"] for row in rows):
         said = "* the newest version is unstable: brokers of this release hide it unless told otherwise"
         for line in textwrap.wrap(said, width or len(said)):
@@ -85,12 +85,12 @@ def tree_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
             yield f"{painted(side, 'api', palette)} (no fields)"
             continue
         yield painted(side, "api", palette)
-        yield from table(_TREE, [*_tree_rows(row[side], 0)], width, palette, INDENT)
+        yield from draw_table(fill(_TREE, [*_tree_rows(row[side], 0)]), width, palette, INDENT)
         for title, said in (("values", _meanings(row[side], "")), ("older names", _older(row[side], ""))):
             lines = [*said]
             if lines:
                 yield painted(f"{INDENT}{title}", "dim", palette)
-                yield from table(_MEANINGS, lines, width, palette, INDENT, heading=False)
+                yield from draw_table(fill(_MEANINGS, lines), width, palette, INDENT, heading=False)
     names = [*row["errors"]["definition"], *(f"{name}*" for name in row["errors"]["behaviour"])]
     if names:
         yield ""
@@ -115,13 +115,13 @@ _TREE: Final = (
     Column("type"),
     Column("null", drop=2),
     Column("tag", drop=1),
-    Column("default", drop=3, cut=True),
+    Column("default", drop=3, cut=6),
     Column("since", drop=4, paint="dim"),
     Column("is", drop=5, paint="dim"),
 )
 
 
-_MEANINGS: Final = (Column("", paint="name", cut=True, left=True, least=24), Column("", wrap=True))
+_MEANINGS: Final = (Column("", paint="name", cut=24, left=True), Column("", wrap=True))
 
 
 def _meanings(rows: Sequence[Row], above: str) -> Iterator[list[str]]:
@@ -198,7 +198,9 @@ def head_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
     if row["unstable"]:
         hidden = ", ".join(f"{release} (version {version})" for release, version in row["unstable"].items())
         facts.append(["unstable in", hidden])
-    yield from table((Column("", paint="dim"), Column("", wrap=True)), facts, width, palette, INDENT, heading=False)
+    yield from draw_table(
+        fill((Column("", paint="dim"), Column("", wrap=True)), facts), width, palette, INDENT, heading=False
+    )
 
 
 def history_text(row: Row) -> str:
@@ -244,9 +246,8 @@ def wire_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
             yield painted(section, "dim", palette)
             yield from _section(part[section], width, palette)
         yield ""
-    yield from table(
-        (Column("", paint="name"), Column("", wrap=True, paint="dim")),
-        [*_FRAME, *map(list, legend(words))],
+    yield from draw_table(
+        fill((Column("", paint="name"), Column("", wrap=True, paint="dim")), [*_FRAME, *map(list, legend(words))]),
         width,
         palette,
         heading=False,
@@ -258,7 +259,7 @@ def wire_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
 def _section(rows: Sequence[Row], width: int | None, palette: Palette) -> Iterator[str]:
     lines = [*_wire_rows(rows, 0)]
     if lines:
-        yield from table(_WIRE, lines, width, palette, INDENT, heading=False)
+        yield from draw_table(fill(_WIRE, lines), width, palette, INDENT, heading=False)
 
 
 def _wire_rows(rows: Sequence[Row], depth: int) -> Iterator[list[str]]:
@@ -281,9 +282,9 @@ def found_lines(rows: Sequence[Row], word: str, width: int | None, palette: Pale
     """What a search has found, the APIs' names before each other's fields."""
     sides = {"request": "request", "response": "response"} if width is None or width >= WIDE else _ARROWS
     columns = (
-        Column("API", paint="api", cut=True, least=20),
+        Column("API", paint="api", cut=20),
         Column("side" if sides is not _ARROWS else ""),
-        Column("field", paint="name", cut=True, least=40, left=True),
+        Column("field", paint="name", cut=40, left=True),
         Column("versions"),
         Column("type", drop=1),
         Column("older name", drop=3, paint="dim"),
@@ -300,6 +301,6 @@ def found_lines(rows: Sequence[Row], word: str, width: int | None, palette: Pale
         for row in rows
     ]
     if shown:
-        yield from table(columns, shown, width, palette)
+        yield from draw_table(fill(columns, shown), width, palette)
     else:
         yield f"nothing is called {word!r}"

@@ -6,8 +6,8 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from kwcli.reference.columns import Column, painted, table
 from kwcli.reference.text_apis import INDENT, span
+from kwcli.render.columns import Column, draw_table, fill, painted
 from kwcli.render.palette import Palette
 from kwcli.render.units import ranges
 
@@ -16,9 +16,9 @@ SIGNS: Final = {"added": "+", "removed": "-", "gone": "-", "changed": "~", "rena
 _FIELDS: Final = (
     Column("", paint="dim"),
     Column(""),
-    Column("", cut=True, left=True, least=32, paint="name"),
+    Column("", cut=32, left=True, paint="name"),
     Column(""),
-    Column("", wrap=True, least=20, paint="dim"),
+    Column("", cut=20, wrap=True, paint="dim"),
 )
 
 
@@ -86,7 +86,7 @@ def _field_lines(fields: Sequence[Row], width: int | None, palette: Palette, *, 
         for field in fields
     ]
     if shown:
-        yield from table(_FIELDS, shown, width, palette, INDENT * 2, heading=False)
+        yield from draw_table(fill(_FIELDS, shown), width, palette, INDENT * 2, heading=False)
 
 
 def _said(field: Row) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kwcli.reference.columns import Column, painted, table
+from kwcli.render.columns import Column, draw_table, fill, painted
 from kwcli.render.palette import Palette
 
 Row = dict[str, Any]
@@ -15,13 +15,13 @@ def list_lines(rows: Sequence[Row], width: int | None, palette: Palette) -> Iter
     """One line a code, more where the meaning takes them."""
     columns = (
         Column("code", right=True),
-        Column("name", paint="bad", cut=True, least=20),
+        Column("name", paint="bad", cut=20),
         Column("retry", drop=1),
-        Column("meaning", wrap=True, least=34),
+        Column("meaning", cut=34, wrap=True),
     )
     shown = [[str(row["code"]), row["name"], "yes" if row["retriable"] else "no", row["meaning"]] for row in rows]
     if shown:
-        yield from table(columns, shown, width, palette)
+        yield from draw_table(fill(columns, shown), width, palette)
 
 
 def error_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
@@ -33,11 +33,13 @@ def error_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
     facts.append(["returned by", _apis(row)])
     yield f"{painted(row['name'], 'bad', palette)} · error code {row['code']}"
     columns = (Column("", paint="dim"), Column("", wrap=True))
-    yield from table(columns, [fact for fact in facts if fact[1]], width, palette, "  ", heading=False)
+    yield from draw_table(fill(columns, [fact for fact in facts if fact[1]]), width, palette, "  ", heading=False)
     if row["apis_from"]["behaviour"]:
-        yield from table(
-            (Column("", paint="dim"), Column("", wrap=True, paint="dim")),
-            [["", "* from the behaviour of brokers; the others are listed in Kafka's definitions"]],
+        yield from draw_table(
+            fill(
+                (Column("", paint="dim"), Column("", wrap=True, paint="dim")),
+                [["", "* from the behaviour of brokers; the others are listed in Kafka's definitions"]],
+            ),
             width,
             palette,
             "  ",

@@ -22,7 +22,7 @@ Needs = Callable[[int, "Side"], frozenset[str]]
 # Format → module under kwcli.render and the class in it.
 FORMATS: Final[dict[str, tuple[str, str]]] = {
     "text": ("text", "Text"),
-    "table": ("table", "Table"),
+    "table": ("table", "ExchangeTable"),
     "ndjson": ("json", "Ndjson"),
     "json": ("json", "Json"),
     "csv": ("csv", "Csv"),

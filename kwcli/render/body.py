@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from decoders.apis import NAMES, api_name
+from decoders.apis import NAMES, api, api_name
+from decoders.schema.resolve import resolve
 from decoders.wire.deferred import Deferred, DeferredList, DeferredText
 from decoders.wire.text import in_bytes
 from kwcli.render.batches import BATCH, is_batch, is_record, moment, record_widths, telling
@@ -20,7 +21,8 @@ from kwcli.render.units import cells, cut
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
-    from decoders.schema.model import Plan, PlanField
+    from decoders.exchanges.exchange import Exchange
+    from decoders.schema.model import Plan, PlanField, Side
 
 # The structs of an array.
 Structs = list[dict[str, Any]] | DeferredList
@@ -74,7 +76,7 @@ class _Layout(NamedTuple):
     room: int | None
 
 
-class Body:
+class BodyPrinter:
     """Writes one message. `width` None: nothing is cut. `mentioned` collects the error codes that were shown.
 
     `topic_names` are names of topic ids, shown beside them.
@@ -91,6 +93,23 @@ class Body:
         """The lines of a struct: scalars in one column, then what is nested; long ones in pieces."""
         for line in self._lines(value, plan, depth):
             yield from self._long.spelled(line)
+
+    def meanings(self, explained: set[int]) -> Iterator[str]:
+        """What the error codes that were shown mean, each once: those in `explained` are not told again."""
+        fresh = self.mentioned.keys() - explained
+        explained |= fresh
+        if not fresh:
+            return
+        from decoders.apis.error_codes import ERRORS
+
+        for code, name in self.mentioned.items():
+            if code not in fresh or code not in ERRORS:
+                continue
+            again = " (trying again may help)" if ERRORS[code].retriable else ""
+            text = f"{name} {code}: {ERRORS[code].meaning}{again}"
+            lines = [text] if self._width is None else textwrap.wrap(text, self._width - 2 * len(INDENT))
+            yield f"{INDENT}{self._palette.bad}{name}{self._palette.off}{lines[0].removeprefix(name)}"
+            yield from (INDENT * 2 + line for line in lines[1:])
 
     def _lines(self, value: dict[str, Any], plan: Plan | None, depth: int) -> Iterator[str]:
         fields = _fields(plan)
@@ -383,17 +402,17 @@ def _is_default(value: Any, field: PlanField | None) -> bool:
     return bool(value == field.default)
 
 
-def meanings(mentioned: dict[int, str], palette: Palette, width: int | None) -> Iterable[str]:
-    """What the error codes that were shown mean, each once."""
-    if not mentioned:
-        return
-    from decoders.apis.error_codes import ERRORS
+def plan_of(exchange: Exchange, side: Side) -> Plan | None:
+    """The layout of a side, where it is known."""
+    key, version = exchange.api_key, exchange.api_version
+    if key not in NAMES or version is None or version not in api(key).versions:
+        return None
+    return resolve(api(key).message(side), version)
 
-    for code, name in mentioned.items():
-        if code not in ERRORS:
-            continue
-        again = " (trying again may help)" if ERRORS[code].retriable else ""
-        text = f"{name} {code}: {ERRORS[code].meaning}{again}"
-        lines = textwrap.wrap(text, width - 2 * len(INDENT)) if width is not None else [text]
-        yield f"{INDENT}{palette.bad}{name}{palette.off}{lines[0].removeprefix(name)}"
-        yield from (INDENT * 2 + line for line in lines[1:])
+
+def undecoded(record: dict[str, Any], side: Side, palette: Palette) -> Iterator[str]:
+    """Why and from where on a side could not be decoded, where that is so."""
+    failure = (record.get("undecoded") or {}).get(side)
+    if failure:
+        place = f" in {clean(failure['path'])}" if failure["path"] else ""
+        yield f"{palette.bad}undecoded from byte {failure['offset']}{place}: {failure['reason']}{palette.off}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from decoders.apis import NAMES, api
 from kwcli.render.fact_records import fetch, partitions, produce, share_fetch
 from kwcli.render.fact_rows import ROWS
-from kwcli.render.facts import Facts, Row, Shape, View, short, topic_of
+from kwcli.render.facts import FactRow, Facts, Shape, View, short, topic_of
 from kwcli.render.facts import row as compiled
 from kwcli.render.units import amount, counted, listed, period
 from kwcli.render.words import WORDS, word
@@ -27,7 +27,7 @@ def no_facts(_exchange: Exchange, _request: View, _response: View, _shape: Shape
 
 
 @cache
-def row_of(key: int | None) -> Row | None:
+def row_of(key: int | None) -> FactRow | None:
     """The row of an API, compiled when it is first needed; None for a number that no API has."""
     if key is None:
         return TOKEN
@@ -167,14 +167,14 @@ def _envelope(exchange: Exchange, request: View, _response: View, shape: Shape) 
     return [f"forwards {short(name, shape)} {version}"]
 
 
-def _hand(facts: Facts, request: str, response: str) -> Row:
-    return Row(frozenset(request.split()), frozenset(response.split()), facts)
+def _hand(facts: Facts, request: str, response: str) -> FactRow:
+    return FactRow(frozenset(request.split()), frozenset(response.split()), facts)
 
 
 # A raw SASL token, which belongs to no API.
 TOKEN: Final = _hand(_token, "", "")
 # API key → what it needs of its request, of its response, and what makes the facts of it.
-FUNCTIONS: Final[dict[int, Row]] = {
+FUNCTIONS: Final[dict[int, FactRow]] = {
     0: _hand(
         produce,
         "transactional_id acks topic_data[].name topic_data[].topic_id topic_data[].partition_data[].index"
@@ -232,7 +232,7 @@ def needs(key: int, side: Side) -> frozenset[str]:
     row = row_of(key)
     if row is None:
         return frozenset()
-    declared = api(key).request if side == "request" else api(key).response
+    declared = api(key).message(side)
     paths = row.request if side == "request" else row.response
     # A row names a topic by whatever field may hold it; the message has some of them.
     return frozenset(path for path in paths if _is_declared(declared.fields, path.partition(":")[0]))

@@ -41,7 +41,7 @@ Facts = Callable[["Exchange", View, View, Shape], list[str]]
 Form = Callable[[Any, str, Names, Shape], str]
 
 
-class Row(NamedTuple):
+class FactRow(NamedTuple):
     """What a text line needs of one API, and what makes its facts of that."""
 
     request: frozenset[str]
@@ -254,10 +254,10 @@ def _elements(path: str, form: str) -> tuple[Callable[[View, Names, Shape], str]
     return _parts(outer, inner_path), paths
 
 
-def row(text: str) -> Row:
+def row(text: str) -> FactRow:
     """Compile one row of the table."""
     source = _Source()
     for part in text.split("  "):
         if part.strip():
             source.fact(part.split())
-    return Row(frozenset(source.needs["request"]), frozenset(source.needs["response"]), source.compiled())
+    return FactRow(frozenset(source.needs["request"]), frozenset(source.needs["response"]), source.compiled())

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from decoders.exchanges.anatomy import Anatomy, anatomy
 from decoders.exchanges.echoes import conceal_of, echoes
 from decoders.wire.text import in_bytes
-from kwcli.render.hexrows import Row, Rows, Run
+from kwcli.render.hexrows import ByteRun, HexRow, HexRows
 from kwcli.render.lines import in_pieces
 from kwcli.render.palette import Palette, palette
 from kwcli.render.text import Lined
@@ -54,7 +54,7 @@ class Columns(NamedTuple):
     value: int | None
 
 
-def columns(size: int, rows: list[Row], width: int | None) -> Columns:
+def columns(size: int, rows: list[HexRow], width: int | None) -> Columns:
     """The columns for a frame of so many bytes on a terminal of this width."""
     offset = max(4, len(f"{size:x}"))
     longest = max((cells(row.name) for row in rows), default=0)
@@ -116,12 +116,12 @@ class _View:
         found = self._found
         head = [part for part in found.header if part.at >= self._shift]
         whole = self._whole
-        rows = list(Rows(whole=whole).of(head))
+        rows = list(HexRows(whole=whole).of(head))
         if head and found.header_version >= 0:
             rows.insert(0, self._heading(f"header {found.header_version}"))
         if found.body:
             layout = f" (layout of {found.layout})" if found.layout else ""
-            rows += [self._heading(f"body{layout}"), *Rows(whole=whole).of(found.body)]
+            rows += [self._heading(f"body{layout}"), *HexRows(whole=whole).of(found.body)]
         if found.rest_at < len(self._data):
             rows.append(self._rest())
         widths = columns(len(self._data) - self._shift, rows, self._width)
@@ -132,14 +132,14 @@ class _View:
             yield from self._failure()
 
     @staticmethod
-    def _heading(text: str) -> Row:
-        return Row("", f"· {text}")
+    def _heading(text: str) -> HexRow:
+        return HexRow("", f"· {text}")
 
-    def _rest(self) -> Row:
+    def _rest(self) -> HexRow:
         found = self._found
-        row = Row("", "undecoded", "bytes")
+        row = HexRow("", "undecoded", "bytes")
         end = len(self._data)
-        row.runs = [Run(found.rest_at, end, dim=False, secret=found.rest_secret)]
+        row.runs = [ByteRun(found.rest_at, end, dim=False, secret=found.rest_secret)]
         row.ascii = not found.rest_secret
         row.text = f"‹{in_bytes(end - found.rest_at)} hidden›" if found.rest_secret else ""
         row.paint = "dim"
@@ -158,7 +158,7 @@ class _View:
         for line in textwrap.wrap(text, self._width) if self._width is not None else [text]:
             yield f"{colors.bad}{line}{colors.off}"
 
-    def _row(self, row: Row, widths: Columns, paint: str) -> Iterator[str]:
+    def _row(self, row: HexRow, widths: Columns, paint: str) -> Iterator[str]:
         """The lines of one row."""
         count, colors = widths.each, self._colors
         total = sum(run.end - run.at for run in row.runs)
@@ -191,7 +191,7 @@ class _View:
         painted = f"{paint}{text}{self._colors.off}" if text and paint else text
         return painted + " " * (width - cells(text))
 
-    def _pieces(self, row: Row, count: int) -> Iterator[tuple[int, list[str], list[bool]]]:
+    def _pieces(self, row: HexRow, count: int) -> Iterator[tuple[int, list[str], list[bool]]]:
         """The bytes of a row by lines: the offset of the first, each as two digits, which are dim."""
         at: int | None = None
         digits: list[str] = []
@@ -228,7 +228,7 @@ class _View:
             for byte, digit in zip(data, digits, strict=True)
         )
 
-    def _texts(self, row: Row, widths: Columns, lines: int, *, cut_off: bool) -> list[str]:
+    def _texts(self, row: HexRow, widths: Columns, lines: int, *, cut_off: bool) -> list[str]:
         """What stands in the value column: the text over as many lines as the bytes take."""
         if row.ascii and not widths.ascii:
             return [self._text(at, digits) for at, digits, _ in islice(self._pieces(row, widths.each), lines)]

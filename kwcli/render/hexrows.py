@@ -29,7 +29,7 @@ _TIME_RANGE: Final = range(10**11, 10**14)
 TEXT_MAX: Final = 1 << 16
 
 
-class Run(NamedTuple):
+class ByteRun(NamedTuple):
     """Bytes of a row: sizes are dim, secrets hidden."""
 
     at: int
@@ -38,7 +38,7 @@ class Run(NamedTuple):
     secret: bool
 
 
-class Row:
+class HexRow:
     """One row. `name` with its indentation and index; `paint` is `dim`, `bad` or empty; `ascii` shows bytes as text."""
 
     __slots__ = ("ascii", "kind", "name", "paint", "path", "runs", "text")
@@ -49,7 +49,7 @@ class Row:
         self.kind = kind
         self.text = text
         self.paint = paint
-        self.runs: list[Run] = []
+        self.runs: list[ByteRun] = []
         self.ascii = False
 
     def add(self, part: Part, *, dim: bool = False) -> None:
@@ -57,20 +57,20 @@ class Row:
         if self.runs and self.runs[-1][1:] == (part.at, dim, part.secret):
             self.runs[-1] = self.runs[-1]._replace(end=part.end)
         else:
-            self.runs.append(Run(part.at, part.end, dim, part.secret))
+            self.runs.append(ByteRun(part.at, part.end, dim, part.secret))
 
 
-class Rows:
+class HexRows:
     """Puts parts together to rows; `whole` shortens nothing."""
 
     def __init__(self, *, whole: bool) -> None:
         self._whole = whole
         self._chain: list[str] = []  # the row before: the paths it lies in, and its own
-        self._row: Row | None = None
+        self._row: HexRow | None = None
         self._counts: dict[str, int] = {}
         self._values: list[str] = []  # of the array of numbers being read
 
-    def of(self, parts: Iterable[Part]) -> Iterator[Row]:
+    def of(self, parts: Iterable[Part]) -> Iterator[HexRow]:
         """The rows."""
         skipped: tuple[str, int, Part] | None = None  # prefix, first index not shown, last part of them
         for part in parts:
@@ -99,18 +99,18 @@ class Rows:
                 return array  # one of numbers has the count -1: it is shortened as one value
         return ""
 
-    def _left_out(self, prefix: str, at: int, last: Part) -> Row:
+    def _left_out(self, prefix: str, at: int, last: Part) -> HexRow:
         array = prefix[:-1]
         final = re.match(r"\d+", last.path[len(prefix) :])
         count = self._counts.get(array) or (int(final[0]) + 1 if final else 0)
         more = max(count - ELEMENTS, 1)
         element = f"{array}[{ELEMENTS}]"
         text = f"{more:,} more, {in_bytes(last.end - at)}"
-        row = Row(element, f"{self._indent(_ancestors(element)[:-1])}…", "", text, "dim")
+        row = HexRow(element, f"{self._indent(_ancestors(element)[:-1])}…", "", text, "dim")
         self._chain = _ancestors(element)[:-1]
         return row
 
-    def _take(self, part: Part) -> Iterator[Row]:
+    def _take(self, part: Part) -> Iterator[HexRow]:
         row = self._row
         match = _ELEMENT.fullmatch(part.path)
         if part.array:
@@ -132,7 +132,7 @@ class Rows:
         row.add(part, dim=part.what != "value")
         self._say(row, part)
 
-    def _say(self, row: Row, part: Part) -> None:
+    def _say(self, row: HexRow, part: Part) -> None:
         name = _components(part.path)[-1]
         if part.what == "value":
             row.kind = row.kind or part.kind
@@ -168,7 +168,7 @@ class Rows:
         else:
             row.kind = f"tag {part.value}"
 
-    def _begin(self, part: Part) -> Iterator[Row]:
+    def _begin(self, part: Part) -> Iterator[HexRow]:
         """A new row; before it those that only name the structs it lies in."""
         chain = _ancestors(part.path)
         label = ""
@@ -178,7 +178,7 @@ class Rows:
             if path.endswith("]"):
                 label = path[path.rindex("[") :] + " "
                 continue
-            yield Row(path, f"{self._indent(chain[:depth], label)}{label}{_components(path)[-1]}")
+            yield HexRow(path, f"{self._indent(chain[:depth], label)}{label}{_components(path)[-1]}")
             label = ""
         name = _components(part.path)[-1]
         if part.path.endswith("]"):
@@ -187,7 +187,7 @@ class Rows:
         else:
             indent = self._indent(chain[:-1], label)
         self._chain = chain
-        self._row = Row(part.path, f"{indent}{label}{name}", part.kind)
+        self._row = HexRow(part.path, f"{indent}{label}{name}", part.kind)
 
     @staticmethod
     def _indent(chain: list[str], label: str = "") -> str:
@@ -195,7 +195,7 @@ class Rows:
         width = sum(len(path) - path.rindex("[") + 1 if path.endswith("]") else 2 for path in chain)
         return " " * max(width - len(label), 0)
 
-    def _end(self) -> Iterator[Row]:
+    def _end(self) -> Iterator[HexRow]:
         if self._row is not None:
             yield self._row
             self._row = None

@@ -1,8 +1,8 @@
-"""Exchanges in, exchange records as JSON out: one object a line, or one array; large bodies in pieces."""
+"""Values in, JSON out, as one array or one value a line, large ones in pieces; and exchange records written so."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
@@ -19,6 +19,30 @@ if TYPE_CHECKING:
 OPTIONS: Final = orjson.OPT_APPEND_NEWLINE
 # Lines joined in one go: orjson leaves up to 8 kB of room behind each, which thousands of them would keep.
 LINES_MAX: Final = 64
+
+
+class JsonWriter:
+    """Writes values one after the other: `lines`, each on its own; else as one array, which `close` ends."""
+
+    def __init__(self, write: Write, *, lines: bool) -> None:
+        self._write = write
+        self._lines = lines
+        self._begun = False
+
+    def add(self, value: Any) -> None:
+        """Write one value, which may be deferred."""
+        if not self._lines:
+            self._write(b",\n" if self._begun else b"[\n")
+            self._begun = True
+        for piece in json_pieces(value):
+            self._write(piece)
+        if self._lines:
+            self._write(b"\n")
+
+    def close(self) -> None:
+        """End the array."""
+        if not self._lines:
+            self._write(b"\n]\n" if self._begun else b"[]\n")
 
 
 class Ndjson:
@@ -67,10 +91,9 @@ class Json:
     shows_skipped = True
 
     def __init__(self, settings: Settings, write: Write) -> None:
-        self._write = write
+        self._writer = JsonWriter(write, lines=False)
         self._options = Options(settings.records, settings.reveal_secrets, deferred=True)
         self.errors = self.undecoded = 0
-        self._lead = b"[\n"
 
     def write(self, rows: list[Settled]) -> None:
         """Write the rows."""
@@ -78,14 +101,11 @@ class Json:
             record = to_json_dict(row, self._options)
             self.errors += bool(record.get("errors"))
             self.undecoded += record.get("status") == "undecoded"
-            self._write(self._lead)
-            self._lead = b",\n"
-            for piece in json_pieces(record):
-                self._write(piece)
+            self._writer.add(record)
 
     def notice(self, rows: list[Settled]) -> None:
         """Nothing is learnt."""
 
     def close(self) -> None:
         """End the array."""
-        self._write(b"[]\n" if self._lead == b"[\n" else b"\n]\n")
+        self._writer.close()

@@ -14,7 +14,7 @@ AT_ONCE: Final = 1 << 18
 _MARK: Final = "\0"
 
 
-class Piece(str):
+class LinePiece(str):
     """A piece of a line that goes on."""
 
     __slots__ = ()
@@ -26,7 +26,7 @@ def in_pieces(lines: Iterable[str]) -> Iterator[bytes]:
     size = 0
     for line in lines:
         parts.append(line)
-        if line.__class__ is not Piece:
+        if line.__class__ is not LinePiece:
             parts.append("\n")
         size += len(line) + 1
         if size > AT_ONCE:
@@ -63,9 +63,9 @@ class LongValues:
             return
         texts = line.split(_MARK)
         for text, number in zip(texts[::2], texts[1::2], strict=False):
-            yield Piece(text)
+            yield LinePiece(text)
             for piece in self._texts(self._waiting.pop(number)):
-                yield Piece(piece)
+                yield LinePiece(piece)
         yield texts[-1]
 
     def _texts(self, value: Deferred) -> Iterator[str]:

@@ -31,7 +31,7 @@ COLUMNS: Final[tuple[tuple[str, int, bool], ...]] = (
 )
 
 
-class Table:
+class ExchangeTable:
     """Widths are those of the first rows; a later cell that is wider pushes its own line."""
 
     shows_skipped = True

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.apis import NAMES, api
 from decoders.exchanges.bodies import Options
 from decoders.exchanges.record import to_json_dict
-from decoders.schema.resolve import resolve
 from decoders.wire.deferred import Deferred, DeferredList
-from kwcli.render.body import GAP, Body, meanings, scalar
+from kwcli.render.body import GAP, BodyPrinter, plan_of, scalar, undecoded
 from kwcli.render.lines import LongValues
 from kwcli.render.palette import Palette, palette
 from kwcli.render.units import cells, cut
@@ -18,7 +16,7 @@ from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
-    from decoders.schema.model import Plan, Side
+    from decoders.schema.model import Side
     from kwcli.config import Settings
 
 ARROWS: Final[dict[Side, str]] = {"request": "→", "response": "←"}
@@ -37,7 +35,7 @@ def under(exchange: Exchange, settings: Settings, explained: set[int]) -> Iterat
     if settings.verbose == 0:
         yield from _records(exchange, record, settings, colors)
         return
-    body = Body(settings.width, colors, record.get("topic_names"))
+    body = BodyPrinter(settings.width, colors, record.get("topic_names"))
     for side, arrow in ARROWS.items():
         value = record[side]
         size = record[f"{side}_size"]
@@ -48,16 +46,11 @@ def under(exchange: Exchange, settings: Settings, explained: set[int]) -> Iterat
         for line in more:
             yield f"    {line if settings.width is None else cut(line, settings.width - 4)}"
         if isinstance(value, dict):
-            yield from body.lines(value, _plan(exchange, side), 2)
+            yield from body.lines(value, plan_of(exchange, side), 2)
         elif value is not None:
             yield f"    {scalar(value)}"
-        failure = (record.get("undecoded") or {}).get(side)
-        if failure:
-            place = f" in {clean(failure['path'])}" if failure["path"] else ""
-            yield f"    {colors.bad}undecoded from byte {failure['offset']}{place}: {failure['reason']}{colors.off}"
-    fresh = {code: name for code, name in body.mentioned.items() if code not in explained}
-    explained |= fresh.keys()
-    yield from meanings(fresh, colors, settings.width)
+        yield from (f"    {line}" for line in undecoded(record, side, colors))
+    yield from body.meanings(explained)
     yield ""
 
 
@@ -81,14 +74,6 @@ def _head(exchange: Exchange, record: dict[str, Any], side: Side, headers: bool)
     if packets:
         way += f" · packet {packets[0]}" if packets[0] == packets[1] else f" · packets {packets[0]}–{packets[1]}"
     yield f"{way} · connection {exchange.connection}"
-
-
-def _plan(exchange: Exchange, side: Side) -> Plan | None:
-    key, version = exchange.api_key, exchange.api_version
-    if key not in NAMES or version is None or version not in api(key).versions:
-        return None
-    message = api(key).request if side == "request" else api(key).response
-    return resolve(message, version)
 
 
 def _records(exchange: Exchange, record: dict[str, Any], settings: Settings, colors: Palette) -> Iterator[str]:

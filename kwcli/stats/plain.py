@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-import orjson
-
 from decoders.exchanges.record import SCHEMA
 from decoders.wire.text import json_text
+from kwcli.render.columns import Column, draw_table
 from kwcli.render.csv import csv_lines
+from kwcli.render.json import JsonWriter
 from kwcli.render.palette import palette
-from kwcli.stats.grid import Column, lines
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
@@ -33,13 +32,21 @@ def records(counted: Counted) -> list[Row]:
 
 def ndjson(counted: Counted, _settings: Settings) -> str:
     """One object a line."""
-    return "".join(orjson.dumps(row).decode() + "\n" for row in records(counted))
+    return _written(counted, lines=True)
 
 
 def json(counted: Counted, _settings: Settings) -> str:
     """One array."""
-    rows = ",\n".join(orjson.dumps(row).decode() for row in records(counted))
-    return f"[\n{rows}\n]\n" if rows else "[]\n"
+    return _written(counted, lines=False)
+
+
+def _written(counted: Counted, *, lines: bool) -> str:
+    parts: list[bytes] = []
+    writer = JsonWriter(parts.append, lines=lines)
+    for row in records(counted):
+        writer.add(row)
+    writer.close()
+    return b"".join(parts).decode()
 
 
 def csv(counted: Counted, settings: Settings) -> str:
@@ -59,10 +66,10 @@ def table(counted: Counted, settings: Settings) -> str:
 
 def _table(rows: list[Row], left: set[str], settings: Settings) -> list[str]:
     columns = [
-        Column(name, [_shown(row[name]) for row in rows], keep=order, right=name not in left)
+        Column(name, [_shown(row[name]) for row in rows], drop=order, right=name not in left)
         for order, name in enumerate(rows[0] if rows else ())
     ]
-    return lines(columns, settings.width, palette(settings.color))
+    return [*draw_table(columns, settings.width, palette(settings.color), dense=True)]
 
 
 def _packets(packets: dict[str, list[int] | None]) -> str:

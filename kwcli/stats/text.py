@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from decoders.analysis.metrics import METRICS
 from decoders.analysis.slices import Join
-from kwcli.render.palette import Palette, palette
+from kwcli.render.columns import Column, draw_table
+from kwcli.render.palette import palette
 from kwcli.render.units import amount, took
 from kwcli.render.units import counted as number_of
-from kwcli.stats.grid import Column, lines
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
@@ -148,10 +148,10 @@ def text(counted: Counted, settings: Settings) -> str:
     counted, silent = _telling(counted, settings)
     paint = palette(settings.color)
     width = None if settings.verbose else settings.width
-    out = lines(_columns(counted, paint), width, paint) if counted.rows else []
+    out = [*draw_table(_columns(counted), width, paint, dense=True)] if counted.rows else []
     notes = [*_notes(counted), *silent]
     if counted.slowest:
-        out += [""] * bool(out) + lines(_slowest(counted.slowest, paint), width, paint)
+        out += [*[""] * bool(out), *draw_table(_slowest(counted.slowest), width, paint, dense=True)]
     if notes:
         out += [
             *[""] * bool(out),
@@ -175,20 +175,20 @@ def _telling(counted: Counted, settings: Settings) -> tuple[Counted, list[str]]:
     ]
 
 
-def _columns(counted: Counted, paint: Palette) -> list[Column]:
+def _columns(counted: Counted) -> list[Column]:
     rows, asked = counted.rows, counted.asked
     found = []
     for name in asked.by:
         shown = _times(rows) if name == "time" else [_name(row[name]) for row in rows]
-        paints = paint.api if name == "api" else paint.dim if name == "time" else paint.client
+        paints = "api" if name == "api" else "dim" if name == "time" else "client"
         right = name in NUMBERS or name == "time"
         least = 0 if right else NAME_CUTS[min(len(asked.by), len(NAME_CUTS) - 1)]
-        found.append(Column(name, shown, keep=0, right=right, paint=paints, cut=least))
+        found.append(Column(name, shown, 0, right=right, paint=paints, cut=least))
     for one in COLUMNS[asked.metric]:
         shown = [one.cell(row) for row in rows]
         if one.keep > 4 and set(shown) == {"–"}:
             continue
-        found.append(Column(one.title, shown, keep=one.keep, paint=paint.bad if one.bad else ""))
+        found.append(Column(one.title, shown, one.keep, right=True, paint="bad" if one.bad else ""))
     first, last, _ = counted.span
     if any(counted.slices) and last > first:
         join = METRICS[asked.metric].join
@@ -196,16 +196,15 @@ def _columns(counted: Counted, paint: Palette) -> list[Column]:
             Column(
                 SPARK_TITLES[asked.metric],
                 ["–" for _ in rows],
-                keep=SPARK_KEEP,
-                right=False,
-                paint=paint.name,
+                SPARK_KEEP,
+                paint="name",
                 grow=lambda width: [sparkline(each, first, last, width, join) for each in counted.slices],
                 least=SPARK_LEAST,
                 most=SPARK_MOST,
             )
         )
     if asked.metric == "errors":
-        found.append(Column("which", [_codes(row) for row in rows], keep=2, right=False, paint=paint.bad, cut=24))
+        found.append(Column("which", [_codes(row) for row in rows], 2, paint="bad", cut=24))
     return found
 
 
@@ -238,16 +237,16 @@ def sparkline(slices: dict[int, int], first: int, last: int, width: int, join: J
     )
 
 
-def _slowest(rows: list[Row], paint: Palette) -> list[Column]:
+def _slowest(rows: list[Row]) -> list[Column]:
     def column(title: str, cell: Cell, keep: int, *, right: bool = False, paint: str = "", cut: int = 0) -> Column:
         return Column(title, [cell(row) for row in rows], keep, right, paint, cut=cut)
 
     return [
-        column("slowest", lambda row: took(row["latency_ms"]), 0, right=True, paint=paint.bad),
-        column("request", _request, 0, paint=paint.api, cut=16),
+        column("slowest", lambda row: took(row["latency_ms"]), 0, right=True, paint="bad"),
+        column("request", _request, 0, paint="api", cut=16),
         column("packets", lambda row: packets(row["packets"]), 1),
-        column("time", lambda row: _of_day(row["time"]), 2, paint=paint.dim),
-        column("client", _client, 3, paint=paint.client, cut=12),
+        column("time", lambda row: _of_day(row["time"]), 2, paint="dim"),
+        column("client", _client, 3, paint="client", cut=12),
         column("broker", lambda row: row["broker"], 4),
         column("sent", lambda row: amount(row["request_size"] or 0), 6, right=True),
         column("got", lambda row: amount(row["response_size"] or 0), 6, right=True),

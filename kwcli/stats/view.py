@@ -9,7 +9,7 @@ from decoders.analysis.slowest import Slowest
 from decoders.analysis.statistics import Statistics
 from decoders.errors import LimitExceeded
 from kwcli.exits import Failure
-from kwcli.sniffing import View
+from kwcli.sniffing import SniffView
 from kwcli.stats.asked import Asked, ordered
 
 if TYPE_CHECKING:
@@ -101,11 +101,11 @@ def statistics(asked: Asked, settings: Settings) -> Statistics:
     return Statistics(asked.by, asked.metric, bucket_ns=asked.bucket_ns, over_time=over_time)
 
 
-def view(asked: Asked, settings: Settings) -> View:
+def view(asked: Asked, settings: Settings) -> SniffView:
     """What `Sniffing` needs to count instead of showing."""
     fold, slowest = statistics(asked, settings), Slowest(asked.slowest)
 
     def needs(key: int, side: Side) -> frozenset[str]:
         return fold.needs(key, side) | (slowest.needs(key, side) if asked.slowest else frozenset())
 
-    return View(needs, lambda write: Stats(asked, settings, write))
+    return SniffView(needs, lambda write: Stats(asked, settings, write))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from decoders.apis import api
-from kwcli.calling.running import Run
+from kwcli.calling.running import CallRun
 from kwcli.exits import Exit, Failure
 from kwcli.net.blocking import Connection
 from tests.broker.cluster import Cluster
@@ -157,7 +157,7 @@ def test_ctrl_c_ends_a_ping_with_what_there_is(cluster: Cluster, monkeypatch: py
     def interrupt(_seconds: float) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Run, "sleep", staticmethod(interrupt))
+    monkeypatch.setattr(CallRun, "sleep", staticmethod(interrupt))
     outcome = call(cluster, "ApiVersions", "--repeat", "0")
     assert (outcome.code, len(outcome.out.splitlines())) == (130, 1)
     assert outcome.err.startswith("1 request · min ")

@@ -14,7 +14,7 @@ from decoders.messages import encode_json
 from decoders.schema.model import Versions
 from kwcli.calling.fetch import EARLIEST, LATEST, Fetch
 from kwcli.calling.offsets import LookedUp
-from kwcli.calling.short import Given, read_short
+from kwcli.calling.short import RecordOptions, read_short
 from kwcli.exits import Exit, Failure
 from tests.calling.surroundings import environment
 
@@ -45,7 +45,7 @@ class Known:
 
 
 def asked(*words: str) -> Fetch:
-    found, rest = read_short(1, words, Given(), environment(b"", now_ms=NOW_MS))
+    found, rest = read_short(1, words, RecordOptions(), environment(b"", now_ms=NOW_MS))
     assert isinstance(found, Fetch)
     assert rest == []
     return found
@@ -145,9 +145,9 @@ def test_not_connected() -> None:
 
 def test_paths_alone_are_left_alone() -> None:
     words = ["topics[].topic=orders", "max_wait_ms=5"]
-    assert read_short(1, words, Given(), environment(b"")) == (None, words)
+    assert read_short(1, words, RecordOptions(), environment(b"")) == (None, words)
     with pytest.raises(Failure, match="--compression goes with Produce only"):
-        read_short(1, words, Given(compression="gzip"), environment(b""))
+        read_short(1, words, RecordOptions(compression="gzip"), environment(b""))
 
 
 class Peer:

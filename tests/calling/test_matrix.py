@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from decoders.apis.releases import RELEASES
-from kwcli.calling.matrix import Column, Matrix, likeness, stable, table
+from kwcli.calling.matrix import BrokerOffer, Matrix, likeness, stable, table
 from kwcli.config import Settings
 from kwcli.render.palette import palette
 from kwcli.render.units import cells
@@ -18,7 +18,7 @@ FEATURES = {"eligible.leader.replicas.version": "1", "metadata.version": "29"}
 def test_three_nodes_and_a_release_fit_into_80_columns(release: str, against: str | None) -> None:
     offer = stable(release)
     looks = str(likeness(offer))
-    nodes = [Column(f"{number} 127.0.0.1:{49091 + number}", offer, FEATURES, looks) for number in (1, 2, 3)]
+    nodes = [BrokerOffer(f"{number} 127.0.0.1:{49091 + number}", offer, FEATURES, looks) for number in (1, 2, 3)]
     lines = list(table(nodes, against, 80, palette(False)))
     assert max(map(cells, lines)) <= 80
     assert [line.split()[0] for line in lines if "metadata.version" in line] == ["metadata.version"]

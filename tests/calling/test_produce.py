@@ -17,7 +17,7 @@ from decoders.records.codecs import NAMES
 from decoders.schema.model import Versions
 from kwcli.calling.produce import Produce
 from kwcli.calling.record_words import Entry
-from kwcli.calling.short import Given, read_short
+from kwcli.calling.short import RecordOptions, read_short
 from kwcli.commands.call import CODECS
 from kwcli.exits import Exit, Failure
 from tests.calling.surroundings import environment
@@ -43,7 +43,7 @@ class Topics:
 
 
 def asked(*words: str, stdin: bytes | None = None, **options: Any) -> Produce:
-    found, rest = read_short(0, words, Given(**options), environment(stdin, now_ms=NOW_MS))
+    found, rest = read_short(0, words, RecordOptions(**options), environment(stdin, now_ms=NOW_MS))
     assert isinstance(found, Produce)
     assert rest == []
     return found
@@ -65,7 +65,7 @@ def encoded(produce: Produce, version: int, topics: Topics | None = None) -> byt
 
 def refused(*words: str, stdin: bytes | None = None, **options: Any) -> str:
     with pytest.raises(Failure) as caught:
-        read_short(0, words, Given(**options), environment(stdin, now_ms=NOW_MS))
+        read_short(0, words, RecordOptions(**options), environment(stdin, now_ms=NOW_MS))
     assert caught.value.code == Exit.USAGE
     return caught.value.text
 
@@ -211,12 +211,14 @@ def test_acks(said: str, acks: int) -> None:
 
 def test_other_words_are_left_alone() -> None:
     env = environment(None, now_ms=NOW_MS)
-    found, rest = read_short(0, ["topic=orders", "timeout_ms=5", "value=v", "topic_data[].name=x"], Given(), env)
+    found, rest = read_short(
+        0, ["topic=orders", "timeout_ms=5", "value=v", "topic_data[].name=x"], RecordOptions(), env
+    )
     assert found is not None
     assert rest == ["timeout_ms=5", "topic_data[].name=x"]
     words = ["topic_data[].name=orders", "acks=1"]
-    assert read_short(0, words, Given(), env) == (None, words)
-    assert read_short(3, ["topics[].name=orders"], Given(), env) == (None, ["topics[].name=orders"])
+    assert read_short(0, words, RecordOptions(), env) == (None, words)
+    assert read_short(3, ["topics[].name=orders"], RecordOptions(), env) == (None, ["topics[].name=orders"])
 
 
 def test_words_as_json() -> None:

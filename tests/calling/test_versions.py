@@ -7,7 +7,7 @@ import pytest
 from decoders.apis import api
 from decoders.apis.releases import spoken
 from decoders.schema.model import Versions
-from kwcli.calling.versions import Wish, common
+from kwcli.calling.versions import VersionChoice, common
 from kwcli.exits import Exit, Failure
 
 MODERN = spoken("4.3") | {0: Versions(0, 13)}  # as brokers from 4.0 on list it (KIP-896)
@@ -15,8 +15,8 @@ OLD = spoken("2.8")
 CONTROLLER = {18: Versions(0, 4), 52: Versions(0, 2)}
 
 
-def wish(name: str, number: int | None = None, release: str | None = None, *, force: bool = False) -> Wish:
-    return Wish.of(api(name), number, release, force=force)
+def wish(name: str, number: int | None = None, release: str | None = None, *, force: bool = False) -> VersionChoice:
+    return VersionChoice.of(api(name), number, release, force=force)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import lz4.frame  # type: ignore[import-untyped]  # lz4 ships no types
 import pytest
 import zstandard
 
-from kwcli.inputs import InputProblem, Source, open_source
+from kwcli.inputs import CaptureSource, InputProblem, open_source
 from tests.cli.worlds import world
 
 PLAIN = bytes.fromhex("d4c3b2a1") + bytes(range(256)) * 2000 + bytes(300_000)
@@ -26,7 +26,7 @@ CODECS: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-def read(source: Source) -> tuple[bytes, str]:
+def read(source: CaptureSource) -> tuple[bytes, str]:
     """All bytes, and the problem at their end."""
     parts: list[bytes] = []
     try:
@@ -36,10 +36,10 @@ def read(source: Source) -> tuple[bytes, str]:
     return b"".join(parts), ""
 
 
-def slow(data: bytes, size: int) -> Source:
+def slow(data: bytes, size: int) -> CaptureSource:
     """A source that gives `size` bytes at a time."""
     stream = io.BytesIO(data)
-    return Source("x", lambda count: stream.read(min(size, count)))
+    return CaptureSource("x", lambda count: stream.read(min(size, count)))
 
 
 @pytest.mark.parametrize("codec", list(CODECS))
@@ -148,7 +148,7 @@ def test_a_slow_pipe_is_followed_as_it_grows(compressed: bool) -> None:
     writer.start()
     with open(reading, "rb") as stream:
         sizes = []
-        for piece in Source("pipe", stream.read1).pieces():
+        for piece in CaptureSource("pipe", stream.read1).pieces():
             sizes.append(len(piece))
             seen.set()
     writer.join()

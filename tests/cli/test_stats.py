@@ -17,10 +17,10 @@ import pytest
 from decoders.analysis.dimensions import DIMENSIONS
 from kwcli.config import Settings
 from kwcli.exits import Exit
+from kwcli.render.columns import Column, draw_table
 from kwcli.render.palette import PLAIN
 from kwcli.stats import BY, METRICS
 from kwcli.stats.asked import asked
-from kwcli.stats.grid import Column, lines
 from kwcli.stats.plain import table
 from kwcli.stats.text import sparkline, text
 from kwcli.stats.view import Counted
@@ -261,7 +261,7 @@ def test_names_from_the_wire_cannot_command_a_terminal() -> None:
 
 def test_names_are_cut_where_there_is_no_room() -> None:
     column = Column("client", ["a" * 40, "b"], 0, right=False, cut=8)
-    assert lines([column], 20, PLAIN) == ["client", "a" * 19 + "…", "b"]
+    assert [*draw_table([column], 20, PLAIN, dense=True)] == ["client", "a" * 19 + "…", "b"]
 
 
 def test_a_sparkline_shows_every_slice_and_the_greatest_full() -> None:
@@ -273,9 +273,9 @@ def test_a_sparkline_shows_every_slice_and_the_greatest_full() -> None:
 def test_columns_go_by_what_matters() -> None:
     columns = [
         Column("name", ["abcdefghij"], 0, right=False, cut=6),
-        Column("count", ["12"], 1),
-        Column("more", ["34567890"], 9),
+        Column("count", ["12"], 1, right=True),
+        Column("more", ["34567890"], 9, right=True),
     ]
-    assert lines(columns, 30, PLAIN) == ["name       count     more", "abcdefghij    12 34567890"]
-    assert lines(columns, 21, PLAIN) == ["name   count     more", "abcde…    12 34567890"]
-    assert lines(columns, 20, PLAIN) == ["name       count", "abcdefghij    12"]
+    assert [*draw_table(columns, 30, PLAIN, dense=True)] == ["name       count     more", "abcdefghij    12 34567890"]
+    assert [*draw_table(columns, 21, PLAIN, dense=True)] == ["name   count     more", "abcde…    12 34567890"]
+    assert [*draw_table(columns, 20, PLAIN, dense=True)] == ["name       count", "abcdefghij    12"]

@@ -13,7 +13,7 @@ from decoders.apis import api
 from kwcli.composing.editor import edited
 from kwcli.composing.skeleton import skeleton
 from kwcli.composing.sources import body_in, parse
-from kwcli.composing.typed import Plain
+from kwcli.composing.typed import PlainWord
 from kwcli.composing.words import check_words, compose
 from kwcli.exits import Exit, Failure
 from tests.cli.worlds import world
@@ -41,7 +41,7 @@ def test_documents(text: bytes, value: Any) -> None:
 
 def test_plain_text_is_told_from_quoted_text() -> None:
     found = parse(b"a: 1\nb: '1'\nc: \"1\"\nd: |\n  1\n", "it")
-    assert [isinstance(found[name], Plain) for name in "abcd"] == [True, False, False, False]
+    assert [isinstance(found[name], PlainWord) for name in "abcd"] == [True, False, False, False]
 
 
 @pytest.mark.parametrize(

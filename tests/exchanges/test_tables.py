@@ -13,7 +13,6 @@ from decoders.exchanges.engine import Engine
 from decoders.exchanges.errors import error_finder, errors_in
 from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.needs import Needs
-from decoders.exchanges.recorded import time_ns
 from decoders.exchanges.sessions import PATHS
 from decoders.exchanges.specs import Specs
 from decoders.exchanges.times import rfc3339
@@ -23,6 +22,7 @@ from decoders.schema.message import encode
 from decoders.schema.model import Plan, Side
 from decoders.schema.project import wanted
 from decoders.schema.resolve import resolve
+from decoders.wire.units import parse_time
 from tests.exchanges.talks import Talker, run, segments
 from tests.schema.values import random_value
 
@@ -118,7 +118,7 @@ def test_views_hold_what_is_needed_and_nothing_else() -> None:
 )
 def test_times_are_as_precise_as_they_come(ns: int, text: str) -> None:
     assert rfc3339(ns) == text
-    assert time_ns(text) == ns
+    assert parse_time(text) == ns
 
 
 def test_a_time_beyond_all_calendars_is_still_a_text() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kwcli.commands.playground import Listeners, Topics
+from kwcli.commands.playground import ListenerNames, TopicList
 from kwcli.playground import jars
 from kwcli.playground.doors import Door, doors
 from kwcli.playground.jars import Missing, broker_jars, java_problem
@@ -79,20 +79,20 @@ def test_a_door_of_plaintext_asks_for_nothing(tmp_path: Path) -> None:
 
 
 def test_options_are_checked() -> None:
-    assert Listeners().convert("ssl,SASL-SSL,ssl", None, None) == ("SSL", "SASL_SSL")
-    assert Topics().convert("a:3,b", None, None) == (("a", 3), ("b", 1))
+    assert ListenerNames().convert("ssl,SASL-SSL,ssl", None, None) == ("SSL", "SASL_SSL")
+    assert TopicList().convert("a:3,b", None, None) == (("a", 3), ("b", 1))
 
 
 @pytest.mark.parametrize("text", ["", "tls", "ssl,"])
 def test_a_listener_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(Exception, match="is no listener"):
-        Listeners().convert(text, None, None)
+        ListenerNames().convert(text, None, None)
 
 
 @pytest.mark.parametrize("text", ["", "a:", "a:0", "a:x", ":3"])
 def test_a_topic_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(Exception, match="is no topic"):
-        Topics().convert(text, None, None)
+        TopicList().convert(text, None, None)
 
 
 def test_a_folder_without_a_broker_is_refused(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from decoders import Record
 from decoders.records import batches_json, encode_batch
 from kwcli.render.batches import moment
-from kwcli.render.body import Body
+from kwcli.render.body import BodyPrinter
 from kwcli.render.palette import PLAIN
 from kwcli.render.units import cells
 
@@ -18,7 +18,7 @@ STAMP = 1_795_282_486_519
 
 def shown(width: int | None, *records: Record, **batch: Any) -> list[str]:
     value = {"records": batches_json(encode_batch(records, **batch), records=True)}
-    return list(Body(width, PLAIN).lines(value, None, 0))
+    return list(BodyPrinter(width, PLAIN).lines(value, None, 0))
 
 
 ORDERS = [
@@ -69,7 +69,7 @@ def test_times() -> None:
 
 
 def test_a_topic_id_has_its_name_beside_it() -> None:
-    body = Body(None, PLAIN, {"Uy1vS0x1QnG5nYz3kq0b0A": "orders"})
+    body = BodyPrinter(None, PLAIN, {"Uy1vS0x1QnG5nYz3kq0b0A": "orders"})
     value = {"topics": [{"topic_id": "Uy1vS0x1QnG5nYz3kq0b0A", "partitions": [{"index": 0}]}], "other": 1}
     assert list(body.lines(value, None, 0)) == [
         "topics",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from decoders.apis import api
 from decoders.schema.resolve import resolve
-from kwcli.render.body import Body, meanings
+from kwcli.render.body import BodyPrinter
 from kwcli.render.palette import COLORED, PLAIN
 from kwcli.render.units import cells
 
@@ -52,7 +52,7 @@ PLAN = resolve(api("Metadata").response, 13)
 
 
 def lines(value: dict[str, Any], width: int | None = None) -> list[str]:
-    return list(Body(width, PLAIN).lines(value, PLAN))
+    return list(BodyPrinter(width, PLAIN).lines(value, PLAN))
 
 
 def test_a_body() -> None:
@@ -89,25 +89,25 @@ def test_everything_fits(width: int) -> None:
 
 @pytest.mark.parametrize("width", [None, 50, 80])
 def test_colours_add_nothing_but_colour(width: int | None) -> None:
-    colored = list(Body(width, COLORED).lines(METADATA, PLAN))
+    colored = list(BodyPrinter(width, COLORED).lines(METADATA, PLAN))
     assert [ESCAPE.sub("", line).rstrip() for line in colored] == lines(METADATA, width)
 
 
 def test_defaults_are_dim_and_errors_red() -> None:
-    text = "\n".join(Body(None, COLORED).lines(METADATA, PLAN))
+    text = "\n".join(BodyPrinter(None, COLORED).lines(METADATA, PLAN))
     assert f"{COLORED.dim}-2147483648{COLORED.off}" in text
     assert f"{COLORED.bad}UNKNOWN_TOPIC_OR_PARTITION{COLORED.off}" in text
     assert f"{COLORED.dim}5L6g" not in text
 
 
 def test_what_an_error_means_is_told() -> None:
-    body = Body(60, PLAIN)
+    body = BodyPrinter(60, PLAIN)
     list(body.lines(METADATA, PLAN))
     assert body.mentioned == {3: "UNKNOWN_TOPIC_OR_PARTITION"}
-    told = list(meanings(body.mentioned, PLAIN, 60))
+    told = list(body.meanings(set()))
     assert told[0].startswith("  UNKNOWN_TOPIC_OR_PARTITION 3: ")
     assert all(len(line) <= 60 for line in told)
-    assert list(meanings({}, PLAIN, 60)) == []
+    assert list(BodyPrinter(60, PLAIN).meanings(set())) == []
 
 
 def test_values_that_are_no_plain_text() -> None:
@@ -122,7 +122,7 @@ def test_values_that_are_no_plain_text() -> None:
         "headers": [{"key": "k", "value": "v"}],
         "batches": [{"base_offset": 0, "magic": 2, "record_count": 1, "size": 70, "codec": "none"}],
     }
-    assert list(Body(None, PLAIN).lines(value, None)) == [
+    assert list(BodyPrinter(None, PLAIN).lines(value, None)) == [
         "  secret   ‹32 bytes redacted›",
         "  bytes    base64:AAE=",
         "  text     a\\x1b[2J",
@@ -154,6 +154,6 @@ VALUES = st.recursive(
 
 @given(VALUES, st.sampled_from([None, 40, 80]))
 def test_whatever_a_body_holds_is_written(value: dict[str, Any], width: int | None) -> None:
-    for line in Body(width, PLAIN).lines(value, None):
+    for line in BodyPrinter(width, PLAIN).lines(value, None):
         assert line.isprintable()
         assert width is None or cells(line) <= width

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.exchanges.times import rfc3339
+from decoders.wire.units import parse_time
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
@@ -44,5 +44,4 @@ def nanoseconds(time: str) -> int:
     """What `rfc3339` made a text of."""
     if not time.endswith("Z") or time[4:5] != "-":
         return int(time.partition("s")[0]) * NS  # beyond the calendar
-    whole, _, fraction = time.removesuffix("Z").partition(".")
-    return int(datetime.fromisoformat(f"{whole}+00:00").timestamp()) * NS + int(fraction.ljust(9, "0"))
+    return parse_time(time)

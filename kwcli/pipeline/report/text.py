@@ -9,9 +9,9 @@ from decoders.analysis.slices import Join, added
 from kwcli.pipeline.report.contents import Report, moment
 from kwcli.pipeline.report.over_time import numbers, slices
 from kwcli.pipeline.report.sections import NOTHING, SECTIONS, Section, percent, title_of
+from kwcli.render.columns import Column, draw_table
 from kwcli.render.palette import Palette, palette
 from kwcli.render.units import amount, cells, counted, took
-from kwcli.stats.grid import Column, lines
 from kwcli.stats.text import SPARK_LEAST, SPARK_MOST, per_second, sparkline, wrapped
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def text(report: Report, settings: Settings) -> str:
         more = f"  {paint.dim}{len(shown)} of {len(rows):,} (-v shows all){paint.off}" if len(rows) > len(shown) else ""
         out += ["", f"{paint.api}{title}{paint.off}{more}"]
         width = None if settings.verbose else settings.width
-        out += lines(_columns(section, shown, report, paint), width, paint)
+        out += [*draw_table(_columns(section, shown, report), width, paint, dense=True)]
         notes |= dict.fromkeys(section.notes_on(shown))
     out += [line for note in [*notes, *_left_out(report)] for line in ("", *_note(note, settings.width, paint))]
     return "".join(f"{line}\n" for line in out)
@@ -124,11 +124,11 @@ def _axis(report: Report, width: int, buckets: int) -> str:
     return f"{first}{' ' * room}{last}" if room > 0 else first
 
 
-def _columns(section: Section, rows: list[Row], report: Report, paint: Palette) -> list[Column]:
+def _columns(section: Section, rows: list[Row], report: Report) -> list[Column]:
     found = []
     for said in section.telling(rows):
         shown = [said.say(row) for row in rows]
-        colour = paint.bad if said.bad else paint.client if said.title == "client" else ""
+        colour = "bad" if said.bad else "client" if said.title == "client" else ""
         found.append(Column(said.title, shown, said.keep, said.right, colour, cut=said.cut))
     if section.over_time and report["bucket_s"] and any("over_time" in row for row in rows):
         first, last = numbers(report)
@@ -138,9 +138,8 @@ def _columns(section: Section, rows: list[Row], report: Report, paint: Palette) 
                 Column(
                     "p99 over time",
                     [NOTHING for _ in rows],
-                    keep=6,
-                    right=False,
-                    paint=paint.name,
+                    drop=6,
+                    paint="name",
                     grow=lambda width: [sparkline(each, first, last, width, max) for each in marks],
                     least=max(SPARK_LEAST, len("p99 over time")),
                     most=SPARK_MOST,
