@@ -43,7 +43,7 @@ RECORDS: Final = Needs(
             f"{holder.topics}[].{holder.partitions}[].records:span",
             *(
                 f"{holder.topics}[].{field.name}"
-                for outer in (api(key).request if holder.side == "request" else api(key).response).fields
+                for outer in api(key).message(holder.side).fields
                 if outer.name == holder.topics
                 for field in outer.fields
                 if field.name in TOPIC_FIELDS
@@ -76,7 +76,7 @@ def held(exchange: Exchange, topic: str | None) -> Held | None:
     if holder is None:
         return None
     batches = records = size = 0
-    raw = exchange.request_raw if holder.side == "request" else exchange.response_raw
+    raw = exchange.raw(holder.side)
     for element in _elements(exchange.view(holder.side), holder.topics):
         if topic is not None and topic_of(exchange, element) != topic:
             continue

@@ -19,8 +19,7 @@ from decoders.exchanges.stage import FOREVER
 from decoders.exchanges.stretch import IDS, LANE, ORPHAN, core
 from decoders.limits import IN_FLIGHT_MAX
 from decoders.streams.chunks import Segment
-from decoders.streams.connections import TcpConnection
-from decoders.streams.flow import Flow
+from decoders.streams.flow import Flow, TcpConnection
 from decoders.streams.framing import Frame
 from decoders.wire.state import fields
 

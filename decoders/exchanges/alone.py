@@ -13,10 +13,10 @@ from decoders.apis.headers import (
 )
 from decoders.exchanges.bodies import PLAIN, Options, body_json, trailing_json
 from decoders.exchanges.echoes import ECHOING, hide_echoes
-from decoders.exchanges.exchange import Exchange, Failure
+from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.record import undecoded_json
-from decoders.exchanges.specs import Spec
+from decoders.exchanges.specs import Failure, Spec
 from decoders.schema.message import partial
 from decoders.schema.model import Plan, Side
 

@@ -25,9 +25,8 @@ from decoders.embedded.holders import HOLDERS
 from decoders.errors import DecodeError
 from decoders.exchanges.bodies import FETCH, FETCH_SNAPSHOT, METADATA_TOPIC, holds_secrets
 from decoders.exchanges.echoes import ECHOING
-from decoders.exchanges.exchange import Failure
 from decoders.exchanges.needs import Needs
-from decoders.exchanges.specs import Spec, failed, tolerates
+from decoders.exchanges.specs import Failure, Spec, failed, tolerates
 from decoders.limits import PARTS_MAX
 from decoders.records.parts import Hide, batch_parts
 from decoders.records.secrets import holds_secret

@@ -10,8 +10,8 @@ from decoders.apis.public_configs import is_public
 from decoders.embedded.holders import HOLDERS, HOOKS
 from decoders.errors import DecodeError
 from decoders.exchanges.errors import error_finder
-from decoders.exchanges.exchange import Exchange, Failure
-from decoders.exchanges.specs import Layout, Spec, failed, tolerates
+from decoders.exchanges.exchange import Exchange
+from decoders.exchanges.specs import Failure, Layout, Spec, failed, tolerates
 from decoders.limits import BODY_WHOLE_MAX, RECORDS_HELD_MAX
 from decoders.schema import message
 from decoders.schema.compile import CRUDE, json_decoder
@@ -50,7 +50,6 @@ class Options(NamedTuple):
 
 
 PLAIN: Final = Options()
-DEFERRED: Final = Options(deferred=True)
 
 
 def _record_paths(plan: Plan, prefix: str = "") -> Iterator[str]:
@@ -195,7 +194,7 @@ def body_json(
     exchange: Exchange, side: Side, options: Options = PLAIN
 ) -> tuple[Any, Failure | None, str | None, Plan | None]:
     """The body, why it could not be decoded to its end, the release of an early layout, and the layout used."""
-    data = exchange.request_raw if side == "request" else exchange.response_raw
+    data = exchange.raw(side)
     if data is None:
         return None, None, None, None
     spec = exchange.spec

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Final, Literal
 
 from decoders.errors import Malformed
-from decoders.exchanges.exchange import Ends, Exchange, Seen, Skipped
-from decoders.exchanges.identity import ClientSoftware
+from decoders.exchanges.exchange import ClientSoftware, Ends, Exchange, Seen, Skipped
 from decoders.streams.chunks import Connection, Half, How
 
 __all__ = ["Ended", "Row"]

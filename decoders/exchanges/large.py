@@ -18,7 +18,7 @@ _NOTHING: Final[frozenset[str]] = frozenset()
 
 def side_is_large(exchange: Exchange, side: Side) -> bool:
     """Whether the body of a side is read as it is written."""
-    data = exchange.request_raw if side == "request" else exchange.response_raw
+    data = exchange.raw(side)
     return data is not None and is_large(len(data))
 
 
@@ -40,7 +40,7 @@ def large_errors(exchange: Exchange, plan: Plan) -> list[dict[str, Any]]:
 
 def read_fields(exchange: Exchange, side: Side, paths: frozenset[str]) -> dict[str, Any]:
     """Only these fields of a side that decodes, in the stable layout, however large the body is. Raises DecodeError."""
-    data = exchange.request_raw if side == "request" else exchange.response_raw
+    data = exchange.raw(side)
     assert data is not None
     spec = exchange.spec
     view: dict[str, Any] = projector(spec.stable(side), paths, False)(data, spec.body(side, data), len(data))[0]
@@ -49,7 +49,7 @@ def read_fields(exchange: Exchange, side: Side, paths: frozenset[str]) -> dict[s
 
 def bare_body(exchange: Exchange, side: Side, plan: Plan) -> dict[str, Any]:
     """The body without records, its long arrays deferred."""
-    data = exchange.request_raw if side == "request" else exchange.response_raw
+    data = exchange.raw(side)
     assert data is not None
     return bare(exchange.spec, side, plan, data, exchange.spec.body(side, data), len(data))
 

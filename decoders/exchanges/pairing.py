@@ -7,16 +7,26 @@ frames over several segments, holes, SASL tokens, duplicates, orphans, the end o
 from __future__ import annotations
 
 from struct import Struct
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from decoders.apis import NAMES, api
 from decoders.errors import DecodeError
-from decoders.exchanges.exchange import Ends, Exchange, Skipped, Status
+from decoders.exchanges.exchange import (
+    ClientSoftware,
+    Ends,
+    Exchange,
+    Settled,
+    Skipped,
+    Status,
+    client_software,
+    known_client,
+)
 from decoders.exchanges.fill import begin, orphan, put_no_response, put_request, put_response, wants_no_answer
-from decoders.exchanges.identity import SINCE, ClientSoftware, client_software, known_client
 from decoders.exchanges.inflight import InFlight
 from decoders.exchanges.phases import Phase, Sasl
-from decoders.exchanges.specs import PRODUCE, SASL_HANDSHAKE
+from decoders.exchanges.specs import PRODUCE, SASL_HANDSHAKE, SOFTWARE_SINCE, Specs
+from decoders.exchanges.summary import Summary
+from decoders.exchanges.topics import Topics
 from decoders.limits import FRAME_MAX, IN_FLIGHT_MAX
 from decoders.schema.model import Side
 from decoders.streams.chunks import Half, How
@@ -40,9 +50,6 @@ from decoders.streams.places import request_places, response_places
 from decoders.streams.resync import NO, YES
 from decoders.streams.verdict import request_verdict, response_verdict
 
-if TYPE_CHECKING:
-    from decoders.exchanges.context import Context
-
 # API keys that a lane in step may carry: those known and as many again for newer releases.
 KEY_MAX: Final = 1000
 VERSION_MAX: Final = 100
@@ -56,6 +63,19 @@ LENGTH: Final = Struct(">h")
 CORRELATION: Final = Struct(">i")
 # What a connection at rest does without.
 _LET_GO: Final = frozenset({"client_lane", "early", "in_flight", "sasl", "server_lane"})
+
+
+class PairingContext(Protocol):
+    """What the connections of one engine share, as far as pairing uses it (context.py)."""
+
+    budget: Budget
+    out: list[Settled]
+    specs: Specs
+    summary: Summary
+    topics: Topics
+
+    def skip(self, skipped: Skipped) -> None:
+        """Report bytes that are no exchange."""
 
 
 class Pairing:
@@ -86,7 +106,7 @@ class Pairing:
         "software",
     )
 
-    def __init__(self, context: Context, ends: Ends, *, client_first: bool, opening: bool) -> None:
+    def __init__(self, context: PairingContext, ends: Ends, *, client_first: bool, opening: bool) -> None:
         self.context = context
         self.budget: Budget = context.budget
         self.ends = ends
@@ -220,7 +240,7 @@ class Pairing:
         if spec.key == PRODUCE:
             self.produce(exchange)
             return
-        if spec.key == API_VERSIONS and exchange.api_version >= SINCE:  # type: ignore[operator]  # a request has one
+        if spec.key == API_VERSIONS and exchange.api_version >= SOFTWARE_SINCE:  # type: ignore[operator]  # a request has one
             self.software = client_software(exchange) or self.software
         elif spec.key == SASL_HANDSHAKE and exchange.api_version == 0:
             mechanism = exchange.request.get("mechanism", "")

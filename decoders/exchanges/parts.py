@@ -8,8 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from decoders.errors import Malformed, Truncated
 from decoders.exchanges.ended import Row
-from decoders.exchanges.exchange import Ends, Exchange
-from decoders.exchanges.identity import ClientSoftware
+from decoders.exchanges.exchange import ClientSoftware, Ends, Exchange
 from decoders.streams.chunks import Segment
 from decoders.streams.connections import endpoints, turned
 from decoders.wire.state import fields, pack, unpack

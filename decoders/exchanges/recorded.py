@@ -12,10 +12,10 @@ from typing import Any, Final
 from uuid import UUID
 
 from decoders.errors import Malformed
-from decoders.exchanges.exchange import Ends, Exchange, Failure, Settled, Skipped
+from decoders.exchanges.exchange import Ends, Exchange, Settled, Skipped
 from decoders.exchanges.fill import begin
 from decoders.exchanges.needs import Needs
-from decoders.exchanges.specs import SIDES, Spec
+from decoders.exchanges.specs import SIDES, Failure, Sides, Spec
 from decoders.exchanges.topics import Topics
 from decoders.schema.model import Side
 from decoders.wire.primitives import uuid_bytes
@@ -35,7 +35,7 @@ class Recorded(Spec):
         self.record = record
         self.quick = False
 
-    def look(self, exchange: Exchange) -> None:
+    def look(self, exchange: Sides) -> None:
         """Views are the bodies."""
         record = self.record
         failures: dict[Side, Failure] = {
@@ -45,11 +45,11 @@ class Recorded(Spec):
         codes = [(error["path"], error["code"]) for error in record["errors"]]
         exchange.note(record["request"], record["response"], codes or None, failures or None, record.get("layout"))
 
-    def values(self, exchange: Exchange, side: Side) -> Any:  # noqa: ARG002 - as Spec has it
+    def values(self, exchange: Sides, side: Side) -> Any:  # noqa: ARG002 - as Spec has it
         """A body in JSON form."""
         return self.record[side]
 
-    def topic_names(self, exchange: Exchange) -> dict[str, str]:  # noqa: ARG002 - as Spec has it
+    def topic_names(self, exchange: Sides) -> dict[str, str]:  # noqa: ARG002 - as Spec has it
         """The names in the record."""
         names: dict[str, str] = self.record.get("topic_names", {})
         return names

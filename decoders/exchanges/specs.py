@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
+from uuid import UUID
 
 from decoders.apis import NAMES, api
 from decoders.errors import DecodeError, UnknownApi, UnsupportedVersion
-from decoders.exchanges.exchange import Exchange, Failure
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.topics import LESSONS, Topics, at_path, nameless_ids
 from decoders.schema.compile import CRUDE, Projector, projector
@@ -25,6 +25,7 @@ from decoders.wire.primitives import uuid_text
 
 PRODUCE: Final = 0
 SASL_HANDSHAKE: Final = 17
+# The first ApiVersions request that says which software the client is.
 SOFTWARE_SINCE: Final = 3
 SIDES: Final[tuple[Side, Side]] = ("request", "response")
 
@@ -32,6 +33,55 @@ TRANSACTIONAL_SINCE: Final = 3
 UNSUPPORTED_VERSION: Final = b"\0\x23"
 # API versions kept apart: all there are are 368, garbage may claim more.
 SPECS_MAX: Final = 10_000
+
+
+class Failure(NamedTuple):
+    """Why a side could not be decoded: `offset` in bytes behind the frame's size field, `path` of the field."""
+
+    reason: str
+    offset: int
+    path: str
+    text: str
+
+
+class Sides(Protocol):
+    """What is read here of an exchange, and noted in it (exchange.py says what each is)."""
+
+    request_raw: bytes | None
+    response_raw: bytes | None
+    extra: dict[str, Any] | None
+    request_view: Any
+    response_view: Any
+    error_codes: list[tuple[str, int]] | None
+    failed: dict[Side, Failure] | None
+    early: dict[Side, str] | None
+
+    @property
+    def is_token(self) -> bool:
+        """Whether it is a SASL token and its answer."""
+
+    @property
+    def is_orphan(self) -> bool:
+        """Whether it is a response without its request."""
+
+    def raw(self, side: Side) -> bytes | None:
+        """The frame of a side."""
+
+    def values(self, side: Side) -> Any:
+        """A side as Python values."""
+
+    def topic_name(self, identity: UUID) -> str | None:
+        """The name of a topic id."""
+
+    def note(
+        self,
+        request_view: Any,
+        response_view: Any,
+        error_codes: list[tuple[str, int]] | None,
+        failures: dict[Side, Failure] | None,
+        layout: dict[Side, str] | None,
+    ) -> None:
+        """Take what `look` has found."""
 
 
 class Unusual(Exception):
@@ -54,7 +104,7 @@ def layouts(key: int, version: int, side: Side) -> tuple[Layout, ...]:
     if key not in NAMES:
         return ()
     declared = api(key)
-    message = declared.request if side == "request" else declared.response
+    message = declared.message(side)
     found = [Layout(resolve(message, version), None)] if version in declared.versions else []
     for (its_side, its_version, release), early in declared.early.items():
         if (its_side, its_version) == (side, version):
@@ -141,7 +191,7 @@ class Spec:
             )
         return made
 
-    def look(self, exchange: Exchange) -> None:
+    def look(self, exchange: Sides) -> None:
         """Project both sides of an exchange; in the common case both have the stable layout."""
         request, response = exchange.request_raw, exchange.response_raw
         if (
@@ -179,7 +229,7 @@ class Spec:
         self._quick = found = (self.projectors("request")[0][1], self.projectors("response")[0][1])
         return found
 
-    def _look_closely(self, exchange: Exchange) -> None:
+    def _look_closely(self, exchange: Sides) -> None:
         if self.key is None:
             exchange.note(None, None, None, _unread(exchange), None)
             return
@@ -188,7 +238,7 @@ class Spec:
         views: list[Any] = [None, None]
         error_codes: list[tuple[str, int]] | None = None
         for number, side in enumerate(SIDES):
-            data = exchange.request_raw if side == "request" else exchange.response_raw
+            data = exchange.raw(side)
             if data is None:
                 continue
             missing = exchange.extra.get(side) if exchange.extra is not None else None
@@ -246,13 +296,13 @@ class Spec:
             raise UnknownApi(f"no API has the key {self.key}", offset=4)
         raise UnsupportedVersion(f"{self.name} {side} has no version {self.version}", offset=6)
 
-    def values(self, exchange: Exchange, side: Side) -> Any:
+    def values(self, exchange: Sides, side: Side) -> Any:
         """A side as Python values; the fields before the failure of one that fails, None where it is not there."""
-        data = exchange.request_raw if side == "request" else exchange.response_raw
+        data = exchange.raw(side)
         if data is None:
             return None
         if self.key is None:
-            return data[4:] if exchange.outcome == "token" else {}
+            return data[4:] if exchange.is_token else {}
         missing = exchange.extra.get(side) if exchange.extra is not None else None
         if missing is None:
             for layout in self.layouts(side):
@@ -268,7 +318,7 @@ class Spec:
                 return body
         return self.fields(side, data, missing)[0]
 
-    def topic_names(self, exchange: Exchange) -> dict[str, str]:
+    def topic_names(self, exchange: Sides) -> dict[str, str]:
         """Names known for the topic ids in an exchange whose name is not beside them."""
         found: dict[str, str] = {}
         for side in SIDES:
@@ -279,10 +329,10 @@ class Spec:
                         found[uuid_text(identity.bytes)] = name
         return found
 
-    def teach(self, exchange: Exchange, topics: Topics) -> None:
+    def teach(self, exchange: Sides, topics: Topics) -> None:
         """Give the topic names in an exchange to `topics`."""
         for lesson in LESSONS.get(self.key or 0, ()):
-            data = exchange.request_raw if lesson.side == "request" else exchange.response_raw
+            data = exchange.raw(lesson.side)
             if data is None or (exchange.extra is not None and lesson.side in exchange.extra):
                 continue
             wanted = frozenset((f"{lesson.path}.{lesson.name}", f"{lesson.path}.{lesson.id}"))
@@ -347,9 +397,9 @@ def _acks(key: int | None, version: int) -> tuple[bytes | None, bytes]:
     return null_id + b"\0\0", null_id
 
 
-def _unread(exchange: Exchange) -> dict[Side, Failure] | None:
+def _unread(exchange: Sides) -> dict[Side, Failure] | None:
     """The failure of a response without its request."""
-    if exchange.outcome != "orphan_response":
+    if not exchange.is_orphan:
         return None
     missing = exchange.extra.get("response") if exchange.extra is not None else None
     return {"response": Failure(missing or "no_request", 4, "", "its request is not in the capture")}

@@ -21,8 +21,8 @@ from decoders.exchanges.tracks import Fresh, Track
 from decoders.exchanges.watching import Watched
 from decoders.limits import SEGMENT_COST
 from decoders.streams.chunks import Segment
-from decoders.streams.connections import TcpConnection, turned
-from decoders.streams.flow import Flow
+from decoders.streams.connections import turned
+from decoders.streams.flow import Flow, TcpConnection
 from decoders.streams.reassembly import Reassembly
 
 __all__ = ["Splitter"]

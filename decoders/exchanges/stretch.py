@@ -19,8 +19,7 @@ from decoders.exchanges.pairing import Pairing
 from decoders.exchanges.partial import REQUEST, saved
 from decoders.exchanges.phases import Phase
 from decoders.limits import IN_FLIGHT_MAX
-from decoders.streams.connections import TcpConnection
-from decoders.streams.flow import MASK, Flow
+from decoders.streams.flow import MASK, Flow, TcpConnection
 from decoders.streams.framing import Lane
 from decoders.wire.state import pack
 

@@ -15,7 +15,7 @@ from decoders.exchanges.stretch import Stretch
 from decoders.exchanges.watching import Watched
 from decoders.limits import SEGMENT_COST
 from decoders.streams.chunks import Segment
-from decoders.streams.connections import TcpConnection
+from decoders.streams.flow import TcpConnection
 from decoders.wire.state import pack
 
 __all__ = ["PART_SIZE", "Fresh", "Track"]

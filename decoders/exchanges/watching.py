@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from decoders.streams.chunks import Chunk, How, Segment
-from decoders.streams.connections import TcpConnection
-from decoders.streams.flow import MASK, Flow
+from decoders.streams.flow import MASK, Flow, TcpConnection
 from decoders.streams.reassembly import RST, SYN, Reassembly, replaces
 
 __all__ = ["Watched"]

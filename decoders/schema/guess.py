@@ -8,15 +8,12 @@ element is not like that, the lines come to nothing, and the usual code reads it
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 from decoders.schema.emit import Body
 from decoders.schema.model import FIXED, Plan, PlanField
 from decoders.schema.walk import UNKNOWN
-
-if TYPE_CHECKING:
-    from decoders.schema.decode import Reading
-    from decoders.schema.want import Want
+from decoders.schema.want import Want
 
 # Values of one element that are read without a loop.
 VALUES_MAX: Final = 60
@@ -72,10 +69,25 @@ def _sign_field(field: PlanField, value: Any, found: list[object]) -> bool:
     return True
 
 
+class LeafReading(Protocol):
+    """The reading of single values, as decode.py has it."""
+
+    def is_error(self, inner: PlanField) -> bool:
+        """Whether a field goes into the list of errors."""
+
+    def number(self, body: Body, inner: PlanField, want: Want, place: str) -> str | None:
+        """A value of fixed size, or a varint."""
+
+    def sized(
+        self, body: Body, inner: PlanField, nullable: bool, want: Want, path: str, before: dict[str, str]
+    ) -> str | None:
+        """A string, bytes or records."""
+
+
 class Guessing:
     """The lines of one element, put into the body of a decoder after its guess()."""
 
-    def __init__(self, reading: Reading, body: Body) -> None:
+    def __init__(self, reading: LeafReading, body: Body) -> None:
         self.reading = reading
         self.body = body
 

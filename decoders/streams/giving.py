@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from decoders.limits import SEGMENT_COST
 from decoders.streams.chunks import Again, Chunk, Gap, Why
-from decoders.streams.connections import TcpConnection
-from decoders.streams.flow import ENDS, FAR, RESETS, Entry, Flow, deadlocked
+from decoders.streams.flow import ENDS, FAR, RESETS, Entry, Flow, TcpConnection, deadlocked
 
 __all__ = ["Giver"]
 

@@ -39,7 +39,7 @@ def plan_of(key: int, version: int, side: Side) -> Plan | None:
     declared = api(key)
     if version not in declared.versions:
         return None
-    return resolve(declared.request if side == "request" else declared.response, version)
+    return resolve(declared.message(side), version)
 
 
 @cache

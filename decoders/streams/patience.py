@@ -12,8 +12,8 @@ from typing import Final, get_args
 
 from decoders.limits import HELD_MAX, IDLE_NS
 from decoders.streams.chunks import Close, How
-from decoders.streams.connections import Connections, TcpConnection
-from decoders.streams.flow import PATIENCE, PATIENCE_NS
+from decoders.streams.connections import Connections
+from decoders.streams.flow import PATIENCE, PATIENCE_NS, TcpConnection
 from decoders.streams.giving import Giver
 from decoders.streams.waiting import Waiting
 

@@ -24,8 +24,8 @@ from typing import Final
 from decoders.errors import Malformed
 from decoders.limits import HELD_MAX, IDLE_NS, OUT_OF_ORDER_MAX
 from decoders.streams.chunks import Chunk, Segment
-from decoders.streams.connections import LATE, TcpConnection, turned
-from decoders.streams.flow import ENDS, FAR, MASK, PLAIN, RESETS, UNSEEN, Flow, ahead
+from decoders.streams.connections import LATE, turned
+from decoders.streams.flow import ENDS, FAR, MASK, PLAIN, RESETS, UNSEEN, Flow, TcpConnection, ahead
 from decoders.streams.patience import Patience
 from decoders.streams.waiting import Waiting
 from decoders.wire.state import fields, pack, unpack

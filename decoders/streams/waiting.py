@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from heapq import heapify, heappop, heappush
 from typing import Final
 
-from decoders.streams.connections import TcpConnection
+from decoders.streams.flow import TcpConnection
 
 __all__ = ["Resets", "Waiting"]
 

@@ -95,7 +95,7 @@ def hex_of(exchange: Exchange, side: Side, settings: Settings, colors: Palette) 
     """The bytes of a side, with names and values beside them."""
     from kwcli.render.hexdump import hex_lines
 
-    frame = exchange.request_raw if side == "request" else exchange.response_raw
+    frame = exchange.raw(side)
     if frame is not None:
         key, version = exchange.api_key, exchange.api_version
         yield from hex_lines(
@@ -134,7 +134,7 @@ def plan_of(exchange: Exchange, side: Side) -> Plan | None:
     key, version = exchange.api_key, exchange.api_version
     if key not in NAMES or version is None or version not in api(key).versions:
         return None
-    message = api(key).request if side == "request" else api(key).response
+    message = api(key).message(side)
     return resolve(message, version)
 
 

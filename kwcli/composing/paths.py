@@ -40,7 +40,7 @@ def fail(text: str, code: Exit = Exit.USAGE) -> NoReturn:
 
 def message_of(api: Api, side: Side) -> Message:
     """The declaration of one side."""
-    return api.request if side == "request" else api.response
+    return api.message(side)
 
 
 def parse_path(text: str) -> tuple[Step, ...]:

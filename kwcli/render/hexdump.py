@@ -290,7 +290,7 @@ class Hex(Lined):
         settings, colors = self._settings, self._colors
         conceal = conceal_of(exchange)
         for side, arrow in ARROWS.items():
-            data = exchange.request_raw if side == "request" else exchange.response_raw
+            data = exchange.raw(side)
             size = exchange.request_size if side == "request" else exchange.response_size
             if data is None:
                 continue

@@ -13,13 +13,14 @@ from decoders.apis import api
 from decoders.exchanges import context, pairing
 from decoders.exchanges.bodies import Options
 from decoders.exchanges.exchange import Exchange
-from decoders.exchanges.record import to_json_bytes, to_json_dict
+from decoders.exchanges.record import to_json_dict
 from decoders.exchanges.stage import Pairer
 from decoders.schema.message import encode
 from decoders.schema.resolve import resolve
 from decoders.streams import framing, verdict
 from decoders.streams.chunks import Again, Close, Gap
 from tests.exchanges.chunked import MS, Line, Row, exchanges, play, told
+from tests.exchanges.json_lines import to_json_bytes
 from tests.exchanges.talks import framed, request, response
 
 METADATA, API_VERSIONS, HEARTBEAT, PRODUCE, FETCH, HANDSHAKE, AUTHENTICATE = 3, 18, 12, 0, 1, 17, 36

@@ -11,10 +11,9 @@ from decoders.apis import KEYS, api
 from decoders.errors import DecodeError
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.errors import error_finder, errors_in
-from decoders.exchanges.exchange import Exchange
+from decoders.exchanges.exchange import SESSION_PATHS, Exchange
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.recorded import time_ns
-from decoders.exchanges.sessions import PATHS
 from decoders.exchanges.specs import Specs
 from decoders.exchanges.times import rfc3339
 from decoders.exchanges.topics import LESSONS, Lesson
@@ -62,7 +61,7 @@ def test_lessons_are_all_messages_that_have_topic_ids_beside_names() -> None:
 
 
 def test_the_paths_asked_for_exist() -> None:
-    for (key, side), paths in PATHS.items():
+    for (key, side), paths in SESSION_PATHS.items():
         for plan in plans(key, side):
             wanted(plan, paths)
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from decoders.limits import IDLE_NS
 from decoders.streams import patience
 from decoders.streams.chunks import Chunk, Close, Gap, Segment
-from decoders.streams.connections import TcpConnection, turned
-from decoders.streams.flow import PATIENCE_NS
+from decoders.streams.connections import turned
+from decoders.streams.flow import PATIENCE_NS, TcpConnection
 from decoders.streams.reassembly import Reassembly
 from decoders.streams.waiting import STALE_MAX
 from tests.streams.conversations import ACK, CLIENT, MS, RST, SYN

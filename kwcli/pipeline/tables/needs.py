@@ -7,8 +7,8 @@ from typing import Final
 
 from decoders.analysis.contents import FETCH, HOLDERS, RECORDS, SHARE_FETCH, WAITS, throttle_needs
 from decoders.analysis.dimensions import needs_of
+from decoders.exchanges.exchange import SESSION_PATHS
 from decoders.exchanges.needs import Needs
-from decoders.exchanges.sessions import PATHS
 from decoders.schema.model import Side
 from kwcli.pipeline.tables import places
 
@@ -31,7 +31,7 @@ class TableNeeds(Needs):
         if not self._rows:
             return more
         wanted = needs_of(("topic", "group"), key, side) | throttle_needs(key, side) | WAITS.of(key, side)
-        wanted |= frozenset(PATHS.get((key, side), ()))
+        wanted |= frozenset(SESSION_PATHS.get((key, side), ()))
         if key in _WAITING and side == "request":
             wanted |= {"min_bytes"}
         if self._partitions:

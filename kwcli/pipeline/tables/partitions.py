@@ -50,7 +50,7 @@ def partitions_of(exchange: Exchange, shown: Shown) -> list[Partition]:
         view = exchange.request_view if place.side == "request" else exchange.response_view
         if view.__class__ is not dict:
             continue
-        raw = exchange.request_raw if place.side == "request" else exchange.response_raw
+        raw = exchange.raw(place.side)
         name, ids = topic_name(key, place), has_id(key, place)
         for group, element in _topics(place, view):
             topic, identity = _topic(exchange, element, name, ids, shown)

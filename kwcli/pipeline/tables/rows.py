@@ -25,8 +25,8 @@ from decoders.analysis.contents import (
 from decoders.analysis.dimensions import DIMENSIONS
 from decoders.apis.error_codes import error_name
 from decoders.exchanges.bodies import Options
+from decoders.exchanges.exchange import session_of
 from decoders.exchanges.record import exchange_json
-from decoders.exchanges.sessions import session_of
 from decoders.exchanges.specs import SIDES
 from decoders.exchanges.topics import at_path
 from decoders.filters.topics import entity_paths
