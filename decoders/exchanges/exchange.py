@@ -15,7 +15,7 @@ from decoders.exchanges.times import rfc3339
 from decoders.schema.model import Side
 
 if TYPE_CHECKING:
-    from decoders.exchanges.specs import Failure, Spec
+    from decoders.exchanges.specs import ApiVersion, Failure
     from decoders.exchanges.topics import Topics
 
 Status = Literal["complete", "no_response_expected", "unanswered", "orphan_response", "token", "undecoded"]
@@ -45,7 +45,7 @@ class FetchSession(TypedDict):
     incremental: bool
 
 
-class Ends:
+class ConnectionInfo:
     """The connection of an exchange: its number for people, its two addresses, the time of its first packet."""
 
     __slots__ = ("began_ns", "broker", "client", "exchanges", "late_ns", "number", "topics")
@@ -80,7 +80,7 @@ class Seen:
 
     __slots__ = ()
 
-    ends: Ends
+    ends: ConnectionInfo
     time_ns: int
 
     @property
@@ -146,7 +146,7 @@ class Exchange(Seen):
     )
 
     kind: Literal["exchange"] = "exchange"
-    spec: Spec
+    spec: ApiVersion
     api_key: int | None
     api_version: int | None
     correlation_id: int | None
@@ -348,7 +348,7 @@ class Skipped(Seen):
 
     def __init__(
         self,
-        ends: Ends,
+        ends: ConnectionInfo,
         direction: Side | None,
         size: int,
         reason: str,

@@ -18,14 +18,14 @@ from decoders.streams.chunks import Chunk, Half
 from decoders.streams.framing import BODY, REQUEST, RESPONSE, take
 from decoders.streams.heads import RESPONSE as RESPONSE_FORM
 
-Unusual = Callable[[Half, int, int, Any], None]
+UnusualHandler = Callable[[Half, int, int, Any], None]
 # Size, API key and version together, correlation id, client id length.
 REQUEST_FORM: Final = Struct(">iIih")
 REQUEST_HEAD: Final = REQUEST_FORM.size
 RESPONSE_HEAD: Final = RESPONSE_FORM.size
 
 
-def advance(context: Context, chunks: Iterable[Chunk], unusual: Unusual) -> None:  # noqa: C901 - one loop, no calls
+def advance(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandler) -> None:  # noqa: C901 - one loop, no calls
     """Take chunks; `unusual` is called for events and for halves that have no lane."""
     budget = context.budget
     plain = context.specs.plain.get

@@ -13,7 +13,7 @@ from decoders.apis import NAMES, api
 from decoders.errors import DecodeError
 from decoders.exchanges.exchange import (
     ClientSoftware,
-    Ends,
+    ConnectionInfo,
     Exchange,
     Settled,
     Skipped,
@@ -23,8 +23,8 @@ from decoders.exchanges.exchange import (
 )
 from decoders.exchanges.fill import begin, orphan, put_no_response, put_request, put_response, wants_no_answer
 from decoders.exchanges.inflight import InFlight
-from decoders.exchanges.phases import Phase, Sasl
-from decoders.exchanges.specs import PRODUCE, SASL_HANDSHAKE, SOFTWARE_SINCE, Specs
+from decoders.exchanges.phases import Sasl, SaslPhase
+from decoders.exchanges.specs import PRODUCE, SASL_HANDSHAKE, SOFTWARE_SINCE, ApiVersions
 from decoders.exchanges.summary import Summary
 from decoders.exchanges.topics import Topics
 from decoders.limits import FRAME_MAX, IN_FLIGHT_MAX
@@ -38,11 +38,11 @@ from decoders.streams.framing import (
     REQUEST_HEAD,
     RESPONSE,
     RESPONSE_HEAD,
-    Budget,
     Frame,
-    Lane,
+    FrameDirection,
+    MemoryBudget,
     Reason,
-    Run,
+    Unframed,
     close,
 )
 from decoders.streams.heads import API_VERSIONS, CONTROLLED_SHUTDOWN, request_head
@@ -68,9 +68,9 @@ _LET_GO: Final = frozenset({"client_lane", "early", "in_flight", "sasl", "server
 class PairingContext(Protocol):
     """What the connections of one engine share, as far as pairing uses it (context.py)."""
 
-    budget: Budget
+    budget: MemoryBudget
     out: list[Settled]
-    specs: Specs
+    specs: ApiVersions
     summary: Summary
     topics: Topics
 
@@ -106,9 +106,9 @@ class Pairing:
         "software",
     )
 
-    def __init__(self, context: PairingContext, ends: Ends, *, client_first: bool, opening: bool) -> None:
+    def __init__(self, context: PairingContext, ends: ConnectionInfo, *, client_first: bool, opening: bool) -> None:
         self.context = context
-        self.budget: Budget = context.budget
+        self.budget: MemoryBudget = context.budget
         self.ends = ends
         self.client_first = client_first  # the client is the first half of the connection
         self.client: Half | None = None  # the sending side of the client, once it is known who has these lanes
@@ -125,8 +125,8 @@ class Pairing:
     def _equip(self) -> None:
         self.in_flight = InFlight()
         self.early: dict[int, Frame] = {}  # responses whose request is still under way
-        self.client_lane = Lane(self, request=True)
-        self.server_lane = Lane(self, request=False)
+        self.client_lane = FrameDirection(self, request=True)
+        self.server_lane = FrameDirection(self, request=False)
         self.client_lane.place, self.server_lane.place = self.client_place, self.server_place
 
     def rest(self) -> bool:
@@ -160,7 +160,7 @@ class Pairing:
 
     # What framing asks.
 
-    def objection(self, lane: Lane, data: bytes, at: int, size: int) -> Reason | None:
+    def objection(self, lane: FrameDirection, data: bytes, at: int, size: int) -> Reason | None:
         """Why the head at `at`, of a lane in step, cannot be the head of a frame of this size."""
         if not lane.request:
             return self._response_objection(lane, data, at, size)
@@ -168,7 +168,7 @@ class Pairing:
             self.sasl.opened_with_token()
             self._follow_phase()
         self.opening = False
-        if self.sasl.phase is not Phase.KAFKA and 0 <= size <= TOKEN_MAX:
+        if self.sasl.phase is not SaslPhase.KAFKA and 0 <= size <= TOKEN_MAX:
             return None
         if size < REQUEST_LEAST:
             return "garbage"
@@ -183,7 +183,7 @@ class Pairing:
             return "oversized"
         return None
 
-    def _response_objection(self, lane: Lane, data: bytes, at: int, size: int) -> Reason | None:
+    def _response_objection(self, lane: FrameDirection, data: bytes, at: int, size: int) -> Reason | None:
         if self.sasl.tokens and 0 <= size <= TOKEN_MAX:
             return None
         if size < RESPONSE_LEAST:
@@ -194,7 +194,7 @@ class Pairing:
             return None
         return "oversized" if size > FRAME_MAX else "lost"
 
-    def plausible(self, lane: Lane, data: bytes, at: int) -> int:
+    def plausible(self, lane: FrameDirection, data: bytes, at: int) -> int:
         """A verdict about a frame that may begin at `at` of a lane that has lost its step."""
         if lane.request:
             verdict = request_verdict(data, at, self.client_raw)
@@ -209,7 +209,7 @@ class Pairing:
             return NO
         return response_verdict(data, at, exchange.api_key, exchange.api_version)
 
-    def candidates(self, lane: Lane, data: bytes, at: int) -> list[int]:
+    def candidates(self, lane: FrameDirection, data: bytes, at: int) -> list[int]:
         """The offsets from `at` on where a cheap look allows a frame."""
         if lane.request:
             return request_places(data, at, self.client_raw)
@@ -217,7 +217,7 @@ class Pairing:
 
     # Frames.
 
-    def frame(self, lane: Lane, frame: Frame) -> None:
+    def frame(self, lane: FrameDirection, frame: Frame) -> None:
         """A frame has come to its end."""
         if lane.request:
             self._request(frame)
@@ -226,7 +226,7 @@ class Pairing:
 
     def _request(self, frame: Frame) -> None:
         data = frame.data
-        if self.sasl.phase is not Phase.KAFKA:
+        if self.sasl.phase is not SaslPhase.KAFKA:
             verdict = request_verdict(data, 0)
             if verdict != YES and not (verdict and frame.missing):
                 self._token(frame)
@@ -335,18 +335,18 @@ class Pairing:
     def _orphan(self, frame: Frame, correlation_id: int) -> None:
         self.settle(orphan(self.ends, self.context.specs.unknown, frame, correlation_id))
 
-    def _headless(self, lane: Lane, frame: Frame) -> None:
+    def _headless(self, lane: FrameDirection, frame: Frame) -> None:
         """A frame of known size, of which not even the header is there."""
         detail = {"snaplen": "cut by the snap length", "incomplete": "cut off by the end of the connection"}
         size = min(frame.size + 4, lane.place - frame.place)  # it may be broken off, whatever its size field says
-        run = Run("lost", detail.get(frame.missing, "segment lost"), frame.first_ns, frame.first_packet, size)
+        run = Unframed("lost", detail.get(frame.missing, "segment lost"), frame.first_ns, frame.first_packet, size)
         lane.lossy = True
         self.skipped(lane, run, frame.last_ns)
 
     # SASL.
 
     def _follow_phase(self) -> None:
-        kafka = self.sasl.phase is Phase.KAFKA
+        kafka = self.sasl.phase is SaslPhase.KAFKA
         self.client_lane.set_ready(REQUEST if kafka else ASK)
         self.server_lane.set_ready(RESPONSE if kafka and not self.sasl.tokens else ASK)
 
@@ -354,8 +354,8 @@ class Pairing:
         """A request has come: no token is answered any more."""
         while self.sasl.tokens:
             self._settle_alone(self.sasl.take(), "token")
-        if self.sasl.phase is Phase.TOKENS or self.server_lane.lossy:
-            self.sasl.phase = Phase.KAFKA
+        if self.sasl.phase is SaslPhase.TOKENS or self.server_lane.lossy:
+            self.sasl.phase = SaslPhase.KAFKA
             self._follow_phase()
 
     def _token(self, frame: Frame) -> None:
@@ -370,7 +370,7 @@ class Pairing:
 
     def _answers_handshake(self, data: bytes) -> bool:
         """Whether this answers the SaslHandshake behind which a token has come already."""
-        if self.sasl.phase is not Phase.HANDSHAKE or len(data) < RESPONSE_HEAD:
+        if self.sasl.phase is not SaslPhase.HANDSHAKE or len(data) < RESPONSE_HEAD:
             return False
         return self.in_flight.first(CORRELATION.unpack_from(data, 4)[0]) is not None
 
@@ -423,11 +423,11 @@ class Pairing:
             exchange.spec.teach(exchange, self.context.topics)
         elif exchange.api_version == 0 and exchange.response_raw is not None:
             error_code = exchange.response.get("error_code")
-            if error_code is not None and self.sasl.phase is Phase.HANDSHAKE:
+            if error_code is not None and self.sasl.phase is SaslPhase.HANDSHAKE:
                 self.sasl.answered(error_code)
                 self._follow_phase()
 
-    def again(self, lane: Lane, at: int, size: int) -> None:
+    def again(self, lane: FrameDirection, at: int, size: int) -> None:
         """Bytes of a lane were sent a second time: mark what is not settled yet."""
         if not lane.request:
             lane.again = lane.again or (bool(lane.need) and at + size > lane.place)
@@ -436,7 +436,7 @@ class Pairing:
             if at < exchange.place + (exchange.request_size or 0) + 4 and at + size > exchange.place:
                 exchange.extra = {**(exchange.extra or {}), "retransmitted": True}
 
-    def skipped(self, lane: Lane, run: Run, until_ns: int) -> None:
+    def skipped(self, lane: FrameDirection, run: Unframed, until_ns: int) -> None:
         """A run of bytes is over."""
         if not run.size and run.detail != JUMP:
             return

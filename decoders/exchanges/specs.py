@@ -6,15 +6,15 @@ early-access releases, and version 0 for an ApiVersions response (a broker that 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
 from decoders.apis import NAMES, api
 from decoders.errors import DecodeError, UnknownApi, UnsupportedVersion
 from decoders.exchanges.needs import Needs
-from decoders.exchanges.topics import LESSONS, Topics, at_path, nameless_ids
+from decoders.exchanges.topics import TOPIC_ID_SOURCES, Topics, at_path, nameless_ids
 from decoders.schema.compile import CRUDE, Projector, projector
 from decoders.schema.deferred import is_large, known
 from decoders.schema.message import TRAILING, decode, partial
@@ -89,6 +89,7 @@ class Unusual(Exception):
 
 
 FAILURES: Final = (*CRUDE, DecodeError, Unusual)
+Read = TypeVar("Read")
 
 
 class Layout(NamedTuple):
@@ -114,7 +115,7 @@ def layouts(key: int, version: int, side: Side) -> tuple[Layout, ...]:
     return tuple(found)
 
 
-class Spec:
+class ApiVersion:
     """One (API, version). What the loop needs is in slots; projections are made when first used."""
 
     record: Mapping[str, Any] | None = None  # recorded.py: where an exchange was read from
@@ -122,7 +123,6 @@ class Spec:
     __slots__ = (
         "_nameless",
         "_needs",
-        "_projectors",
         "_quick",
         "flexible",
         "json",
@@ -152,7 +152,6 @@ class Spec:
         self.json: list[Any] = [None, None]  # what bodies.py has made: without and with secrets
         self.watched = key == SASL_HANDSHAKE or teaches(key, version)
         self._needs = needs
-        self._projectors: dict[Side, tuple[tuple[Layout, Projector], ...]] = {}
         self._nameless: dict[Side, tuple[str, ...]] = {}
 
     @property
@@ -180,16 +179,31 @@ class Spec:
             return response_body(data, 0, len(data), self.key, self.version)
         return request_head(data, 0, len(data)).body
 
-    def projectors(self, side: Side) -> tuple[tuple[Layout, Projector], ...]:
-        """The layouts of a side, each with its projection."""
-        made = self._projectors.get(side)
-        if made is None:
-            wanted = self._needs.of(self.key, side) if self.key is not None else frozenset()
-            made = self._projectors[side] = tuple(
-                (layout, projector(layout.plan, _known(layout, wanted), side == "response"))
-                for layout in self.layouts(side)
-            )
-        return made
+    def try_layouts(
+        self, side: Side, data: bytes, read: Callable[[Layout], tuple[Read, int] | None], *, stable_only: bool = False
+    ) -> tuple[Read, Layout] | None:
+        """What `read` gives by the first layout that reads a frame to its end, and that layout; None where none does.
+
+        `read` gives a value and the offset behind the message, or None where it cannot be read. Bytes behind a request
+        are no failure (see `tolerates`), but a layout that leaves none comes first.
+        """
+        tolerated = None
+        layouts = self.layouts(side)
+        for layout in layouts[:1] if stable_only else layouts:
+            if not self.fits(layout, data):
+                continue
+            found = read(layout)
+            if found is None:
+                continue
+            if found[1] == len(data):
+                return found[0], layout
+            if tolerates(side, layout, found[1], len(data)):
+                tolerated = found[0], layout
+        return tolerated
+
+    def _projector(self, layout: Layout, side: Side) -> Projector:
+        wanted = self._needs.of(self.key, side) if self.key is not None else frozenset()
+        return projector(layout.plan, _known(layout, wanted), side == "response")
 
     def look(self, exchange: Sides) -> None:
         """Project both sides of an exchange; in the common case both have the stable layout."""
@@ -226,7 +240,8 @@ class Spec:
             self._look_closely(exchange)
 
     def _find_quick(self) -> tuple[Projector, Projector]:
-        self._quick = found = (self.projectors("request")[0][1], self.projectors("response")[0][1])
+        request, response = self.layouts("request")[0], self.layouts("response")[0]
+        self._quick = found = (self._projector(request, "request"), self._projector(response, "response"))
         return found
 
     def _look_closely(self, exchange: Sides) -> None:
@@ -253,28 +268,21 @@ class Spec:
         exchange.note(views[0], views[1], error_codes, failures or None, layout or None)
 
     def project(self, side: Side, data: bytes) -> tuple[Any, list[tuple[str, int]] | None, str | None] | None:
-        """The view of a frame, its error codes and the release of its layout; None when it cannot be decoded.
-
-        Bytes behind a request are no failure (see `tolerates`).
-        """
-        end = len(data)
-        tolerated = None
+        """The view of a frame, its error codes and the release of its layout; None when it cannot be decoded."""
         try:
             at = self.body(side, data)
         except DecodeError:
             return None
-        for layout, project in self.projectors(side):
-            if not self.fits(layout, data):
-                continue
+
+        def read(layout: Layout) -> tuple[tuple[Any, list[tuple[str, int]] | None], int] | None:
             try:
-                view, codes, after = project(data, at, end)
+                view, codes, after = self._projector(layout, side)(data, at, len(data))
             except (*CRUDE, DecodeError):  # generated code fails crudely; fields() says how
-                continue
-            if after == end:
-                return view, codes, layout.release
-            if tolerates(side, layout, after, end):
-                tolerated = view, codes, layout.release
-        return tolerated
+                return None
+            return (view, codes), after
+
+        found = self.try_layouts(side, data, read)
+        return None if found is None else (*found[0], found[1].release)
 
     def fields(self, side: Side, data: bytes, missing: str | None) -> tuple[dict[str, Any], Failure]:
         """The fields before the failure of a side that cannot be decoded, and the failure; no arrays of a large one."""
@@ -305,17 +313,17 @@ class Spec:
             return data[4:] if exchange.is_token else {}
         missing = exchange.extra.get(side) if exchange.extra is not None else None
         if missing is None:
-            for layout in self.layouts(side):
-                if not self.fits(layout, data):
-                    continue
+
+            def read(layout: Layout) -> tuple[Any, int] | None:
                 try:
-                    return decode(layout.plan, data, self.body(side, data), len(data))
+                    body = decode(layout.plan, data, self.body(side, data), len(data), strict=False)
                 except DecodeError:
-                    continue
-            if side == "request" and self.known and self.project(side, data) is not None:
-                body = decode(self.stable(side), data, self.body(side, data), len(data), strict=False)
-                body.pop(TRAILING)
-                return body
+                    return None
+                return body, len(data) - len(body.pop(TRAILING, b""))
+
+            found = self.try_layouts(side, data, read)
+            if found is not None:
+                return found[0]
         return self.fields(side, data, missing)[0]
 
     def topic_names(self, exchange: Sides) -> dict[str, str]:
@@ -331,18 +339,18 @@ class Spec:
 
     def teach(self, exchange: Sides, topics: Topics) -> None:
         """Give the topic names in an exchange to `topics`."""
-        for lesson in LESSONS.get(self.key or 0, ()):
-            data = exchange.raw(lesson.side)
-            if data is None or (exchange.extra is not None and lesson.side in exchange.extra):
+        for source in TOPIC_ID_SOURCES.get(self.key or 0, ()):
+            data = exchange.raw(source.side)
+            if data is None or (exchange.extra is not None and source.side in exchange.extra):
                 continue
-            wanted = frozenset((f"{lesson.path}.{lesson.name}", f"{lesson.path}.{lesson.id}"))
+            wanted = frozenset((f"{source.path}.{source.name}", f"{source.path}.{source.id}"))
             try:
-                at = self.body(lesson.side, data)
-                view, _, after = projector(self.layouts(lesson.side)[0].plan, wanted, False)(data, at, len(data))
+                at = self.body(source.side, data)
+                view, _, after = projector(self.layouts(source.side)[0].plan, wanted, False)(data, at, len(data))
             except (*CRUDE, DecodeError, IndexError):
                 continue
             if after == len(data):
-                topics.learn(view, lesson)
+                topics.learn(view, source)
 
     def nameless(self, side: Side) -> tuple[str, ...]:
         """The paths of topic ids whose name is not beside them."""
@@ -364,12 +372,12 @@ def tolerates(side: Side, layout: Layout, after: int, end: int) -> bool:
 
 def teaches(key: int | None, version: int | None) -> bool:
     """Whether this version has topic ids beside names."""
-    if key not in LESSONS or version is None:
+    if key not in TOPIC_ID_SOURCES or version is None:
         return False
     return any(
-        _has(layouts(key, version, lesson.side)[0].plan, f"{lesson.path}.{lesson.id}".replace("[]", "").split("."))
-        for lesson in LESSONS[key]
-        if layouts(key, version, lesson.side)
+        _has(layouts(key, version, source.side)[0].plan, f"{source.path}.{source.id}".replace("[]", "").split("."))
+        for source in TOPIC_ID_SOURCES[key]
+        if layouts(key, version, source.side)
     )
 
 
@@ -412,22 +420,22 @@ def failed(problem: DecodeError | None, missing: str | None) -> Failure:
     return Failure(missing or problem.reason, max(problem.offset - 4, 0), problem.path, problem.text)
 
 
-class Specs:
+class ApiVersions:
     """The API versions that an engine has met; `plain` holds those that the loop may take without asking."""
 
     __slots__ = ("_known", "needs", "plain", "unknown")
 
     def __init__(self, needs: Needs) -> None:
         self.needs = needs
-        self.plain: dict[int, Spec] = {}
-        self._known: dict[tuple[int, int], Spec] = {}
-        self.unknown = Spec(None, None, needs)  # of tokens, and of responses without their request
+        self.plain: dict[int, ApiVersion] = {}
+        self._known: dict[tuple[int, int], ApiVersion] = {}
+        self.unknown = ApiVersion(None, None, needs)  # of tokens, and of responses without their request
 
-    def get(self, key: int, version: int) -> Spec:
+    def get(self, key: int, version: int) -> ApiVersion:
         """The one of an API version."""
         spec = self._known.get((key, version))
         if spec is None:
-            spec = Spec(key, version, self.needs)
+            spec = ApiVersion(key, version, self.needs)
             if len(self._known) < SPECS_MAX:
                 self._known[key, version] = spec
                 if spec.plain:

@@ -17,7 +17,7 @@ from decoders.exchanges.needs import Needs
 from decoders.exchanges.parts import FACT, Facts, Part, canonical
 from decoders.exchanges.stage import Pairer
 from decoders.exchanges.stretch import Stretch, core
-from decoders.exchanges.tracks import Fresh, Track
+from decoders.exchanges.tracks import OpenedConnection, Track
 from decoders.exchanges.watching import Watched
 from decoders.limits import SEGMENT_COST
 from decoders.streams.chunks import Segment
@@ -83,10 +83,10 @@ class Splitter:
         self._pairer = Pairer(ports, needs, connections=True)
         self._pairer.context.vouching = []
         self._clean: dict[Track, Stretch] = {}
-        self._routes: dict[int, Stretch | Fresh] = {}  # by number of the connection, whose rows count
-        self._fresh: list[Fresh] = []  # with rows
-        self._over: list[Fresh] = []  # in the batch at hand, maybe
-        self._late: list[Fresh] = []  # in the one before: what comes late of them has come
+        self._routes: dict[int, Stretch | OpenedConnection] = {}  # by number of the connection, whose rows count
+        self._fresh: list[OpenedConnection] = []  # with rows
+        self._over: list[OpenedConnection] = []  # in the batch at hand, maybe
+        self._late: list[OpenedConnection] = []  # in the one before: what comes late of them has come
         self._batch: list[Segment] = []  # decoded, and not believed yet; with a source only when it was asked for them
         self._batch_count = self._batch_size = 0
 
@@ -188,7 +188,7 @@ class Splitter:
             if track.fresh is fresh and fresh.connection is not None and fresh.connection.over:
                 self._end_fresh(track, fresh, packet)
 
-    def _end_fresh(self, track: Track, fresh: Fresh, packet: int) -> None:
+    def _end_fresh(self, track: Track, fresh: OpenedConnection, packet: int) -> None:
         """End a fresh connection before the segment with this packet number."""
         for number in fresh.numbers:
             del self._routes[number]
@@ -212,7 +212,7 @@ class Splitter:
         for row in settled:
             target = routes(row.ends.number)
             if target is not None:
-                if isinstance(target, Fresh) and not target.rows:
+                if isinstance(target, OpenedConnection) and not target.rows:
                     self._fresh.append(target)
                 target.take(row, project)
 
@@ -276,7 +276,7 @@ class Splitter:
         elif track.stretch is not None:
             self._end(track, track.stretch, segment[2])
         if begins:
-            track.fresh = Fresh(segment)
+            track.fresh = OpenedConnection(segment)
         else:
             self._size += track.add(segment)
 

@@ -24,7 +24,7 @@ _unpack: Final = _HEADER.unpack_from
 _new: Final = tuple.__new__  # half the price of the class's own
 
 
-class Summary(NamedTuple):
+class RecordsSummary(NamedTuple):
     """What a records field holds.
 
     `records` counts those of the whole batches, `size` all bytes. Codecs and magics in order of appearance.
@@ -52,7 +52,7 @@ def sole(buf: bytes, at: int, size: int) -> tuple[int, str] | None:
     return count, _CODECS[attributes & CODEC_MASK]
 
 
-def summarize(buf: bytes, at: int = 0, size: int | None = None, budget: Budget | None = None) -> Summary:
+def summarize(buf: bytes, at: int = 0, size: int | None = None, budget: Budget | None = None) -> RecordsSummary:
     """The summary of the `size` bytes (default: the rest) of `buf` from `at` on."""
     end = len(buf) if size is None else at + size
     start = at
@@ -74,12 +74,12 @@ def summarize(buf: bytes, at: int = 0, size: int | None = None, budget: Budget |
     names = _ALONE[codecs[0]] if len(codecs) == 1 else tuple(map(codec_name, codecs))
     magics = _MAGIC_2 if batches else ()
     if at >= end:
-        return _new(Summary, (batches, records, end - start, names, magics, last, False, 0))
-    found = Summary(batches, records, end - start, names, magics, last, False, 0)
+        return _new(RecordsSummary, (batches, records, end - start, names, magics, last, False, 0))
+    found = RecordsSummary(batches, records, end - start, names, magics, last, False, 0)
     return _with_rest(found, buf[at:end], budget or Budget())
 
 
-def _with_rest(found: Summary, data: bytes, budget: Budget) -> Summary:
+def _with_rest(found: RecordsSummary, data: bytes, budget: Budget) -> RecordsSummary:
     """The same with the batches that are not whole ones of magic 2."""
     batches, records, size, codecs, magics, last, truncated, unread = found
     for fields in batches_json(data, budget=budget) or []:
@@ -96,4 +96,4 @@ def _with_rest(found: Summary, data: bytes, budget: Budget) -> Summary:
         last = fields["last_offset"]
         codecs = codecs if codec in codecs else (*codecs, codec)
         magics = magics if magic in magics else (*magics, magic)
-    return Summary(batches, records, size, codecs, magics, last, truncated, unread)
+    return RecordsSummary(batches, records, size, codecs, magics, last, truncated, unread)

@@ -18,7 +18,7 @@ from decoders.schema.form import Hook
 from decoders.schema.model import Plan
 from decoders.schema.project import wanted
 from decoders.schema.runtime import CRUDE, ENCODE_CRUDE
-from decoders.schema.start import Start
+from decoders.schema.start import LazyDecoder
 from decoders.schema.want import ALL, Mode, Want
 
 Decoder = Callable[[bytes, int, int], tuple[dict[str, Any], int]]
@@ -102,7 +102,7 @@ def _made(plan: Plan, key: tuple[object, ...], want: Want, mode: Mode) -> Callab
             made: FunctionType = _generate().build(plan, purpose, want, mode, start=(names, function))
             return made.__code__
 
-        function = Start(plan, want, mode, names, generate).function
+        function = LazyDecoder(plan, want, mode, names, generate).function
     plan.made[key] = function
     return function
 
@@ -117,6 +117,6 @@ def _generate() -> ModuleType:
 def text_of(function: Callable[..., Any]) -> str:
     """The generated source of a function."""
     start = getattr(function, "__globals__", {}).get("start")
-    if isinstance(start, Start):
+    if isinstance(start, LazyDecoder):
         start.finish()
     return "".join(linecache.getlines(function.__code__.co_filename))

@@ -46,7 +46,7 @@ class Shown(NamedTuple):
         return f"({self.convert.format(raw)} if {public} else {{'redacted': len({raw})}})"
 
 
-class Reading:
+class DecoderSource:
     """The reading of one message: puts the function `decode`, and all that it calls, into a unit.
 
     `guesses` gives an element like most of an array, by the array's path without indices.
@@ -358,7 +358,14 @@ class ArrayReading:
     """The reading of one array: `path` and `place` are those of Reading.struct, `before` the values before it."""
 
     def __init__(
-        self, reading: Reading, body: Body, field: PlanField, want: Want, path: str, place: str, before: dict[str, str]
+        self,
+        reading: DecoderSource,
+        body: Body,
+        field: PlanField,
+        want: Want,
+        path: str,
+        place: str,
+        before: dict[str, str],
     ) -> None:
         self.reading = reading
         self.body = body
@@ -564,7 +571,7 @@ class FixedStruct(NamedTuple):
     tag_names: list[str]
 
 
-def fixed_struct(reading: Reading, plan: Plan, want: Want) -> FixedStruct | None:
+def fixed_struct(reading: DecoderSource, plan: Plan, want: Want) -> FixedStruct | None:
     """How to read a struct in one step; None where its size varies or its errors are asked for."""
     pieces: list[Piece] = []
     value = _flatten(reading, plan, want, pieces, want is not None)
@@ -578,7 +585,7 @@ def fixed_struct(reading: Reading, plan: Plan, want: Want) -> FixedStruct | None
     return FixedStruct(form, Struct(">" + form).size, targets(pieces), value, offsets, [pieces[n].target for n in tags])
 
 
-def _flatten(reading: Reading, plan: Plan, want: Want, pieces: list[Piece], tags: bool) -> str | None:
+def _flatten(reading: DecoderSource, plan: Plan, want: Want, pieces: list[Piece], tags: bool) -> str | None:
     """Add a struct's pieces, with names for the tag counts; its value, None where its size varies."""
     entries: list[str] = []
     for field in plan.fields:

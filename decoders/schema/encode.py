@@ -196,7 +196,7 @@ class Writer(Lines):
             self.put(*(f"out({value})" for value in values if value))
 
 
-class Writing:
+class EncoderSource:
     """The writing of one message: puts the function `encode`, and all that it calls, into a unit."""
 
     def __init__(self, unit: Unit) -> None:

@@ -11,9 +11,9 @@ from functools import partial
 from itertools import count
 from typing import Any
 
-from decoders.schema.decode import Reading
+from decoders.schema.decode import DecoderSource
 from decoders.schema.emit import Unit
-from decoders.schema.encode import Writing
+from decoders.schema.encode import EncoderSource
 from decoders.schema.learn import ENOUGH, Learner, may_learn
 from decoders.schema.model import Plan
 from decoders.schema.want import Mode, Want
@@ -49,10 +49,10 @@ def build(
         unit.names["careful"] = careful
     title = f"{purpose} {plan.name} v{plan.version}"
     if mode.careful or not may_learn(plan):
-        Reading(unit, mode).root(plan, want)
+        DecoderSource(unit, mode).root(plan, want)
         return install(title, unit, "decode")
     learner = Learner(plan, want, mode, unit, partial(install, title), enough)
-    Reading(unit, mode).root(plan, want, asks=True, studies=True)
+    DecoderSource(unit, mode).root(plan, want, asks=True, studies=True)
     made = install(title, unit, "decode")
     learner.decode = made if start is None else start[1]
     return made
@@ -61,7 +61,7 @@ def build(
 def build_encoder(plan: Plan) -> Callable[..., Any]:
     """Compile the encoder of a plan."""
     unit = Unit()
-    Writing(unit).root(plan)
+    EncoderSource(unit).root(plan)
     return install(f"encode {plan.name} v{plan.version}", unit, "encode")
 
 

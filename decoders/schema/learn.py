@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from decoders.limits import BODY_WHOLE_MAX
-from decoders.schema.decode import SMALL, Reading
+from decoders.schema.decode import SMALL, DecoderSource
 from decoders.schema.emit import Lines, Unit
 from decoders.schema.guess import signature, worth_guessing
 from decoders.schema.model import FIXED, Plan, PlanField
@@ -110,7 +110,7 @@ class Learner:
     def _make(self, buf: bytes, at: int, end: int) -> None:
         size = end - at
         self.shapes[size] = None
-        reading = Reading(self._unit, self._mode)
+        reading = DecoderSource(self._unit, self._mode)
         shape = shape_of(reading, self._plan, self._want, "", buf, at, end)
         if shape is None or shape.size != size:
             self.study(buf, at, end)
@@ -144,14 +144,14 @@ class Learner:
         self._bytes_enough *= 10
         assert self.decode is not None
         self._unit.parts.clear()
-        reading = Reading(self._unit, self._mode, guesses)
+        reading = DecoderSource(self._unit, self._mode, guesses)
         reading.root(self._plan, self._want, asks=True, studies=not guesses and not last)
         self.decode.__code__ = self._install(self._unit, "decode").__code__
 
     def _sample(self, buf: bytes, at: int, end: int) -> dict[str, Any]:
         """The values of a message, which may be too large for the walker; empty where it is broken."""
         unit = Unit()
-        Reading(unit, Mode(careful=True)).root(self._plan, ALL)
+        DecoderSource(unit, Mode(careful=True)).root(self._plan, ALL)
         try:
             value: dict[str, Any] = self._install(unit, "decode")(buf, at, end)[0]
         except CRUDE:

@@ -15,7 +15,7 @@ from decoders.schema.runtime import CRUDE, uvarint
 from decoders.wire.primitives import LETTERS
 
 if TYPE_CHECKING:
-    from decoders.schema.decode import Reading
+    from decoders.schema.decode import DecoderSource
     from decoders.schema.want import Want
 
 # Values and sizes that one step may unpack; beyond that the gain shrinks and the text grows.
@@ -23,7 +23,7 @@ PIECES_MAX: Final = 72
 SIZED: Final = frozenset({"string", "bytes", "records"})
 
 
-class Shape(NamedTuple):
+class FixedShape(NamedTuple):
     """How to read it: `targets` are the variables of `unpack`, `checks` what must hold of them."""
 
     form: str
@@ -42,7 +42,9 @@ class _NoShapeError(Exception):
     """Not to be read in one step: too large, tagged fields, a varint, an error code that is not 0."""
 
 
-def shape_of(reading: Reading, plan: Plan, want: Want, path: str, buf: bytes, at: int, end: int) -> Shape | None:
+def shape_of(
+    reading: DecoderSource, plan: Plan, want: Want, path: str, buf: bytes, at: int, end: int
+) -> FixedShape | None:
     """The shape of the struct at `at`; None where it is better read piece by piece."""
     shaping = _Shaping(reading, buf, at, end)
     try:
@@ -53,16 +55,16 @@ def shape_of(reading: Reading, plan: Plan, want: Want, path: str, buf: bytes, at
     if shaping.at > end or not shaping.targets:
         return None
     targets = ", ".join(shaping.targets) + ("," if len(shaping.targets) == 1 else "")
-    return Shape(form, calcsize(">" + form), targets, tuple(shaping.checks), value)
+    return FixedShape(form, calcsize(">" + form), targets, tuple(shaping.checks), value)
 
 
-def unpack_line(reading: Reading, shape: Shape) -> str:
+def unpack_line(reading: DecoderSource, shape: FixedShape) -> str:
     """The line that unpacks a shape at `at`."""
     return f"{shape.targets} = {reading.unit.constant('unpack', unpacker(shape.form))}(buf, at)"
 
 
 class _Shaping:
-    def __init__(self, reading: Reading, buf: bytes, at: int, end: int) -> None:
+    def __init__(self, reading: DecoderSource, buf: bytes, at: int, end: int) -> None:
         self.reading = reading
         self.buf = buf
         self.start = at

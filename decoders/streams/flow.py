@@ -51,7 +51,7 @@ RESETS: Final = 2  # RST
 Entry = tuple[int, int, int, int, int, bytes, int]
 # How far the peer has acknowledged, where the last held segment ends, packets of the peer, packets of the connection,
 # packet number, time: all at one moment.
-Mark = tuple[int, int, int, int, int, int]
+PatienceMark = tuple[int, int, int, int, int, int]
 
 
 class Flow(Half):
@@ -96,7 +96,7 @@ class Flow(Half):
         self.held: Sequence[Entry] = ()  # ascending, not overlapping, all behind `place`
         self.held_size = 0
         self.far: Sequence[Entry] = ()
-        self.mark: Mark = (0, 0, 0, 0, 0, 0)
+        self.mark: PatienceMark = (0, 0, 0, 0, 0, 0)
         self.sure = 0  # bytes missing before this number come no more
 
     def sync(self) -> None:

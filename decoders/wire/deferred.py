@@ -6,6 +6,7 @@ body as what can be read piece by piece, as often as one likes; nothing of them 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from base64 import b64encode
 from codecs import getincrementaldecoder
 from collections.abc import Iterator
@@ -21,14 +22,14 @@ _MARK: Final = b"\0"
 _decoder: Final = getincrementaldecoder("utf-8")
 
 
-class Deferred:
+class Deferred(ABC):
     """A part of a body that is made while it is written."""
 
     __slots__ = ()
 
+    @abstractmethod
     def json(self) -> Iterator[bytes]:
         """Its JSON in pieces."""
-        raise NotImplementedError
 
 
 class DeferredList(Deferred):
@@ -36,9 +37,9 @@ class DeferredList(Deferred):
 
     __slots__ = ()
 
+    @abstractmethod
     def chunks(self) -> Iterator[list[Any]]:
         """The elements in order, in lists that take little room."""
-        raise NotImplementedError
 
     def holds_structs(self) -> bool:
         """Whether the elements are structs, not plain values."""

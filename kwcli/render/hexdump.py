@@ -318,11 +318,11 @@ class Hex(Lined):
 
 def token_lines(data: bytes, width: int | None, colors: Palette, *, reveal: bool) -> Iterator[str]:
     """A bare SASL token with its size field."""
-    from decoders.schema.part import Part
+    from decoders.schema.part import BytePart
 
-    parts = [Part("size", 0, 4, "value", int.from_bytes(data[:4], "big"), "int32")]
+    parts = [BytePart("size", 0, 4, "value", int.from_bytes(data[:4], "big"), "int32")]
     if len(data) > 4:
-        parts.append(Part("token", 4, len(data), "value", data[4:], "bytes", not reveal))
+        parts.append(BytePart("token", 4, len(data), "value", data[4:], "bytes", not reveal))
     found = Anatomy(parts, -1, [], len(data), rest_secret=False)
     view = _View(data, found, width, colors, 0, whole=True)
     yield from view.lines()
