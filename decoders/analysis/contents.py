@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import UUID
 
 from decoders.apis import NAMES, api
+from decoders.apis.keys import FETCH, SHARE_FETCH
 from decoders.exchanges.needs import Needs
 from decoders.records.summary import sole, summarize
 from decoders.schema.model import Side
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
 
 NS_PER_MS: Final = 1_000_000
-FETCH: Final = 1
-SHARE_FETCH: Final = 78
 
 
 class Holder(NamedTuple):

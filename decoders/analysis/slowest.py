@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from heapq import heappush, heappushpop
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.analysis.contents import FETCH, SHARE_FETCH, WAITS, waited_ns
+from decoders.analysis.contents import WAITS, waited_ns
 from decoders.analysis.fold import Row
+from decoders.apis.keys import FETCH, SHARE_FETCH
 from decoders.errors import Malformed
 from decoders.exchanges.times import rfc3339
 from decoders.wire.state import fields, pack, unpack

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.analysis.contents import FETCH, SHARE_FETCH, WAITS, codes, held, waited_ns
+from decoders.analysis.contents import WAITS, codes, held, waited_ns
 from decoders.analysis.dimensions import Key, keys_of, needs_of
 from decoders.analysis.fold import Row
 from decoders.analysis.group import Group
@@ -14,6 +14,7 @@ from decoders.analysis.metrics import METRICS
 from decoders.analysis.sketch import percentile
 from decoders.analysis.slices import SHIFT_MIN, SLICES_MAX, shift_for
 from decoders.apis.error_codes import error_name
+from decoders.apis.keys import FETCH, SHARE_FETCH
 from decoders.errors import LimitExceeded, Malformed
 from decoders.exchanges.times import rfc3339
 from decoders.limits import GROUPS_MAX

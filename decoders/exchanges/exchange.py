@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict
 from uuid import UUID
 
 from decoders.apis.error_codes import error_name
+from decoders.apis.keys import FETCH
 from decoders.exchanges.times import rfc3339
 from decoders.schema.model import Side
 
@@ -22,7 +23,6 @@ Status = Literal["complete", "no_response_expected", "unanswered", "orphan_respo
 # View of a message: nested dicts and lists.
 View = Any
 
-FETCH: Final = 1
 # What `fetch_session` needs to be in a view (needs.py).
 SESSION_PATHS: Final[dict[tuple[int, Side], tuple[str, ...]]] = {
     (FETCH, "request"): ("session_id", "session_epoch"),

@@ -10,6 +10,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from decoders.apis import NAMES, api
+from decoders.apis.keys import API_VERSIONS, CONTROLLED_SHUTDOWN, PRODUCE, SASL_HANDSHAKE
 from decoders.errors import DecodeError
 from decoders.exchanges.exchange import (
     ClientSoftware,
@@ -24,7 +25,7 @@ from decoders.exchanges.exchange import (
 from decoders.exchanges.fill import begin, orphan, put_no_response, put_request, put_response, wants_no_answer
 from decoders.exchanges.inflight import InFlight
 from decoders.exchanges.phases import Sasl, SaslPhase
-from decoders.exchanges.specs import PRODUCE, SASL_HANDSHAKE, SOFTWARE_SINCE, ApiVersions
+from decoders.exchanges.specs import SOFTWARE_SINCE, ApiVersions
 from decoders.exchanges.summary import Summary
 from decoders.exchanges.topics import Topics
 from decoders.limits import FRAME_MAX, IN_FLIGHT_MAX
@@ -45,7 +46,7 @@ from decoders.streams.framing import (
     Unframed,
     close,
 )
-from decoders.streams.heads import API_VERSIONS, CONTROLLED_SHUTDOWN, request_head
+from decoders.streams.heads import request_head
 from decoders.streams.places import request_places, response_places
 from decoders.streams.resync import NO, YES
 from decoders.streams.verdict import request_verdict, response_verdict

@@ -10,10 +10,11 @@ from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any, Final
 
+from decoders.apis.keys import FETCH
 from decoders.exchanges.bodies import PLAIN, Options, body_json, both_quick, holds_secrets, trailing_json
 from decoders.exchanges.echoes import ECHOING, hide_echoes
 from decoders.exchanges.errors import errors_in
-from decoders.exchanges.exchange import FETCH, Exchange, Settled, Skipped, session_of
+from decoders.exchanges.exchange import Exchange, Settled, Skipped, session_of
 from decoders.exchanges.large import Most, bare_body, large_errors, side_is_large
 from decoders.exchanges.specs import SIDES, Failure
 from decoders.exchanges.times import rfc3339

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
 from decoders.apis import NAMES, api
+from decoders.apis.keys import API_VERSIONS, CONTROLLED_SHUTDOWN, PRODUCE, SASL_HANDSHAKE
 from decoders.errors import DecodeError, UnknownApi, UnsupportedVersion
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.topics import TOPIC_ID_SOURCES, Topics, at_path, nameless_ids
@@ -20,11 +21,9 @@ from decoders.schema.deferred import is_large, known
 from decoders.schema.message import TRAILING, decode, partial
 from decoders.schema.model import Plan, Side
 from decoders.schema.resolve import resolve
-from decoders.streams.heads import API_VERSIONS, CONTROLLED_SHUTDOWN, flexible, request_head, response_body
+from decoders.streams.heads import flexible, request_head, response_body
 from decoders.wire.primitives import uuid_text
 
-PRODUCE: Final = 0
-SASL_HANDSHAKE: Final = 17
 # The first ApiVersions request that says which software the client is.
 SOFTWARE_SINCE: Final = 3
 SIDES: Final[tuple[Side, Side]] = ("request", "response")

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES, api
+from decoders.apis.keys import PRODUCE
 from decoders.exchanges.bodies import Options
 from decoders.exchanges.echoes import conceal_of
 from decoders.exchanges.record import to_json_dict
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 # A request of more leaves than this is a tree.
 PATHS_MAX: Final = 24
-PRODUCE: Final = 0
 UNANSWERED: Final = {
     "no_response_expected": "no answer is sent to this (acks=0)",
     "unanswered": "no answer",
