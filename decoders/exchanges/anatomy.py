@@ -7,11 +7,10 @@ and a record never disagree.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Final
-from uuid import UUID
+from typing import Final
 
 from decoders.apis.headers import (
     request_header_plan,
@@ -19,15 +18,15 @@ from decoders.apis.headers import (
     response_header_plan,
     response_header_version,
 )
-from decoders.apis.keys import FETCH, FETCH_SNAPSHOT
 from decoders.apis.public_configs import is_public
 from decoders.embedded import STRUCTURES, embedded_json, structure
 from decoders.embedded.holders import HOLDERS
 from decoders.errors import DecodeError
-from decoders.exchanges.bodies import METADATA_TOPIC, holds_secrets
+from decoders.exchanges.bodies import holds_secrets
 from decoders.exchanges.echoes import ECHOING
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.specs import ApiVersion, Failure, Layout, failed
+from decoders.exchanges.topics import holds_metadata
 from decoders.limits import PARTS_MAX
 from decoders.records.parts import Hide, batch_parts
 from decoders.records.secrets import holds_secret
@@ -39,7 +38,6 @@ from decoders.schema.walk import Span, Walker
 from decoders.wire.text import in_bytes
 
 _INDEX: Final = re.compile(r"\[\d+\]")
-_METADATA_ID: Final = UUID(int=1)
 _NO_NEEDS: Final = Needs()
 
 
@@ -133,7 +131,7 @@ def _body(spec: ApiVersion, side: Side, data: bytes, at: int, reveal: bool, miss
 def _filled(spec: ApiVersion, side: Side, data: bytes, plan: Plan, walker: Walker, reveal: bool) -> list[BytePart]:
     """The parts of a body, those of batches in the place of their bytes."""
     found: list[BytePart] = []
-    hide = holds_secret if not reveal and _of_metadata(spec.key, side, walker.root) else None
+    hide = holds_secret if not reveal and holds_metadata(spec.key, side, walker.root) else None
     holders = _holders(spec.key, side)
     for part in _parts(plan, walker.spans or (), reveal):
         if part.what != "value" or part.end == part.at or part.secret:
@@ -179,16 +177,6 @@ def _structure(name: str, data: bytes, part: BytePart, reveal: bool) -> list[Byt
     walker.read(plan, at, part.end)
     parts += _parts(plan, walker.spans or (), reveal)
     return [each._replace(path=f"{part.path}.{each.path}") for each in parts]
-
-
-def _of_metadata(key: int | None, side: Side, root: Mapping[str, Any]) -> bool:
-    """Whether records are of the cluster's own state, which holds credentials."""
-    if side != "response" or key not in (FETCH, FETCH_SNAPSHOT):
-        return False
-    topics = root.get("responses") if key == FETCH else None
-    return topics is None or any(
-        topic.get("topic") == METADATA_TOPIC or topic.get("topic_id") == _METADATA_ID for topic in topics
-    )
 
 
 def _parts(plan: Plan, spans: Iterable[Span], reveal: bool) -> Iterator[BytePart]:

@@ -13,6 +13,7 @@ from decoders.errors import DecodeError
 from decoders.exchanges.errors import error_finder
 from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.specs import ApiVersion, Failure, Layout, failed
+from decoders.exchanges.topics import holds_metadata
 from decoders.limits import BODY_WHOLE_MAX, RECORDS_HELD_MAX
 from decoders.schema import message
 from decoders.schema.compile import CRUDE, json_decoder
@@ -23,9 +24,6 @@ from decoders.schema.message import TRAILING
 from decoders.schema.model import Plan, Side
 from decoders.wire.text import json_bytes
 
-# The topic of the cluster's own state, whose records hold credentials (KIP-500, KIP-516).
-METADATA_TOPIC: Final = "__cluster_metadata"
-METADATA_TOPIC_ID: Final = "AAAAAAAAAAAAAAAAAAAAAQ"
 RECORDS: Final = "records"
 # Records of FetchSnapshot: a piece of a file, which may begin and end anywhere.
 PIECE: Final = "piece"
@@ -184,7 +182,7 @@ def both_quick(exchange: Exchange, options: Options) -> tuple[Any, Any, Readers]
         answer, after = readers.response(response, at, answer_size, hooks)
     except (*CRUDE, DecodeError):
         return None
-    if after != answer_size or (options.records and spec.key in (FETCH, FETCH_SNAPSHOT) and of_metadata(answer)):
+    if after != answer_size or (options.records and holds_metadata(spec.key, "response", answer)):
         return None
     return body, answer, readers
 
@@ -240,7 +238,7 @@ def _decoded(
     hooks = table(options, metadata=spec.key == FETCH_SNAPSHOT) if records else _NO_RECORDS
     try:
         body, after = decode(data, at, end, hooks)
-        if records and options.records and spec.key == FETCH and not options.reveal_secrets and of_metadata(body):
+        if spec.key == FETCH and options.records and not options.reveal_secrets and holds_metadata(FETCH, side, body):
             body, after = decode(data, at, end, table(options, metadata=True))
     except (*CRUDE, DecodeError):  # generated code fails crudely; _before_failure says how
         return None
@@ -257,7 +255,7 @@ def _deferred(
         return None
     metadata = _has_records(plan) and spec.key in (FETCH, FETCH_SNAPSHOT)
     if metadata and spec.key == FETCH:
-        metadata = of_metadata(bare(spec, side, plan, data, at, end))
+        metadata = holds_metadata(FETCH, side, bare(spec, side, plan, data, at, end))
     return reading(spec, side, plan, options, metadata=metadata).read(plan, data, at, end)[0], after
 
 
@@ -280,13 +278,6 @@ def bare(spec: ApiVersion, side: Side, plan: Plan, data: bytes, at: int, end: in
 
 def _left_out(_data: object) -> None:
     return None
-
-
-def of_metadata(body: Mapping[str, Any]) -> bool:
-    return "responses" not in body or any(
-        topic.get("topic") == METADATA_TOPIC or topic.get("topic_id") == METADATA_TOPIC_ID
-        for topic in body["responses"]
-    )
 
 
 def _before_failure(

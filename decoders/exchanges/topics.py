@@ -7,16 +7,23 @@ is asked.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
+from decoders.apis.keys import FETCH, FETCH_SNAPSHOT
 from decoders.schema.model import Plan, Side
 from decoders.wire.primitives import uuid_text
 
 # Names beyond this many are not learnt.
 TOPICS_MAX: Final = 10**6
 NULL_ID: Final = UUID(int=0)
+# The topic of the cluster's own state, whose records hold credentials, and its id, which is the same in every cluster
+# (KIP-500, KIP-516).
+METADATA_TOPIC: Final = "__cluster_metadata"
+_METADATA_ID: Final = UUID(int=1)
+WELL_KNOWN: Final = {_METADATA_ID: METADATA_TOPIC}
+_METADATA_IDS: Final = frozenset({_METADATA_ID, uuid_text(_METADATA_ID.bytes)})
 
 
 class TopicIdSource(NamedTuple):
@@ -72,6 +79,19 @@ class Topics:
         """The name of an id when the first `known` names had been learnt."""
         found = self.names.get(identity)
         return found[0] if found is not None and found[1] < known else None
+
+
+def holds_metadata(key: int | None, side: Side, body: Mapping[str, Any]) -> bool:
+    """Whether the records of a body, in Python values or in JSON form, may be of the cluster's own state.
+
+    A body that does not say of which topics they are may hold such.
+    """
+    if side == "request" or key not in (FETCH, FETCH_SNAPSHOT):
+        return False
+    topics = body.get("responses") if key == FETCH else None
+    return topics is None or any(
+        topic.get("topic") == METADATA_TOPIC or topic.get("topic_id") in _METADATA_IDS for topic in topics
+    )
 
 
 def at_path(value: Any, path: str) -> Iterator[Any]:

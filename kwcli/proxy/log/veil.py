@@ -17,11 +17,12 @@ from typing import Final
 from decoders.apis.keys import API_VERSIONS, FETCH, SASL_HANDSHAKE
 from decoders.errors import DecodeError
 from decoders.exchanges.anatomy import anatomy
-from decoders.exchanges.bodies import METADATA_TOPIC, holds_secrets
+from decoders.exchanges.bodies import holds_secrets
 from decoders.exchanges.echoes import ECHOING, echoes
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.phases import Sasl, SaslPhase
 from decoders.exchanges.specs import ApiVersion
+from decoders.exchanges.topics import METADATA_TOPIC
 from decoders.limits import FRAME_MAX, IN_FLIGHT_MAX
 from decoders.messages import decode_request, decode_response
 from decoders.schema.model import Side
