@@ -9,7 +9,6 @@ where.
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Callable, Mapping
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -38,7 +37,6 @@ __all__ = [
     "encoder",
     "json_decoder",
     "projector",
-    "text_of",
 ]
 
 
@@ -112,11 +110,3 @@ def _generate() -> ModuleType:
     from decoders.schema import generate
 
     return generate
-
-
-def text_of(function: Callable[..., Any]) -> str:
-    """The generated source of a function."""
-    start = getattr(function, "__globals__", {}).get("start")
-    if isinstance(start, LazyDecoder):
-        start.finish()
-    return "".join(linecache.getlines(function.__code__.co_filename))

@@ -149,13 +149,17 @@ class DecoderSource:
         """Lines that read a field; the expression of its value, None where it is not wanted."""
         path += inner.name
         place += inner.name
+        outer, body.field = body.field, path
         if inner.array:
-            return ArrayReading(self, body, inner, want, path, place, before).read()
-        if inner.plan is not None:
-            return self._inner(body, inner, want, path, place)
-        if inner.kind in SIZED:
-            return self.sized(body, inner, inner.nullable, want, path, before)
-        return self.number(body, inner, want, place)
+            value = ArrayReading(self, body, inner, want, path, place, before).read()
+        elif inner.plan is not None:
+            value = self._inner(body, inner, want, path, place)
+        elif inner.kind in SIZED:
+            value = self.sized(body, inner, inner.nullable, want, path, before)
+        else:
+            value = self.number(body, inner, want, place)
+        body.field = outer
+        return value
 
     def number(self, body: Body, inner: PlanField, want: Want, place: str) -> str | None:
         """A value of fixed size, or a varint."""

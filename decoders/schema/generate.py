@@ -16,7 +16,7 @@ from decoders.schema.emit import Unit
 from decoders.schema.encode import EncoderSource
 from decoders.schema.learn import ENOUGH, Learner, may_learn
 from decoders.schema.model import Plan
-from decoders.schema.want import Mode, Want
+from decoders.schema.want import ALL, Mode, Want
 
 _serial = count(1)
 
@@ -65,9 +65,28 @@ def build_encoder(plan: Plan) -> Callable[..., Any]:
     return install(f"encode {plan.name} v{plan.version}", unit, "encode")
 
 
+def decoder_source(plan: Plan, mode: Mode, *, commented: bool = True) -> str:
+    """The source of the decoder of a whole message as it is at first; `commented` with the field beside each line."""
+    unit = Unit(commented=commented)
+    DecoderSource(unit, mode).root(plan, ALL)
+    return text_of(unit)
+
+
+def encoder_source(plan: Plan, *, commented: bool = True) -> str:
+    """The source of the encoder, likewise."""
+    unit = Unit(commented=commented)
+    EncoderSource(unit).root(plan)
+    return text_of(unit)
+
+
+def text_of(unit: Unit) -> str:
+    """The source of all functions in a unit."""
+    return "\n\n".join(unit.parts) + "\n"
+
+
 def install(title: str, unit: Unit, name: str) -> Callable[..., Any]:
     """Compile what a unit holds; the function of that name."""
-    text = "\n\n".join(unit.parts) + "\n"
+    text = text_of(unit)
     place = f"<{title} #{next(_serial)}>"
     linecache.cache[place] = (len(text), None, text.splitlines(keepends=True), place)
     exec(compile(text, place, "exec"), unit.names)
