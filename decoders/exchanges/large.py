@@ -1,4 +1,11 @@
-"""A large side of an exchange in, what is looked up in it out: its error codes, and a body to find ids in."""
+"""A large side of an exchange in, what is looked up in it out: its error codes, and a body to find ids in.
+
+The problem. What the record says beside the bodies (error codes, names of topic ids) is found by going through the
+bodies. Those of a large message are not there as values (schema/deferred.py).
+
+The idea. Ask a projection for just that: one for the error codes, one for the ids. Lists that could grow without bound
+are cut at ERRORS_SHOWN_MAX and say by how much (`Most`).
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,29 @@
 """Frames of one connection in, settled exchanges out: requests and responses paired by correlation id.
 
-What every exchange goes through is done by loop.py on the attributes here; this is the same for whatever is unusual:
-frames over several segments, holes, SASL tokens, duplicates, orphans, the end of the connection.
+The problem. A response does not say which API it answers, nor in which version: only its request knows, and it may be
+missing. Ids repeat, answers come in any order, some requests have no answer (Produce with acks=0), and SASL tokens have
+no header at all.
+
+The idea. One table of requests in flight for each connection (inflight.py), and one state of SASL (phases.py):
+
+```
+request  ─► table[correlation id] ────────────────────┐
+            acks=0: settled at once, no_response        ├─► settle: out, topic names learnt, SASL phase followed
+response ─► its request is there ─────────────────────┘
+            its request is still under way              → kept in `early` until that has come
+            no such request                             → settled as orphan_response
+token    ─► with the next token of the other side       → settled as token
+end      ─► all that waits is settled as unanswered
+```
+
+What every exchange goes through is done by loop.py on the attributes here; this is the same for whatever is unusual.
+
+What always holds: each frame is in exactly one exchange, and each exchange is settled once. A correlation id that is in
+flight twice is first in, first out. `budget.held` is the bytes of requests in flight and frames under way.
+
+What is given up: behind lost bytes a response may answer a request with the same id that is missing; such a request is
+settled as `lost` rather than paired with an answer that may not be its own. Beyond IN_FLIGHT_MAX the oldest is given
+up.
 """
 
 from __future__ import annotations

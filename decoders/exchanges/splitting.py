@@ -1,8 +1,30 @@
 """One split of a capture's segments in, parts (`parts.py`) out, of which stitchers make the whole capture's rows.
 
-What came before the split is not known here. Of a key whose state does not depend on that (`stretch.py`), and of a
-connection whose SYN is in the split, what settles is handed on as rows; of all else the segments themselves, for a
-stitcher to take. A stretch ends before the first segment of it that reassembly's fast path does not take.
+The problem. A large capture is read by several processes, each from somewhere in the middle. What a segment means
+depends on all that came before it on its connection: which bytes are missing, which requests are in flight, who is the
+broker.
+
+The idea. Each process decodes what cannot depend on the past, and hands on the rest as it is:
+
+```
+split 1          split 2                     split 3
+────────┬────────────────────────────┬──────────────────
+ SYN …  │ … in step, nothing held …  │ … hole …            one connection
+ rows   │ run of rows (a stretch)    │ segments            parts, by key and split
+        └────────────┬───────────────┴──────► stitcher (stitching.py): one key, its parts in order
+                     agrees with the exact state there? rows count : read the segments again
+```
+
+- A connection whose SYN is in the split is decoded here (tracks.OpenedConnection).
+- A stretch (stretch.py) begins where two states that differ in their past agree about all that comes. It ends before
+  the first segment of it that reassembly's fast path does not take.
+- Of all else the segments themselves are handed on, for a stitcher to take.
+
+What always holds: any split of a capture gives the same rows as reading it whole. Rows are handed on in batches that
+are believed or not as a whole; segments of the batch at hand are kept, or can be read again.
+
+What is given up: work is done twice where a stretch does not fit what was before it. Parts may be large where a key
+never comes to rest.
 """
 
 from __future__ import annotations

@@ -1,4 +1,21 @@
-"""The parts of one connection's key, split by split, in; the rows that the whole capture gives of it out."""
+"""The parts of one connection's key, split by split, in; the rows that the whole capture gives of it out.
+
+The problem. A split (splitting.py) has decoded runs of a connection without knowing what came before. Only whoever has
+the exact state at the beginning of a run can say whether its rows are those of the whole capture.
+
+The idea. A stitcher has one engine with the exact state of one key, and goes through the parts in their order:
+
+```
+SEGMENTS  feed them to the engine
+RUN       does the run stand on what the engine has now (absorbing.py)?
+ROWS        yes: they count, patched by what only the engine knows (number, client software, requests before the run)
+END         yes: the engine takes over the state behind the run, without having seen its segments
+            no:  the segments of the run are read again from the capture (`reread`) and fed
+```
+
+What always holds: the engine's state behind a run is the one that feeding its segments would have given. Nothing of a
+run that does not agree is used.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,20 @@
 """A large body in, its JSON form out with long arrays deferred: their elements are read again as they are written.
 
-A body of some MiB may hold millions of structs, each of which takes a hundred times its bytes as a value. The walker
-steps over long arrays by generated code that keeps nothing. In their place the form has a DeferredArray, which reads
-small elements by the usual JSON decoders and large ones in the same way again.
+The problem. A body of some MiB may hold millions of structs, each of which takes a hundred times its bytes as a value.
+
+The idea. Read such a body twice. First the walker goes through it and steps over each long array by generated code that
+keeps nothing (`check`); this finds the end, and the failure if there is one. Then, while the body is written, a
+DeferredArray reads elements in pieces of PIECE bytes:
+
+```
+body   │ field │ long array ………………………………… │ field │
+walk   │ value │ Unread(at, end, count)          │ value │        LargeWalker
+form   │ JSON  │ DeferredArray                   │ JSON  │        _LargeForm
+write          └► [ 64 KiB ][ 64 KiB ] …                         small elements: the usual JSON decoder; large: again so
+```
+
+What always holds: the same JSON, and the same failure at the same place, as the walker gives. Bodies up to
+BODY_WHOLE_MAX never come here.
 """
 
 from __future__ import annotations

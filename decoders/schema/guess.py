@@ -1,8 +1,23 @@
 """A sample of an array's elements in, lines that read elements with the same counts in as few steps as possible out.
 
-Assumed are the counts of arrays of fixed size, which structs are null, that nothing is tagged and that no error code
-is set: so that the fields of nested arrays join the run around them. Strings and bytes may have any size. Where an
-element is not like that, the lines come to nothing, and the usual code reads it.
+The problem. Elements of an array of structs (partitions of a topic) have arrays of their own (replicas), whose counts
+break the run of fields that one unpack reads.
+
+The idea. Assume that an element is like the sample, and check it afterwards:
+
+```
+if at <= last:                      bytes enough for the run are there
+    one unpack over what are several runs otherwise
+    if counts == those of the sample and no tag and no error code:
+        append; continue
+at = start                          not like that: the usual code below reads it; `wrong` counts
+```
+
+Assumed are the counts of arrays of fixed size, which structs are null, that nothing is tagged and that no error code is
+set. Strings and bytes may have any size.
+
+What always holds: where an element is not like the sample, nothing of the attempt remains. What is given up: elements
+with more than VALUES_MAX values are read as usual.
 """
 
 from __future__ import annotations

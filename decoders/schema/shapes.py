@@ -1,7 +1,21 @@
 """A sample of a struct in, how to read all structs of that shape in one step out.
 
-The shape is every size, count, null marker and tag count in it. Where another struct has the same ones, each of its
-values stands at the same place, so that one `unpack_from` reads them all; where it has not, the usual code reads it.
+The problem. A string's size decides where the next field begins, so code that must read any message reads in as many
+steps as there are sizes.
+
+The idea. The shape of a message is every size, count, null marker and tag count in it. Where another message has the
+same ones, each of its values stands at the same place:
+
+```
+sample   00 00 00 07 │ 00 03 │ 61 70 70 │ 00 00      correlation 7, client id of 3 bytes, error 0
+shape      i           h==3    3s         h==0        one unpack_from, two checks
+```
+
+`unpack_from` reads all values and all markers at once; `checks` compare the markers. Where one differs, the usual code
+reads the message.
+
+What always holds: a message that meets the checks has the value that the usual code would give. Messages with tagged
+fields, error codes that are set, or more than PIECES_MAX values have no shape.
 """
 
 from __future__ import annotations

@@ -1,9 +1,26 @@
 """The first chunks of a connection in; out comes who is the client, or that this is no Kafka, or nothing yet.
 
-A connection is Kafka when a request, or its answer, decodes to its last byte (verdict.py). Where the stream is known
-from its first byte the frames are followed from there; where it is not (the capture begins in the middle, or lost the
-beginning) each segment may begin one. Undecided bytes are bounded: beyond UNDECIDED_MAX a stream known from its
-beginning is not Kafka, of the others the oldest bytes are let go.
+The problem. Ports say little: brokers listen anywhere, and other protocols use 9092. The head of a request (size, key,
+version) is a weak mark, which ZooKeeper's connect request passes. A capture may begin in the middle of a connection.
+
+The idea. The body decides. A connection is Kafka when a request, or its answer, decodes to its last byte (verdict.py).
+
+```
+first bytes certainly another protocol (foreign.py) ─────────────► not Kafka, nothing is held
+stream known from its SYN     follow the frames from byte 0 ──┐
+stream not known              each segment may begin a frame ─┼─► a whole request decodes, or an answer to one
+short snap length             no body is ever whole ──────────┘    or PAIRS pairs of matching heads → Kafka
+UNDECIDED_MAX bytes held      known from its beginning → not Kafka; else the oldest bytes are let go
+```
+
+An endpoint that was recognised as a broker vouches for its later connections (stage.py); chunks held here are then
+taken as if they came now.
+
+What always holds: bytes held are bounded, and all of them are given to pairing or reported as skipped. The decision
+depends on the bytes, not on how they came in chunks of time.
+
+What is given up: a Kafka connection whose first UNDECIDED_MAX bytes have no whole message is not recognised, unless its
+broker is known by then or its port was named.
 """
 
 from __future__ import annotations

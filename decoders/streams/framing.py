@@ -1,9 +1,27 @@
 """Chunks of one direction in, Kafka frames out: the 4-byte size field, and honest runs of what lies between frames.
 
-A frame is what the size field counts; its bytes are kept with the size field before them. A hole (Gap) inside a body
-costs that frame only: the length of a hole is known, so the next frame is found where it must begin. A hole over a
-size field loses the step; `resync.find` looks for it in the segments that follow, and the first frame found is in doubt
-until its last byte has come and it decodes. The common case (a frame in one chunk) is in exchanges/loop.py.
+The problem. A Kafka stream has no marks: a frame is a size field and so many bytes. Whoever takes a wrong byte for a
+size field reads garbage to the end of the connection. Captures have holes, and some begin inside a frame.
+
+The idea. A hole has a known length, since sequence numbers count bytes. So most holes cost one frame only:
+
+```
+size │ body ……………… hole ………… body │ size │ body │          hole inside a body: that frame is cut (`missing`),
+     └───────── need bytes ────────┘  ▲                     the next one begins where it must
+                                      └ still in step
+size │ body │ …… hole over a size field …… │ ? ? ? │        the step is lost: `resync.find` looks for a head;
+                                             ▲              what lies between is an `Unframed` run
+                                             └ the frame found is in `doubt` until its last byte has come and it decodes
+```
+
+Whether a head can be right is asked of the connection's pairing object (`Owner`), which knows what was asked, the
+client id and the SASL phase. The common case, a frame in one chunk, is in exchanges/loop.py.
+
+What always holds: every byte of a direction is in exactly one frame or one `Unframed` run, and `place` counts them all.
+A frame's bytes are kept with the size field before them, up to the first hole.
+
+What is given up: bytes behind a hole inside a frame are not decoded; of a frame beyond FRAME_MAX only the first bytes
+are kept; a frame in doubt that does not decode is counted as skipped.
 """
 
 from __future__ import annotations

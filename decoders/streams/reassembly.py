@@ -1,20 +1,37 @@
 """TCP segments in, in the order of the capture; chunks (`chunks.py`) out: each direction's bytes in stream order.
 
-A segment that continues its direction and acknowledges nothing unseen takes the fast path of `feed`
-(`python -m tests.bench.capture`). All else goes through `_slow`, which holds segments back in two cases: bytes before
-them are missing, or the sender has acknowledged bytes of the other direction that are not given yet (so a response
-never overtakes its request). The connection stays on the slow path until nothing of it is held. What it decides
-depends on the segments alone, never on how they came in batches.
+The problem. A capture is not what the two hosts saw. Packets are missing, doubled, out of order, cut by the snap
+length; the beginning of a connection may be before the capture; ports are used again. A reader that waits for ever for
+a missing packet says nothing, one that never waits cuts frames that would have been whole.
+
+The idea. A segment that continues its direction and acknowledges nothing unseen takes the fast path of `feed` (`python
+-m tests.bench.capture`). All else goes through `_slow`, which holds segments back in two cases: bytes before them are
+missing, or the sender has acknowledged bytes of the other direction that are not given yet, so that a response never
+overtakes its request. The connection stays on the slow path until nothing of it is held.
+
+```
+client  ──[ 1..100 ]──────────────[ 201..300 ]──►        held: 201..300
+                      (101..200 missing)                 given: 1..100
+broker  ◄─────────────────────────────[ ack 301 ]──      the broker has 101..200: nobody will send them again
+                                       patience ends  →  Gap(100, lost), then 201..300
+```
 
 - First copy of a byte wins. A keep-alive or window probe (one byte that was already given) is nothing.
 - A hole is lost when the peer has acknowledged past it, or is not heard at all, and patience is at its end
-  (`Flow.watch`); at OUT_OF_ORDER_MAX or HELD_MAX; and at the connection's end.
+  (`Flow.watch`: 32 packets of the connection, or 3 s); at OUT_OF_ORDER_MAX or HELD_MAX; and at the connection's end.
 - Without a SYN a direction begins at its first segment once some packets have passed and none is likely to precede it
   (`Flow.is_sure`).
-- A FIN waits for what is missing before it. A RST waits for what was under way; its payload, if any, is a
-  message to people (RFC 9293 3.5.3) and no part of the stream. What comes after the end is counted in `counts`.
+- A FIN waits for what is missing before it. A RST waits for what was under way; its payload, if any, is a message to
+  people (RFC 9293 3.5.3) and no part of the stream. What comes after the end is counted in `counts`.
 - A segment far outside every window is believed when others continue it; then the stream goes on there, behind a gap
   without a size: the difference of two such sequence numbers says nothing of bytes that were sent.
+
+What always holds: the chunks depend on the segments alone, never on how they came in batches, nor on when somebody
+looked. What waits for its own next packet is decided by then as if nobody had looked at it before: looks in between
+(`_look`) only give it earlier. A look is at those connections whose time has come (`waiting.py`), so that the work
+grows with the packets, not with the connections that wait. `export` and `resume` at any cut give the same chunks.
+
+What is given up: a packet that is late by more than the patience is reported as a gap and its bytes are dropped.
 """
 
 from __future__ import annotations
