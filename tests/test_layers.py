@@ -59,10 +59,6 @@ LOGIC: Final = (
 )
 # Modules that import each other, most of them for annotations only: what is left to untie, and nothing else.
 CIRCLES: Final = {
-    *(f"decoders.schema.{name}" for name in ("arrays", "decode", "guess")),
-    *(f"decoders.exchanges.{name}" for name in ("exchange", "identity", "sessions", "specs")),
-    *(f"decoders.exchanges.{name}" for name in ("context", "pairing")),
-    *(f"decoders.streams.{name}" for name in ("connections", "flow")),
     *(f"kwcli.proxy.{name}" for name in ("login", "running", "session", "side")),
 }
 # A concept of this many lines is rare: look whether the file holds two.

@@ -10,6 +10,8 @@ from uuid import UUID
 from decoders.apis import NAMES, api
 from decoders.apis.keys import FETCH, SHARE_FETCH
 from decoders.exchanges.needs import Needs
+from decoders.exchanges.topic_arrays import RECORD_ARRAYS
+from decoders.exchanges.topics import WELL_KNOWN
 from decoders.records.summary import sole, summarize
 from decoders.schema.model import Side
 from decoders.wire.primitives import uuid_text
@@ -20,35 +22,20 @@ if TYPE_CHECKING:
 NS_PER_MS: Final = 1_000_000
 
 
-class Holder(NamedTuple):
-    """Where an API has its records: the side, the array of topics, in it the array of partitions."""
-
-    side: Side
-    topics: str
-    partitions: str
-
-
-HOLDERS: Final[dict[int, Holder]] = {
-    0: Holder("request", "topic_data", "partition_data"),
-    FETCH: Holder("response", "responses", "partitions"),
-    SHARE_FETCH: Holder("response", "responses", "partitions"),
-}
-# Topics whose id is the same in every cluster (KIP-516).
-WELL_KNOWN: Final = {UUID(int=1): "__cluster_metadata"}
 TOPIC_FIELDS: Final = ("name", "topic", "topic_name", "topic_id")
 RECORDS: Final = Needs(
     {
-        (key, holder.side): [
-            f"{holder.topics}[].{holder.partitions}[].records:span",
+        (key, array.side): [
+            f"{array.topics}[].{array.partitions}[].records:span",
             *(
-                f"{holder.topics}[].{field.name}"
-                for outer in api(key).message(holder.side).fields
-                if outer.name == holder.topics
+                f"{array.topics}[].{field.name}"
+                for outer in api(key).message(array.side).fields
+                if outer.name == array.topics
                 for field in outer.fields
                 if field.name in TOPIC_FIELDS
             ),
         ]
-        for key, holder in HOLDERS.items()
+        for key, array in RECORD_ARRAYS.items()
     }
 )
 WAITS: Final = Needs(
@@ -71,15 +58,15 @@ class Held(NamedTuple):
 
 def held(exchange: Exchange, topic: str | None) -> Held | None:
     """The records that an exchange carries, those of one topic if it is given; None where it carries none."""
-    holder = HOLDERS.get(exchange.api_key or 0) if exchange.api_key is not None else None
-    if holder is None:
+    array = RECORD_ARRAYS.get(exchange.api_key or 0) if exchange.api_key is not None else None
+    if array is None:
         return None
     batches = records = size = 0
-    raw = exchange.request_raw if holder.side == "request" else exchange.response_raw
-    for element in _elements(exchange.view(holder.side), holder.topics):
+    raw = exchange.raw(array.side)
+    for element in _elements(exchange.view(array.side), array.topics):
         if topic is not None and topic_of(exchange, element) != topic:
             continue
-        for part in _elements(element, holder.partitions):
+        for part in _elements(element, array.partitions):
             its_batches, its_records, its_size = _held(raw, part.get("records"))
             batches += its_batches
             records += its_records

@@ -1,7 +1,8 @@
 """What a split has decoded by itself, and the exact state of the connection, in; the state behind it out.
 
-`Clean` is a stretch (`stretch.py`): it may be taken over where the exact state agrees with what it stands on. `Fresh`
-is a connection from its SYN on: it may be where nothing that is open, or known of the broker, says otherwise.
+`AdoptedStretch` is a stretch (`stretch.py`): it may be taken over where the exact state agrees with what it stands on.
+`AdoptedConnection` is a connection from its SYN on: it may be where nothing that is open, or known of the broker, says
+otherwise.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Any, Final
 
 from decoders.errors import Malformed
 from decoders.exchanges.engine import Engine
-from decoders.exchanges.exchange import Ends, Exchange, Settled
+from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled
 from decoders.exchanges.fill import orphan, put_response
 from decoders.exchanges.pairing import Pairing
 from decoders.exchanges.partial import put, resume_pairing, resume_request, resume_undecided
@@ -19,17 +20,16 @@ from decoders.exchanges.stage import FOREVER
 from decoders.exchanges.stretch import IDS, LANE, ORPHAN, core
 from decoders.limits import IN_FLIGHT_MAX
 from decoders.streams.chunks import Segment
-from decoders.streams.connections import TcpConnection
-from decoders.streams.flow import Flow
+from decoders.streams.flow import Flow, TcpConnection
 from decoders.streams.framing import Frame
 from decoders.wire.state import fields
 
-__all__ = ["Clean", "Fresh"]
+__all__ = ["AdoptedConnection", "AdoptedStretch"]
 
 SEGMENT_KINDS: Final = (bytes, int, int, int, int, int, bytes, int)
 
 
-class Clean:
+class AdoptedStretch:
     """A stretch that begins where an engine, of one key, is now."""
 
     def __init__(self, engine: Engine, run: list[Any]) -> None:
@@ -134,13 +134,13 @@ def _frame(exchange: Exchange) -> Frame:
     return Frame(data, size, first, last, 0, extra.get("response", ""), bool(extra.get("retransmitted")))
 
 
-class Fresh:
+class AdoptedConnection:
     """A connection whose SYN, `segments`, is what an engine of its key takes next."""
 
     def __init__(self, engine: Engine, run: list[Any]) -> None:
         self._engine = engine
         _, _, segment, target, late_ns, who = fields(run, bool, bool, tuple, str, int, list)
-        self._ends: Ends
+        self._ends: ConnectionInfo
         key, time_ns, packet, seq, ack, flags, data, cut = fields(segment, *SEGMENT_KINDS)
         self.segments: list[Segment] = [(key, time_ns, packet, seq, ack, flags, data, cut)]
         self.after: int = packet
@@ -163,7 +163,7 @@ class Fresh:
         reassembly.count()
         client, broker, began_ns = fields(who, str, str, int)
         number = reassembly.connection_count
-        self._ends = Ends(number, client, broker, began_ns, self._engine.pairer.context.topics)
+        self._ends = ConnectionInfo(number, client, broker, began_ns, self._engine.pairer.context.topics)
 
     def patch(self) -> Patch:
         """What its rows lack."""

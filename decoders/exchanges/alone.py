@@ -13,10 +13,10 @@ from decoders.apis.headers import (
 )
 from decoders.exchanges.bodies import PLAIN, Options, body_json, trailing_json
 from decoders.exchanges.echoes import ECHOING, hide_echoes
-from decoders.exchanges.exchange import Exchange, Failure
+from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.record import undecoded_json
-from decoders.exchanges.specs import Spec
+from decoders.exchanges.specs import ApiVersion, Failure
 from decoders.schema.message import partial
 from decoders.schema.model import Plan, Side
 
@@ -111,7 +111,7 @@ def tell(alone: Alone, options: Options = PLAIN) -> Told:
 def _exchange(alone: Alone) -> Exchange:
     """What there is of an exchange: one frame."""
     exchange = Exchange()
-    exchange.spec = Spec(alone.key, alone.version, _NO_NEEDS)
+    exchange.spec = ApiVersion(alone.key, alone.version, _NO_NEEDS)
     exchange.extra = {alone.side: alone.missing} if alone.missing is not None else None
     exchange.outcome = "complete"
     exchange.request_raw = alone.frame if alone.side == "request" else None
@@ -131,6 +131,6 @@ def _header(alone: Alone) -> dict[str, Any]:
     return value
 
 
-def _stable(spec: Spec, side: Side) -> Plan | None:
+def _stable(spec: ApiVersion, side: Side) -> Plan | None:
     found = spec.layouts(side)
     return found[0].plan if found else None

@@ -7,11 +7,10 @@ and a record never disagree.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Final
-from uuid import UUID
+from typing import Final
 
 from decoders.apis.headers import (
     request_header_plan,
@@ -19,28 +18,26 @@ from decoders.apis.headers import (
     response_header_plan,
     response_header_version,
 )
-from decoders.apis.keys import FETCH, FETCH_SNAPSHOT
 from decoders.apis.public_configs import is_public
 from decoders.embedded import STRUCTURES, embedded_json, structure
 from decoders.embedded.holders import HOLDERS
 from decoders.errors import DecodeError
-from decoders.exchanges.bodies import METADATA_TOPIC, holds_secrets
+from decoders.exchanges.bodies import holds_secrets
 from decoders.exchanges.echoes import ECHOING
-from decoders.exchanges.exchange import Failure
 from decoders.exchanges.needs import Needs
-from decoders.exchanges.specs import Spec, failed, tolerates
+from decoders.exchanges.specs import ApiVersion, Failure, Layout, failed
+from decoders.exchanges.topics import holds_metadata
 from decoders.limits import PARTS_MAX
 from decoders.records.parts import Hide, batch_parts
 from decoders.records.secrets import holds_secret
 from decoders.schema.message import trailing
 from decoders.schema.model import Plan, PlanField, Side
-from decoders.schema.part import Part
+from decoders.schema.part import BytePart
 from decoders.schema.resolve import resolve
 from decoders.schema.walk import Span, Walker
 from decoders.wire.text import in_bytes
 
 _INDEX: Final = re.compile(r"\[\d+\]")
-_METADATA_ID: Final = UUID(int=1)
 _NO_NEEDS: Final = Needs()
 
 
@@ -51,9 +48,9 @@ class Anatomy:
     `failure` says why there is a rest, or why the end is missing; `layout` the release whose early layout was used.
     """
 
-    header: list[Part]
+    header: list[BytePart]
     header_version: int
-    body: list[Part]
+    body: list[BytePart]
     rest_at: int
     rest_secret: bool
     failure: Failure | None = None
@@ -67,7 +64,7 @@ def anatomy(
 
     `missing` is why its end is not there, where that is known.
     """
-    parts = [Part("size", 0, min(4, len(data)), "value", int.from_bytes(data[:4], "big", signed=True), "int32")]
+    parts = [BytePart("size", 0, min(4, len(data)), "value", int.from_bytes(data[:4], "big", signed=True), "int32")]
     known = key is not None and version is not None
     if side == "request":
         header_version = request_header_version(key or 0, version or 0) if known else 1
@@ -86,35 +83,32 @@ def anatomy(
     if key is None or version is None:
         failure = Failure(missing or "no_request", 4, "", "its API is not known")
         return Anatomy(parts, header_version, [], at, not reveal, failure)
-    found = _body(Spec(key, version, _NO_NEEDS), side, data, at, reveal, missing)
+    found = _body(ApiVersion(key, version, _NO_NEEDS), side, data, at, reveal, missing)
     found.header, found.header_version = parts, header_version
     return found
 
 
-def _body(spec: Spec, side: Side, data: bytes, at: int, reveal: bool, missing: str | None) -> Anatomy:
+def _body(spec: ApiVersion, side: Side, data: bytes, at: int, reveal: bool, missing: str | None) -> Anatomy:
     """The parts of the body by the layout that fits, else by the stable one up to where it fails."""
     layouts = spec.layouts(side)
     echoing = side == "response" and spec.key in ECHOING
     hidden = not reveal and (echoing or holds_secrets(spec.key, layouts))
-    best: tuple[Plan, Walker, int, str | None] | None = None
-    first: tuple[Plan, Walker, DecodeError] | None = None
-    for layout in layouts if missing is None else layouts[:1]:
-        if not spec.fits(layout, data):
-            continue
+    failures: list[tuple[Plan, Walker, DecodeError]] = []
+
+    def read(layout: Layout) -> tuple[tuple[Walker, int], int] | None:
         walker = Walker(data, [])
         try:
             after = walker.read(layout.plan, at, len(data))
-            if after == len(data):
-                best = layout.plan, walker, after, layout.release
-                break
-            if tolerates(side, layout, after, len(data)):
-                best = best or (layout.plan, walker, after, layout.release)
-            problem: DecodeError = trailing(after, len(data))
-        except DecodeError as found:
-            problem = found
-        first = first or (layout.plan, walker, problem)
+        except DecodeError as problem:
+            failures.append((layout.plan, walker, problem))
+            return None
+        if after < len(data):
+            failures.append((layout.plan, walker, trailing(after, len(data))))
+        return (walker, after), after
+
+    best = spec.try_layouts(side, data, read, stable_only=missing is not None)
     if best is not None:
-        plan, walker, after, release = best
+        (walker, after), (plan, release) = best
         parts = _filled(spec, side, data, plan, walker, reveal)
         failure = None
         if after < len(data):
@@ -122,22 +116,22 @@ def _body(spec: Spec, side: Side, data: bytes, at: int, reveal: bool, missing: s
         elif missing is not None:
             failure = Failure(missing, len(data) - 4, "", "")
         return Anatomy([], 0, parts, after, hidden, failure, release)
-    if first is None:
+    if not failures:
         try:
             spec.stable(side)
             problem = DecodeError("no layout of it can be tried", offset=at)
         except DecodeError as unknown:
             problem = unknown
         return Anatomy([], 0, [], at, hidden, failed(problem, missing))
-    plan, walker, problem = first
+    plan, walker, problem = failures[0]
     parts = _filled(spec, side, data, plan, walker, reveal)
     return Anatomy([], 0, parts, parts[-1].end if parts else at, hidden, failed(problem, missing))
 
 
-def _filled(spec: Spec, side: Side, data: bytes, plan: Plan, walker: Walker, reveal: bool) -> list[Part]:
+def _filled(spec: ApiVersion, side: Side, data: bytes, plan: Plan, walker: Walker, reveal: bool) -> list[BytePart]:
     """The parts of a body, those of batches in the place of their bytes."""
-    found: list[Part] = []
-    hide = holds_secret if not reveal and _of_metadata(spec.key, side, walker.root) else None
+    found: list[BytePart] = []
+    hide = holds_secret if not reveal and holds_metadata(spec.key, side, walker.root) else None
     holders = _holders(spec.key, side)
     for part in _parts(plan, walker.spans or (), reveal):
         if part.what != "value" or part.end == part.at or part.secret:
@@ -151,7 +145,7 @@ def _filled(spec: Spec, side: Side, data: bytes, plan: Plan, walker: Walker, rev
     return found
 
 
-def _batches(data: bytes, part: Part, hide: Hide | None, most: int) -> Iterator[Part]:
+def _batches(data: bytes, part: BytePart, hide: Hide | None, most: int) -> Iterator[BytePart]:
     """The parts of the batches in a records field, `most` of them at most; what follows is one part."""
     at = part.at
     for each in islice(batch_parts(data, part.at, part.end, part.path, hide), max(most, 0)):
@@ -159,7 +153,7 @@ def _batches(data: bytes, part: Part, hide: Hide | None, most: int) -> Iterator[
         at = each.end
     if at < part.end:
         text = f"{in_bytes(part.end - at)}, of more than {PARTS_MAX:,} fields to name"
-        yield Part(part.path, at, part.end, "value", text, "bytes", hide is not None)
+        yield BytePart(part.path, at, part.end, "value", text, "bytes", hide is not None)
 
 
 def _holders(key: int | None, side: Side) -> dict[str, str]:
@@ -167,17 +161,17 @@ def _holders(key: int | None, side: Side) -> dict[str, str]:
     return {path.replace("[]", ""): name for path, name in HOLDERS.get((key or 0, side), {}).items()}
 
 
-def _structure(name: str, data: bytes, part: Part, reveal: bool) -> list[Part]:
+def _structure(name: str, data: bytes, part: BytePart, reveal: bool) -> list[BytePart]:
     """The parts of a structure inside bytes; none where they are not exactly one."""
     held = data[part.at : part.end]
     if embedded_json(name, held) is None:
         return []
     version = int.from_bytes(held[:2], "big")
     plan = resolve(structure(name), version)
-    parts: list[Part] = []
+    parts: list[BytePart] = []
     at = part.at
     if STRUCTURES[name].prefixed:
-        parts.append(Part("$version", at, at + 2, "value", version, "int16"))
+        parts.append(BytePart("$version", at, at + 2, "value", version, "int16"))
         at += 2
     walker = Walker(data, [])
     walker.read(plan, at, part.end)
@@ -185,17 +179,7 @@ def _structure(name: str, data: bytes, part: Part, reveal: bool) -> list[Part]:
     return [each._replace(path=f"{part.path}.{each.path}") for each in parts]
 
 
-def _of_metadata(key: int | None, side: Side, root: Mapping[str, Any]) -> bool:
-    """Whether records are of the cluster's own state, which holds credentials."""
-    if side != "response" or key not in (FETCH, FETCH_SNAPSHOT):
-        return False
-    topics = root.get("responses") if key == FETCH else None
-    return topics is None or any(
-        topic.get("topic") == METADATA_TOPIC or topic.get("topic_id") == _METADATA_ID for topic in topics
-    )
-
-
-def _parts(plan: Plan, spans: Iterable[Span], reveal: bool) -> Iterator[Part]:
+def _parts(plan: Plan, spans: Iterable[Span], reveal: bool) -> Iterator[BytePart]:
     """Spans with the type of their field, and whether it is secret."""
     fields = _flat(plan)
     names: dict[str, object] = {}  # of the struct being read, for fields that are secret unless their sibling is public
@@ -203,7 +187,7 @@ def _parts(plan: Plan, spans: Iterable[Span], reveal: bool) -> Iterator[Part]:
         plain = _INDEX.sub("", span.path)
         field = fields.get(plain)
         if field is None:
-            yield Part(*span, _KINDS.get(span.what, ""))
+            yield BytePart(*span, _KINDS.get(span.what, ""))
             continue
         if span.what == "value" and isinstance(span.value, str):
             names[span.path] = span.value
@@ -215,7 +199,7 @@ def _parts(plan: Plan, spans: Iterable[Span], reveal: bool) -> Iterator[Part]:
             secret = not (isinstance(name, str) and is_public(name))
         element = span.path.endswith("]")
         array = field.array and not element
-        yield Part(*span, _kind(field, array), secret and span.what == "value", array and span.what == "size")
+        yield BytePart(*span, _kind(field, array), secret and span.what == "value", array and span.what == "size")
 
 
 _KINDS: Final = {"tags": "uvarint", "tag": "uvarint", "value": "bytes"}

@@ -11,21 +11,19 @@ from decoders.apis.public_configs import is_public
 from decoders.embedded.holders import HOLDERS, HOOKS
 from decoders.errors import DecodeError
 from decoders.exchanges.errors import error_finder
-from decoders.exchanges.exchange import Exchange, Failure
-from decoders.exchanges.specs import Layout, Spec, failed, tolerates
+from decoders.exchanges.exchange import Exchange
+from decoders.exchanges.specs import ApiVersion, Failure, Layout, failed
+from decoders.exchanges.topics import holds_metadata
 from decoders.limits import BODY_WHOLE_MAX, RECORDS_HELD_MAX
 from decoders.schema import message
 from decoders.schema.compile import CRUDE, json_decoder
-from decoders.schema.deferred import Reading, check, is_large
+from decoders.schema.deferred import BodyReader, check, is_large
 from decoders.schema.deferred import partial as partial_body
 from decoders.schema.form import PUBLIC, redacted
 from decoders.schema.message import TRAILING
 from decoders.schema.model import Plan, Side
 from decoders.wire.text import json_bytes
 
-# The topic of the cluster's own state, whose records hold credentials (KIP-500, KIP-516).
-METADATA_TOPIC: Final = "__cluster_metadata"
-METADATA_TOPIC_ID: Final = "AAAAAAAAAAAAAAAAAAAAAQ"
 RECORDS: Final = "records"
 # Records of FetchSnapshot: a piece of a file, which may begin and end anywhere.
 PIECE: Final = "piece"
@@ -49,7 +47,6 @@ class Options(NamedTuple):
 
 
 PLAIN: Final = Options()
-DEFERRED: Final = Options(deferred=True)
 
 
 def _record_paths(plan: Plan, prefix: str = "") -> Iterator[str]:
@@ -142,7 +139,7 @@ class Readers:
 
     __slots__ = ("errors", "has_records", "nameless", "plans", "request", "response")
 
-    def __init__(self, spec: Spec, reveal: bool) -> None:
+    def __init__(self, spec: ApiVersion, reveal: bool) -> None:
         assert spec.key is not None
         plans = (spec.layouts("request")[0].plan, spec.layouts("response")[0].plan)
         self.plans = plans
@@ -154,7 +151,7 @@ class Readers:
 
 
 def both_quick(exchange: Exchange, options: Options) -> tuple[Any, Any, Readers] | None:
-    """The bodies of an exchange in the common case (specs.Spec.look has the same); None when it takes a closer look."""
+    """The bodies of an exchange in the common case (as ApiVersion.look has it); None when it takes a closer look."""
     spec = exchange.spec
     request, response = exchange.request_raw, exchange.response_raw
     if not spec.quick or request is None or (exchange.extra is not None and not SIDES.isdisjoint(exchange.extra)):
@@ -185,7 +182,7 @@ def both_quick(exchange: Exchange, options: Options) -> tuple[Any, Any, Readers]
         answer, after = readers.response(response, at, answer_size, hooks)
     except (*CRUDE, DecodeError):
         return None
-    if after != answer_size or (options.records and spec.key in (FETCH, FETCH_SNAPSHOT) and of_metadata(answer)):
+    if after != answer_size or (options.records and holds_metadata(spec.key, "response", answer)):
         return None
     return body, answer, readers
 
@@ -194,29 +191,22 @@ def body_json(
     exchange: Exchange, side: Side, options: Options = PLAIN
 ) -> tuple[Any, Failure | None, str | None, Plan | None]:
     """The body, why it could not be decoded to its end, the release of an early layout, and the layout used."""
-    data = exchange.request_raw if side == "request" else exchange.response_raw
+    data = exchange.raw(side)
     if data is None:
         return None, None, None, None
     spec = exchange.spec
     missing = exchange.extra.get(side) if exchange.extra is not None else None
     if missing is None:
-        end = len(data)
         try:
             at = spec.body(side, data)
         except DecodeError:
             pass
         else:
-            tolerated = None
-            for layout in spec.layouts(side):
-                if not spec.fits(layout, data):
-                    continue
-                body, after = _decoded(spec, side, layout, data, at, end, options)
-                if after == end:
-                    return body, None, layout.release, layout.plan
-                if tolerates(side, layout, after, end):
-                    tolerated = body, None, layout.release, layout.plan
-            if tolerated is not None:
-                return tolerated
+            found = spec.try_layouts(
+                side, data, lambda layout: _decoded(spec, side, layout.plan, data, at, len(data), options)
+            )
+            if found is not None:
+                return found[0], None, found[1].release, found[1].plan
     body, failure = _before_failure(spec, side, data, missing, options)
     return body, failure, None, None
 
@@ -237,10 +227,9 @@ def trailing_json(exchange: Exchange, plan: Plan, options: Options) -> Any:
 
 
 def _decoded(
-    spec: Spec, side: Side, layout: Layout, data: bytes, at: int, end: int, options: Options
-) -> tuple[dict[str, Any] | None, int]:
-    """The body and the offset behind it; None and an offset behind the end where it cannot be read."""
-    plan = layout.plan
+    spec: ApiVersion, side: Side, plan: Plan, data: bytes, at: int, end: int, options: Options
+) -> tuple[dict[str, Any], int] | None:
+    """The body and the offset behind it; None where it cannot be read."""
     assert spec.key is not None
     decode = json_decoder(plan, hooks_of(spec.key, side, plan), options.reveal_secrets)
     if options.deferred and is_large(end - at):
@@ -249,57 +238,50 @@ def _decoded(
     hooks = table(options, metadata=spec.key == FETCH_SNAPSHOT) if records else _NO_RECORDS
     try:
         body, after = decode(data, at, end, hooks)
-        if records and options.records and spec.key == FETCH and not options.reveal_secrets and of_metadata(body):
+        if spec.key == FETCH and options.records and not options.reveal_secrets and holds_metadata(FETCH, side, body):
             body, after = decode(data, at, end, table(options, metadata=True))
     except (*CRUDE, DecodeError):  # generated code fails crudely; _before_failure says how
-        return None, end + 1
+        return None
     return body, after
 
 
 def _deferred(
-    spec: Spec, side: Side, plan: Plan, data: bytes, at: int, end: int, options: Options
-) -> tuple[dict[str, Any] | None, int]:
+    spec: ApiVersion, side: Side, plan: Plan, data: bytes, at: int, end: int, options: Options
+) -> tuple[dict[str, Any], int] | None:
     """What _decoded() gives, long arrays deferred."""
     try:
         after = check(plan, data, at, end)
     except (*CRUDE, DecodeError):
-        return None, end + 1
+        return None
     metadata = _has_records(plan) and spec.key in (FETCH, FETCH_SNAPSHOT)
     if metadata and spec.key == FETCH:
-        metadata = of_metadata(bare(spec, side, plan, data, at, end))
+        metadata = holds_metadata(FETCH, side, bare(spec, side, plan, data, at, end))
     return reading(spec, side, plan, options, metadata=metadata).read(plan, data, at, end)[0], after
 
 
-def reading(spec: Spec, side: Side, plan: Plan, options: Options, *, metadata: bool) -> Reading:
+def reading(spec: ApiVersion, side: Side, plan: Plan, options: Options, *, metadata: bool) -> BodyReader:
     """How a large body is read."""
     names = hooks_of(spec.key or 0, side, plan)
     if not _has_records(plan):
-        return Reading(names, _NO_RECORDS, reveal=options.reveal_secrets)
+        return BodyReader(names, _NO_RECORDS, reveal=options.reveal_secrets)
     hook = _records_hook(options, metadata)
     hooks = hook.fresh()
-    return Reading(names, hooks, reveal=options.reveal_secrets, budget=hook.budget)
+    return BodyReader(names, hooks, reveal=options.reveal_secrets, budget=hook.budget)
 
 
-def bare(spec: Spec, side: Side, plan: Plan, data: bytes, at: int, end: int) -> dict[str, Any]:
+def bare(spec: ApiVersion, side: Side, plan: Plan, data: bytes, at: int, end: int) -> dict[str, Any]:
     """A large body of which arrays are deferred and records left out, to look for names and ids in it."""
     names = hooks_of(spec.key or 0, side, plan)
     nothing = dict.fromkeys(names.values(), _left_out)
-    return Reading(names, {PUBLIC: is_public, **nothing}, reveal=False).read(plan, data, at, end)[0]
+    return BodyReader(names, {PUBLIC: is_public, **nothing}, reveal=False).read(plan, data, at, end)[0]
 
 
 def _left_out(_data: object) -> None:
     return None
 
 
-def of_metadata(body: Mapping[str, Any]) -> bool:
-    return "responses" not in body or any(
-        topic.get("topic") == METADATA_TOPIC or topic.get("topic_id") == METADATA_TOPIC_ID
-        for topic in body["responses"]
-    )
-
-
 def _before_failure(
-    spec: Spec, side: Side, data: bytes, missing: str | None, options: Options
+    spec: ApiVersion, side: Side, data: bytes, missing: str | None, options: Options
 ) -> tuple[dict[str, Any], Failure]:
     try:
         plan = spec.stable(side)

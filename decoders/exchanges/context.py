@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from decoders.exchanges.exchange import Exchange, Settled, Skipped
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.pairing import Pairing
-from decoders.exchanges.specs import Specs
+from decoders.exchanges.specs import ApiVersions
 from decoders.exchanges.summary import Summary
 from decoders.exchanges.topics import Topics
 from decoders.limits import HELD_MAX, RAW_KEPT_MAX
-from decoders.streams.detect import Undecided
-from decoders.streams.framing import Budget, Lane, give_up
+from decoders.streams.detect import UndecidedConnection
+from decoders.streams.framing import FrameDirection, MemoryBudget, give_up
 
 # Of a request that is given up for the budget, what is kept to say which it was.
 HEAD_KEPT = 512
@@ -48,14 +48,14 @@ class Context:
     def __init__(self, ports: Iterable[int] | None, needs: Needs, *, connections: bool = False) -> None:
         self.connections = connections  # give them at their end
         self.ports = None if ports is None else frozenset(ports)
-        self.specs = Specs(needs)
+        self.specs = ApiVersions(needs)
         self.topics = Topics()
-        self.budget = Budget()
+        self.budget = MemoryBudget()
         self.summary = Summary()
         self.out: list[Settled] = []
         self.runs = 0  # of `out`, how many are no exchange
         self.pairings: dict[int, Pairing] = {}  # open connections that are Kafka, by number
-        self.undecided: dict[int, Undecided] = {}
+        self.undecided: dict[int, UndecidedConnection] = {}
         self.brokers: dict[str, int] = {}  # endpoints once recognised, and since when
         # The same for other engines, where one asks for it: endpoint, since when, which client showed it.
         self.vouching: list[tuple[str, int, str]] | None = None
@@ -93,7 +93,7 @@ class Context:
         self.out.append(skipped)
         self.runs += 1
 
-    def shed(self, current: Lane | None) -> None:
+    def shed(self, current: FrameDirection | None) -> None:
         """Too much is held: give up the oldest bodies until half the budget is free.
 
         First requests in flight, then connections undecided, then frames under way but for the `current` one, which

@@ -16,7 +16,7 @@ from decoders.exchanges.bodies import Options, body_json
 from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.specs import SIDES
 from decoders.schema.form import redacted
-from decoders.schema.part import Part
+from decoders.schema.part import BytePart
 from decoders.schema.unform import MESSAGE
 from decoders.wire.hiding import Conceal, concealer, spellings
 
@@ -61,7 +61,7 @@ def hide_echoes(exchange: Exchange, request: Any, response: Any) -> None:
             struct[MESSAGE] = _hidden(struct[MESSAGE], conceal)
 
 
-def echoes(parts: Iterable[Part], conceal: Conceal) -> Iterator[Part]:
+def echoes(parts: Iterable[BytePart], conceal: Conceal) -> Iterator[BytePart]:
     """The parts of an answer; error messages that repeat a secret are secret."""
     for part in parts:
         told = part.path.rpartition(".")[2] == MESSAGE and isinstance(part.value, str)

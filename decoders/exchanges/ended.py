@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Final, Literal
 
 from decoders.errors import Malformed
-from decoders.exchanges.exchange import Ends, Exchange, Seen, Skipped
-from decoders.exchanges.identity import ClientSoftware
+from decoders.exchanges.exchange import ClientSoftware, ConnectionInfo, Exchange, Seen, Skipped
 from decoders.streams.chunks import Connection, Half, How
 
 __all__ = ["Ended", "Row"]
@@ -29,7 +28,7 @@ class Ended(Seen):
 
     kind: Literal["connection"] = "connection"
 
-    def __init__(self, ends: Ends, connection: Connection, client: Half, how: How) -> None:
+    def __init__(self, ends: ConnectionInfo, connection: Connection, client: Half, how: How) -> None:
         server = client.peer
         self.ends = ends
         self.how: How = how
@@ -53,7 +52,7 @@ class Ended(Seen):
         return [getattr(self, name) for name in _SAID]
 
     @classmethod
-    def resumed(cls, ends: Ends, state: object) -> Ended:
+    def resumed(cls, ends: ConnectionInfo, state: object) -> Ended:
         """The end of this connection, of which `export` gave the rest. Raises DecodeError when it is something else."""
         if not isinstance(state, list) or len(state) != len(_SAID):
             raise Malformed("no end of a connection")

@@ -6,26 +6,46 @@ have the names of the exchange record. Plain slots set by the loop, because ther
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict
 from uuid import UUID
 
 from decoders.apis.error_codes import error_name
 from decoders.apis.keys import FETCH
-from decoders.exchanges.identity import ClientSoftware
-from decoders.exchanges.sessions import FetchSession, fetch_session
 from decoders.exchanges.times import rfc3339
 from decoders.schema.model import Side
 
 if TYPE_CHECKING:
-    from decoders.exchanges.specs import Spec
+    from decoders.exchanges.specs import ApiVersion, Failure
     from decoders.exchanges.topics import Topics
 
 Status = Literal["complete", "no_response_expected", "unanswered", "orphan_response", "token", "undecoded"]
 # View of a message: nested dicts and lists.
 View = Any
 
+# What `fetch_session` needs to be in a view (needs.py).
+SESSION_PATHS: Final[dict[tuple[int, Side], tuple[str, ...]]] = {
+    (FETCH, "request"): ("session_id", "session_epoch"),
+    (FETCH, "response"): ("session_id",),
+}
 
-class Ends:
+
+class ClientSoftware(TypedDict):
+    """The `client_software` key of the exchange record."""
+
+    name: str
+    version: str
+
+
+class FetchSession(TypedDict):
+    """The `fetch_session` key of the exchange record: `epoch` is the request's, 0 opens a session, -1 ends it."""
+
+    id: int
+    epoch: int
+    incremental: bool
+
+
+class ConnectionInfo:
     """The connection of an exchange: its number for people, its two addresses, the time of its first packet."""
 
     __slots__ = ("began_ns", "broker", "client", "exchanges", "late_ns", "number", "topics")
@@ -48,15 +68,6 @@ class ApiError(NamedTuple):
     name: str
 
 
-class Failure(NamedTuple):
-    """Why a side could not be decoded: `offset` in bytes behind the frame's size field, `path` of the field."""
-
-    reason: str
-    offset: int
-    path: str
-    text: str
-
-
 class Packets(TypedDict):
     """First and last packet of each side, as Wireshark counts; None where no capture has it."""
 
@@ -69,7 +80,7 @@ class Seen:
 
     __slots__ = ()
 
-    ends: Ends
+    ends: ConnectionInfo
     time_ns: int
 
     @property
@@ -135,7 +146,7 @@ class Exchange(Seen):
     )
 
     kind: Literal["exchange"] = "exchange"
-    spec: Spec
+    spec: ApiVersion
     api_key: int | None
     api_version: int | None
     correlation_id: int | None
@@ -275,6 +286,20 @@ class Exchange(Seen):
         """The response, likewise."""
         return self.values("response")
 
+    def raw(self, side: Side) -> bytes | None:
+        """The frame of a side with its size field, up to the first hole; None where the side is not there."""
+        return self.request_raw if side == "request" else self.response_raw
+
+    @property
+    def is_token(self) -> bool:
+        """Whether it is a SASL token and its answer."""
+        return self.outcome == "token"
+
+    @property
+    def is_orphan(self) -> bool:
+        """Whether it is a response without its request."""
+        return self.outcome == "orphan_response"
+
     def values(self, side: Side) -> Any:
         """The request or the response."""
         try:
@@ -323,7 +348,7 @@ class Skipped(Seen):
 
     def __init__(
         self,
-        ends: Ends,
+        ends: ConnectionInfo,
         direction: Side | None,
         size: int,
         reason: str,
@@ -343,3 +368,43 @@ class Skipped(Seen):
 
 
 Settled = Exchange | Skipped
+
+
+def client_software(exchange: Exchange) -> ClientSoftware | None:
+    """What the request of an ApiVersions exchange says; None where it says nothing or cannot be read."""
+    body = exchange.request
+    name = body.get("client_software_name") if isinstance(body, dict) else None
+    version = body.get("client_software_version") if isinstance(body, dict) else None
+    if not name and not version:
+        return None
+    return _known_software(str(name or ""), str(version or ""))
+
+
+@lru_cache(1024)  # the same few on thousands of connections
+def _known_software(name: str, version: str) -> ClientSoftware:
+    return {"name": name, "version": version}
+
+
+@lru_cache(1024)
+def known_client(raw: bytes) -> tuple[bytes, str]:
+    """A client id as on the wire and as text: the same two objects for all connections that have it."""
+    return raw, raw.decode("utf-8", "surrogateescape")
+
+
+def fetch_session(exchange: Exchange) -> FetchSession | None:
+    """The session that a Fetch opens, continues or ends; None for one without."""
+    return session_of(exchange.view("request"), exchange.view("response"))
+
+
+def session_of(request: object, response: object) -> FetchSession | None:
+    """The session of two bodies of a Fetch, whole or projected."""
+    if not isinstance(request, dict):
+        return None
+    identity, epoch = request.get("session_id"), request.get("session_epoch")
+    if identity is None or epoch is None:
+        return None
+    if not identity and not epoch and isinstance(response, dict):
+        identity = response.get("session_id") or 0  # the one that the broker has just made
+    if not identity:
+        return None
+    return {"id": int(identity), "epoch": int(epoch), "incremental": epoch > 0}

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from decoders.errors import DecodeError
-from decoders.exchanges.exchange import Ends, Exchange
-from decoders.exchanges.specs import Spec
+from decoders.exchanges.exchange import ConnectionInfo, Exchange
+from decoders.exchanges.specs import ApiVersion
 from decoders.schema.model import Side
 from decoders.streams.framing import Frame
 from decoders.wire.varints import read_uvarint
 
 
-def begin(exchange: Exchange, ends: Ends, spec: Spec) -> None:
+def begin(exchange: Exchange, ends: ConnectionInfo, spec: ApiVersion) -> None:
     """What every exchange begins with."""
     exchange.ends = ends
     exchange.spec = spec
@@ -27,7 +27,7 @@ def begin(exchange: Exchange, ends: Ends, spec: Spec) -> None:
     exchange.known = 0
 
 
-def orphan(ends: Ends, spec: Spec, frame: Frame, correlation_id: int) -> Exchange:
+def orphan(ends: ConnectionInfo, spec: ApiVersion, frame: Frame, correlation_id: int) -> Exchange:
     """A response whose request is not in the capture."""
     exchange = Exchange()
     begin(exchange, ends, spec)
@@ -91,7 +91,7 @@ def put_no_response(exchange: Exchange) -> None:
     exchange.response_raw = None
 
 
-def wants_no_answer(spec: Spec, data: bytes, body: int) -> bool:
+def wants_no_answer(spec: ApiVersion, data: bytes, body: int) -> bool:
     """Whether a Produce request, whose body begins at `body`, has acks=0; unseen acks count as others."""
     if not spec.null_id:
         return data[body : body + 2] == b"\0\0"

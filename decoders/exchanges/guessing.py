@@ -15,9 +15,9 @@ from typing import Any, Final, NamedTuple
 from decoders.apis import KEYS, NAMES, api
 from decoders.apis.headers import response_header_plan, response_header_version
 from decoders.errors import DecodeError
-from decoders.exchanges.plausible import VALUES_MAX, Reading, plausibility
-from decoders.exchanges.specs import layouts as layouts_of
-from decoders.exchanges.specs import tolerates
+from decoders.exchanges.needs import Needs
+from decoders.exchanges.plausible import VALUES_MAX, LayoutReading, plausibility
+from decoders.exchanges.specs import ApiVersion, Layout
 from decoders.limits import VALUE_WHOLE_MAX
 from decoders.schema.compile import CRUDE
 from decoders.schema.deferred import LargeWalker, check, is_large
@@ -94,7 +94,7 @@ class Variant(NamedTuple):
     release: str | None = None
 
 
-class Group(NamedTuple):
+class WireForm(NamedTuple):
     """One layout on the wire: the same types in the same order, under the names of one or several variants."""
 
     header_version: int
@@ -118,21 +118,25 @@ def guess_request(frame: bytes) -> list[Candidate]:
     if head.api_version not in api(head.api_key).versions:
         return []
     kinds = (Kind(head.api_key, Versions(head.api_version, head.api_version)),)
-    for layout in layouts_of(head.api_key, head.api_version, "request"):
+
+    def read(layout: Layout) -> tuple[tuple[dict[str, Any], int], int] | None:
         walker = LargeWalker(frame) if is_large(len(frame)) else Walker(frame)
         try:
             after = walker.read(layout.plan, head.body, len(frame))
         except DecodeError:
-            continue
-        if after == len(frame) or tolerates("request", layout, after, len(frame)):
-            spans = _First()
-            with suppress(_Enough):
-                Walker(frame, spans).read(layout.plan, head.body, len(frame))
-            score = plausibility(layout.plan, Reading(spans, walker.root))
-            score += _prior(head.api_key) + (_EARLY if layout.release else 0)
-            score += _REQUEST * (after - 8) / (len(frame) - 8)
-            return [Candidate("request", kinds, layout.plan, layout.release, score)]
-    return []
+            return None
+        return (walker.root, after), after
+
+    found = ApiVersion(head.api_key, head.api_version, Needs()).try_layouts("request", frame, read)
+    if found is None:
+        return []
+    (root, after), (plan, release) = found
+    spans = _First()
+    with suppress(_Enough):
+        Walker(frame, spans).read(plan, head.body, len(frame))
+    score = plausibility(plan, LayoutReading(spans, root)) + _prior(head.api_key) + (_EARLY if release else 0)
+    score += _REQUEST * (after - 8) / (len(frame) - 8)
+    return [Candidate("request", kinds, plan, release, score)]
 
 
 def guess_response(frame: bytes, keys: Iterable[int] | None = None) -> list[Candidate]:
@@ -152,7 +156,7 @@ class _Fit(NamedTuple):
     long: bool
 
 
-def _fitting(frame: bytes, groups: tuple[Group, ...], keys: Iterable[int] | None) -> list[Candidate]:
+def _fitting(frame: bytes, groups: tuple[WireForm, ...], keys: Iterable[int] | None) -> list[Candidate]:
     starts = [_body(frame, header_version) for header_version in (0, 1)]
     wanted = set(KEYS if keys is None else keys)
     fits = [
@@ -258,7 +262,7 @@ class _First(list[Span]):
         super().append(span)
 
 
-def _read(plan: Plan, frame: bytes, at: int) -> Reading | None:
+def _read(plan: Plan, frame: bytes, at: int) -> LayoutReading | None:
     """The frame as a layout reads it, None unless it does so to the last byte; most fail after a few bytes.
 
     Of a long message only the first values are read, and there is no root.
@@ -271,12 +275,12 @@ def _read(plan: Plan, frame: bytes, at: int) -> Reading | None:
     except DecodeError:
         return None
     except _Enough:
-        return Reading(spans, None)
-    return Reading(spans, walker.root)
+        return LayoutReading(spans, None)
+    return LayoutReading(spans, walker.root)
 
 
 @cache
-def _groups() -> tuple[Group, ...]:
+def _groups() -> tuple[WireForm, ...]:
     """Every response layout once, with the API versions that have it."""
     variants: dict[tuple[object, ...], dict[object, tuple[Plan, list[Kind]]]] = {}
     for key in KEYS:
@@ -290,7 +294,7 @@ def _groups() -> tuple[Group, ...]:
             else:
                 known.append(Kind(key, Versions(version, version)))
     return tuple(
-        Group(wire[0], tuple(_variant(plan, kinds) for plan, kinds in named.values()))  # type: ignore[arg-type]  # a number
+        WireForm(wire[0], tuple(_variant(plan, kinds) for plan, kinds in named.values()))  # type: ignore[arg-type]  # a number
         for wire, named in variants.items()
     )
 
@@ -301,7 +305,7 @@ def _variant(plan: Plan, kinds: list[Kind]) -> Variant:
 
 
 @cache
-def _early_groups() -> tuple[Group, ...]:
+def _early_groups() -> tuple[WireForm, ...]:
     """The early layouts of responses."""
     groups = []
     for key in KEYS:
@@ -309,7 +313,7 @@ def _early_groups() -> tuple[Group, ...]:
             if side == "response":
                 plan = resolve(message, version)
                 variant = Variant(plan, (Kind(key, Versions(version, version)),), _prior(key) + _EARLY, release)
-                groups.append(Group(response_header_version(key, version), (variant,)))
+                groups.append(WireForm(response_header_version(key, version), (variant,)))
     return tuple(groups)
 
 

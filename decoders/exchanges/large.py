@@ -1,4 +1,11 @@
-"""A large side of an exchange in, what is looked up in it out: its error codes, and a body to find ids in."""
+"""A large side of an exchange in, what is looked up in it out: its error codes, and a body to find ids in.
+
+The problem. What the record says beside the bodies (error codes, names of topic ids) is found by going through the
+bodies. Those of a large message are not there as values (schema/deferred.py).
+
+The idea. Ask a projection for just that: one for the error codes, one for the ids. Lists that could grow without bound
+are cut at ERRORS_SHOWN_MAX and say by how much (`Most`).
+"""
 
 from __future__ import annotations
 
@@ -18,7 +25,7 @@ _NOTHING: Final[frozenset[str]] = frozenset()
 
 def side_is_large(exchange: Exchange, side: Side) -> bool:
     """Whether the body of a side is read as it is written."""
-    data = exchange.request_raw if side == "request" else exchange.response_raw
+    data = exchange.raw(side)
     return data is not None and is_large(len(data))
 
 
@@ -40,7 +47,7 @@ def large_errors(exchange: Exchange, plan: Plan) -> list[dict[str, Any]]:
 
 def read_fields(exchange: Exchange, side: Side, paths: frozenset[str]) -> dict[str, Any]:
     """Only these fields of a side that decodes, in the stable layout, however large the body is. Raises DecodeError."""
-    data = exchange.request_raw if side == "request" else exchange.response_raw
+    data = exchange.raw(side)
     assert data is not None
     spec = exchange.spec
     view: dict[str, Any] = projector(spec.stable(side), paths, False)(data, spec.body(side, data), len(data))[0]
@@ -49,7 +56,7 @@ def read_fields(exchange: Exchange, side: Side, paths: frozenset[str]) -> dict[s
 
 def bare_body(exchange: Exchange, side: Side, plan: Plan) -> dict[str, Any]:
     """The body without records, its long arrays deferred."""
-    data = exchange.request_raw if side == "request" else exchange.response_raw
+    data = exchange.raw(side)
     assert data is not None
     return bare(exchange.spec, side, plan, data, exchange.spec.body(side, data), len(data))
 

@@ -1,8 +1,22 @@
 """Chunks of all connections in, exchanges out: the one pass that every packet goes through.
 
-Frames that lie whole in one chunk, on a connection in step and of an API version without peculiarities, are paired
-here in line (`python -m tests.bench.exchanges`); so is a piece of a large body. Everything else is called: framing.take
-and pairing.py do the same in plain form, which is what the tests compare this with.
+The problem. A capture has hundreds of thousands of exchanges, and calling a method for each step of each of them costs
+more than the work itself.
+
+The idea. The common case is written in line, in one function without calls; all else is called. The common case is a
+frame that lies whole in one chunk, on a connection in step and of an API version without peculiarities
+(`ApiVersions.plain`), and a piece of a large body (`python -m tests.bench.exchanges`):
+
+```
+chunk ─► half.state is a direction in step? ── no ─► unusual(): events, connections not known to be Kafka
+            │ mode
+            ├ REQUEST   heads that fit ─► new Exchange into in_flight     what does not fit ┐
+            ├ RESPONSE  ids that wait ─► out                              what does not fit ┼─► framing.take
+            └ BODY      append to the frame under way                     its last piece    ┘
+```
+
+What always holds: the plain way (framing.take and pairing.py) gives the same exchanges for the same chunks; the tests
+compare the two by switching this one off. Any chunk may leave the fast path in the middle and go on in the plain one.
 """
 
 from __future__ import annotations
@@ -18,14 +32,14 @@ from decoders.streams.chunks import Chunk, Half
 from decoders.streams.framing import BODY, REQUEST, RESPONSE, take
 from decoders.streams.heads import RESPONSE as RESPONSE_FORM
 
-Unusual = Callable[[Half, int, int, Any], None]
+UnusualHandler = Callable[[Half, int, int, Any], None]
 # Size, API key and version together, correlation id, client id length.
 REQUEST_FORM: Final = Struct(">iIih")
 REQUEST_HEAD: Final = REQUEST_FORM.size
 RESPONSE_HEAD: Final = RESPONSE_FORM.size
 
 
-def advance(context: Context, chunks: Iterable[Chunk], unusual: Unusual) -> None:  # noqa: C901 - one loop, no calls
+def advance(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandler) -> None:  # noqa: C901 - one loop, no calls
     """Take chunks; `unusual` is called for events and for halves that have no lane."""
     budget = context.budget
     plain = context.specs.plain.get

@@ -1,22 +1,55 @@
 """Frames of one connection in, settled exchanges out: requests and responses paired by correlation id.
 
-What every exchange goes through is done by loop.py on the attributes here; this is the same for whatever is unusual:
-frames over several segments, holes, SASL tokens, duplicates, orphans, the end of the connection.
+The problem. A response does not say which API it answers, nor in which version: only its request knows, and it may be
+missing. Ids repeat, answers come in any order, some requests have no answer (Produce with acks=0), and SASL tokens have
+no header at all.
+
+The idea. One table of requests in flight for each connection (inflight.py), and one state of SASL (phases.py):
+
+```
+request  ─► table[correlation id] ────────────────────┐
+            acks=0: settled at once, no_response        ├─► settle: out, topic names learnt, SASL phase followed
+response ─► its request is there ─────────────────────┘
+            its request is still under way              → kept in `early` until that has come
+            no such request                             → settled as orphan_response
+token    ─► with the next token of the other side       → settled as token
+end      ─► all that waits is settled as unanswered
+```
+
+What every exchange goes through is done by loop.py on the attributes here; this is the same for whatever is unusual.
+
+What always holds: each frame is in exactly one exchange, and each exchange is settled once. A correlation id that is in
+flight twice is first in, first out. `budget.held` is the bytes of requests in flight and frames under way.
+
+What is given up: behind lost bytes a response may answer a request with the same id that is missing; such a request is
+settled as `lost` rather than paired with an answer that may not be its own. Beyond IN_FLIGHT_MAX the oldest is given
+up.
 """
 
 from __future__ import annotations
 
 from struct import Struct
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from decoders.apis import NAMES, api
 from decoders.apis.keys import API_VERSIONS, CONTROLLED_SHUTDOWN, PRODUCE, SASL_HANDSHAKE
 from decoders.errors import DecodeError
-from decoders.exchanges.exchange import Ends, Exchange, Skipped, Status
+from decoders.exchanges.exchange import (
+    ClientSoftware,
+    ConnectionInfo,
+    Exchange,
+    Settled,
+    Skipped,
+    Status,
+    client_software,
+    known_client,
+)
 from decoders.exchanges.fill import begin, orphan, put_no_response, put_request, put_response, wants_no_answer
-from decoders.exchanges.identity import SINCE, ClientSoftware, client_software, known_client
 from decoders.exchanges.inflight import InFlight
-from decoders.exchanges.phases import Phase, Sasl
+from decoders.exchanges.phases import Sasl, SaslPhase
+from decoders.exchanges.specs import SOFTWARE_SINCE, ApiVersions
+from decoders.exchanges.summary import Summary
+from decoders.exchanges.topics import Topics
 from decoders.limits import FRAME_MAX, IN_FLIGHT_MAX
 from decoders.schema.model import Side
 from decoders.streams.chunks import Half, How
@@ -28,20 +61,17 @@ from decoders.streams.framing import (
     REQUEST_HEAD,
     RESPONSE,
     RESPONSE_HEAD,
-    Budget,
     Frame,
-    Lane,
+    FrameDirection,
+    MemoryBudget,
     Reason,
-    Run,
+    Unframed,
     close,
 )
 from decoders.streams.heads import request_head
 from decoders.streams.places import request_places, response_places
 from decoders.streams.resync import NO, YES
 from decoders.streams.verdict import request_verdict, response_verdict
-
-if TYPE_CHECKING:
-    from decoders.exchanges.context import Context
 
 # API keys that a lane in step may carry: those known and as many again for newer releases.
 KEY_MAX: Final = 1000
@@ -56,6 +86,19 @@ LENGTH: Final = Struct(">h")
 CORRELATION: Final = Struct(">i")
 # What a connection at rest does without.
 _LET_GO: Final = frozenset({"client_lane", "early", "in_flight", "sasl", "server_lane"})
+
+
+class PairingContext(Protocol):
+    """What the connections of one engine share, as far as pairing uses it (context.py)."""
+
+    budget: MemoryBudget
+    out: list[Settled]
+    specs: ApiVersions
+    summary: Summary
+    topics: Topics
+
+    def skip(self, skipped: Skipped) -> None:
+        """Report bytes that are no exchange."""
 
 
 class Pairing:
@@ -86,9 +129,9 @@ class Pairing:
         "software",
     )
 
-    def __init__(self, context: Context, ends: Ends, *, client_first: bool, opening: bool) -> None:
+    def __init__(self, context: PairingContext, ends: ConnectionInfo, *, client_first: bool, opening: bool) -> None:
         self.context = context
-        self.budget: Budget = context.budget
+        self.budget: MemoryBudget = context.budget
         self.ends = ends
         self.client_first = client_first  # the client is the first half of the connection
         self.client: Half | None = None  # the sending side of the client, once it is known who has these lanes
@@ -105,8 +148,8 @@ class Pairing:
     def _equip(self) -> None:
         self.in_flight = InFlight()
         self.early: dict[int, Frame] = {}  # responses whose request is still under way
-        self.client_lane = Lane(self, request=True)
-        self.server_lane = Lane(self, request=False)
+        self.client_lane = FrameDirection(self, request=True)
+        self.server_lane = FrameDirection(self, request=False)
         self.client_lane.place, self.server_lane.place = self.client_place, self.server_place
 
     def rest(self) -> bool:
@@ -140,7 +183,7 @@ class Pairing:
 
     # What framing asks.
 
-    def objection(self, lane: Lane, data: bytes, at: int, size: int) -> Reason | None:
+    def objection(self, lane: FrameDirection, data: bytes, at: int, size: int) -> Reason | None:
         """Why the head at `at`, of a lane in step, cannot be the head of a frame of this size."""
         if not lane.request:
             return self._response_objection(lane, data, at, size)
@@ -148,7 +191,7 @@ class Pairing:
             self.sasl.opened_with_token()
             self._follow_phase()
         self.opening = False
-        if self.sasl.phase is not Phase.KAFKA and 0 <= size <= TOKEN_MAX:
+        if self.sasl.phase is not SaslPhase.KAFKA and 0 <= size <= TOKEN_MAX:
             return None
         if size < REQUEST_LEAST:
             return "garbage"
@@ -163,7 +206,7 @@ class Pairing:
             return "oversized"
         return None
 
-    def _response_objection(self, lane: Lane, data: bytes, at: int, size: int) -> Reason | None:
+    def _response_objection(self, lane: FrameDirection, data: bytes, at: int, size: int) -> Reason | None:
         if self.sasl.tokens and 0 <= size <= TOKEN_MAX:
             return None
         if size < RESPONSE_LEAST:
@@ -174,7 +217,7 @@ class Pairing:
             return None
         return "oversized" if size > FRAME_MAX else "lost"
 
-    def plausible(self, lane: Lane, data: bytes, at: int) -> int:
+    def plausible(self, lane: FrameDirection, data: bytes, at: int) -> int:
         """A verdict about a frame that may begin at `at` of a lane that has lost its step."""
         if lane.request:
             verdict = request_verdict(data, at, self.client_raw)
@@ -189,7 +232,7 @@ class Pairing:
             return NO
         return response_verdict(data, at, exchange.api_key, exchange.api_version)
 
-    def candidates(self, lane: Lane, data: bytes, at: int) -> list[int]:
+    def candidates(self, lane: FrameDirection, data: bytes, at: int) -> list[int]:
         """The offsets from `at` on where a cheap look allows a frame."""
         if lane.request:
             return request_places(data, at, self.client_raw)
@@ -197,7 +240,7 @@ class Pairing:
 
     # Frames.
 
-    def frame(self, lane: Lane, frame: Frame) -> None:
+    def frame(self, lane: FrameDirection, frame: Frame) -> None:
         """A frame has come to its end."""
         if lane.request:
             self._request(frame)
@@ -206,7 +249,7 @@ class Pairing:
 
     def _request(self, frame: Frame) -> None:
         data = frame.data
-        if self.sasl.phase is not Phase.KAFKA:
+        if self.sasl.phase is not SaslPhase.KAFKA:
             verdict = request_verdict(data, 0)
             if verdict != YES and not (verdict and frame.missing):
                 self._token(frame)
@@ -220,7 +263,7 @@ class Pairing:
         if spec.key == PRODUCE:
             self.produce(exchange)
             return
-        if spec.key == API_VERSIONS and exchange.api_version >= SINCE:  # type: ignore[operator]  # a request has one
+        if spec.key == API_VERSIONS and exchange.api_version >= SOFTWARE_SINCE:  # type: ignore[operator]  # a request has one
             self.software = client_software(exchange) or self.software
         elif spec.key == SASL_HANDSHAKE and exchange.api_version == 0:
             mechanism = exchange.request.get("mechanism", "")
@@ -315,18 +358,18 @@ class Pairing:
     def _orphan(self, frame: Frame, correlation_id: int) -> None:
         self.settle(orphan(self.ends, self.context.specs.unknown, frame, correlation_id))
 
-    def _headless(self, lane: Lane, frame: Frame) -> None:
+    def _headless(self, lane: FrameDirection, frame: Frame) -> None:
         """A frame of known size, of which not even the header is there."""
         detail = {"snaplen": "cut by the snap length", "incomplete": "cut off by the end of the connection"}
         size = min(frame.size + 4, lane.place - frame.place)  # it may be broken off, whatever its size field says
-        run = Run("lost", detail.get(frame.missing, "segment lost"), frame.first_ns, frame.first_packet, size)
+        run = Unframed("lost", detail.get(frame.missing, "segment lost"), frame.first_ns, frame.first_packet, size)
         lane.lossy = True
         self.skipped(lane, run, frame.last_ns)
 
     # SASL.
 
     def _follow_phase(self) -> None:
-        kafka = self.sasl.phase is Phase.KAFKA
+        kafka = self.sasl.phase is SaslPhase.KAFKA
         self.client_lane.set_ready(REQUEST if kafka else ASK)
         self.server_lane.set_ready(RESPONSE if kafka and not self.sasl.tokens else ASK)
 
@@ -334,8 +377,8 @@ class Pairing:
         """A request has come: no token is answered any more."""
         while self.sasl.tokens:
             self._settle_alone(self.sasl.take(), "token")
-        if self.sasl.phase is Phase.TOKENS or self.server_lane.lossy:
-            self.sasl.phase = Phase.KAFKA
+        if self.sasl.phase is SaslPhase.TOKENS or self.server_lane.lossy:
+            self.sasl.phase = SaslPhase.KAFKA
             self._follow_phase()
 
     def _token(self, frame: Frame) -> None:
@@ -350,7 +393,7 @@ class Pairing:
 
     def _answers_handshake(self, data: bytes) -> bool:
         """Whether this answers the SaslHandshake behind which a token has come already."""
-        if self.sasl.phase is not Phase.HANDSHAKE or len(data) < RESPONSE_HEAD:
+        if self.sasl.phase is not SaslPhase.HANDSHAKE or len(data) < RESPONSE_HEAD:
             return False
         return self.in_flight.first(CORRELATION.unpack_from(data, 4)[0]) is not None
 
@@ -403,11 +446,11 @@ class Pairing:
             exchange.spec.teach(exchange, self.context.topics)
         elif exchange.api_version == 0 and exchange.response_raw is not None:
             error_code = exchange.response.get("error_code")
-            if error_code is not None and self.sasl.phase is Phase.HANDSHAKE:
+            if error_code is not None and self.sasl.phase is SaslPhase.HANDSHAKE:
                 self.sasl.answered(error_code)
                 self._follow_phase()
 
-    def again(self, lane: Lane, at: int, size: int) -> None:
+    def again(self, lane: FrameDirection, at: int, size: int) -> None:
         """Bytes of a lane were sent a second time: mark what is not settled yet."""
         if not lane.request:
             lane.again = lane.again or (bool(lane.need) and at + size > lane.place)
@@ -416,7 +459,7 @@ class Pairing:
             if at < exchange.place + (exchange.request_size or 0) + 4 and at + size > exchange.place:
                 exchange.extra = {**(exchange.extra or {}), "retransmitted": True}
 
-    def skipped(self, lane: Lane, run: Run, until_ns: int) -> None:
+    def skipped(self, lane: FrameDirection, run: Unframed, until_ns: int) -> None:
         """A run of bytes is over."""
         if not run.size and run.detail != JUMP:
             return

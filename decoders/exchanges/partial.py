@@ -13,18 +13,18 @@ from uuid import UUID
 
 from decoders.errors import Malformed
 from decoders.exchanges.context import Context
-from decoders.exchanges.exchange import Ends, Exchange
+from decoders.exchanges.exchange import ConnectionInfo, Exchange
 from decoders.exchanges.fill import begin, put_no_response
 from decoders.exchanges.inflight import Queue
 from decoders.exchanges.pairing import Pairing
-from decoders.exchanges.phases import Phase
+from decoders.exchanges.phases import SaslPhase
 from decoders.exchanges.summary import Summary
 from decoders.streams.chunks import Chunk, Connection, Gap
-from decoders.streams.detect import Suspect, Undecided
-from decoders.streams.framing import Frame, Lane, Run
+from decoders.streams.detect import UndecidedConnection, UndecidedSide
+from decoders.streams.framing import Frame, FrameDirection, Unframed
 from decoders.wire.state import fields
 
-PHASES: Final = {phase.value: phase for phase in Phase}
+PHASES: Final = {phase.value: phase for phase in SaslPhase}
 # The attributes that are saved as they are.
 REQUEST: Final = (
     *("api_key", "api_version", "correlation_id", "client_id", "client_software", "outcome", "extra", "place"),
@@ -137,7 +137,7 @@ def export_pairing(pairing: Pairing) -> list[Any]:
     return state
 
 
-def _lane(lane: Lane) -> list[Any]:
+def _lane(lane: FrameDirection) -> list[Any]:
     return [saved(lane, LANE), None if lane.run is None else saved(lane.run, RUN)]
 
 
@@ -145,7 +145,9 @@ def resume_pairing(context: Context, state: object) -> None:
     """Take over what export_pairing() gave. Raises DecodeError when it is something else."""
     ends_row, plain, in_flight, sasl, early, client_lane, server_lane = fields(state, *[list] * 7)
     number, client, broker, began_ns, exchanges, late_ns = fields(ends_row, int, str, str, *[int] * 3)
-    pairing = Pairing(context, Ends(number, client, broker, began_ns, context.topics), client_first=True, opening=False)
+    pairing = Pairing(
+        context, ConnectionInfo(number, client, broker, began_ns, context.topics), client_first=True, opening=False
+    )
     put(pairing, PAIRING, plain)
     pairing.ends.exchanges, pairing.ends.late_ns = exchanges, late_ns
     for row in in_flight:
@@ -180,16 +182,16 @@ def resume_request(context: Context, pairing: Pairing, state: object) -> Exchang
     return exchange
 
 
-def _resume_lane(lane: Lane, state: list[Any]) -> None:
+def _resume_lane(lane: FrameDirection, state: list[Any]) -> None:
     if len(state) != 2:
         raise Malformed("a saved lane of another kind")
     put(lane, LANE, state[0])
     if state[1] is not None:
-        lane.run = Run("lost", "", 0, 0)
+        lane.run = Unframed("lost", "", 0, 0)
         put(lane.run, RUN, state[1])
 
 
-def export_undecided(undecided: Undecided) -> list[Any]:
+def export_undecided(undecided: UndecidedConnection) -> list[Any]:
     """One connection of which it is not known whether it is Kafka."""
     connection = undecided.connection
     return [
@@ -210,10 +212,10 @@ def resume_undecided(context: Context, state: object, connections: Mapping[int, 
     connection = connections.get(number)
     if connection is None or len(sides) != 2:
         raise Malformed("a saved connection that reassembly does not know")
-    undecided = Undecided(connection, time_ns)
+    undecided = UndecidedConnection(connection, time_ns)
     put(undecided, UNDECIDED, plain)
     for first, row in zip((True, False), sides, strict=True):
-        suspect: Suspect = undecided.sides[first]
+        suspect: UndecidedSide = undecided.sides[first]
         put(suspect, SUSPECT, row)
     undecided.chunks = [_chunk(connection, row) for row in chunks]
     context.undecided[number] = undecided

@@ -8,8 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from decoders.errors import Malformed, Truncated
 from decoders.exchanges.ended import Row
-from decoders.exchanges.exchange import Ends, Exchange
-from decoders.exchanges.identity import ClientSoftware
+from decoders.exchanges.exchange import ClientSoftware, ConnectionInfo, Exchange
 from decoders.streams.chunks import Segment
 from decoders.streams.connections import endpoints, turned
 from decoders.wire.state import fields, pack, unpack
@@ -48,7 +47,7 @@ class Part(NamedTuple):
 class Patch(NamedTuple):
     """What the rows of a run lack that was decoded without its past: `apply` puts it in."""
 
-    ends: Ends
+    ends: ConnectionInfo
     place_added: int
     client_software: ClientSoftware | None  # of rows that have none
 

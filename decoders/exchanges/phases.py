@@ -13,7 +13,7 @@ from typing import Final
 from decoders.exchanges.exchange import Exchange
 
 
-class Phase(Enum):
+class SaslPhase(Enum):
     """What the next frame of the client may be."""
 
     KAFKA = 1
@@ -32,14 +32,14 @@ class Sasl:
     __slots__ = ("left", "mechanism", "phase", "tokens")
 
     def __init__(self) -> None:
-        self.phase = Phase.KAFKA
+        self.phase = SaslPhase.KAFKA
         self.mechanism = ""
         self.left = 0  # pairs still to come, 0 where the mechanism does not say
         self.tokens: deque[Exchange] | tuple[()] = ()  # an empty deque has 0.7 KiB, and few connections have tokens
 
     def is_new(self) -> bool:
         """Whether nothing has happened yet."""
-        return self.phase is Phase.KAFKA and not (self.mechanism or self.left or self.tokens)
+        return self.phase is SaslPhase.KAFKA and not (self.mechanism or self.left or self.tokens)
 
     def wait(self, token: Exchange) -> None:
         """A token of the client has come."""
@@ -54,17 +54,17 @@ class Sasl:
 
     def asked(self, mechanism: str) -> None:
         """SaslHandshake 0 was sent."""
-        self.phase = Phase.HANDSHAKE
+        self.phase = SaslPhase.HANDSHAKE
         self.mechanism = mechanism
 
     def answered(self, error_code: int) -> None:
         """SaslHandshake 0 was answered."""
-        self.phase = Phase.KAFKA if error_code else Phase.TOKENS
+        self.phase = SaslPhase.KAFKA if error_code else SaslPhase.TOKENS
         self.left = PAIRS.get(self.mechanism, 0)
 
     def opened_with_token(self) -> None:
         """The connection began with a bare GSSAPI token."""
-        self.phase = Phase.TOKENS
+        self.phase = SaslPhase.TOKENS
         self.mechanism = GSSAPI
 
     def paired(self) -> None:
@@ -72,4 +72,4 @@ class Sasl:
         if self.left:
             self.left -= 1
             if not self.left:
-                self.phase = Phase.KAFKA
+                self.phase = SaslPhase.KAFKA

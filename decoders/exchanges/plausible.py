@@ -34,14 +34,14 @@ _DAY_MS: Final = 24 * _HOUR_MS
 _NOW_MS: Final = range(1_200_000_000_000, 2_600_000_000_000)
 
 
-class Reading(NamedTuple):
+class LayoutReading(NamedTuple):
     """What a layout has read: the spans of the first values, and all values; None where only those were read."""
 
     spans: list[Span]
     root: dict[str, Any] | None
 
 
-def plausibility(plan: Plan, reading: Reading) -> float:
+def plausibility(plan: Plan, reading: LayoutReading) -> float:
     """The score of a message."""
     fields = _flat(plan)
     score = 0.0

@@ -7,25 +7,21 @@ there come first, then those that are there only when they say something.
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
-import orjson
-
 from decoders.apis.keys import FETCH
-from decoders.exchanges.bodies import DEFERRED, PLAIN, Options, body_json, both_quick, holds_secrets, trailing_json
+from decoders.exchanges.bodies import PLAIN, Options, body_json, both_quick, holds_secrets, trailing_json
 from decoders.exchanges.echoes import ECHOING, hide_echoes
 from decoders.exchanges.errors import errors_in
-from decoders.exchanges.exchange import Exchange, Failure, Settled, Skipped
+from decoders.exchanges.exchange import Exchange, Settled, Skipped, session_of
 from decoders.exchanges.large import Most, bare_body, large_errors, side_is_large
-from decoders.exchanges.sessions import session_of
-from decoders.exchanges.specs import SIDES
+from decoders.exchanges.specs import SIDES, Failure
 from decoders.exchanges.times import rfc3339
 from decoders.exchanges.topics import at_path
 from decoders.limits import RAW_KEPT_MAX
 from decoders.schema.form import redacted
 from decoders.schema.model import Plan, Side
-from decoders.wire.deferred import json_pieces
 from decoders.wire.text import json_bytes, json_text
 
 SCHEMA: Final = 1
@@ -47,16 +43,6 @@ def to_json_dict(settled: Settled, options: Options = PLAIN) -> dict[str, Any]:
         return skipped_json(settled)
     recorded = settled.spec.record
     return exchange_json(settled, options) if recorded is None else dict(recorded)
-
-
-def to_json_pieces(settled: Settled, options: Options = DEFERRED) -> Iterator[bytes]:
-    """The record as JSON, in pieces where it is large."""
-    return json_pieces(to_json_dict(settled, options))
-
-
-def to_json_bytes(settled: Settled, options: Options = PLAIN) -> bytes:
-    """The same as one line of NDJSON, with its newline."""
-    return orjson.dumps(to_json_dict(settled, options), option=orjson.OPT_APPEND_NEWLINE)
 
 
 def skipped_json(skipped: Skipped) -> dict[str, Any]:
@@ -227,7 +213,7 @@ def token_json(raw: bytes | None, options: Options) -> Any:
 
 def undecoded_json(exchange: Exchange, side: Side, failure: Failure, options: Options) -> dict[str, Any]:
     """What is said of a side that could not be decoded."""
-    data = (exchange.request_raw if side == "request" else exchange.response_raw) or b""
+    data = exchange.raw(side) or b""
     raw: Any = b64encode(data[4 : 4 + RAW_KEPT_MAX]).decode("ascii")
     spec = exchange.spec
     echoing = side == "response" and spec.key in ECHOING

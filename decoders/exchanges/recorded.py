@@ -11,10 +11,10 @@ from typing import Any, Final
 from uuid import UUID
 
 from decoders.errors import Malformed
-from decoders.exchanges.exchange import Ends, Exchange, Failure, Settled, Skipped
+from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled, Skipped
 from decoders.exchanges.fill import begin
 from decoders.exchanges.needs import Needs
-from decoders.exchanges.specs import SIDES, Spec
+from decoders.exchanges.specs import SIDES, ApiVersion, Failure, Sides
 from decoders.exchanges.topics import Topics
 from decoders.schema.model import Side
 from decoders.wire.primitives import uuid_bytes
@@ -23,7 +23,7 @@ from decoders.wire.units import parse_time
 EXTRA: Final = ("closed", "retransmitted", "via", "fault", "upstream_latency_ms")
 
 
-class Recorded(Spec):
+class Recorded(ApiVersion):
     """Stands for the API version of a record, and reads from it."""
 
     __slots__ = ("record",)
@@ -35,7 +35,7 @@ class Recorded(Spec):
         self.record = record
         self.quick = False
 
-    def look(self, exchange: Exchange) -> None:
+    def look(self, exchange: Sides) -> None:
         """Views are the bodies."""
         record = self.record
         failures: dict[Side, Failure] = {
@@ -45,11 +45,11 @@ class Recorded(Spec):
         codes = [(error["path"], error["code"]) for error in record["errors"]]
         exchange.note(record["request"], record["response"], codes or None, failures or None, record.get("layout"))
 
-    def values(self, exchange: Exchange, side: Side) -> Any:  # noqa: ARG002 - as Spec has it
+    def values(self, exchange: Sides, side: Side) -> Any:  # noqa: ARG002 - as ApiVersion has it
         """A body in JSON form."""
         return self.record[side]
 
-    def topic_names(self, exchange: Exchange) -> dict[str, str]:  # noqa: ARG002 - as Spec has it
+    def topic_names(self, exchange: Sides) -> dict[str, str]:  # noqa: ARG002 - as ApiVersion has it
         """The names in the record."""
         names: dict[str, str] = self.record.get("topic_names", {})
         return names
@@ -63,11 +63,11 @@ def from_json_dict(record: Mapping[str, Any]) -> Settled:
         raise Malformed(f"no exchange record: {problem!r}") from None
 
 
-def _ends(record: Mapping[str, Any]) -> Ends:
+def _ends(record: Mapping[str, Any]) -> ConnectionInfo:
     topics = Topics()
     for identity, name in record.get("topic_names", {}).items():
         topics.add(UUID(bytes=uuid_bytes(identity)), name)
-    return Ends(record["connection"], record["client"], record["broker"], 0, topics)
+    return ConnectionInfo(record["connection"], record["client"], record["broker"], 0, topics)
 
 
 def _skipped(record: Mapping[str, Any]) -> Skipped:

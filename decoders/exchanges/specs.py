@@ -6,16 +6,16 @@ early-access releases, and version 0 for an ApiVersions response (a broker that 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
+from uuid import UUID
 
 from decoders.apis import NAMES, api
 from decoders.apis.keys import API_VERSIONS, CONTROLLED_SHUTDOWN, PRODUCE, SASL_HANDSHAKE
 from decoders.errors import DecodeError, UnknownApi, UnsupportedVersion
-from decoders.exchanges.exchange import Exchange, Failure
 from decoders.exchanges.needs import Needs
-from decoders.exchanges.topics import LESSONS, Topics, at_path, nameless_ids
+from decoders.exchanges.topics import TOPIC_ID_SOURCES, Topics, at_path, nameless_ids
 from decoders.schema.compile import CRUDE, Projector, projector
 from decoders.schema.deferred import is_large, known
 from decoders.schema.message import TRAILING, decode, partial
@@ -24,6 +24,7 @@ from decoders.schema.resolve import resolve
 from decoders.streams.heads import flexible, request_head, response_body
 from decoders.wire.primitives import uuid_text
 
+# The first ApiVersions request that says which software the client is.
 SOFTWARE_SINCE: Final = 3
 SIDES: Final[tuple[Side, Side]] = ("request", "response")
 
@@ -33,11 +34,61 @@ UNSUPPORTED_VERSION: Final = b"\0\x23"
 SPECS_MAX: Final = 10_000
 
 
+class Failure(NamedTuple):
+    """Why a side could not be decoded: `offset` in bytes behind the frame's size field, `path` of the field."""
+
+    reason: str
+    offset: int
+    path: str
+    text: str
+
+
+class Sides(Protocol):
+    """What is read here of an exchange, and noted in it (exchange.py says what each is)."""
+
+    request_raw: bytes | None
+    response_raw: bytes | None
+    extra: dict[str, Any] | None
+    request_view: Any
+    response_view: Any
+    error_codes: list[tuple[str, int]] | None
+    failed: dict[Side, Failure] | None
+    early: dict[Side, str] | None
+
+    @property
+    def is_token(self) -> bool:
+        """Whether it is a SASL token and its answer."""
+
+    @property
+    def is_orphan(self) -> bool:
+        """Whether it is a response without its request."""
+
+    def raw(self, side: Side) -> bytes | None:
+        """The frame of a side."""
+
+    def values(self, side: Side) -> Any:
+        """A side as Python values."""
+
+    def topic_name(self, identity: UUID) -> str | None:
+        """The name of a topic id."""
+
+    def note(
+        self,
+        request_view: Any,
+        response_view: Any,
+        error_codes: list[tuple[str, int]] | None,
+        failures: dict[Side, Failure] | None,
+        layout: dict[Side, str] | None,
+    ) -> None:
+        """Take what `look` has found."""
+
+
 class Unusual(Exception):
     """The quick way does not do; the long one decides."""
 
 
 FAILURES: Final = (*CRUDE, DecodeError, Unusual)
+Read = TypeVar("Read")
 
 
 class Layout(NamedTuple):
@@ -63,7 +114,7 @@ def layouts(key: int, version: int, side: Side) -> tuple[Layout, ...]:
     return tuple(found)
 
 
-class Spec:
+class ApiVersion:
     """One (API, version). What the loop needs is in slots; projections are made when first used."""
 
     record: Mapping[str, Any] | None = None  # recorded.py: where an exchange was read from
@@ -71,7 +122,6 @@ class Spec:
     __slots__ = (
         "_nameless",
         "_needs",
-        "_projectors",
         "_quick",
         "flexible",
         "json",
@@ -101,7 +151,6 @@ class Spec:
         self.json: list[Any] = [None, None]  # what bodies.py has made: without and with secrets
         self.watched = key == SASL_HANDSHAKE or teaches(key, version)
         self._needs = needs
-        self._projectors: dict[Side, tuple[tuple[Layout, Projector], ...]] = {}
         self._nameless: dict[Side, tuple[str, ...]] = {}
 
     @property
@@ -129,18 +178,33 @@ class Spec:
             return response_body(data, 0, len(data), self.key, self.version)
         return request_head(data, 0, len(data)).body
 
-    def projectors(self, side: Side) -> tuple[tuple[Layout, Projector], ...]:
-        """The layouts of a side, each with its projection."""
-        made = self._projectors.get(side)
-        if made is None:
-            wanted = self._needs.of(self.key, side) if self.key is not None else frozenset()
-            made = self._projectors[side] = tuple(
-                (layout, projector(layout.plan, _known(layout, wanted), side == "response"))
-                for layout in self.layouts(side)
-            )
-        return made
+    def try_layouts(
+        self, side: Side, data: bytes, read: Callable[[Layout], tuple[Read, int] | None], *, stable_only: bool = False
+    ) -> tuple[Read, Layout] | None:
+        """What `read` gives by the first layout that reads a frame to its end, and that layout; None where none does.
 
-    def look(self, exchange: Exchange) -> None:
+        `read` gives a value and the offset behind the message, or None where it cannot be read. Bytes behind a request
+        are no failure (see `tolerates`), but a layout that leaves none comes first.
+        """
+        tolerated = None
+        layouts = self.layouts(side)
+        for layout in layouts[:1] if stable_only else layouts:
+            if not self.fits(layout, data):
+                continue
+            found = read(layout)
+            if found is None:
+                continue
+            if found[1] == len(data):
+                return found[0], layout
+            if tolerates(side, layout, found[1], len(data)):
+                tolerated = found[0], layout
+        return tolerated
+
+    def _projector(self, layout: Layout, side: Side) -> Projector:
+        wanted = self._needs.of(self.key, side) if self.key is not None else frozenset()
+        return projector(layout.plan, _known(layout, wanted), side == "response")
+
+    def look(self, exchange: Sides) -> None:
         """Project both sides of an exchange; in the common case both have the stable layout."""
         request, response = exchange.request_raw, exchange.response_raw
         if (
@@ -175,10 +239,11 @@ class Spec:
             self._look_closely(exchange)
 
     def _find_quick(self) -> tuple[Projector, Projector]:
-        self._quick = found = (self.projectors("request")[0][1], self.projectors("response")[0][1])
+        request, response = self.layouts("request")[0], self.layouts("response")[0]
+        self._quick = found = (self._projector(request, "request"), self._projector(response, "response"))
         return found
 
-    def _look_closely(self, exchange: Exchange) -> None:
+    def _look_closely(self, exchange: Sides) -> None:
         if self.key is None:
             exchange.note(None, None, None, _unread(exchange), None)
             return
@@ -187,7 +252,7 @@ class Spec:
         views: list[Any] = [None, None]
         error_codes: list[tuple[str, int]] | None = None
         for number, side in enumerate(SIDES):
-            data = exchange.request_raw if side == "request" else exchange.response_raw
+            data = exchange.raw(side)
             if data is None:
                 continue
             missing = exchange.extra.get(side) if exchange.extra is not None else None
@@ -202,28 +267,21 @@ class Spec:
         exchange.note(views[0], views[1], error_codes, failures or None, layout or None)
 
     def project(self, side: Side, data: bytes) -> tuple[Any, list[tuple[str, int]] | None, str | None] | None:
-        """The view of a frame, its error codes and the release of its layout; None when it cannot be decoded.
-
-        Bytes behind a request are no failure (see `tolerates`).
-        """
-        end = len(data)
-        tolerated = None
+        """The view of a frame, its error codes and the release of its layout; None when it cannot be decoded."""
         try:
             at = self.body(side, data)
         except DecodeError:
             return None
-        for layout, project in self.projectors(side):
-            if not self.fits(layout, data):
-                continue
+
+        def read(layout: Layout) -> tuple[tuple[Any, list[tuple[str, int]] | None], int] | None:
             try:
-                view, codes, after = project(data, at, end)
+                view, codes, after = self._projector(layout, side)(data, at, len(data))
             except (*CRUDE, DecodeError):  # generated code fails crudely; fields() says how
-                continue
-            if after == end:
-                return view, codes, layout.release
-            if tolerates(side, layout, after, end):
-                tolerated = view, codes, layout.release
-        return tolerated
+                return None
+            return (view, codes), after
+
+        found = self.try_layouts(side, data, read)
+        return None if found is None else (*found[0], found[1].release)
 
     def fields(self, side: Side, data: bytes, missing: str | None) -> tuple[dict[str, Any], Failure]:
         """The fields before the failure of a side that cannot be decoded, and the failure; no arrays of a large one."""
@@ -245,29 +303,29 @@ class Spec:
             raise UnknownApi(f"no API has the key {self.key}", offset=4)
         raise UnsupportedVersion(f"{self.name} {side} has no version {self.version}", offset=6)
 
-    def values(self, exchange: Exchange, side: Side) -> Any:
+    def values(self, exchange: Sides, side: Side) -> Any:
         """A side as Python values; the fields before the failure of one that fails, None where it is not there."""
-        data = exchange.request_raw if side == "request" else exchange.response_raw
+        data = exchange.raw(side)
         if data is None:
             return None
         if self.key is None:
-            return data[4:] if exchange.outcome == "token" else {}
+            return data[4:] if exchange.is_token else {}
         missing = exchange.extra.get(side) if exchange.extra is not None else None
         if missing is None:
-            for layout in self.layouts(side):
-                if not self.fits(layout, data):
-                    continue
+
+            def read(layout: Layout) -> tuple[Any, int] | None:
                 try:
-                    return decode(layout.plan, data, self.body(side, data), len(data))
+                    body = decode(layout.plan, data, self.body(side, data), len(data), strict=False)
                 except DecodeError:
-                    continue
-            if side == "request" and self.known and self.project(side, data) is not None:
-                body = decode(self.stable(side), data, self.body(side, data), len(data), strict=False)
-                body.pop(TRAILING)
-                return body
+                    return None
+                return body, len(data) - len(body.pop(TRAILING, b""))
+
+            found = self.try_layouts(side, data, read)
+            if found is not None:
+                return found[0]
         return self.fields(side, data, missing)[0]
 
-    def topic_names(self, exchange: Exchange) -> dict[str, str]:
+    def topic_names(self, exchange: Sides) -> dict[str, str]:
         """Names known for the topic ids in an exchange whose name is not beside them."""
         found: dict[str, str] = {}
         for side in SIDES:
@@ -278,20 +336,20 @@ class Spec:
                         found[uuid_text(identity.bytes)] = name
         return found
 
-    def teach(self, exchange: Exchange, topics: Topics) -> None:
+    def teach(self, exchange: Sides, topics: Topics) -> None:
         """Give the topic names in an exchange to `topics`."""
-        for lesson in LESSONS.get(self.key or 0, ()):
-            data = exchange.request_raw if lesson.side == "request" else exchange.response_raw
-            if data is None or (exchange.extra is not None and lesson.side in exchange.extra):
+        for source in TOPIC_ID_SOURCES.get(self.key or 0, ()):
+            data = exchange.raw(source.side)
+            if data is None or (exchange.extra is not None and source.side in exchange.extra):
                 continue
-            wanted = frozenset((f"{lesson.path}.{lesson.name}", f"{lesson.path}.{lesson.id}"))
+            wanted = frozenset((f"{source.path}.{source.name}", f"{source.path}.{source.id}"))
             try:
-                at = self.body(lesson.side, data)
-                view, _, after = projector(self.layouts(lesson.side)[0].plan, wanted, False)(data, at, len(data))
+                at = self.body(source.side, data)
+                view, _, after = projector(self.layouts(source.side)[0].plan, wanted, False)(data, at, len(data))
             except (*CRUDE, DecodeError, IndexError):
                 continue
             if after == len(data):
-                topics.learn(view, lesson)
+                topics.learn(view, source)
 
     def nameless(self, side: Side) -> tuple[str, ...]:
         """The paths of topic ids whose name is not beside them."""
@@ -313,12 +371,12 @@ def tolerates(side: Side, layout: Layout, after: int, end: int) -> bool:
 
 def teaches(key: int | None, version: int | None) -> bool:
     """Whether this version has topic ids beside names."""
-    if key not in LESSONS or version is None:
+    if key not in TOPIC_ID_SOURCES or version is None:
         return False
     return any(
-        _has(layouts(key, version, lesson.side)[0].plan, f"{lesson.path}.{lesson.id}".replace("[]", "").split("."))
-        for lesson in LESSONS[key]
-        if layouts(key, version, lesson.side)
+        _has(layouts(key, version, source.side)[0].plan, f"{source.path}.{source.id}".replace("[]", "").split("."))
+        for source in TOPIC_ID_SOURCES[key]
+        if layouts(key, version, source.side)
     )
 
 
@@ -346,9 +404,9 @@ def _acks(key: int | None, version: int) -> tuple[bytes | None, bytes]:
     return null_id + b"\0\0", null_id
 
 
-def _unread(exchange: Exchange) -> dict[Side, Failure] | None:
+def _unread(exchange: Sides) -> dict[Side, Failure] | None:
     """The failure of a response without its request."""
-    if exchange.outcome != "orphan_response":
+    if not exchange.is_orphan:
         return None
     missing = exchange.extra.get("response") if exchange.extra is not None else None
     return {"response": Failure(missing or "no_request", 4, "", "its request is not in the capture")}
@@ -361,22 +419,22 @@ def failed(problem: DecodeError | None, missing: str | None) -> Failure:
     return Failure(missing or problem.reason, max(problem.offset - 4, 0), problem.path, problem.text)
 
 
-class Specs:
+class ApiVersions:
     """The API versions that an engine has met; `plain` holds those that the loop may take without asking."""
 
     __slots__ = ("_known", "needs", "plain", "unknown")
 
     def __init__(self, needs: Needs) -> None:
         self.needs = needs
-        self.plain: dict[int, Spec] = {}
-        self._known: dict[tuple[int, int], Spec] = {}
-        self.unknown = Spec(None, None, needs)  # of tokens, and of responses without their request
+        self.plain: dict[int, ApiVersion] = {}
+        self._known: dict[tuple[int, int], ApiVersion] = {}
+        self.unknown = ApiVersion(None, None, needs)  # of tokens, and of responses without their request
 
-    def get(self, key: int, version: int) -> Spec:
+    def get(self, key: int, version: int) -> ApiVersion:
         """The one of an API version."""
         spec = self._known.get((key, version))
         if spec is None:
-            spec = Spec(key, version, self.needs)
+            spec = ApiVersion(key, version, self.needs)
             if len(self._known) < SPECS_MAX:
                 self._known[key, version] = spec
                 if spec.plain:

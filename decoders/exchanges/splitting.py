@@ -1,8 +1,30 @@
 """One split of a capture's segments in, parts (`parts.py`) out, of which stitchers make the whole capture's rows.
 
-What came before the split is not known here. Of a key whose state does not depend on that (`stretch.py`), and of a
-connection whose SYN is in the split, what settles is handed on as rows; of all else the segments themselves, for a
-stitcher to take. A stretch ends before the first segment of it that reassembly's fast path does not take.
+The problem. A large capture is read by several processes, each from somewhere in the middle. What a segment means
+depends on all that came before it on its connection: which bytes are missing, which requests are in flight, who is the
+broker.
+
+The idea. Each process decodes what cannot depend on the past, and hands on the rest as it is:
+
+```
+split 1          split 2                     split 3
+────────┬────────────────────────────┬──────────────────
+ SYN …  │ … in step, nothing held …  │ … hole …            one connection
+ rows   │ run of rows (a stretch)    │ segments            parts, by key and split
+        └────────────┬───────────────┴──────► stitcher (stitching.py): one key, its parts in order
+                     agrees with the exact state there? rows count : read the segments again
+```
+
+- A connection whose SYN is in the split is decoded here (tracks.OpenedConnection).
+- A stretch (stretch.py) begins where two states that differ in their past agree about all that comes. It ends before
+  the first segment of it that reassembly's fast path does not take.
+- Of all else the segments themselves are handed on, for a stitcher to take.
+
+What always holds: any split of a capture gives the same rows as reading it whole. Rows are handed on in batches that
+are believed or not as a whole; segments of the batch at hand are kept, or can be read again.
+
+What is given up: work is done twice where a stretch does not fit what was before it. Parts may be large where a key
+never comes to rest.
 """
 
 from __future__ import annotations
@@ -17,12 +39,12 @@ from decoders.exchanges.needs import Needs
 from decoders.exchanges.parts import FACT, Facts, Part, canonical
 from decoders.exchanges.stage import Pairer
 from decoders.exchanges.stretch import Stretch, core
-from decoders.exchanges.tracks import Fresh, Track
+from decoders.exchanges.tracks import OpenedConnection, Track
 from decoders.exchanges.watching import Watched
 from decoders.limits import SEGMENT_COST
 from decoders.streams.chunks import Segment
-from decoders.streams.connections import TcpConnection, turned
-from decoders.streams.flow import Flow
+from decoders.streams.connections import turned
+from decoders.streams.flow import Flow, TcpConnection
 from decoders.streams.reassembly import Reassembly
 
 __all__ = ["Splitter"]
@@ -83,10 +105,10 @@ class Splitter:
         self._pairer = Pairer(ports, needs, connections=True)
         self._pairer.context.vouching = []
         self._clean: dict[Track, Stretch] = {}
-        self._routes: dict[int, Stretch | Fresh] = {}  # by number of the connection, whose rows count
-        self._fresh: list[Fresh] = []  # with rows
-        self._over: list[Fresh] = []  # in the batch at hand, maybe
-        self._late: list[Fresh] = []  # in the one before: what comes late of them has come
+        self._routes: dict[int, Stretch | OpenedConnection] = {}  # by number of the connection, whose rows count
+        self._fresh: list[OpenedConnection] = []  # with rows
+        self._over: list[OpenedConnection] = []  # in the batch at hand, maybe
+        self._late: list[OpenedConnection] = []  # in the one before: what comes late of them has come
         self._batch: list[Segment] = []  # decoded, and not believed yet; with a source only when it was asked for them
         self._batch_count = self._batch_size = 0
 
@@ -188,7 +210,7 @@ class Splitter:
             if track.fresh is fresh and fresh.connection is not None and fresh.connection.over:
                 self._end_fresh(track, fresh, packet)
 
-    def _end_fresh(self, track: Track, fresh: Fresh, packet: int) -> None:
+    def _end_fresh(self, track: Track, fresh: OpenedConnection, packet: int) -> None:
         """End a fresh connection before the segment with this packet number."""
         for number in fresh.numbers:
             del self._routes[number]
@@ -212,7 +234,7 @@ class Splitter:
         for row in settled:
             target = routes(row.ends.number)
             if target is not None:
-                if isinstance(target, Fresh) and not target.rows:
+                if isinstance(target, OpenedConnection) and not target.rows:
                     self._fresh.append(target)
                 target.take(row, project)
 
@@ -276,7 +298,7 @@ class Splitter:
         elif track.stretch is not None:
             self._end(track, track.stretch, segment[2])
         if begins:
-            track.fresh = Fresh(segment)
+            track.fresh = OpenedConnection(segment)
         else:
             self._size += track.add(segment)
 

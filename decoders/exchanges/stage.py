@@ -12,14 +12,14 @@ from typing import Final
 from decoders.errors import Malformed
 from decoders.exchanges.context import Context
 from decoders.exchanges.ended import Ended, Row
-from decoders.exchanges.exchange import Ends, Settled, Skipped
+from decoders.exchanges.exchange import ConnectionInfo, Settled, Skipped
 from decoders.exchanges.loop import advance
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.pairing import Pairing
 from decoders.exchanges.partial import export_context, resume_context
 from decoders.exchanges.summary import Summary
-from decoders.streams.chunks import Again, Chunk, Close, Connection, Gap, Half, How
-from decoders.streams.detect import Undecided
+from decoders.streams.chunks import Chunk, Close, Connection, Gap, Half, How, Retransmission
+from decoders.streams.detect import UndecidedConnection
 from decoders.streams.foreign import TLS, certain
 from decoders.streams.framing import gap, jump, lose_step, take
 from decoders.wire.state import pack, unpack
@@ -86,7 +86,7 @@ class Pairer:
         self.context.runs = 0
         return out
 
-    def _unusual(self, half: Half, time_ns: int, packet: int, data: bytes | Gap | Again | Close) -> None:
+    def _unusual(self, half: Half, time_ns: int, packet: int, data: bytes | Gap | Retransmission | Close) -> None:
         """Events, and bytes of connections that are not, or not yet, Kafka."""
         number = half.connection.number
         if isinstance(data, Close):
@@ -97,7 +97,7 @@ class Pairer:
             self._event(pairing, half, time_ns, packet, data)
             return
         undecided = self.context.undecided.get(number)
-        if isinstance(data, Again):
+        if isinstance(data, Retransmission):
             return
         if undecided is None:
             undecided = self._meet(half.connection, time_ns, data)
@@ -127,7 +127,9 @@ class Pairer:
             self._over(connection, how)
         connection.untie()
 
-    def _event(self, pairing: Pairing, half: Half, time_ns: int, packet: int, data: bytes | Gap | Again) -> None:
+    def _event(
+        self, pairing: Pairing, half: Half, time_ns: int, packet: int, data: bytes | Gap | Retransmission
+    ) -> None:
         first = half is half.connection.first
         if pairing.resting:
             self.context.note(pairing)
@@ -145,9 +147,9 @@ class Pairer:
         else:
             pairing.again(lane, data.at, data.size)
 
-    def _meet(self, connection: Connection, time_ns: int, data: bytes | Gap) -> Undecided:
+    def _meet(self, connection: Connection, time_ns: int, data: bytes | Gap) -> UndecidedConnection:
         """The first chunk of a connection."""
-        undecided = Undecided(connection, time_ns)
+        undecided = UndecidedConnection(connection, time_ns)
         self.context.undecided[connection.number] = undecided
         known = certain(data) if connection.opened and isinstance(data, bytes) else ""
         if self.context.ports is None or known == TLS:
@@ -174,7 +176,7 @@ class Pairer:
             return connection.second
         return None
 
-    def _adopt(self, undecided: Undecided, client: Half, time_ns: int) -> None:
+    def _adopt(self, undecided: UndecidedConnection, client: Half, time_ns: int) -> None:
         """A connection is Kafka: take what it has sent so far."""
         context = self.context
         connection = undecided.connection
@@ -186,7 +188,7 @@ class Pairer:
         if context.vouching is not None:
             context.vouching.append((client.target, since_ns, client.source))
         context.summary.connection(client.source, client.target)
-        ends = Ends(connection.number, client.source, client.target, connection.began_ns, context.topics)
+        ends = ConnectionInfo(connection.number, client.source, client.target, connection.began_ns, context.topics)
         first = client is connection.first
         if not first or len(undecided.chunks) > 1 or undecided.dropped:
             ends.late_ns = since_ns
@@ -215,12 +217,12 @@ class Pairer:
             del pairing.client_lane, pairing.server_lane  # they refer to it: see Connection.untie
         pairing.client = None
 
-    def _over(self, connection: Connection, how: How, undecided: Undecided | None = None) -> None:
+    def _over(self, connection: Connection, how: How, undecided: UndecidedConnection | None = None) -> None:
         """A connection that is no Kafka, or none of whose bytes came, has ended."""
         if not self.context.connections:
             return
         first = connection.first
-        ends = Ends(connection.number, first.source, first.target, connection.began_ns, self.context.topics)
+        ends = ConnectionInfo(connection.number, first.source, first.target, connection.began_ns, self.context.topics)
         ended = Ended(ends, connection, first, how)
         if undecided is not None:
             ends.late_ns = doubtful(undecided)
@@ -231,7 +233,7 @@ class Pairer:
         self.context.out.append(ended)  # type: ignore[arg-type]  # who asks for connections expects a Row
         self.context.runs += 1
 
-    def _end_undecided(self, undecided: Undecided, how: How, time_ns: int) -> None:
+    def _end_undecided(self, undecided: UndecidedConnection, how: How, time_ns: int) -> None:
         """A connection is over that has not shown to be Kafka; brokers known until then still vouch for it."""
         context = self.context
         connection = undecided.connection
@@ -245,14 +247,14 @@ class Pairer:
         size = sum(undecided.sizes.values())
         if size:
             first = connection.first
-            ends = Ends(connection.number, first.source, first.target, connection.began_ns, context.topics)
+            ends = ConnectionInfo(connection.number, first.source, first.target, connection.began_ns, context.topics)
             detail = undecided.detail() or NOTHING_DECODES
             ends.late_ns = doubtful(undecided)
             context.skip(Skipped(ends, None, size, undecided.reason, detail, undecided.time_ns))
         self._over(connection, how, undecided)
 
 
-def doubtful(undecided: Undecided) -> int:
+def doubtful(undecided: UndecidedConnection) -> int:
     """Until when it would be Kafka if only its broker were known."""
     connection = undecided.connection
     return 0 if undecided.foreign == TLS else max(connection.first.last_ns, connection.second.last_ns) + 1

@@ -1,4 +1,21 @@
-"""The parts of one connection's key, split by split, in; the rows that the whole capture gives of it out."""
+"""The parts of one connection's key, split by split, in; the rows that the whole capture gives of it out.
+
+The problem. A split (splitting.py) has decoded runs of a connection without knowing what came before. Only whoever has
+the exact state at the beginning of a run can say whether its rows are those of the whole capture.
+
+The idea. A stitcher has one engine with the exact state of one key, and goes through the parts in their order:
+
+```
+SEGMENTS  feed them to the engine
+RUN       does the run stand on what the engine has now (absorbing.py)?
+ROWS        yes: they count, patched by what only the engine knows (number, client software, requests before the run)
+END         yes: the engine takes over the state behind the run, without having seen its segments
+            no:  the segments of the run are read again from the capture (`reread`) and fed
+```
+
+What always holds: the engine's state behind a run is the one that feeding its segments would have given. Nothing of a
+run that does not agree is used.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +24,7 @@ from contextlib import contextmanager
 from typing import cast
 
 from decoders.errors import Malformed
-from decoders.exchanges.absorbing import Clean, Fresh
+from decoders.exchanges.absorbing import AdoptedConnection, AdoptedStretch
 from decoders.exchanges.ended import Ended, Row
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.needs import Needs
@@ -40,7 +57,7 @@ class Stitcher:
         self.key = key
         self._reread = reread
         self._facts = facts or Facts()
-        self._run: Clean | Fresh | None = None
+        self._run: AdoptedStretch | AdoptedConnection | None = None
         self._engine = Engine(ports, needs, connections=True)
         self._engine.pairer.context.brokers.update(self._facts.others(key))
 
@@ -72,12 +89,12 @@ class Stitcher:
         """A run begins: see whether it is one that the exact state would have taken."""
         with _read():
             if not state or state[0] is not True:
-                self._run = Clean(self._engine, state)
+                self._run = AdoptedStretch(self._engine, state)
                 return []
-            if len(state) > 1 and state[1] is True and isinstance(self._run, Fresh):
+            if len(state) > 1 and state[1] is True and isinstance(self._run, AdoptedConnection):
                 self._run.go_on(state)
                 return []
-            self._run = Fresh(self._engine, state)
+            self._run = AdoptedConnection(self._engine, state)
         return cast(list[Row], self._run.rows)
 
     def _rows(self, blob: bytes) -> tuple[list[Row], Patch | None]:
@@ -89,7 +106,7 @@ class Stitcher:
         more = unpack(blob) if blob else []
         if not isinstance(more, list):
             raise Malformed("a run with something else beside its rows")
-        if isinstance(run, Fresh):
+        if isinstance(run, AdoptedConnection):
             return [Ended.resumed(run.patch().ends, row) for row in more], run.patch()
         with _read():
             run.answer(more)

@@ -17,11 +17,10 @@ from decoders.exchanges.exchange import Exchange, Settled
 from decoders.exchanges.inflight import InFlight
 from decoders.exchanges.pairing import Pairing
 from decoders.exchanges.partial import REQUEST, saved
-from decoders.exchanges.phases import Phase
+from decoders.exchanges.phases import SaslPhase
 from decoders.limits import IN_FLIGHT_MAX
-from decoders.streams.connections import TcpConnection
-from decoders.streams.flow import MASK, Flow
-from decoders.streams.framing import Lane
+from decoders.streams.flow import MASK, Flow, TcpConnection
+from decoders.streams.framing import FrameDirection
 from decoders.wire.state import pack
 
 __all__ = ["IDS", "LANE", "ORPHAN", "Stretch", "core"]
@@ -44,7 +43,7 @@ def core(connection: TcpConnection, pairing: Pairing) -> list[Any] | None:
     """What a state must have for a stretch to begin, None where none may; who waits for something is out already."""
     client = connection.first if pairing.client_first else connection.second
     lanes = (pairing.client_lane, pairing.server_lane)
-    if pairing.opening or pairing.early or pairing.sasl.tokens or pairing.sasl.phase is not Phase.KAFKA:
+    if pairing.opening or pairing.early or pairing.sasl.tokens or pairing.sasl.phase is not SaslPhase.KAFKA:
         return None
     for flow in (client, client.peer):
         flow.sync()
@@ -56,7 +55,7 @@ def core(connection: TcpConnection, pairing: Pairing) -> list[Any] | None:
     return [client.key, client.place & MASK, client.peer.place & MASK, *(_inside(lane) for lane in lanes)]
 
 
-def _inside(lane: Lane) -> list[Any]:
+def _inside(lane: FrameDirection) -> list[Any]:
     """The frame a lane is inside of; between frames the latest one says nothing."""
     return saved(lane, LANE) if lane.need else [lane.mode]
 

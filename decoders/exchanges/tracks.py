@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any, Final
 
 from decoders.exchanges.ended import Ended, Row
-from decoders.exchanges.exchange import Ends, Settled
+from decoders.exchanges.exchange import ConnectionInfo, Settled
 from decoders.exchanges.partial import export_pairing, export_undecided
 from decoders.exchanges.parts import END, ROWS, RUN, SEGMENTS, Part, pack_segments
 from decoders.exchanges.stage import Pairer, doubtful
@@ -15,10 +15,10 @@ from decoders.exchanges.stretch import Stretch
 from decoders.exchanges.watching import Watched
 from decoders.limits import SEGMENT_COST
 from decoders.streams.chunks import Segment
-from decoders.streams.connections import TcpConnection
+from decoders.streams.flow import TcpConnection
 from decoders.wire.state import pack
 
-__all__ = ["PART_SIZE", "Fresh", "Track"]
+__all__ = ["PART_SIZE", "OpenedConnection", "Track"]
 
 # Bytes of segments that one part has, about.
 PART_SIZE: Final = 256 << 10
@@ -28,7 +28,7 @@ ORPHANS_MAX: Final = 1000
 _NONE: Final = 1 << 62
 
 
-class Fresh:
+class OpenedConnection:
     """A connection whose SYN is in the split: all of it is known here, and decoded here."""
 
     __slots__ = ("begun", "connection", "ends", "made", "numbers", "rows", "segment")
@@ -37,7 +37,7 @@ class Fresh:
         self.segment = segment
         self.connection: TcpConnection | None = None
         self.begun = False
-        self.ends: Ends | None = None  # of the latest RUN
+        self.ends: ConnectionInfo | None = None  # of the latest RUN
         self.numbers: list[int] = []  # of it, and of those that took its ports without a SYN
         self.rows: list[Row] = []
         self.made: list[Any] = []  # what the splitter made of each
@@ -84,7 +84,7 @@ class Track:
         self.segments: list[Segment] = []
         self.size = 0
         self.stretch: Stretch | None = None
-        self.fresh: Fresh | None = None
+        self.fresh: OpenedConnection | None = None
         self.tries = 1  # segments after which to look again whether a stretch may begin
         self.countdown = 1
 
@@ -137,7 +137,7 @@ class Track:
             self.hand(END, stretch.tail(until))
         return size
 
-    def hand_fresh(self, fresh: Fresh) -> int:
+    def hand_fresh(self, fresh: OpenedConnection) -> int:
         """Hand on the rows of a fresh connection."""
         size = self.hand_on()
         pairs = zip(fresh.rows, fresh.made, strict=True)
@@ -152,7 +152,7 @@ class Track:
             self.hand(ROWS, pack(ended) if ended else b"", made)
         return size
 
-    def end_fresh(self, fresh: Fresh, until: int | None, watched: Watched, pairer: Pairer) -> int:
+    def end_fresh(self, fresh: OpenedConnection, until: int | None, watched: Watched, pairer: Pairer) -> int:
         """Hand on the rest of a fresh connection, and the state that it leaves."""
         size = self.hand_fresh(fresh) if fresh.rows else 0
         blob, late_ns = fresh.tail(until, watched, pairer)

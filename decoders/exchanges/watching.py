@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from decoders.streams.chunks import Chunk, How, Segment
-from decoders.streams.connections import TcpConnection
-from decoders.streams.flow import MASK, Flow
+from decoders.streams.flow import MASK, Flow, TcpConnection
 from decoders.streams.reassembly import RST, SYN, Reassembly, replaces
 
 __all__ = ["Watched"]
@@ -37,8 +36,8 @@ class Watched(Reassembly):
 
     def given(self) -> list[Chunk]:
         """What was given so far by the feed at hand, and is not given again."""
-        out = self._giver.out[:]
-        self._giver.out.clear()
+        out = self._delivery.out[:]
+        self._delivery.out.clear()
         return out
 
     def is_long(self, segments: list[Segment]) -> bool:
@@ -67,5 +66,5 @@ class Watched(Reassembly):
         self._watcher.after(segment)
 
     def _close(self, connection: TcpConnection, how: How) -> None:
-        self._watcher.closing(connection, self._giver.packet)
+        self._watcher.closing(connection, self._delivery.packet)
         super()._close(connection, how)

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from decoders.records.model import Batch, Budget, Record
     from decoders.records.read import batches_json, decode_records, read_batches
     from decoders.records.secrets import holds_secret
-    from decoders.records.summary import Summary, sole, summarize
+    from decoders.records.summary import RecordsSummary, sole, summarize
     from decoders.records.write import encode_batch, encode_records
 
 __all__ = [
     "Batch",
     "Budget",
     "Record",
-    "Summary",
+    "RecordsSummary",
     "batch_json",
     "batches_json",
     "decode_records",
@@ -38,7 +38,7 @@ _HOMES: Final = {
     "Batch": "model",
     "Budget": "model",
     "Record": "model",
-    "Summary": "summary",
+    "RecordsSummary": "summary",
     "batch_json": "json_form",
     "batches_json": "read",
     "decode_records": "read",

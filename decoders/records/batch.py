@@ -171,7 +171,7 @@ def _records(
             rows = _as_batch(rows, attributes, fields["max_timestamp"])
         try:
             return form(rows if take == count else islice(rows, take)), None
-        except (fast.Unusual, IndexError, struct.error):
+        except (fast.NotPlain, IndexError, struct.error):
             budget.headers = headers
     failures: Failures = []
     rows = _until_failure(plain.rows(data, start, stop, count, base, first, budget), failures)
@@ -220,7 +220,7 @@ class _Payload:
                         yield before
                         given += 1
                     before = row
-            except (fast.Unusual, IndexError, struct.error):
+            except (fast.NotPlain, IndexError, struct.error):
                 budget.headers = headers
             else:
                 if before is not None:

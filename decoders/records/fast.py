@@ -19,7 +19,7 @@ from decoders.limits import HEADER_KEY_MAX, HEADERS_OF_RECORD_MAX
 from decoders.records.model import Budget, Header, Row
 
 
-class Unusual(Exception):
+class NotPlain(Exception):
     """The plain reader has to look at this batch."""
 
 
@@ -110,7 +110,7 @@ def rows(  # noqa: C901 - one loop without calls is the point
             extent, timestamp, offset, size = unpack(data, at)
             end, stamp, delta = extents[extent], timestamps[timestamp], offsets[offset]
             if end is None or stamp is None or delta is None:
-                raise Unusual
+                raise NotPlain
         end += at
         at += head
         length = lengths[size]
@@ -139,7 +139,7 @@ def rows(  # noqa: C901 - one loop without calls is the point
             at = start + (size >> 1)
             value = data[start:at]
             if size & 1:
-                raise Unusual
+                raise NotPlain
         if data[at]:
             block = data[at:end] if len(seen) < _SEEN_MAX and end - at < _SEEN_SIZE else b""
             if block in seen:
@@ -147,7 +147,7 @@ def rows(  # noqa: C901 - one loop without calls is the point
                 at = end
                 budget.headers -= len(headers)
                 if budget.headers < 0:
-                    raise Unusual
+                    raise NotPlain
             else:
                 headers, at = read_headers(data, at, budget, names)
                 if block:
@@ -156,10 +156,10 @@ def rows(  # noqa: C901 - one loop without calls is the point
             headers = ()
             at += 1
         if at != end:
-            raise Unusual
+            raise NotPlain
         yield base_offset + delta, base_timestamp + stamp, key, value, headers, None
     if at != stop:
-        raise Unusual
+        raise NotPlain
 
 
 def wide_rows(  # noqa: C901 - as above
@@ -187,7 +187,7 @@ def wide_rows(  # noqa: C901 - as above
                 raw, at = _varint(data, at - 1)
         end = at + (raw >> 1)
         if raw & 1:
-            raise Unusual
+            raise NotPlain
         raw = data[at + 1]
         at += 2
         if raw > 127:
@@ -200,7 +200,7 @@ def wide_rows(  # noqa: C901 - as above
                 at += 1
                 byte = data[at]
             if shift > 56:
-                raise Unusual
+                raise NotPlain
             raw |= byte << shift
             at += 1
         timestamp = base_timestamp + (raw >> 1 ^ -(raw & 1))
@@ -213,7 +213,7 @@ def wide_rows(  # noqa: C901 - as above
             else:
                 raw, at = _varint(data, at - 1)
                 if raw >> 32:
-                    raise Unusual
+                    raise NotPlain
         offset = base_offset + (raw >> 1 ^ -(raw & 1))
         length = lengths[data[at]]
         if length is not None:
@@ -239,10 +239,10 @@ def wide_rows(  # noqa: C901 - as above
             headers = ()
             at += 1
         if at != end:
-            raise Unusual
+            raise NotPlain
         yield offset, timestamp, key, value, headers, None
     if at != stop:
-        raise Unusual
+        raise NotPlain
 
 
 def _varint(data: bytes, at: int, last_shift: int = 28) -> tuple[int, int]:
@@ -261,7 +261,7 @@ def _varint(data: bytes, at: int, last_shift: int = 28) -> tuple[int, int]:
             at += 1
         raw |= byte << shift
         if shift > last_shift:
-            raise Unusual
+            raise NotPlain
     return raw, at
 
 
@@ -270,11 +270,11 @@ def _sized(data: bytes, at: int) -> tuple[bytes | None, int]:
     raw, at = _varint(data, at)
     if raw & 1:
         if raw != 1:
-            raise Unusual
+            raise NotPlain
         return None, at
     end = at + (raw >> 1)
     if end > len(data):
-        raise Unusual
+        raise NotPlain
     return data[at:end], end
 
 
@@ -291,7 +291,7 @@ def read_headers(data: bytes, at: int, budget: Budget, names: _Names) -> tuple[t
     count = raw >> 1
     # A header takes two bytes or more.
     if raw & 1 or count * 2 > len(data) - at or count > budget.headers or count > HEADERS_OF_RECORD_MAX:
-        raise Unusual
+        raise NotPlain
     budget.headers -= count
     lengths = _LENGTH_1
     out: list[Header] = []
@@ -306,7 +306,7 @@ def read_headers(data: bytes, at: int, budget: Budget, names: _Names) -> tuple[t
         else:
             held, at = _sized(data, at)
             if held is None or len(held) > HEADER_KEY_MAX:
-                raise Unusual
+                raise NotPlain
             key = held
         try:
             name = names[key]

@@ -63,13 +63,6 @@ class Batch:
     records: list[Record] | None = None
     records_cut: int = 0
 
-    @property
-    def last_sequence(self) -> int | None:
-        """The sequence of the last record; they wrap from 2147483647 to 0. None where there is none."""
-        if self.base_sequence is None or self.base_sequence < 0 or self.last_offset is None or self.base_offset is None:
-            return None
-        return (self.base_sequence + self.last_offset - self.base_offset) & 0x7FFFFFFF
-
 
 class TooLarge(Exception):
     """As values these records would take more room than there is: they are to be read as they are written."""

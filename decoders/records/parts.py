@@ -16,7 +16,7 @@ import google_crc32c
 from decoders.errors import DecodeError
 from decoders.records.batch import CONTROL, CRC_START, DELETE_HORIZON, LOG_APPEND, LOG_OVERHEAD, SIZE, TRANSACTIONAL
 from decoders.records.codecs import CODEC_MASK, codec_name
-from decoders.schema.part import Part
+from decoders.schema.part import BytePart
 from decoders.wire.primitives import STRUCTS
 from decoders.wire.text import in_bytes
 from decoders.wire.varints import read_varint, read_varlong
@@ -50,7 +50,7 @@ RECORDS_MAX: Final = 10_000
 Hide = Callable[[bytes], bool]
 
 
-def batch_parts(data: bytes, at: int, end: int, path: str, hide: Hide | None = None) -> Iterator[Part]:
+def batch_parts(data: bytes, at: int, end: int, path: str, hide: Hide | None = None) -> Iterator[BytePart]:
     """The parts of the batches between two offsets. With `hide`, values that it says are secret, and what is unread."""
     number = 0
     while at < end:
@@ -59,7 +59,7 @@ def batch_parts(data: bytes, at: int, end: int, path: str, hide: Hide | None = N
         length = _INT32.unpack_from(data, at + 8)[0] if end - at >= LOG_OVERHEAD else -1
         if magic not in _SIZE_MIN or length < _SIZE_MIN[magic]:
             why = "a batch cut off" if length >= 0 and magic < 0 else "no batch"
-            yield Part(place, at, end, "value", why, "bytes", hide is not None)
+            yield BytePart(place, at, end, "value", why, "bytes", hide is not None)
             return
         stop = at + LOG_OVERHEAD + length
         if stop > end:
@@ -67,7 +67,7 @@ def batch_parts(data: bytes, at: int, end: int, path: str, hide: Hide | None = N
             body = at + _header_size(magic)
             if body < end:
                 text = f"cut off: the batch lacks {in_bytes(stop - end)}"
-                yield Part(f"{place}.records", body, end, "value", text, "bytes", hide is not None)
+                yield BytePart(f"{place}.records", body, end, "value", text, "bytes", hide is not None)
             return
         yield from (_batch if magic == 2 else _message)(data, at, stop, magic, place, hide)
         at = stop
@@ -78,14 +78,14 @@ def _header_size(magic: int) -> int:
     return SIZE if magic == 2 else 18 + 8 * magic
 
 
-def _header(data: bytes, at: int, end: int, magic: int, place: str, crc: str) -> Iterator[Part]:
+def _header(data: bytes, at: int, end: int, magic: int, place: str, crc: str) -> Iterator[BytePart]:
     """The fields of a header as far as they are there."""
     fields = HEADERS[2] if magic == 2 else HEADERS[0] + ((_TIMESTAMP,) if magic else ())
     for name, kind in fields:
         form = STRUCTS[kind]
         if at + form.size > end:
             if at < end:
-                yield Part(f"{place}.{name}", at, end, "value", "cut off", kind)
+                yield BytePart(f"{place}.{name}", at, end, "value", "cut off", kind)
             return
         (value,) = form.unpack_from(data, at)
         shown: object = value
@@ -93,7 +93,7 @@ def _header(data: bytes, at: int, end: int, magic: int, place: str, crc: str) ->
             shown = f"{value:08x} {crc}"
         elif name == "attributes":
             shown = _attributes(value, magic)
-        yield Part(f"{place}.{name}", at, at + form.size, "value", shown, kind)
+        yield BytePart(f"{place}.{name}", at, at + form.size, "value", shown, kind)
         at += form.size
 
 
@@ -107,7 +107,7 @@ def _attributes(value: int, magic: int) -> str:
     return ", ".join(words)
 
 
-def _batch(data: bytes, at: int, stop: int, magic: int, place: str, hide: Hide | None) -> Iterator[Part]:
+def _batch(data: bytes, at: int, stop: int, magic: int, place: str, hide: Hide | None) -> Iterator[BytePart]:
     good = google_crc32c.value(data[at + CRC_START : stop]) == _CRC.unpack_from(data, at + CRC_START - 4)[0]
     yield from _header(data, at, stop, magic, place, "ok" if good else "bad")
     attributes, count = data[at + CRC_START + 1], _INT32.unpack_from(data, at + SIZE - 4)[0]
@@ -117,7 +117,7 @@ def _batch(data: bytes, at: int, stop: int, magic: int, place: str, hide: Hide |
         return
     if codec or not good:
         text = f"{codec_name(codec)}, {in_bytes(stop - start)}" if good else f"unread, {in_bytes(stop - start)}"
-        yield Part(f"{place}.records", start, stop, "value", text, "bytes", hide is not None)
+        yield BytePart(f"{place}.records", start, stop, "value", text, "bytes", hide is not None)
         return
     number = 0
     try:
@@ -127,31 +127,31 @@ def _batch(data: bytes, at: int, stop: int, magic: int, place: str, hide: Hide |
             start = after
             number += 1
     except DecodeError as failure:
-        yield Part(f"{place}.records[{number}]", start, stop, "value", failure.text, "bytes", hide is not None)
+        yield BytePart(f"{place}.records[{number}]", start, stop, "value", failure.text, "bytes", hide is not None)
         return
     if start < stop:
         text = f"{in_bytes(stop - start)}, {max(count - number, 0):,} records more"
-        yield Part(f"{place}.records[{number}]", start, stop, "value", text, "bytes", hide is not None)
+        yield BytePart(f"{place}.records[{number}]", start, stop, "value", text, "bytes", hide is not None)
 
 
-def _record(data: bytes, at: int, stop: int, place: str, hide: Hide | None) -> tuple[list[Part], int]:
+def _record(data: bytes, at: int, stop: int, place: str, hide: Hide | None) -> tuple[list[BytePart], int]:
     """The parts of one record, and the offset behind it. Raises DecodeError."""
     size, start = read_varint(data, at, stop)
     end = start + size
     if size < 1 or end > stop:
         raise DecodeError(f"a record of {in_bytes(size)}, {stop - start} are left", offset=at)
     parts = [
-        Part(f"{place}.length", at, start, "value", size, "varint"),
-        Part(f"{place}.attributes", start, start + 1, "value", data[start], "int8"),
+        BytePart(f"{place}.length", at, start, "value", size, "varint"),
+        BytePart(f"{place}.attributes", start, start + 1, "value", data[start], "int8"),
     ]
     stamp, after = read_varlong(data, start + 1, end)
-    parts.append(Part(f"{place}.timestamp_delta", start + 1, after, "value", stamp, "varlong"))
+    parts.append(BytePart(f"{place}.timestamp_delta", start + 1, after, "value", stamp, "varlong"))
     delta, at = read_varint(data, after, end)
-    parts.append(Part(f"{place}.offset_delta", after, at, "value", delta, "varint"))
+    parts.append(BytePart(f"{place}.offset_delta", after, at, "value", delta, "varint"))
     at = _sized(data, at, end, f"{place}.key", parts)
     at = _sized(data, at, end, f"{place}.value", parts, hide)
     count, after = read_varint(data, at, end)
-    parts.append(Part(f"{place}.headers", at, after, "size", count, "varint array", False, True))
+    parts.append(BytePart(f"{place}.headers", at, after, "size", count, "varint array", False, True))
     at = after
     for number in range(count):
         at = _sized(data, at, end, f"{place}.headers[{number}].key", parts)
@@ -161,19 +161,19 @@ def _record(data: bytes, at: int, stop: int, place: str, hide: Hide | None) -> t
     return parts, end
 
 
-def _sized(data: bytes, at: int, end: int, path: str, parts: list[Part], hide: Hide | None = None) -> int:
+def _sized(data: bytes, at: int, end: int, path: str, parts: list[BytePart], hide: Hide | None = None) -> int:
     size, start = read_varint(data, at, end)
     after = start + max(size, 0)
     if after > end:
         raise DecodeError(f"{in_bytes(size)}, {end - start} are left in the record", offset=at)
-    parts.append(Part(path, at, start, "size", size, "varint bytes"))
+    parts.append(BytePart(path, at, start, "size", size, "varint bytes"))
     if size >= 0:
         value = data[start:after]
-        parts.append(Part(path, start, after, "value", value, "varint bytes", hide is not None and hide(value)))
+        parts.append(BytePart(path, start, after, "value", value, "varint bytes", hide is not None and hide(value)))
     return after
 
 
-def _message(data: bytes, at: int, stop: int, magic: int, place: str, hide: Hide | None) -> Iterator[Part]:
+def _message(data: bytes, at: int, stop: int, magic: int, place: str, hide: Hide | None) -> Iterator[BytePart]:
     """An outer message of magic 0 or 1."""
     good = zlib.crc32(memoryview(data)[at + 16 : stop]) == _CRC.unpack_from(data, at + 12)[0]
     yield from _header(data, at, stop, magic, place, "ok" if good else "bad")
@@ -183,14 +183,16 @@ def _message(data: bytes, at: int, stop: int, magic: int, place: str, hide: Hide
         size = _INT32.unpack_from(data, start)[0] if stop - start >= 4 else 0
         after = start + 4 + max(size, 0)
         if stop - start < 4 or after > stop:
-            yield Part(f"{place}.{name}", start, stop, "value", "longer than its message", "bytes", hide is not None)
+            yield BytePart(
+                f"{place}.{name}", start, stop, "value", "longer than its message", "bytes", hide is not None
+            )
             return
-        yield Part(f"{place}.{name}", start, start + 4, "size", size, "bytes")
+        yield BytePart(f"{place}.{name}", start, start + 4, "size", size, "bytes")
         if size >= 0:
             value: object = data[start + 4 : after]
             if name == "value" and codec:
                 value = f"{codec_name(codec)}, {in_bytes(size)}"
-            yield Part(f"{place}.{name}", start + 4, after, "value", value, "bytes", hide is not None)
+            yield BytePart(f"{place}.{name}", start + 4, after, "value", value, "bytes", hide is not None)
         start = after
     if start < stop:
-        yield Part(f"{place}.behind", start, stop, "value", "behind the value", "bytes", hide is not None)
+        yield BytePart(f"{place}.behind", start, stop, "value", "behind the value", "bytes", hide is not None)

@@ -24,12 +24,12 @@ _unpack: Final = _HEADER.unpack_from
 _new: Final = tuple.__new__  # half the price of the class's own
 
 
-class Summary(NamedTuple):
+class RecordsSummary(NamedTuple):
     """What a records field holds.
 
-    `records` counts those of the whole batches, `size` all bytes. Codecs and magics in order of appearance. Offsets are
-    None where there is no whole batch. `truncated`: the last batch is cut off. `unread`: batches whose records could
-    not be counted, and bytes that are no batch count as one.
+    `records` counts those of the whole batches, `size` all bytes. Codecs and magics in order of appearance.
+    `last_offset` is None where there is no whole batch. `truncated`: the last batch is cut off. `unread`: batches whose
+    records could not be counted, and bytes that are no batch count as one.
     """
 
     batches: int
@@ -37,7 +37,6 @@ class Summary(NamedTuple):
     size: int
     codecs: tuple[str, ...]
     magics: tuple[int, ...]
-    first_offset: int | None
     last_offset: int | None
     truncated: bool
     unread: int
@@ -53,13 +52,13 @@ def sole(buf: bytes, at: int, size: int) -> tuple[int, str] | None:
     return count, _CODECS[attributes & CODEC_MASK]
 
 
-def summarize(buf: bytes, at: int = 0, size: int | None = None, budget: Budget | None = None) -> Summary:
+def summarize(buf: bytes, at: int = 0, size: int | None = None, budget: Budget | None = None) -> RecordsSummary:
     """The summary of the `size` bytes (default: the rest) of `buf` from `at` on."""
     end = len(buf) if size is None else at + size
     start = at
     batches = records = 0
     codecs: list[int] = []
-    first = last = None
+    last = None
     while end - at >= SIZE:
         base, length, magic, attributes, delta, count = _unpack(buf, at)
         stop = at + LOG_OVERHEAD + length
@@ -69,22 +68,20 @@ def summarize(buf: bytes, at: int = 0, size: int | None = None, budget: Budget |
         batches += 1
         records += count
         last = base + delta
-        if first is None:
-            first = base
         codec = attributes & CODEC_MASK
         if codec not in codecs:
             codecs.append(codec)
     names = _ALONE[codecs[0]] if len(codecs) == 1 else tuple(map(codec_name, codecs))
     magics = _MAGIC_2 if batches else ()
     if at >= end:
-        return _new(Summary, (batches, records, end - start, names, magics, first, last, False, 0))
-    found = Summary(batches, records, end - start, names, magics, first, last, False, 0)
+        return _new(RecordsSummary, (batches, records, end - start, names, magics, last, False, 0))
+    found = RecordsSummary(batches, records, end - start, names, magics, last, False, 0)
     return _with_rest(found, buf[at:end], budget or Budget())
 
 
-def _with_rest(found: Summary, data: bytes, budget: Budget) -> Summary:
+def _with_rest(found: RecordsSummary, data: bytes, budget: Budget) -> RecordsSummary:
     """The same with the batches that are not whole ones of magic 2."""
-    batches, records, size, codecs, magics, first, last, truncated, unread = found
+    batches, records, size, codecs, magics, last, truncated, unread = found
     for fields in batches_json(data, budget=budget) or []:
         if fields["truncated"]:
             truncated = True
@@ -96,8 +93,7 @@ def _with_rest(found: Summary, data: bytes, budget: Budget) -> Summary:
             continue
         batches += 1
         records += max(count or 0, 0)
-        first = fields["base_offset"] if first is None else first
         last = fields["last_offset"]
         codecs = codecs if codec in codecs else (*codecs, codec)
         magics = magics if magic in magics else (*magics, magic)
-    return Summary(batches, records, size, codecs, magics, first, last, truncated, unread)
+    return RecordsSummary(batches, records, size, codecs, magics, last, truncated, unread)

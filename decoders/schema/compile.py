@@ -9,7 +9,6 @@ where.
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Callable, Mapping
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -18,7 +17,7 @@ from decoders.schema.form import Hook
 from decoders.schema.model import Plan
 from decoders.schema.project import wanted
 from decoders.schema.runtime import CRUDE, ENCODE_CRUDE
-from decoders.schema.start import Start
+from decoders.schema.start import LazyDecoder
 from decoders.schema.want import ALL, Mode, Want
 
 Decoder = Callable[[bytes, int, int], tuple[dict[str, Any], int]]
@@ -38,7 +37,6 @@ __all__ = [
     "encoder",
     "json_decoder",
     "projector",
-    "text_of",
 ]
 
 
@@ -102,7 +100,7 @@ def _made(plan: Plan, key: tuple[object, ...], want: Want, mode: Mode) -> Callab
             made: FunctionType = _generate().build(plan, purpose, want, mode, start=(names, function))
             return made.__code__
 
-        function = Start(plan, want, mode, names, generate).function
+        function = LazyDecoder(plan, want, mode, names, generate).function
     plan.made[key] = function
     return function
 
@@ -112,11 +110,3 @@ def _generate() -> ModuleType:
     from decoders.schema import generate
 
     return generate
-
-
-def text_of(function: Callable[..., Any]) -> str:
-    """The generated source of a function."""
-    start = getattr(function, "__globals__", {}).get("start")
-    if isinstance(start, Start):
-        start.finish()
-    return "".join(linecache.getlines(function.__code__.co_filename))

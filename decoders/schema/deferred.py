@@ -1,8 +1,20 @@
 """A large body in, its JSON form out with long arrays deferred: their elements are read again as they are written.
 
-A body of some MiB may hold millions of structs, each of which takes a hundred times its bytes as a value. The walker
-steps over long arrays by generated code that keeps nothing. In their place the form has a DeferredArray, which reads
-small elements by the usual JSON decoders and large ones in the same way again.
+The problem. A body of some MiB may hold millions of structs, each of which takes a hundred times its bytes as a value.
+
+The idea. Read such a body twice. First the walker goes through it and steps over each long array by generated code that
+keeps nothing (`check`); this finds the end, and the failure if there is one. Then, while the body is written, a
+DeferredArray reads elements in pieces of PIECE bytes:
+
+```
+body   │ field │ long array ………………………………… │ field │
+walk   │ value │ Unread(at, end, count)          │ value │        LargeWalker
+form   │ JSON  │ DeferredArray                   │ JSON  │        _LargeForm
+write          └► [ 64 KiB ][ 64 KiB ] …                         small elements: the usual JSON decoder; large: again so
+```
+
+What always holds: the same JSON, and the same failure at the same place, as the walker gives. Bodies up to
+BODY_WHOLE_MAX never come here.
 """
 
 from __future__ import annotations
@@ -43,7 +55,7 @@ class Spent(Protocol):
     state: Any
 
 
-class Reading:
+class BodyReader:
     """How the fields of a message become JSON: as the arguments of to_json(), and what the hooks spend."""
 
     __slots__ = ("budget", "hooks", "reveal", "table")
@@ -70,9 +82,11 @@ class Reading:
         return _LargeForm(self).struct(plan, walker.root, path), after, failure
 
 
-def partial(plan: Plan, data: bytes, at: int, end: int, reading: Reading) -> tuple[dict[str, Any], DecodeError | None]:
+def partial(
+    plan: Plan, data: bytes, at: int, end: int, reader: BodyReader
+) -> tuple[dict[str, Any], DecodeError | None]:
     """What message.partial() gives in JSON form."""
-    body, after, failure = reading.read(plan, data, at, end)
+    body, after, failure = reader.read(plan, data, at, end)
     if failure is None and after != end:
         failure = trailing(after, end)
     return body, failure or LimitExceeded(f"more than {VALUES_MAX} values in one message", offset=at)
@@ -146,12 +160,12 @@ class LargeWalker(Walker):
 class DeferredArray(DeferredList):
     """The elements of an array that was left unread, in JSON form."""
 
-    __slots__ = ("_began", "_path", "_reading", "_unread")
+    __slots__ = ("_began", "_path", "_reader", "_unread")
 
-    def __init__(self, unread: Unread, reading: Reading, path: str) -> None:
+    def __init__(self, unread: Unread, reader: BodyReader, path: str) -> None:
         self._began: Any = None
         self._unread = unread
-        self._reading = reading
+        self._reader = reader
         self._path = path
 
     def holds_structs(self) -> bool:
@@ -162,7 +176,7 @@ class DeferredArray(DeferredList):
         """Elements of some KiB together."""
         unread = self._unread
         field = unread.field
-        budget = self._reading.budget
+        budget = self._reader.budget
         if budget is not None:
             if self._began is None:
                 self._began = budget.state
@@ -175,15 +189,15 @@ class DeferredArray(DeferredList):
             yield from self._leaves()
         if unread.rest:
             assert field.plan is not None
-            form = _LargeForm(self._reading)
+            form = _LargeForm(self._reader)
             yield [form.struct(field.plan, held, self._path + "[].") for held in unread.rest]
 
     def _structs(self, plan: Plan) -> Iterator[list[Any]]:
-        unread, reading = self._unread, self._reading
+        unread, reader = self._unread, self._reader
         data, at, end = unread.data, unread.at, unread.end
         prefix = self._path + "[]."
-        hooks = {path[len(prefix) :]: name for path, name in reading.hooks.items() if path.startswith(prefix)}
-        decode: JsonDecoder = json_decoder(plan, hooks, reading.reveal)
+        hooks = {path[len(prefix) :]: name for path, name in reader.hooks.items() if path.startswith(prefix)}
+        decode: JsonDecoder = json_decoder(plan, hooks, reader.reveal)
         step = projector(plan, _NOTHING, False)
         chunk: list[Any] = []
         size = 0
@@ -191,9 +205,9 @@ class DeferredArray(DeferredList):
             after = step(data, at, end)[2]
             size += after - at
             if after - at > PIECE:
-                chunk.append(reading.read(plan, data, at, after, prefix)[0])
+                chunk.append(reader.read(plan, data, at, after, prefix)[0])
             else:
-                chunk.append(decode(data, at, after, reading.table)[0])
+                chunk.append(decode(data, at, after, reader.table)[0])
             at = after
             if size > PIECE:
                 yield chunk
@@ -204,7 +218,7 @@ class DeferredArray(DeferredList):
     def _numbers(self, width: int) -> Iterator[list[Any]]:
         unread = self._unread
         field, at = unread.field, unread.at
-        form = _LargeForm(self._reading)
+        form = _LargeForm(self._reader)
         left = unread.count
         while left:
             count = min(max(PIECE // width, 1), left)
@@ -215,7 +229,7 @@ class DeferredArray(DeferredList):
 
     def _leaves(self) -> Iterator[list[Any]]:
         unread = self._unread
-        form = _LargeForm(self._reading)
+        form = _LargeForm(self._reader)
         walker = Walker(unread.data)
         at = begun = unread.at
         chunk: list[Any] = []
@@ -232,15 +246,15 @@ class DeferredArray(DeferredList):
 class _LargeForm(JsonForm):
     """The JSON form of what a LargeWalker has read."""
 
-    __slots__ = ("_reading",)
+    __slots__ = ("_reader",)
 
-    def __init__(self, reading: Reading) -> None:
-        super().__init__(reading.hooks, reading.table, reading.reveal)
-        self._reading = reading
+    def __init__(self, reader: BodyReader) -> None:
+        super().__init__(reader.hooks, reader.table, reader.reveal)
+        self._reader = reader
 
     def field(self, field: PlanField, value: Any, path: str, owner: Mapping[str, Any]) -> Any:
         if isinstance(value, Unread):
-            return DeferredArray(value, self._reading, path)
+            return DeferredArray(value, self._reader, path)
         return super().field(field, value, path, owner)
 
     def leaf(self, kind: str, value: Any) -> Any:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from re import findall
 from struct import Struct, calcsize
 from typing import NamedTuple
 
@@ -36,11 +37,15 @@ def long_table(form: str, after: str) -> LongTable:
 
 
 class Unit:
-    """A module in the making: `names` are its globals, `parts` the text of its functions."""
+    """A module in the making: `names` are its globals, `parts` the text of its functions.
 
-    def __init__(self) -> None:
+    One that is `commented`, for people, has beside each line the fields that it is about.
+    """
+
+    def __init__(self, *, commented: bool = False) -> None:
         self.names: dict[str, object] = {}
         self.parts: list[str] = []
+        self.fields: dict[str, str] | None = {} if commented else None  # the field of each variable
         self._count = 0
         self._constants: dict[int, str] = {}
 
@@ -77,16 +82,24 @@ class Tail(NamedTuple):
 
 
 class Lines:
-    """The text of one function in the making."""
+    """The text of one function in the making; `field` is the one at hand."""
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
+        self.field = ""
         self.lines: list[str] = []
         self.depth = 0
 
     def put(self, *lines: str) -> None:
         """Lines at the present depth."""
+        if self.unit.fields is not None:
+            lines = tuple(self._commented(line, self.unit.fields) for line in lines)
         self.lines += ["    " * self.depth + line for line in lines]
+
+    def _commented(self, line: str, fields: dict[str, str]) -> str:
+        """A line with the fields of its variables, else the field at hand, beside it."""
+        found = [fields[word] for word in findall(r"\w+", line) if fields.get(word)] or [self.field]
+        return f"{line}  # {', '.join(dict.fromkeys(found))}" if found != [""] else line
 
     @contextmanager
     def block(self, head: str) -> Iterator[None]:
@@ -98,7 +111,10 @@ class Lines:
 
     def new(self, stem: str) -> str:
         """A name not used before."""
-        return self.unit.new(stem)
+        name = self.unit.new(stem)
+        if self.unit.fields is not None:
+            self.unit.fields[name] = self.field
+        return name
 
     def const(self, stem: str, value: object) -> str:
         """The global name of a value."""

@@ -186,7 +186,7 @@ class Writer(Lines):
     def begin(self) -> None:
         """The next out() lines, one after the other or one of several, make the next piece of the message."""
         if self._direct:
-            self.parts.append(self.new("p"))
+            self.parts.append(self.unit.new("p"))
 
     def out(self, *values: str) -> None:
         """Lines that put out these expressions, of which some may be empty."""
@@ -196,7 +196,7 @@ class Writer(Lines):
             self.put(*(f"out({value})" for value in values if value))
 
 
-class Writing:
+class EncoderSource:
     """The writing of one message: puts the function `encode`, and all that it calls, into a unit."""
 
     def __init__(self, unit: Unit) -> None:
@@ -241,12 +241,16 @@ class Writing:
 
     def field(self, body: Writer, field: PlanField, value: str) -> None:
         """Lines that encode the field whose value this expression is."""
+        outer, body.field = body.field, f"{body.field}.{field.name}".lstrip(".")
+        if self.unit.fields is not None:
+            self.unit.fields[field.name] = body.field  # the word in `value`
         if field.array:
             self._array(body, field, value)
         elif field.plan is not None:
             self._inner(body, field, value)
         else:
             self._leaf(body, field, value, field.nullable)
+        body.field = outer
 
     def _leaf(self, body: Writer, field: PlanField, value: str, nullable: bool) -> None:
         if field.kind in SIZED:

@@ -11,12 +11,12 @@ from functools import partial
 from itertools import count
 from typing import Any
 
-from decoders.schema.decode import Reading
+from decoders.schema.decode import DecoderSource
 from decoders.schema.emit import Unit
-from decoders.schema.encode import Writing
+from decoders.schema.encode import EncoderSource
 from decoders.schema.learn import ENOUGH, Learner, may_learn
 from decoders.schema.model import Plan
-from decoders.schema.want import Mode, Want
+from decoders.schema.want import ALL, Mode, Want
 
 _serial = count(1)
 
@@ -49,10 +49,10 @@ def build(
         unit.names["careful"] = careful
     title = f"{purpose} {plan.name} v{plan.version}"
     if mode.careful or not may_learn(plan):
-        Reading(unit, mode).root(plan, want)
+        DecoderSource(unit, mode).root(plan, want)
         return install(title, unit, "decode")
     learner = Learner(plan, want, mode, unit, partial(install, title), enough)
-    Reading(unit, mode).root(plan, want, asks=True, studies=True)
+    DecoderSource(unit, mode).root(plan, want, asks=True, studies=True)
     made = install(title, unit, "decode")
     learner.decode = made if start is None else start[1]
     return made
@@ -61,13 +61,32 @@ def build(
 def build_encoder(plan: Plan) -> Callable[..., Any]:
     """Compile the encoder of a plan."""
     unit = Unit()
-    Writing(unit).root(plan)
+    EncoderSource(unit).root(plan)
     return install(f"encode {plan.name} v{plan.version}", unit, "encode")
+
+
+def decoder_source(plan: Plan, mode: Mode, *, commented: bool = True) -> str:
+    """The source of the decoder of a whole message as it is at first; `commented` with the field beside each line."""
+    unit = Unit(commented=commented)
+    DecoderSource(unit, mode).root(plan, ALL)
+    return text_of(unit)
+
+
+def encoder_source(plan: Plan, *, commented: bool = True) -> str:
+    """The source of the encoder, likewise."""
+    unit = Unit(commented=commented)
+    EncoderSource(unit).root(plan)
+    return text_of(unit)
+
+
+def text_of(unit: Unit) -> str:
+    """The source of all functions in a unit."""
+    return "\n\n".join(unit.parts) + "\n"
 
 
 def install(title: str, unit: Unit, name: str) -> Callable[..., Any]:
     """Compile what a unit holds; the function of that name."""
-    text = "\n\n".join(unit.parts) + "\n"
+    text = text_of(unit)
     place = f"<{title} #{next(_serial)}>"
     linecache.cache[place] = (len(text), None, text.splitlines(keepends=True), place)
     exec(compile(text, place, "exec"), unit.names)

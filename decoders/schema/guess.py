@@ -1,22 +1,34 @@
 """A sample of an array's elements in, lines that read elements with the same counts in as few steps as possible out.
 
-Assumed are the counts of arrays of fixed size, which structs are null, that nothing is tagged and that no error code
-is set: so that the fields of nested arrays join the run around them. Strings and bytes may have any size. Where an
-element is not like that, the lines come to nothing, and the usual code reads it.
+The problem. Elements of an array of structs (partitions of a topic) have arrays of their own (replicas), whose counts
+break the run of fields that one unpack reads.
+
+The idea. Assume that an element is like the sample, and check it afterwards:
+
+```
+if at <= last:                      bytes enough for the run are there
+    one unpack over what are several runs otherwise
+    if counts == those of the sample and no tag and no error code:
+        append; continue
+at = start                          not like that: the usual code below reads it; `wrong` counts
+```
+
+Assumed are the counts of arrays of fixed size, which structs are null, that nothing is tagged and that no error code is
+set. Strings and bytes may have any size.
+
+What always holds: where an element is not like the sample, nothing of the attempt remains. What is given up: elements
+with more than VALUES_MAX values are read as usual.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 from decoders.schema.emit import Body
 from decoders.schema.model import FIXED, Plan, PlanField
 from decoders.schema.walk import UNKNOWN
-
-if TYPE_CHECKING:
-    from decoders.schema.decode import Reading
-    from decoders.schema.want import Want
+from decoders.schema.want import Want
 
 # Values of one element that are read without a loop.
 VALUES_MAX: Final = 60
@@ -72,10 +84,25 @@ def _sign_field(field: PlanField, value: Any, found: list[object]) -> bool:
     return True
 
 
+class LeafReading(Protocol):
+    """The reading of single values, as decode.py has it."""
+
+    def is_error(self, inner: PlanField) -> bool:
+        """Whether a field goes into the list of errors."""
+
+    def number(self, body: Body, inner: PlanField, want: Want, place: str) -> str | None:
+        """A value of fixed size, or a varint."""
+
+    def sized(
+        self, body: Body, inner: PlanField, nullable: bool, want: Want, path: str, before: dict[str, str]
+    ) -> str | None:
+        """A string, bytes or records."""
+
+
 class Guessing:
     """The lines of one element, put into the body of a decoder after its guess()."""
 
-    def __init__(self, reading: Reading, body: Body) -> None:
+    def __init__(self, reading: LeafReading, body: Body) -> None:
         self.reading = reading
         self.body = body
 

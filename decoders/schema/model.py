@@ -127,7 +127,7 @@ class Api(NamedTuple):
     early: Mapping[tuple[Side, int, str], Message] = MappingProxyType({})
 
     def message(self, side: Side) -> Message:
-        """The declaration of one direction."""
+        """The stable declaration of a side."""
         return self.request if side == "request" else self.response
 
 

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 What = Literal["value", "size", "flag", "tags", "tag"]
 
 
-class Part(NamedTuple):
+class BytePart(NamedTuple):
     """Bytes `at` to `end`: as walk.Span, with the type of the field as one says it and whether it is to be hidden.
 
     `array` says that a `size` is the count of an array. `kind` is `int32`, `compact string`, `varint`, …; empty where

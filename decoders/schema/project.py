@@ -1,4 +1,22 @@
-"""Paths in, what a projection keeps out: `topics[].partitions[].records:span` → {"topics": {"partitions": …}}."""
+"""Paths in, what a projection keeps out: `topics[].partitions[].records:span` → {"topics": {"partitions": …}}.
+
+The problem. Most of what comes is never shown: a text line needs three fields of a Fetch response with a megabyte of
+records.
+
+The idea. Whoever needs fields (line, filter, statistics, pairing) names their paths (exchanges/needs.py). The union of
+them becomes a tree, and the decoder is generated for that tree:
+
+```
+{"topics": {"name": ALL, "partitions": {"records": "span"}}}
+wanted field        read, and kept
+unwanted fixed      stepped over: a number added to `at`
+unwanted string     its size is read and checked, its bytes are not looked at
+`span`              where the bytes are, without a copy; `count`: of an array; `raw`: also where it is a secret
+```
+
+What always holds: a projection fails exactly when the whole decoder does, so that a line says `undecoded` where the
+record would. A field that other versions have is left out; one that no version has is a ValueError.
+"""
 
 from __future__ import annotations
 

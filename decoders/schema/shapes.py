@@ -1,7 +1,21 @@
 """A sample of a struct in, how to read all structs of that shape in one step out.
 
-The shape is every size, count, null marker and tag count in it. Where another struct has the same ones, each of its
-values stands at the same place, so that one `unpack_from` reads them all; where it has not, the usual code reads it.
+The problem. A string's size decides where the next field begins, so code that must read any message reads in as many
+steps as there are sizes.
+
+The idea. The shape of a message is every size, count, null marker and tag count in it. Where another message has the
+same ones, each of its values stands at the same place:
+
+```
+sample   00 00 00 07 │ 00 03 │ 61 70 70 │ 00 00      correlation 7, client id of 3 bytes, error 0
+shape      i           h==3    3s         h==0        one unpack_from, two checks
+```
+
+`unpack_from` reads all values and all markers at once; `checks` compare the markers. Where one differs, the usual code
+reads the message.
+
+What always holds: a message that meets the checks has the value that the usual code would give. Messages with tagged
+fields, error codes that are set, or more than PIECES_MAX values have no shape.
 """
 
 from __future__ import annotations
@@ -15,7 +29,7 @@ from decoders.schema.runtime import CRUDE, uvarint
 from decoders.wire.primitives import LETTERS
 
 if TYPE_CHECKING:
-    from decoders.schema.decode import Reading
+    from decoders.schema.decode import DecoderSource
     from decoders.schema.want import Want
 
 # Values and sizes that one step may unpack; beyond that the gain shrinks and the text grows.
@@ -23,7 +37,7 @@ PIECES_MAX: Final = 72
 SIZED: Final = frozenset({"string", "bytes", "records"})
 
 
-class Shape(NamedTuple):
+class FixedShape(NamedTuple):
     """How to read it: `targets` are the variables of `unpack`, `checks` what must hold of them."""
 
     form: str
@@ -42,7 +56,9 @@ class _NoShapeError(Exception):
     """Not to be read in one step: too large, tagged fields, a varint, an error code that is not 0."""
 
 
-def shape_of(reading: Reading, plan: Plan, want: Want, path: str, buf: bytes, at: int, end: int) -> Shape | None:
+def shape_of(
+    reading: DecoderSource, plan: Plan, want: Want, path: str, buf: bytes, at: int, end: int
+) -> FixedShape | None:
     """The shape of the struct at `at`; None where it is better read piece by piece."""
     shaping = _Shaping(reading, buf, at, end)
     try:
@@ -53,16 +69,16 @@ def shape_of(reading: Reading, plan: Plan, want: Want, path: str, buf: bytes, at
     if shaping.at > end or not shaping.targets:
         return None
     targets = ", ".join(shaping.targets) + ("," if len(shaping.targets) == 1 else "")
-    return Shape(form, calcsize(">" + form), targets, tuple(shaping.checks), value)
+    return FixedShape(form, calcsize(">" + form), targets, tuple(shaping.checks), value)
 
 
-def unpack_line(reading: Reading, shape: Shape) -> str:
+def unpack_line(reading: DecoderSource, shape: FixedShape) -> str:
     """The line that unpacks a shape at `at`."""
     return f"{shape.targets} = {reading.unit.constant('unpack', unpacker(shape.form))}(buf, at)"
 
 
 class _Shaping:
-    def __init__(self, reading: Reading, buf: bytes, at: int, end: int) -> None:
+    def __init__(self, reading: DecoderSource, buf: bytes, at: int, end: int) -> None:
         self.reading = reading
         self.buf = buf
         self.start = at

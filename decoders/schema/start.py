@@ -22,7 +22,7 @@ CALLS: Final = 20
 BYTES: Final = 4000
 
 
-class Start:
+class LazyDecoder:
     """Stands in for a decoder until `generate` is worth its cost; `function` is then given the generated code."""
 
     def __init__(

@@ -32,7 +32,7 @@ class Gap(NamedTuple):
     why: Why
 
 
-class Again(NamedTuple):
+class Retransmission(NamedTuple):
     """`size` bytes from place `at` of this direction's stream were sent a second time (and dropped here).
 
     Comes when the second copy was captured, always after the chunk with the first copy; says nothing about the next
@@ -125,4 +125,4 @@ class Connection:
                 del half.peer, half.connection
 
 
-Chunk = tuple[Half, int, int, bytes | Gap | Again | Close]
+Chunk = tuple[Half, int, int, bytes | Gap | Retransmission | Close]

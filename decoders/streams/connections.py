@@ -8,153 +8,17 @@ from typing import Final
 
 from decoders.errors import Malformed
 from decoders.limits import CLOSED_MAX, CONNECTIONS_MAX, IDLE_NS
-from decoders.streams.chunks import Connection, Segment
-from decoders.streams.flow import MASK, PATIENCE_NS, UNSEEN, WAITING, Flow, ahead
+from decoders.streams.chunks import Segment
+from decoders.streams.flow import MASK, Flow, TcpConnection, ahead
 from decoders.wire.state import fields
 
-__all__ = ["Connections", "TcpConnection"]
-
-# Before all times.
-EVER: Final = -1 << 80
+__all__ = ["Connections"]
 
 # Segments this near the end of a closed connection, this soon (2 MSL), belong to it.
 LATE: Final = 1 << 24
 LATE_NS: Final = 120 * 10**9
-# Packets of the capture, or time without any, after which a connection without SYN began with what was seen.
-MET: Final = 16
-MET_NS: Final = 10**8
 # Connections before the first look for silent ones.
 SWEEP_MIN: Final = 4096
-
-
-class TcpConnection(Connection):
-    """A connection put together from segments."""
-
-    __slots__ = ("at_ns", "at_packet", "began_packet", "drowsy", "known", "over", "reset")
-
-    half = Flow
-    first: Flow
-    second: Flow
-
-    def __init__(self, number: int, first: str, second: str, began_ns: int, *, opened: bool) -> None:
-        super().__init__(number, first, second, began_ns, opened=opened)
-        self.over = False
-        self.reset: Flow | None = None  # who sent a RST
-        self.began_packet = 0
-        self.at_ns, self.at_packet = began_ns, 0  # of its latest packet that took the slow path
-        self.drowsy = False  # on the slow path for nothing but that
-        self.known = False  # long enough for segments from before the first one to have come
-
-    @property
-    def at(self) -> tuple[int, int]:
-        """Time and number of its latest packet that took the slow path."""
-        return self.at_ns, self.at_packet
-
-    @property
-    def last_ns(self) -> int:
-        """Time of its latest packet."""
-        return max(self.first.last_ns, self.second.last_ns)
-
-    @property
-    def held_size(self) -> int:
-        """What both directions hold."""
-        return self.first.held_size + self.second.held_size
-
-    @property
-    def ended(self) -> bool:
-        """Whether the FIN of both sides was reached."""
-        return self.first.ended and self.second.ended
-
-    def meet(self, time_ns: int, packet: int, *, idle: bool) -> None:
-        """Decide whether the connection is known long enough for a beginning without SYN to be believed."""
-        if abs(packet - self.began_packet) >= MET or (idle and time_ns - self.began_ns >= MET_NS):
-            self.known = True
-            self.began_packet = 0  # nobody asks again
-
-    def lapsed(self, time_ns: int, packet: int, *, idle: bool) -> tuple[int, int] | None:
-        """The oldest mark, of those that patience has ended with until now; None where that changes nothing."""
-        flows = (self.first, self.second)
-        return min((flow.since for flow in flows if flow.lapses(time_ns, packet, self.at, idle=idle)), default=None)
-
-    def lapse(self, time_ns: int, packet: int, since: tuple[int, int], *, idle: bool) -> None:
-        """Let patience end with what the marks of that time hold.
-
-        What is known now was known since the connection's latest packet: looked at often or once, it comes to the same.
-        """
-        flows = (self.first, self.second)
-        for flow in [flow for flow in flows if flow.lapses(time_ns, packet, self.at, idle=idle)]:
-            if flow.since == since:
-                flow.lapse(*self.at)
-
-    def due_ns(self, reset: tuple[int, int] | None) -> int:
-        """The time before which the passing of time does nothing to it, if nothing comes; `reset`: when a RST came."""
-        if not self.known:
-            return EVER  # it waits for packets of others
-        due = [self.last_ns + IDLE_NS + 1]
-        due += [flow.since[0] + PATIENCE_NS for flow in (self.first, self.second) if flow.may_lapse(self.at)]
-        if reset is not None:
-            due.append(reset[0] + PATIENCE_NS)
-        return min(due)
-
-    def early_ns(self, reset: tuple[int, int] | None) -> int:
-        """A time that is not later than `due_ns`, and soon worked out."""
-        if not self.known:
-            return EVER
-        first, second = self.first, self.second
-        since_ns = min(first.mark[5], second.mark[5])
-        if reset is not None and reset[0] < since_ns:
-            since_ns = reset[0]
-        return min(since_ns + PATIENCE_NS, max(first.last_ns, second.last_ns) + IDLE_NS)
-
-    def park(self) -> None:
-        """Send the next segment down the slow path."""
-        for flow in (self.first, self.second):
-            flow.sync()
-            flow.next = WAITING
-
-    def doze(self) -> None:
-        """Send the next segment down the slow path, where it is seen if the connection was silent for too long."""
-        if self.first.next != WAITING:
-            self.park()
-            self.drowsy = True
-
-    def wake(self) -> None:
-        """Go on as before."""
-        self.drowsy = False
-        self.settle()
-
-    def settle(self) -> bool:
-        """Decide between fast and slow path for what follows; True when something is held, or missing."""
-        first, second = self.first, self.second
-        waits = bool(first.held or second.held or first.hole() or second.hole())
-        for flow in (first, second):
-            flow.next = WAITING if waits or self.reset else flow.place & MASK if flow.started else UNSEEN
-            if not waits and flow.acked is not flow.place:
-                flow.share()
-        return waits
-
-    def export(self) -> object:
-        """The state as built-in values."""
-        reset = 0 if self.reset is None else 1 if self.reset is self.first else 2
-        facts = [self.number, self.began_ns, self.opened, self.began_packet, self.known, self.drowsy, reset]
-        return [*facts, self.at, self.first.export(), self.second.export()]
-
-    @classmethod
-    def resumed(cls, state: object) -> TcpConnection:
-        """The connection whose `export` gave this. Raises DecodeError when it is something else."""
-        number, began_ns, opened, began_packet, known, drowsy, reset, at, first, second = fields(
-            state, int, int, bool, int, bool, bool, int, tuple, list, list
-        )
-        texts = [row[1] if len(row) > 1 else None for row in (first, second)]
-        if not isinstance(texts[0], str) or not isinstance(texts[1], str):
-            raise Malformed("a saved connection without addresses")
-        connection = cls(number, texts[0], texts[1], began_ns, opened=opened)
-        connection.began_packet, connection.known, connection.drowsy = began_packet, known, drowsy
-        connection.at_ns, connection.at_packet = fields(at, int, int)
-        connection.reset = {1: connection.first, 2: connection.second}.get(reset)
-        connection.first.resume(first)
-        connection.second.resume(second)
-        return connection
 
 
 class Connections:

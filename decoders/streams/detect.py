@@ -1,9 +1,26 @@
 """The first chunks of a connection in; out comes who is the client, or that this is no Kafka, or nothing yet.
 
-A connection is Kafka when a request, or its answer, decodes to its last byte (verdict.py). Where the stream is known
-from its first byte the frames are followed from there; where it is not (the capture begins in the middle, or lost the
-beginning) each segment may begin one. Undecided bytes are bounded: beyond UNDECIDED_MAX a stream known from its
-beginning is not Kafka, of the others the oldest bytes are let go.
+The problem. Ports say little: brokers listen anywhere, and other protocols use 9092. The head of a request (size, key,
+version) is a weak mark, which ZooKeeper's connect request passes. A capture may begin in the middle of a connection.
+
+The idea. The body decides. A connection is Kafka when a request, or its answer, decodes to its last byte (verdict.py).
+
+```
+first bytes certainly another protocol (foreign.py) ─────────────► not Kafka, nothing is held
+stream known from its SYN     follow the frames from byte 0 ──┐
+stream not known              each segment may begin a frame ─┼─► a whole request decodes, or an answer to one
+short snap length             no body is ever whole ──────────┘    or PAIRS pairs of matching heads → Kafka
+UNDECIDED_MAX bytes held      known from its beginning → not Kafka; else the oldest bytes are let go
+```
+
+An endpoint that was recognised as a broker vouches for its later connections (stage.py); chunks held here are then
+taken as if they came now.
+
+What always holds: bytes held are bounded, and all of them are given to pairing or reported as skipped. The decision
+depends on the bytes, not on how they came in chunks of time.
+
+What is given up: a Kafka connection whose first UNDECIDED_MAX bytes have no whole message is not recognised, unless its
+broker is known by then or its port was named.
 """
 
 from __future__ import annotations
@@ -12,7 +29,7 @@ from typing import Final
 
 from decoders.apis.keys import CONTROLLED_SHUTDOWN
 from decoders.limits import FRAME_MAX, UNDECIDED_MAX
-from decoders.streams.chunks import Again, Chunk, Close, Connection, Gap, Half
+from decoders.streams.chunks import Chunk, Close, Connection, Gap, Half, Retransmission
 from decoders.streams.foreign import FIRST_MAX, TLS, certain, described, likely
 from decoders.streams.heads import REQUEST
 from decoders.streams.resync import FITS, NO, YES
@@ -29,7 +46,7 @@ GSSAPI_TAG: Final = b"\x60"
 TOKEN_MAX: Final = 1 << 20
 
 
-class Suspect:
+class UndecidedSide:
     """One direction of an undecided connection: its last bytes and the places in them where a frame may begin."""
 
     __slots__ = ("asked", "first", "followed", "half", "opening", "pairs", "starts", "window")
@@ -45,7 +62,7 @@ class Suspect:
         self.opening = followed
 
 
-class Undecided:
+class UndecidedConnection:
     """A connection about which it is not yet known whether it is Kafka, and its chunks so far."""
 
     __slots__ = ("chunks", "client", "connection", "dropped", "foreign", "held", "sides", "sizes", "time_ns", "tokens")
@@ -62,71 +79,71 @@ class Undecided:
         self.tokens = False  # it began with what may be a bare SASL token
         opened = connection.opened
         self.sides = {
-            True: Suspect(connection.first, followed=opened),
-            False: Suspect(connection.second, followed=opened),
+            True: UndecidedSide(connection.first, followed=opened),
+            False: UndecidedSide(connection.second, followed=opened),
         }
 
     def feed(self, chunk: Chunk) -> bool:
         """Take a chunk; True once the connection is Kafka (`client` is then the half that asks)."""
         half, _, _, data = chunk
-        if isinstance(data, Close | Again):
+        if isinstance(data, Close | Retransmission):
             return False
         first = half is self.connection.first
-        suspect = self.sides[first]
+        side = self.sides[first]
         self.sizes[first] += data.size if isinstance(data, Gap) else len(data)
-        if isinstance(data, bytes) and (not suspect.first or (suspect.followed and len(suspect.first) < FIRST_MAX)):
-            fresh = len(suspect.first) < MARK_MAX
-            suspect.first = (suspect.first + data)[:FIRST_MAX]
-            if fresh and suspect.opening and not self.foreign:
-                self.foreign = certain(suspect.first)
+        if isinstance(data, bytes) and (not side.first or (side.followed and len(side.first) < FIRST_MAX)):
+            fresh = len(side.first) < MARK_MAX
+            side.first = (side.first + data)[:FIRST_MAX]
+            if fresh and side.opening and not self.foreign:
+                self.foreign = certain(side.first)
                 if self.foreign:
                     self._forget()
         if self.foreign:
             return False
         self.chunks.append(chunk)
         if isinstance(data, Gap):
-            self._gap(suspect)
+            self._gap(side)
             return False
         self.held += len(data)
-        if self._look(suspect, self.sides[not first], data):
+        if self._look(side, self.sides[not first], data):
             return True
         if self.held > UNDECIDED_MAX:
             return self._overflow()
         return False
 
-    def _gap(self, suspect: Suspect) -> None:
+    def _gap(self, side: UndecidedSide) -> None:
         """Nothing that spans a hole can be judged; behind it every segment may begin a frame."""
-        suspect.window = b""
-        suspect.starts = []
-        suspect.followed = False
+        side.window = b""
+        side.starts = []
+        side.followed = False
 
-    def _look(self, suspect: Suspect, other: Suspect, data: bytes) -> bool:
+    def _look(self, side: UndecidedSide, other: UndecidedSide, data: bytes) -> bool:
         """Judge what may begin in `data` or end with it."""
-        if suspect.followed:
-            suspect.window += data
+        if side.followed:
+            side.window += data
         else:
-            if not suspect.starts:
-                suspect.window = b""
-            suspect.starts.append(len(suspect.window))
-            suspect.window += data
-            del suspect.starts[:-STARTS_MAX]
+            if not side.starts:
+                side.window = b""
+            side.starts.append(len(side.window))
+            side.window += data
+            del side.starts[:-STARTS_MAX]
         waiting: list[int] = []
-        for start in suspect.starts:
+        for start in side.starts:
             at = start
             while at >= 0:
-                after = self._judge(suspect, other, at)
+                after = self._judge(side, other, at)
                 if self.client is not None:
                     return True
                 if after == at:
                     waiting.append(at)
                     break
-                at = after if suspect.followed else -1
-        suspect.starts = waiting
+                at = after if side.followed else -1
+        side.starts = waiting
         return False
 
-    def _judge(self, suspect: Suspect, other: Suspect, at: int) -> int:
+    def _judge(self, side: UndecidedSide, other: UndecidedSide, at: int) -> int:
         """Judge one place: the offset after the frame there, `at` itself to wait for more, -1 when it is none."""
-        data = suspect.window
+        data = side.window
         left = len(data) - at
         if left < 4:
             return at
@@ -134,18 +151,18 @@ class Undecided:
         after = at + 4 + size
         verdict = request_verdict(data, at)
         if verdict == YES:
-            self.client = suspect.half
+            self.client = side.half
         elif verdict != NO:
             _, key, version, correlation_id, _ = REQUEST.unpack_from(data, at)
-            if len(suspect.asked) < ASKED_MAX and key != CONTROLLED_SHUTDOWN:
-                suspect.asked[correlation_id] = key, version
-        elif not self._answers(suspect, other, at) and not self._passes(suspect, other, at, size):
+            if len(side.asked) < ASKED_MAX and key != CONTROLLED_SHUTDOWN:
+                side.asked[correlation_id] = key, version
+        elif not self._answers(side, other, at) and not self._passes(side, other, at, size):
             return at if left < 14 and left < 4 + size else -1
         return after if after <= len(data) else at
 
-    def _answers(self, suspect: Suspect, other: Suspect, at: int) -> bool:
+    def _answers(self, side: UndecidedSide, other: UndecidedSide, at: int) -> bool:
         """Whether there may be a response to what the other side has asked; one that decodes decides."""
-        data = suspect.window
+        data = side.window
         correlation_id = int.from_bytes(data[at + 4 : at + 8], "big", signed=True)
         asked = other.asked.get(correlation_id) if len(data) - at >= 8 else None
         if asked is None:
@@ -155,15 +172,15 @@ class Undecided:
             self.client = other.half
         return verdict != NO
 
-    def _passes(self, suspect: Suspect, other: Suspect, at: int, size: int) -> bool:
+    def _passes(self, side: UndecidedSide, other: UndecidedSide, at: int, size: int) -> bool:
         """Whether a frame that says nothing may be stepped over, in a stream known from its beginning."""
-        if suspect.followed and at == 0 and size > 4 and suspect.window[4:5] == GSSAPI_TAG:
+        if side.followed and at == 0 and size > 4 and side.window[4:5] == GSSAPI_TAG:
             self.tokens = True
-        return suspect.followed and (
+        return side.followed and (
             (4 <= size <= FRAME_MAX and bool(other.asked)) or (self.tokens and 0 <= size <= TOKEN_MAX)
         )
 
-    def _paired(self, client: Suspect, correlation_id: int) -> bool:
+    def _paired(self, client: UndecidedSide, correlation_id: int) -> bool:
         """Whether heads have matched often enough; each request counts once."""
         client.asked.pop(correlation_id)
         client.pairs += correlation_id != 0
@@ -171,19 +188,19 @@ class Undecided:
 
     def _overflow(self) -> bool:
         """Too many bytes are held: decide by what is there, or give up, or let the oldest go."""
-        for suspect in self.sides.values():
-            if any(request_verdict(suspect.window, at) == FITS for at in suspect.starts):
-                self.client = suspect.half
+        for side in self.sides.values():
+            if any(request_verdict(side.window, at) == FITS for at in side.starts):
+                self.client = side.half
                 return True
-        if all(suspect.opening for suspect in self.sides.values()) and self.connection.opened:
+        if all(side.opening for side in self.sides.values()) and self.connection.opened:
             self.foreign = self.name() or "no Kafka in its first bytes"
             self._forget()
             return False
         self.let_go(UNDECIDED_MAX // 2)
-        for suspect in self.sides.values():
-            suspect.window = b""
-            suspect.starts = []
-            suspect.followed = False
+        for side in self.sides.values():
+            side.window = b""
+            side.starts = []
+            side.followed = False
         return False
 
     def let_go(self, most: int) -> None:
@@ -207,10 +224,10 @@ class Undecided:
     def _forget(self) -> None:
         self.chunks = []
         self.held = 0
-        for suspect in self.sides.values():
-            suspect.window = b""
-            suspect.starts = []
-            suspect.asked = {}
+        for side in self.sides.values():
+            side.window = b""
+            side.starts = []
+            side.asked = {}
 
     def name(self) -> str:
         """What the connection looks like, when it is no Kafka."""

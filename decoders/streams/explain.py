@@ -13,7 +13,7 @@ from typing import Final
 
 from decoders.apis import NAMES, api
 from decoders.limits import FRAME_MAX
-from decoders.streams.foreign import CERTAIN, LIKELY, TLS, Finding, Mark
+from decoders.streams.foreign import CERTAIN, LIKELY, TLS, Finding, Signature
 from decoders.streams.greetings import text_of
 from decoders.streams.numbers import explain_line, explain_number
 from decoders.streams.resync import FITS, HEAD, YES
@@ -73,7 +73,7 @@ def explain(data: bytes) -> list[Finding]:
     return list(dict.fromkeys(found))
 
 
-def _marked(mark: Mark, data: bytes) -> Finding:
+def _marked(mark: Signature, data: bytes) -> Finding:
     remedy = remedy_of_tls(data) if mark.name == TLS else ""
     return Finding(mark.name, mark.tell(data), remedy or mark.remedy)
 

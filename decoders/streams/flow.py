@@ -1,4 +1,4 @@
-"""What reassembly knows of one direction of a TCP connection: how far it has come, what waits for a hole.
+"""What reassembly knows of one TCP connection and its two directions: how far each has come, what waits for a hole.
 
 Sequence numbers are kept *long*: the 32 bits of the wire with the number of wrap-arounds above them, so that they
 compare and subtract as plain numbers. A direction's `place` is the long number of the next byte it will give.
@@ -8,19 +8,16 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from decoders.errors import Malformed
-from decoders.limits import SEGMENT_COST
+from decoders.limits import IDLE_NS, SEGMENT_COST
 from decoders.streams.chunks import Connection, Half
 from decoders.wire.state import fields
 
-if TYPE_CHECKING:
-    from decoders.streams.connections import TcpConnection
-
 __all__ = [
     *("ENDS", "FAR", "MASK", "PATIENCE", "PATIENCE_NS", "PLAIN", "RESETS", "SURE", "UNSEEN", "WAITING"),
-    *("Entry", "Flow", "ahead", "deadlocked"),
+    *("Entry", "Flow", "TcpConnection", "ahead", "deadlocked"),
 ]
 
 MASK: Final = 0xFFFF_FFFF
@@ -38,6 +35,12 @@ FAR: Final = 1 << 28
 # beginning itself may turn out to be up to FAR before the first of it. Beyond 2**31 numbers would not compare.
 REACH: Final = 1 << 30
 
+# Before all times.
+EVER: Final = -1 << 80
+
+# Packets of the capture, or time without any, after which a connection without SYN began with what was seen.
+MET: Final = 16
+MET_NS: Final = 10**8
 # What a segment that waits does beside carrying bytes.
 PLAIN: Final = 0
 ENDS: Final = 1  # FIN
@@ -48,7 +51,7 @@ RESETS: Final = 2  # RST
 Entry = tuple[int, int, int, int, int, bytes, int]
 # How far the peer has acknowledged, where the last held segment ends, packets of the peer, packets of the connection,
 # packet number, time: all at one moment.
-Mark = tuple[int, int, int, int, int, int]
+PatienceMark = tuple[int, int, int, int, int, int]
 
 
 class Flow(Half):
@@ -93,7 +96,7 @@ class Flow(Half):
         self.held: Sequence[Entry] = ()  # ascending, not overlapping, all behind `place`
         self.held_size = 0
         self.far: Sequence[Entry] = ()
-        self.mark: Mark = (0, 0, 0, 0, 0, 0)
+        self.mark: PatienceMark = (0, 0, 0, 0, 0, 0)
         self.sure = 0  # bytes missing before this number come no more
 
     def sync(self) -> None:
@@ -316,6 +319,136 @@ class Flow(Half):
                 return False
             at = end
         return True
+
+
+class TcpConnection(Connection):
+    """A connection put together from segments."""
+
+    __slots__ = ("at_ns", "at_packet", "began_packet", "drowsy", "known", "over", "reset")
+
+    half = Flow
+    first: Flow
+    second: Flow
+
+    def __init__(self, number: int, first: str, second: str, began_ns: int, *, opened: bool) -> None:
+        super().__init__(number, first, second, began_ns, opened=opened)
+        self.over = False
+        self.reset: Flow | None = None  # who sent a RST
+        self.began_packet = 0
+        self.at_ns, self.at_packet = began_ns, 0  # of its latest packet that took the slow path
+        self.drowsy = False  # on the slow path for nothing but that
+        self.known = False  # long enough for segments from before the first one to have come
+
+    @property
+    def at(self) -> tuple[int, int]:
+        """Time and number of its latest packet that took the slow path."""
+        return self.at_ns, self.at_packet
+
+    @property
+    def last_ns(self) -> int:
+        """Time of its latest packet."""
+        return max(self.first.last_ns, self.second.last_ns)
+
+    @property
+    def held_size(self) -> int:
+        """What both directions hold."""
+        return self.first.held_size + self.second.held_size
+
+    @property
+    def ended(self) -> bool:
+        """Whether the FIN of both sides was reached."""
+        return self.first.ended and self.second.ended
+
+    def meet(self, time_ns: int, packet: int, *, idle: bool) -> None:
+        """Decide whether the connection is known long enough for a beginning without SYN to be believed."""
+        if abs(packet - self.began_packet) >= MET or (idle and time_ns - self.began_ns >= MET_NS):
+            self.known = True
+            self.began_packet = 0  # nobody asks again
+
+    def lapsed(self, time_ns: int, packet: int, *, idle: bool) -> tuple[int, int] | None:
+        """The oldest mark, of those that patience has ended with until now; None where that changes nothing."""
+        flows = (self.first, self.second)
+        return min((flow.since for flow in flows if flow.lapses(time_ns, packet, self.at, idle=idle)), default=None)
+
+    def lapse(self, time_ns: int, packet: int, since: tuple[int, int], *, idle: bool) -> None:
+        """Let patience end with what the marks of that time hold.
+
+        What is known now was known since the connection's latest packet: looked at often or once, it comes to the same.
+        """
+        flows = (self.first, self.second)
+        for flow in [flow for flow in flows if flow.lapses(time_ns, packet, self.at, idle=idle)]:
+            if flow.since == since:
+                flow.lapse(*self.at)
+
+    def due_ns(self, reset: tuple[int, int] | None) -> int:
+        """The time before which the passing of time does nothing to it, if nothing comes; `reset`: when a RST came."""
+        if not self.known:
+            return EVER  # it waits for packets of others
+        due = [self.last_ns + IDLE_NS + 1]
+        due += [flow.since[0] + PATIENCE_NS for flow in (self.first, self.second) if flow.may_lapse(self.at)]
+        if reset is not None:
+            due.append(reset[0] + PATIENCE_NS)
+        return min(due)
+
+    def early_ns(self, reset: tuple[int, int] | None) -> int:
+        """A time that is not later than `due_ns`, and soon worked out."""
+        if not self.known:
+            return EVER
+        first, second = self.first, self.second
+        since_ns = min(first.mark[5], second.mark[5])
+        if reset is not None and reset[0] < since_ns:
+            since_ns = reset[0]
+        return min(since_ns + PATIENCE_NS, max(first.last_ns, second.last_ns) + IDLE_NS)
+
+    def park(self) -> None:
+        """Send the next segment down the slow path."""
+        for flow in (self.first, self.second):
+            flow.sync()
+            flow.next = WAITING
+
+    def doze(self) -> None:
+        """Send the next segment down the slow path, where it is seen if the connection was silent for too long."""
+        if self.first.next != WAITING:
+            self.park()
+            self.drowsy = True
+
+    def wake(self) -> None:
+        """Go on as before."""
+        self.drowsy = False
+        self.settle()
+
+    def settle(self) -> bool:
+        """Decide between fast and slow path for what follows; True when something is held, or missing."""
+        first, second = self.first, self.second
+        waits = bool(first.held or second.held or first.hole() or second.hole())
+        for flow in (first, second):
+            flow.next = WAITING if waits or self.reset else flow.place & MASK if flow.started else UNSEEN
+            if not waits and flow.acked is not flow.place:
+                flow.share()
+        return waits
+
+    def export(self) -> object:
+        """The state as built-in values."""
+        reset = 0 if self.reset is None else 1 if self.reset is self.first else 2
+        facts = [self.number, self.began_ns, self.opened, self.began_packet, self.known, self.drowsy, reset]
+        return [*facts, self.at, self.first.export(), self.second.export()]
+
+    @classmethod
+    def resumed(cls, state: object) -> TcpConnection:
+        """The connection whose `export` gave this. Raises DecodeError when it is something else."""
+        number, began_ns, opened, began_packet, known, drowsy, reset, at, first, second = fields(
+            state, int, int, bool, int, bool, bool, int, tuple, list, list
+        )
+        texts = [row[1] if len(row) > 1 else None for row in (first, second)]
+        if not isinstance(texts[0], str) or not isinstance(texts[1], str):
+            raise Malformed("a saved connection without addresses")
+        connection = cls(number, texts[0], texts[1], began_ns, opened=opened)
+        connection.began_packet, connection.known, connection.drowsy = began_packet, known, drowsy
+        connection.at_ns, connection.at_packet = fields(at, int, int)
+        connection.reset = {1: connection.first, 2: connection.second}.get(reset)
+        connection.first.resume(first)
+        connection.second.resume(second)
+        return connection
 
 
 def _end(entry: Entry) -> int:

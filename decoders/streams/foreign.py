@@ -39,7 +39,7 @@ _PROXY_2: Final = bytes.fromhex("0d0a0d0a000d0a515549540a")
 _TELNET: Final = (b"\xff\xfb", b"\xff\xfc", b"\xff\xfd", b"\xff\xfe")
 
 
-class Mark(NamedTuple):
+class Signature(NamedTuple):
     """One protocol: `known` says whether bytes begin with its mark, `tell` what exactly they are (may be empty).
 
     `certain`: no Kafka connection begins so; as the size of a frame the mark would be far beyond every limit.
@@ -108,51 +108,51 @@ _OTHER_PORT: Final = "this is no Kafka port: check host and port"
 _WEB: Final = "this is a web server's or client's traffic: check host and port (Kafka's own is often 9092)"
 _SPEAKS_TLS: Final = "set security.protocol to SSL or SASL_SSL, or use a port without TLS"
 
-MARKS: Final[tuple[Mark, ...]] = (
-    Mark(TLS, True, _TLS.match, tell_tls, _SPEAKS_TLS),
-    Mark("HTTP/2", True, lambda data: data.startswith(b"PRI * HTTP/2.0\r\n"), lambda _: "client's preface", _WEB),
-    Mark("HTTP/1", True, _HTTP1.match, tell_http1, _WEB),
-    Mark("SSH", True, lambda data: data.startswith(b"SSH-"), tell_ssh, _OTHER_PORT),
-    Mark("AMQP", True, lambda data: data.startswith((b"AMQP\0", b"AMQP\2", b"AMQP\3")), tell_amqp, _OTHER_PORT),
-    Mark(
+MARKS: Final[tuple[Signature, ...]] = (
+    Signature(TLS, True, _TLS.match, tell_tls, _SPEAKS_TLS),
+    Signature("HTTP/2", True, lambda data: data.startswith(b"PRI * HTTP/2.0\r\n"), lambda _: "client's preface", _WEB),
+    Signature("HTTP/1", True, _HTTP1.match, tell_http1, _WEB),
+    Signature("SSH", True, lambda data: data.startswith(b"SSH-"), tell_ssh, _OTHER_PORT),
+    Signature("AMQP", True, lambda data: data.startswith((b"AMQP\0", b"AMQP\2", b"AMQP\3")), tell_amqp, _OTHER_PORT),
+    Signature(
         "PROXY protocol",
         True,
         lambda data: data.startswith((b"PROXY ", _PROXY_2)),
         tell_proxy,
         "a load balancer puts this before the stream: turn it off, Kafka does not understand it",
     ),
-    Mark(
+    Signature(
         "MQTT",
         True,
         lambda data: data[:1] == b"\x10" and data[2:8] in (b"\0\4MQTT", b"\0\6MQIs"),
         tell_mqtt,
         _OTHER_PORT,
     ),
-    Mark("Telnet", True, lambda data: data.startswith(_TELNET) and len(data) > 2, _nothing, _OTHER_PORT),
-    Mark("NATS", True, lambda data: data.startswith((b"INFO {", b"CONNECT {")), _nothing, _OTHER_PORT),
-    Mark(
+    Signature("Telnet", True, lambda data: data.startswith(_TELNET) and len(data) > 2, _nothing, _OTHER_PORT),
+    Signature("NATS", True, lambda data: data.startswith((b"INFO {", b"CONNECT {")), _nothing, _OTHER_PORT),
+    Signature(
         "mail or FTP server", True, lambda data: data.startswith((b"220 ", b"220-", b"* OK ")), tell_text, _OTHER_PORT
     ),
-    Mark("MySQL", True, _mysql, tell_mysql, _OTHER_PORT),
-    Mark("PostgreSQL", True, _postgresql_error, tell_postgresql, _OTHER_PORT),
-    Mark("Redis", True, _REDIS.match, tell_redis, _OTHER_PORT),
-    Mark("MongoDB", False, _mongodb, tell_mongodb, _OTHER_PORT),
-    Mark("PostgreSQL", False, _postgresql, tell_postgresql, _OTHER_PORT),
-    Mark(
+    Signature("MySQL", True, _mysql, tell_mysql, _OTHER_PORT),
+    Signature("PostgreSQL", True, _postgresql_error, tell_postgresql, _OTHER_PORT),
+    Signature("Redis", True, _REDIS.match, tell_redis, _OTHER_PORT),
+    Signature("MongoDB", False, _mongodb, tell_mongodb, _OTHER_PORT),
+    Signature("PostgreSQL", False, _postgresql, tell_postgresql, _OTHER_PORT),
+    Signature(
         "ZooKeeper",
         False,
         _zookeeper,
         tell_zookeeper,
         "this is a ZooKeeper client or port (2181): Kafka clients go to the brokers themselves",
     ),
-    Mark("HTTP/2", False, _http2_settings, lambda _: "server's settings", _WEB),
-    Mark("Cassandra", False, _cassandra, _nothing, _OTHER_PORT),
+    Signature("HTTP/2", False, _http2_settings, lambda _: "server's settings", _WEB),
+    Signature("Cassandra", False, _cassandra, _nothing, _OTHER_PORT),
 )
 CERTAIN: Final = tuple(mark for mark in MARKS if mark.certain)
 LIKELY: Final = tuple(mark for mark in MARKS if not mark.certain)
 
 
-def mark_of(data: bytes) -> Mark | None:
+def mark_of(data: bytes) -> Signature | None:
     """The mark that first bytes of a direction have, certain ones first."""
     for marks in (CERTAIN, LIKELY):
         for mark in marks:

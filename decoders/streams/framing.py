@@ -1,9 +1,27 @@
 """Chunks of one direction in, Kafka frames out: the 4-byte size field, and honest runs of what lies between frames.
 
-A frame is what the size field counts; its bytes are kept with the size field before them. A hole (Gap) inside a body
-costs that frame only: the length of a hole is known, so the next frame is found where it must begin. A hole over a
-size field loses the step; `resync.find` looks for it in the segments that follow, and the first frame found is in doubt
-until its last byte has come and it decodes. The common case (a frame in one chunk) is in exchanges/loop.py.
+The problem. A Kafka stream has no marks: a frame is a size field and so many bytes. Whoever takes a wrong byte for a
+size field reads garbage to the end of the connection. Captures have holes, and some begin inside a frame.
+
+The idea. A hole has a known length, since sequence numbers count bytes. So most holes cost one frame only:
+
+```
+size │ body ……………… hole ………… body │ size │ body │          hole inside a body: that frame is cut (`missing`),
+     └───────── need bytes ────────┘  ▲                     the next one begins where it must
+                                      └ still in step
+size │ body │ …… hole over a size field …… │ ? ? ? │        the step is lost: `resync.find` looks for a head;
+                                             ▲              what lies between is an `Unframed` run
+                                             └ the frame found is in `doubt` until its last byte has come and it decodes
+```
+
+Whether a head can be right is asked of the connection's pairing object (`Owner`), which knows what was asked, the
+client id and the SASL phase. The common case, a frame in one chunk, is in exchanges/loop.py.
+
+What always holds: every byte of a direction is in exactly one frame or one `Unframed` run, and `place` counts them all.
+A frame's bytes are kept with the size field before them, up to the first hole.
+
+What is given up: bytes behind a hole inside a frame are not decoded; of a frame beyond FRAME_MAX only the first bytes
+are kept; a frame in doubt that does not decode is counted as skipped.
 """
 
 from __future__ import annotations
@@ -56,7 +74,7 @@ class Frame:
         self.again = again  # bytes of it were sent again while it came
 
 
-class Run:
+class Unframed:
     """Bytes of one direction that are no frame; `size` counts those that are not in the capture as well."""
 
     __slots__ = ("detail", "packet", "reason", "size", "time_ns")
@@ -69,7 +87,7 @@ class Run:
         self.size = size
 
 
-class Budget:
+class MemoryBudget:
     """Bytes held by all connections together: frames under way, requests in flight, connections undecided."""
 
     __slots__ = ("held", "most")
@@ -82,25 +100,25 @@ class Budget:
 class Owner(Protocol):
     """The pairing object of a connection, as framing sees it."""
 
-    budget: Budget
+    budget: MemoryBudget
 
-    def frame(self, lane: Lane, frame: Frame) -> None:
+    def frame(self, lane: FrameDirection, frame: Frame) -> None:
         """A frame has come to its end."""
 
-    def skipped(self, lane: Lane, run: Run, until_ns: int) -> None:
+    def skipped(self, lane: FrameDirection, run: Unframed, until_ns: int) -> None:
         """A run of bytes is over; `until_ns` is 0 when the connection ended before a frame was found again."""
 
-    def objection(self, lane: Lane, data: bytes, at: int, size: int) -> Reason | None:
+    def objection(self, lane: FrameDirection, data: bytes, at: int, size: int) -> Reason | None:
         """Why the head at `at`, of a lane in step, cannot be the head of a frame of this size."""
 
-    def plausible(self, lane: Lane, data: bytes, at: int) -> int:
+    def plausible(self, lane: FrameDirection, data: bytes, at: int) -> int:
         """A verdict of resync.py about a frame beginning at `at`."""
 
-    def candidates(self, lane: Lane, data: bytes, at: int) -> list[int]:
+    def candidates(self, lane: FrameDirection, data: bytes, at: int) -> list[int]:
         """The offsets from `at` on where a cheap look allows a frame."""
 
 
-class Lane:
+class FrameDirection:
     """One direction of a Kafka connection on its way from bytes to frames.
 
     `need` is the size of the frame under way with its size field (0 between frames), `left` what is still to come of
@@ -139,7 +157,7 @@ class Lane:
         self.first = (0, 0)  # time and packet of the first byte of `parts`
         self.last = (0, 0)  # of the latest bytes of the frame under way
         self.missing: Missing = ""
-        self.run: Run | None = None
+        self.run: Unframed | None = None
         self.doubt = False
         self.place = 0  # in the stream: behind the last byte taken
         self.begun = 0  # the place where the frame under way begins
@@ -160,13 +178,13 @@ class Lane:
             self.mode = mode
 
 
-def lose_step(lane: Lane, reason: Reason, detail: str, time_ns: int, packet: int, size: int = 0) -> None:
+def lose_step(lane: FrameDirection, reason: Reason, detail: str, time_ns: int, packet: int, size: int = 0) -> None:
     """Begin to look for a frame; `size` bytes are skipped already."""
     lane.lossy = True
     lane.lost_packet = packet
     lane.mode = ASK
     if lane.run is None:
-        lane.run = Run(reason, detail, time_ns, packet)
+        lane.run = Unframed(reason, detail, time_ns, packet)
     if lane.parts:
         dropped = sum(map(len, lane.parts))
         lane.run.size += dropped
@@ -176,7 +194,7 @@ def lose_step(lane: Lane, reason: Reason, detail: str, time_ns: int, packet: int
     lane.run.size += size
 
 
-def take(lane: Lane, time_ns: int, packet: int, data: bytes) -> None:
+def take(lane: FrameDirection, time_ns: int, packet: int, data: bytes) -> None:
     """The next bytes of a lane, whatever its state."""
     here = first = (time_ns, packet)
     at = 0
@@ -201,7 +219,7 @@ def take(lane: Lane, time_ns: int, packet: int, data: bytes) -> None:
         look = at + 1
 
 
-def _join(lane: Lane, here: tuple[int, int], data: bytes) -> tuple[tuple[int, int], bytes]:
+def _join(lane: FrameDirection, here: tuple[int, int], data: bytes) -> tuple[tuple[int, int], bytes]:
     """Put what was too short to be a head before `data`; where `data` now begins."""
     head = b"".join(lane.parts)
     joined = head + data
@@ -213,7 +231,7 @@ def _join(lane: Lane, here: tuple[int, int], data: bytes) -> tuple[tuple[int, in
     return lane.first, joined
 
 
-def _keep(lane: Lane, data: bytes) -> None:
+def _keep(lane: FrameDirection, data: bytes) -> None:
     """Bytes of a body: all of a sound frame, none behind a hole, the first ones of an oversized frame."""
     if lane.missing == "limit":
         data = data[: max(RAW_KEPT_MAX - sum(map(len, lane.parts)), 0)]
@@ -223,7 +241,7 @@ def _keep(lane: Lane, data: bytes) -> None:
     lane.owner.budget.held += len(data)
 
 
-def _begin(lane: Lane, data: bytes, need: int, first: tuple[int, int], here: tuple[int, int]) -> None:
+def _begin(lane: FrameDirection, data: bytes, need: int, first: tuple[int, int], here: tuple[int, int]) -> None:
     lane.need = need
     lane.left = need - len(data)
     lane.first = first
@@ -235,7 +253,7 @@ def _begin(lane: Lane, data: bytes, need: int, first: tuple[int, int], here: tup
     _keep(lane, data)
 
 
-def _complete(lane: Lane, time_ns: int, packet: int, took: int) -> bool:
+def _complete(lane: FrameDirection, time_ns: int, packet: int, took: int) -> bool:
     """End the frame under way, of which the chunk at hand gave `took` bytes; False when it proves to be no frame."""
     data = b"".join(lane.parts) if len(lane.parts) != 1 else lane.parts[0]
     frame = Frame(data, lane.need - 4, lane.first, (time_ns, packet), lane.begun, lane.missing, lane.again)
@@ -248,7 +266,7 @@ def _complete(lane: Lane, time_ns: int, packet: int, took: int) -> bool:
     return _deliver(lane, frame, took)
 
 
-def _deliver(lane: Lane, frame: Frame, took: int) -> bool:
+def _deliver(lane: FrameDirection, frame: Frame, took: int) -> bool:
     if lane.doubt:
         verdict = YES - 1 if frame.missing else lane.owner.plausible(lane, frame.data, 0)
         if verdict == NO:
@@ -265,7 +283,7 @@ def _deliver(lane: Lane, frame: Frame, took: int) -> bool:
     return True
 
 
-def _cut(lane: Lane, first: tuple[int, int], here: tuple[int, int], data: bytes, at: int) -> int:
+def _cut(lane: FrameDirection, first: tuple[int, int], here: tuple[int, int], data: bytes, at: int) -> int:
     """Take frames from `at` on, what is left begins a body or a head; where the step was lost, else the end."""
     stop = len(data)
     while at < stop:
@@ -293,7 +311,7 @@ def _cut(lane: Lane, first: tuple[int, int], here: tuple[int, int], data: bytes,
     return stop
 
 
-def _carry(lane: Lane, data: bytes, first: tuple[int, int]) -> None:
+def _carry(lane: FrameDirection, data: bytes, first: tuple[int, int]) -> None:
     """Keep bytes that are too few to be a head."""
     lane.parts = [data]
     lane.owner.budget.held += len(data)
@@ -309,7 +327,7 @@ _DETAILS: Final[dict[str, str]] = {
 }
 
 
-def _seek(lane: Lane, first: tuple[int, int], data: bytes, begin: int, at: int) -> int:
+def _seek(lane: FrameDirection, first: tuple[int, int], data: bytes, begin: int, at: int) -> int:
     """Look for a frame from `at` on; its offset, or -1: all from `begin` is skipped, or kept as too short to judge."""
     run = lane.run
     assert run is not None
@@ -322,7 +340,7 @@ def _seek(lane: Lane, first: tuple[int, int], data: bytes, begin: int, at: int) 
     return found
 
 
-def gap(lane: Lane, time_ns: int, packet: int, size: int, why: Missing) -> None:
+def gap(lane: FrameDirection, time_ns: int, packet: int, size: int, why: Missing) -> None:
     """`size` bytes of the lane are not in the capture."""
     lane.lossy = True
     lane.lost_packet = packet
@@ -348,14 +366,14 @@ def gap(lane: Lane, time_ns: int, packet: int, size: int, why: Missing) -> None:
     lose_step(lane, "lost", detail, time_ns, packet, size)
 
 
-def jump(lane: Lane, time_ns: int, packet: int) -> None:
+def jump(lane: FrameDirection, time_ns: int, packet: int) -> None:
     """The lane goes on elsewhere: nobody knows how many bytes are missing, nor where a frame under way would end."""
     if lane.need:
         _break_off(lane, "lost")
     lose_step(lane, "lost", JUMP, time_ns, packet)
 
 
-def _break_off(lane: Lane, why: Missing) -> None:
+def _break_off(lane: FrameDirection, why: Missing) -> None:
     """No more comes of the frame under way: what has come of it is given, or skipped if it may be none."""
     if not lane.doubt:
         lane.missing = lane.missing or why
@@ -369,7 +387,7 @@ def _break_off(lane: Lane, why: Missing) -> None:
     lose_step(lane, "lost", "segment lost", *lane.first, skipped)
 
 
-def close(lane: Lane) -> None:
+def close(lane: FrameDirection) -> None:
     """The connection is over: what has come of a frame is given, what was skipped is reported."""
     if lane.need:
         _break_off(lane, "incomplete")
@@ -380,7 +398,7 @@ def close(lane: Lane) -> None:
         lane.owner.skipped(lane, run, 0)
 
 
-def give_up(lane: Lane, kept: int) -> None:
+def give_up(lane: FrameDirection, kept: int) -> None:
     """Keep only the first `kept` bytes of the frame under way; the rest is too much to hold."""
     if not lane.need or lane.missing:
         return

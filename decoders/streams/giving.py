@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from decoders.limits import SEGMENT_COST
-from decoders.streams.chunks import Again, Chunk, Gap, Why
-from decoders.streams.connections import TcpConnection
-from decoders.streams.flow import ENDS, FAR, RESETS, Entry, Flow, deadlocked
+from decoders.streams.chunks import Chunk, Gap, Retransmission, Why
+from decoders.streams.flow import ENDS, FAR, RESETS, Entry, Flow, TcpConnection, deadlocked
 
-__all__ = ["Giver"]
+__all__ = ["Delivery"]
 
 
-class Giver:
+class Delivery:
     """Appends to `out`. `held` is the size of all that is held; time and packet are those of the segment at hand."""
 
     def __init__(self) -> None:
@@ -88,7 +87,7 @@ class Giver:
         start = max(start, flow.first)
         if start < end and not (twice and end == flow.place):
             flow.again += 1
-            self.out.append((flow, self.time_ns, self.packet, Again(start - flow.first, end - start)))
+            self.out.append((flow, self.time_ns, self.packet, Retransmission(start - flow.first, end - start)))
 
     def gap(self, flow: Flow, size: int, why: Why, time_ns: int, packet: int) -> None:
         """Bytes that are not there."""

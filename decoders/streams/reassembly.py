@@ -1,32 +1,62 @@
 """TCP segments in, in the order of the capture; chunks (`chunks.py`) out: each direction's bytes in stream order.
 
-A segment that continues its direction and acknowledges nothing unseen takes the fast path of `feed`
-(`python -m tests.bench.capture`). All else goes through `_slow`, which holds segments back in two cases: bytes before
-them are missing, or the sender has acknowledged bytes of the other direction that are not given yet (so a response
-never overtakes its request). The connection stays on the slow path until nothing of it is held. What it decides
-depends on the segments alone, never on how they came in batches.
+The problem. A capture is not what the two hosts saw. Packets are missing, doubled, out of order, cut by the snap
+length; the beginning of a connection may be before the capture; ports are used again. A reader that waits for ever for
+a missing packet says nothing, one that never waits cuts frames that would have been whole.
+
+The idea. A segment that continues its direction and acknowledges nothing unseen takes the fast path of `feed` (`python
+-m tests.bench.capture`). All else goes through `_slow`, which holds segments back in two cases: bytes before them are
+missing, or the sender has acknowledged bytes of the other direction that are not given yet, so that a response never
+overtakes its request. The connection stays on the slow path until nothing of it is held.
+
+```
+client  ──[ 1..100 ]──────────────[ 201..300 ]──►        held: 201..300
+                      (101..200 missing)                 given: 1..100
+broker  ◄─────────────────────────────[ ack 301 ]──      the broker has 101..200: nobody will send them again
+                                       patience ends  →  Gap(100, lost), then 201..300
+```
 
 - First copy of a byte wins. A keep-alive or window probe (one byte that was already given) is nothing.
 - A hole is lost when the peer has acknowledged past it, or is not heard at all, and patience is at its end
-  (`Flow.watch`); at OUT_OF_ORDER_MAX or HELD_MAX; and at the connection's end.
+  (`Flow.watch`: 32 packets of the connection, or 3 s); at OUT_OF_ORDER_MAX or HELD_MAX; and at the connection's end.
 - Without a SYN a direction begins at its first segment once some packets have passed and none is likely to precede it
   (`Flow.is_sure`).
-- A FIN waits for what is missing before it. A RST waits for what was under way; its payload, if any, is a
-  message to people (RFC 9293 3.5.3) and no part of the stream. What comes after the end is counted in `counts`.
+- A FIN waits for what is missing before it. A RST waits for what was under way; its payload, if any, is a message to
+  people (RFC 9293 3.5.3) and no part of the stream. What comes after the end is counted in `counts`.
 - A segment far outside every window is believed when others continue it; then the stream goes on there, behind a gap
   without a size: the difference of two such sequence numbers says nothing of bytes that were sent.
+
+What always holds: the chunks depend on the segments alone, never on how they came in batches, nor on when somebody
+looked. What waits for its own next packet is decided by then as if nobody had looked at it before: looks in between
+(`_look`) only give it earlier. A look is at those connections whose time has come (`waiting.py`), so that the work
+grows with the packets, not with the connections that wait. `export` and `resume` at any cut give the same chunks.
+
+What is given up: a packet that is late by more than the patience is reported as a gap and its bytes are dropped.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from collections import OrderedDict
+from typing import Final, get_args
 
 from decoders.errors import Malformed
 from decoders.limits import HELD_MAX, IDLE_NS, OUT_OF_ORDER_MAX
-from decoders.streams.chunks import Chunk, Segment
-from decoders.streams.connections import LATE, TcpConnection, turned
-from decoders.streams.flow import ENDS, FAR, MASK, PLAIN, RESETS, UNSEEN, Flow, ahead
-from decoders.streams.patience import Patience
+from decoders.streams.chunks import Chunk, Close, How, Segment
+from decoders.streams.connections import LATE, Connections, turned
+from decoders.streams.flow import (
+    ENDS,
+    FAR,
+    MASK,
+    PATIENCE,
+    PATIENCE_NS,
+    PLAIN,
+    RESETS,
+    UNSEEN,
+    Flow,
+    TcpConnection,
+    ahead,
+)
+from decoders.streams.giving import Delivery
 from decoders.streams.waiting import Waiting
 from decoders.wire.state import fields, pack, unpack
 
@@ -41,9 +71,14 @@ ACK: Final = 16
 TWICE_NS: Final = 10**6
 # Between two looks at what waits, when nothing comes.
 TICK_NS: Final = 10**8
+# Connections looked at in one go: time jumps as the capture wants, work does not. While more of them wait, what they
+# hold should not be held longer than it must: the next look comes after some packets, not after some seconds.
+LOOK_MAX: Final = 256
+LOOK_PACKETS: Final = PATIENCE
+_CLOSES: Final[dict[How, Close]] = {how: Close(how) for how in get_args(How)}
 
 
-class Reassembly(Patience):
+class Reassembly:
     """All TCP connections of one capture.
 
     `counts`: `stray` segments that fit nowhere, `after_close` bytes behind a connection's end, `surplus` connections
@@ -51,7 +86,13 @@ class Reassembly(Patience):
     """
 
     def __init__(self) -> None:
-        super().__init__()
+        self._connections = Connections()
+        self._delivery = Delivery()
+        self._waiting = Waiting()  # connections that hold segments, or lack some
+        # After a RST, with its time and packet number; ordered, for those that end are taken from the front.
+        self._resets: OrderedDict[TcpConnection, tuple[int, int]] = OrderedDict()
+        self._look_ns = 0  # when to look for holes that nobody will fill
+        self._look_packet = 0  # at which that was done last
         self.counts = {"stray": 0, "after_close": 0, "surplus": 0}
         self._drowsy_ns = 0  # when to look for connections that say nothing
 
@@ -60,7 +101,7 @@ class Reassembly(Patience):
         if segments and segments[-1][1] >= self._drowsy_ns:
             return self._feed_long(segments)
         out: list[Chunk] = []
-        self._giver.out = out
+        self._delivery.out = out
         append, flows, slow = out.append, self._connections.flows, self._slow
         for key, time_ns, packet, seq, ack, flags, data, cut in segments:
             try:
@@ -81,16 +122,16 @@ class Reassembly(Patience):
             else:
                 slow(flow, (key, time_ns, packet, seq, ack, flags, data, cut))
         if segments:
-            self._giver.time_ns, self._giver.packet = segments[-1][1:3]
-        elif now_ns >= self._giver.time_ns + TICK_NS:
-            self._giver.time_ns = now_ns
+            self._delivery.time_ns, self._delivery.packet = segments[-1][1:3]
+        elif now_ns >= self._delivery.time_ns + TICK_NS:
+            self._delivery.time_ns = now_ns
             self._look(idle=True)
         return out
 
     def finish(self) -> list[Chunk]:
         """No segment follows: what is held comes out with its gaps, and every connection is closed."""
         out: list[Chunk] = []
-        self._giver.out = out
+        self._delivery.out = out
         for connection in self.connections().values():
             self._pass(connection)
             if not connection.over:
@@ -99,7 +140,7 @@ class Reassembly(Patience):
 
     def until(self, time_ns: int, packet: int) -> None:
         """The capture goes on to this time and packet, without one of these connections."""
-        self._giver.time_ns, self._giver.packet = time_ns, packet
+        self._delivery.time_ns, self._delivery.packet = time_ns, packet
 
     def flow(self, key: bytes) -> Flow | None:
         """The direction with this key of an open connection."""
@@ -134,16 +175,16 @@ class Reassembly(Patience):
 
     def _slow(self, flow: Flow | None, segment: Segment) -> None:
         """Any segment; the fast path is a short cut for some."""
-        self._giver.time_ns, self._giver.packet = segment[1:3]
+        self._delivery.time_ns, self._delivery.packet = segment[1:3]
         if flow is not None:
             self._pass(flow.connection)
             if flow.connection.over:
                 flow = None
             elif flow.connection.drowsy:
                 flow.connection.wake()
-                out = self._giver.out
+                out = self._delivery.out
                 out += self.feed([segment])
-                self._giver.out = out
+                self._delivery.out = out
                 return
         self._unusual(flow, segment)
 
@@ -166,7 +207,7 @@ class Reassembly(Patience):
         flow.packets += 1
         if not connection.over:
             self._advance(connection)
-        if self._giver.held > HELD_MAX:
+        if self._delivery.held > HELD_MAX:
             self._make_room()
         if self._looks():
             self._look()
@@ -195,16 +236,16 @@ class Reassembly(Patience):
             return
         end = start + size
         ack = ack if flags & ACK else -1
-        giver = self._giver
+        delivery = self._delivery
         if flow.started and start < flow.place:
             if size > 1 or end != flow.place:
-                giver.again(flow, start, min(end, flow.place), twice=time_ns - flow.last_ns < TWICE_NS)
+                delivery.again(flow, start, min(end, flow.place), twice=time_ns - flow.last_ns < TWICE_NS)
             data = data[flow.place - start :]
             start = flow.place
         if start < end:
-            giver.hold(flow, (start, end, time_ns, packet, ack, data, PLAIN))
+            delivery.hold(flow, (start, end, time_ns, packet, ack, data, PLAIN))
         if role == RESETS or (role == ENDS and end >= start and not flow.ended):
-            giver.hold(flow, (end, end, time_ns, packet, ack, b"", role))
+            delivery.hold(flow, (end, end, time_ns, packet, ack, b"", role))
 
     def _stray(self, flow: Flow, segment: Segment) -> None:
         """A segment far from where the stream is: believed, with those before it, when it is one of a run."""
@@ -224,29 +265,29 @@ class Reassembly(Patience):
             flow = self._open(segment, initiator=True)
             flow.packets, flow.last_ns = len(run), time_ns
         else:
-            self._giver.flush(flow.connection)
+            self._delivery.flush(flow.connection)
             step = ahead(place, flow.place) if flow.started else 0
             if 0 < step < FAR:  # what was given up has come near it
-                self._giver.gap(flow, step, "lost", *run[0][2:4])
+                self._delivery.gap(flow, step, "lost", *run[0][2:4])
                 flow.place += step
             elif step:
-                self._giver.jump(flow, flow.place + step, *run[0][2:4])
+                self._delivery.jump(flow, flow.place + step, *run[0][2:4])
         flow.begin_again(place)
         for entry in run:
-            self._giver.hold(flow, entry)
+            self._delivery.hold(flow, entry)
         self._advance(flow.connection)
 
     def _advance(self, connection: TcpConnection) -> None:
         """Give all that can be given of a connection, holes that are lost included; then decide on its path."""
-        giver, time_ns, packet = self._giver, self._giver.time_ns, self._giver.packet
+        delivery, time_ns, packet = self._delivery, self._delivery.time_ns, self._delivery.packet
         connection.meet(time_ns, packet, idle=False)
-        giver.release(connection)
+        delivery.release(connection)
         flows = (connection.first, connection.second)
         if connection in self._waiting:
             for flow in flows:
                 flow.watch(time_ns, packet)
-            giver.lose(connection)
-        while max(flow.held_size for flow in flows) > OUT_OF_ORDER_MAX and giver.force(connection):
+            delivery.lose(connection)
+        while max(flow.held_size for flow in flows) > OUT_OF_ORDER_MAX and delivery.force(connection):
             pass
         self._settle(connection)
 
@@ -306,10 +347,10 @@ class Reassembly(Patience):
 
     def make_way(self, segment: Segment) -> tuple[bool, list[Chunk]]:
         """Whether a SYN would begin a connection, with the end of the one whose ports it takes."""
-        giver = self._giver
-        giver.time_ns, giver.packet = segment[1:3]
+        delivery = self._delivery
+        delivery.time_ns, delivery.packet = segment[1:3]
         out: list[Chunk] = []
-        giver.out = out
+        delivery.out = out
         first = segment[3] + 1 & MASK
         flow = self._connections.flows.get(segment[0])
         if flow is not None:
@@ -319,6 +360,115 @@ class Reassembly(Patience):
                     self._close(flow.connection, "idle")
                 return flow.connection.over, out
         return not self._connections.repeats(segment[0], first), out
+
+    # What the passing of time does, and how a connection ends
+
+    def _pass(self, connection: TcpConnection, *, idle: bool = False) -> None:
+        """What the time that has passed since its latest packet does to a connection.
+
+        Whenever it is looked at, and however often, it is the same by the time its next packet comes.
+        """
+        delivery = self._delivery
+        time_ns, packet = delivery.time_ns, delivery.packet
+        silent = connection.last_ns < time_ns - IDLE_NS
+        idle = idle or silent  # then it is no matter how many packets others have sent
+        if connection in self._waiting:
+            delivery.time_ns, delivery.packet = connection.at
+            connection.meet(time_ns, packet, idle=idle)
+            delivery.release(connection)
+            self._settle(connection)
+            delivery.time_ns, delivery.packet = time_ns, packet
+        while connection in self._waiting:
+            since = connection.lapsed(time_ns, packet, idle=idle)
+            if since is None or (self._reset_is_due(connection, idle=idle) and self._resets[connection] <= since):
+                break
+            delivery.time_ns, delivery.packet = connection.at
+            connection.lapse(time_ns, packet, since, idle=idle)
+            delivery.lose(connection)
+            self._settle(connection)
+            delivery.time_ns, delivery.packet = time_ns, packet
+        if self._reset_is_due(connection, idle=idle):
+            self._close(connection, "rst")
+        elif silent and not connection.over:
+            self._close(connection, "idle")
+
+    def _reset_is_due(self, connection: TcpConnection, *, idle: bool) -> bool:
+        if connection not in self._resets:
+            return False
+        reset_ns, packet = self._resets[connection]
+        passed = abs(self._delivery.packet - packet)
+        return self._delivery.time_ns >= reset_ns + PATIENCE_NS and (idle or passed >= PATIENCE)
+
+    def _settle(self, connection: TcpConnection) -> None:
+        """What follows from the state of a connection."""
+        if connection.ended:
+            self._close(connection, "fin")
+            return
+        waits = connection.settle()
+        if not waits:
+            self._waiting.discard(connection)
+        elif connection not in self._waiting:
+            self._waiting.add(connection)
+            for flow in (connection.first, connection.second):
+                flow.sure = 0
+                flow.remember(self._delivery.time_ns, self._delivery.packet)
+        if not connection.reset:
+            self._resets.pop(connection, None)
+        elif connection not in self._resets:
+            self._resets[connection] = (self._delivery.time_ns, self._delivery.packet)
+        if waits:
+            self._waiting.note(connection, self._resets.get(connection))
+
+    def _make_room(self) -> None:
+        """Give up what was waited for longest."""
+        for connection in list(self._waiting):
+            self._delivery.flush(connection)
+            self._settle(connection)
+            if self._delivery.held <= HELD_MAX * 9 // 10:
+                return
+
+    def _looks(self) -> bool:
+        """Whether to look with the packet at hand."""
+        if self._delivery.time_ns < self._look_ns:
+            return False
+        return len(self._waiting) <= LOOK_MAX or abs(self._delivery.packet - self._look_packet) >= LOOK_PACKETS
+
+    def _look(self, *, idle: bool = False) -> None:
+        """Do what the passing of time does; `idle`: it passes without packets."""
+        time_ns = self._delivery.time_ns
+        self._look_packet = self._delivery.packet
+        if len(self._waiting) <= LOOK_MAX:
+            self._look_ns = time_ns + PATIENCE_NS
+        for connection in self._waiting.take_due(time_ns, self._resets, LOOK_MAX):
+            self._pass(connection, idle=idle)
+            if not connection.over:
+                connection.park()
+        while self._resets:
+            connection = next(iter(self._resets))
+            if not self._reset_is_due(connection, idle=idle):
+                break
+            self._pass(connection, idle=idle)
+
+    def _close(self, connection: TcpConnection, how: How) -> None:
+        """The end of a connection: what is held comes first."""
+        delivery = self._delivery
+        time_ns, packet = delivery.time_ns, delivery.packet
+        delivery.time_ns, delivery.packet = connection.at
+        connection.park()  # from now on `place` alone says how far a direction has come
+        delivery.flush(connection)
+        delivery.time_ns, delivery.packet = time_ns, packet
+        self._waiting.discard(connection)
+        self._resets.pop(connection, None)
+        if connection.reset:
+            how = "rst"
+        elif connection.ended or (how == "idle" and (connection.first.ended or connection.second.ended)):
+            how = "fin"
+        if how != "capture_end":
+            time_ns = connection.last_ns
+        delivery.out.append((connection.first, time_ns, packet, _CLOSES[how]))
+        for flow in (connection.first, connection.second):
+            delivery.forget(flow)
+        self._connections.end(connection, remembered=how != "capture_end")
 
     # Handing over
 
@@ -342,7 +492,7 @@ class Reassembly(Patience):
         if row is None:
             return None
         connection = self._connections.resume_one(row, self._connections.count)
-        self._giver.held += connection.held_size
+        self._delivery.held += connection.held_size
         if reset is not None:
             self._resets[connection] = reset
         if waiting:
@@ -354,7 +504,7 @@ class Reassembly(Patience):
         """The state between two feeds, for `resume`."""
         waiting = [connection.number for connection in self._waiting]
         resets = [[connection.number, *since] for connection, since in self._resets.items()]
-        place = [self._look_ns, self._look_packet, self._drowsy_ns, self._giver.time_ns, self._giver.packet]
+        place = [self._look_ns, self._look_packet, self._drowsy_ns, self._delivery.time_ns, self._delivery.packet]
         return pack([dict(self.counts), self._connections.export(), waiting, resets, place])
 
     def resume(self, state: bytes) -> None:
@@ -367,7 +517,7 @@ class Reassembly(Patience):
             raise Malformed("a saved state with other counts")
         self.counts = counts
         self._look_ns, self._look_packet, self._drowsy_ns, *at = fields(place, int, int, int, int, int)
-        self._giver.time_ns, self._giver.packet = at
+        self._delivery.time_ns, self._delivery.packet = at
         self._connections.resume(table)
         known = self.connections()
         since = [tuple(fields(row, int, int, int)) for row in resets]
@@ -379,7 +529,7 @@ class Reassembly(Patience):
         for connection in dict.fromkeys(known[number] for number in waiting):
             self._waiting.add(connection)
             self._waiting.note(connection, self._resets.get(connection))
-        self._giver.held = sum(connection.held_size for connection in known.values())
+        self._delivery.held = sum(connection.held_size for connection in known.values())
 
 
 def replaces(flow: Flow, first: int) -> bool:

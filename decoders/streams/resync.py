@@ -1,8 +1,21 @@
 """Bytes of a direction that has lost its step in, the offset of the next frame out.
 
-Segment starts come first: senders write whole messages, so most segments begin with one. Inside a segment only a frame
-that is whole, decodes, and is followed by the segment's end or by another head is believed, or one of which enough is
-there to be sure. Whether bytes are a frame is asked of the connection's pairing object, which knows what was asked.
+The problem. Behind a lost size field any offset may be the next head, and many byte patterns look like one: four small
+bytes and a key below 100 are common in records.
+
+The idea. Try the likely offsets first, and believe a place the more slowly the less speaks for it:
+
+```
+1. the segment's first byte    senders write whole messages, so most segments begin with one
+2. offsets inside it that a cheap look allows (places.py: the known client id, a correlation id that is waited for)
+      YES   whole, decodes to its last byte, and followed by the segment's end or another head → believed
+      FITS  much of it there, all of that decodes, and it claims at most INNER_MAX               → believed
+      HEAD  only the head fits                                                             → not inside a segment
+```
+
+Whether bytes are a frame is asked of the connection's pairing object, which knows what was asked (verdict.py).
+
+What is given up: a true frame inside a segment of which too little is there is skipped; the next segment has another.
 """
 
 from __future__ import annotations

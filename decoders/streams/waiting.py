@@ -1,11 +1,21 @@
 """The connections that wait for something in, those of them that passing time may do something to out.
 
-Packets come by the thousand a second and so do losses, while the time for most of those that wait has not come: a heap
-has each of them under a time before which a look at it changes nothing (`TcpConnection.due_ns`), and a look takes those
-whose time has come. The times in the heap are lower bounds that cost little (`TcpConnection.early_ns`), since they are
-noted anew with every packet of a connection that waits; what is due is worked out when a bound is reached.
+The problem. Packets come by the thousand a second and so do losses, while the time for most of the connections that
+wait has not come. To look at all of them with each packet costs the square of a busy capture.
 
-What is taken is decided by the connections' own states, never by what the heap was like before.
+The idea. A heap has each connection under a time before which a look at it changes nothing, and a look takes those
+whose time has come:
+
+```
+early_ns  (cheap lower bound, noted with every packet)  ≤  due_ns  (exact, worked out when the bound is reached)
+heap: [(t1, connection), (t2, connection), …]     now ≥ t1 → due? yes: take it; no: back into the heap under due_ns
+```
+
+An entry is out of date when its connection was noted again under an earlier time; such entries are dropped when they
+are met, and the heap is built anew before they are the most (`_drop_stale`).
+
+What always holds: what is taken is decided by the connections' own states, never by what the heap was like before. So
+export and resume need not save it.
 """
 
 from __future__ import annotations
@@ -14,7 +24,7 @@ from collections.abc import Iterator, Mapping
 from heapq import heapify, heappop, heappush
 from typing import Final
 
-from decoders.streams.connections import TcpConnection
+from decoders.streams.flow import TcpConnection
 
 __all__ = ["Resets", "Waiting"]
 

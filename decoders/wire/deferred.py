@@ -1,11 +1,23 @@
 """Parts of a large body that are made while they are written: a body with such parts in, its JSON in pieces out.
 
-A body of a few bytes may take gigabytes as values. So where it would, long arrays, records and long texts stand in the
-body as what can be read piece by piece, as often as one likes; nothing of them is held.
+The problem. A body of a few bytes may take gigabytes as values: a struct in two bytes takes two hundred, and a batch of
+1 MiB inflates to 64. A process that shows such a body must not hold it.
+
+The idea. Where a body would take much room, long arrays, records and long texts stand in it as objects that can be read
+piece by piece, as often as one likes. orjson writes the body with a mark in the place of each, and what they give is
+written between the marks:
+
+```
+{"topics": DeferredList, "name": "x"}  →  {"topics":␀,"name":"x"}  →  `{"topics":` + chunks… + `,"name":"x"}`
+```
+
+What always holds: the JSON is the same as that of the plain values, byte for byte. Nothing of a part is held once it is
+written. What is given up: time, as a part is decoded again each time that it is read.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from base64 import b64encode
 from codecs import getincrementaldecoder
 from collections.abc import Iterator
@@ -21,14 +33,14 @@ _MARK: Final = b"\0"
 _decoder: Final = getincrementaldecoder("utf-8")
 
 
-class Deferred:
+class Deferred(ABC):
     """A part of a body that is made while it is written."""
 
     __slots__ = ()
 
+    @abstractmethod
     def json(self) -> Iterator[bytes]:
         """Its JSON in pieces."""
-        raise NotImplementedError
 
 
 class DeferredList(Deferred):
@@ -36,9 +48,9 @@ class DeferredList(Deferred):
 
     __slots__ = ()
 
+    @abstractmethod
     def chunks(self) -> Iterator[list[Any]]:
         """The elements in order, in lists that take little room."""
-        raise NotImplementedError
 
     def holds_structs(self) -> bool:
         """Whether the elements are structs, not plain values."""

@@ -91,7 +91,7 @@ def hex_of(exchange: Exchange, side: Side, settings: Settings, colors: Palette) 
     """The bytes of a side, with names and values beside them."""
     from kwcli.render.hexdump import hex_lines
 
-    frame = exchange.request_raw if side == "request" else exchange.response_raw
+    frame = exchange.raw(side)
     if frame is not None:
         key, version = exchange.api_key, exchange.api_version
         yield from hex_lines(

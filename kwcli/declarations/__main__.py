@@ -8,6 +8,10 @@ from pathlib import Path
 import click
 
 from decoders.apis.releases import RELEASES
+from decoders.schema.generate import decoder_source, encoder_source
+from decoders.schema.model import Side
+from decoders.schema.resolve import resolve
+from decoders.schema.want import Mode
 from kwcli.declarations.compare import compare, truth
 from kwcli.declarations.definitions import DefinitionError, Release, read_release
 from kwcli.declarations.files import declared, module_path, replaced
@@ -76,6 +80,25 @@ def write(jars: tuple[Path, ...]) -> None:
         if new != old:
             path.write_text(new, "utf-8")
             click.echo(f"{'updated' if old else 'new'}: {path.name} ({api.key} {api.name} {api.versions})")
+
+
+@main.command()
+@click.argument("name")
+@click.argument("version", type=int)
+@click.argument("side", type=click.Choice(["request", "response"]), default="request")
+@click.option("--encoder", is_flag=True, help="The encoder instead of the decoder.")
+@click.option("--json", "as_json", is_flag=True, help="The decoder that makes the JSON form.")
+def source(name: str, version: int, side: Side, *, encoder: bool, as_json: bool) -> None:
+    """Print the Python that is generated to read or write a message, with the field's name beside each line.
+
+    \b
+    Example: python -m kwcli.declarations source Heartbeat 4 response
+    """
+    found = next((each for each in declared().values() if each.name.lower() == name.lower()), None)
+    if found is None or version not in found.versions:
+        raise click.UsageError(f"no API {name}" if found is None else f"{found.name} has versions {found.versions}")
+    plan = resolve(found.message(side), version)
+    click.echo(encoder_source(plan) if encoder else decoder_source(plan, Mode(json=as_json)), nl=False)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import UUID
 
+from decoders.exchanges.topics import WELL_KNOWN
 from decoders.schema.getter import Get, getter
 from decoders.wire.primitives import uuid_text
 from kwcli.render.units import amount, counted, listed, period, ranges
@@ -26,7 +27,6 @@ View = Mapping[str, Any]
 Names = Callable[[UUID], str | None]
 
 # Topics whose id is the same in every cluster (KIP-516).
-WELL_KNOWN: Final = {UUID(int=1): "__cluster_metadata"}
 TOPIC_FIELDS: Final = ("name", "topic", "topic_name", "topic_id")
 
 

@@ -290,7 +290,7 @@ class Hex(Lined):
         settings, colors = self._settings, self._colors
         conceal = conceal_of(exchange)
         for side, arrow in ARROWS.items():
-            data = exchange.request_raw if side == "request" else exchange.response_raw
+            data = exchange.raw(side)
             size = exchange.request_size if side == "request" else exchange.response_size
             if data is None:
                 continue
@@ -318,11 +318,11 @@ class Hex(Lined):
 
 def token_lines(data: bytes, width: int | None, colors: Palette, *, reveal: bool) -> Iterator[str]:
     """A bare SASL token with its size field."""
-    from decoders.schema.part import Part
+    from decoders.schema.part import BytePart
 
-    parts = [Part("size", 0, 4, "value", int.from_bytes(data[:4], "big"), "int32")]
+    parts = [BytePart("size", 0, 4, "value", int.from_bytes(data[:4], "big"), "int32")]
     if len(data) > 4:
-        parts.append(Part("token", 4, len(data), "value", data[4:], "bytes", not reveal))
+        parts.append(BytePart("token", 4, len(data), "value", data[4:], "bytes", not reveal))
     found = Anatomy(parts, -1, [], len(data), rest_secret=False)
     view = _View(data, found, width, colors, 0, whole=True)
     yield from view.lines()

@@ -14,7 +14,7 @@ from uuid import UUID
 from decoders.apis import NAMES, api
 from decoders.apis.error_codes import error_name
 from decoders.exchanges.times import rfc3339
-from decoders.schema.part import Part
+from decoders.schema.part import BytePart
 from decoders.wire.primitives import uuid_text
 from decoders.wire.text import in_bytes, json_bytes
 from kwcli.terminal import clean
@@ -52,7 +52,7 @@ class HexRow:
         self.runs: list[ByteRun] = []
         self.ascii = False
 
-    def add(self, part: Part, *, dim: bool = False) -> None:
+    def add(self, part: BytePart, *, dim: bool = False) -> None:
         """Bytes more; those that go on without a break join the run before them."""
         if self.runs and self.runs[-1][1:] == (part.at, dim, part.secret):
             self.runs[-1] = self.runs[-1]._replace(end=part.end)
@@ -70,9 +70,9 @@ class HexRows:
         self._counts: dict[str, int] = {}
         self._values: list[str] = []  # of the array of numbers being read
 
-    def of(self, parts: Iterable[Part]) -> Iterator[HexRow]:
+    def of(self, parts: Iterable[BytePart]) -> Iterator[HexRow]:
         """The rows."""
-        skipped: tuple[str, int, Part] | None = None  # prefix, first index not shown, last part of them
+        skipped: tuple[str, int, BytePart] | None = None  # prefix, first index not shown, last part of them
         for part in parts:
             if skipped is not None:
                 if part.path.startswith(skipped[0]):
@@ -91,7 +91,7 @@ class HexRows:
         if skipped is not None:
             yield self._left_out(*skipped)
 
-    def _too_many(self, part: Part) -> str:
+    def _too_many(self, part: BytePart) -> str:
         """The array of which this part belongs to an element too many."""
         for match in re.finditer(r"\[(\d+)\]", part.path):
             array = part.path[: match.start()]
@@ -99,7 +99,7 @@ class HexRows:
                 return array  # one of numbers has the count -1: it is shortened as one value
         return ""
 
-    def _left_out(self, prefix: str, at: int, last: Part) -> HexRow:
+    def _left_out(self, prefix: str, at: int, last: BytePart) -> HexRow:
         array = prefix[:-1]
         final = re.match(r"\d+", last.path[len(prefix) :])
         count = self._counts.get(array) or (int(final[0]) + 1 if final else 0)
@@ -110,7 +110,7 @@ class HexRows:
         self._chain = _ancestors(element)[:-1]
         return row
 
-    def _take(self, part: Part) -> Iterator[HexRow]:
+    def _take(self, part: BytePart) -> Iterator[HexRow]:
         row = self._row
         match = _ELEMENT.fullmatch(part.path)
         if part.array:
@@ -132,7 +132,7 @@ class HexRows:
         row.add(part, dim=part.what != "value")
         self._say(row, part)
 
-    def _say(self, row: HexRow, part: Part) -> None:
+    def _say(self, row: HexRow, part: BytePart) -> None:
         name = _components(part.path)[-1]
         if part.what == "value":
             row.kind = row.kind or part.kind
@@ -168,7 +168,7 @@ class HexRows:
         else:
             row.kind = f"tag {part.value}"
 
-    def _begin(self, part: Part) -> Iterator[HexRow]:
+    def _begin(self, part: BytePart) -> Iterator[HexRow]:
         """A new row; before it those that only name the structs it lies in."""
         chain = _ancestors(part.path)
         label = ""
@@ -213,7 +213,7 @@ def _ancestors(path: str) -> list[str]:
     return found
 
 
-def shown(part: Part) -> str:
+def shown(part: BytePart) -> str:
     """What the bytes of a value say."""
     value, name = part.value, _components(part.path)[-1]
     if isinstance(value, bool):

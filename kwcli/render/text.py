@@ -19,8 +19,8 @@ from kwcli.terminal import clean
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from decoders.exchanges.exchange import Ends, Exchange, Settled, Skipped
-    from decoders.exchanges.specs import Spec
+    from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled, Skipped
+    from decoders.exchanges.specs import ApiVersion
     from kwcli.config import Settings
     from kwcli.render import Write
     from kwcli.render.facts import Facts
@@ -76,8 +76,8 @@ class TextLines:
         self._day = ""
         self._clock = ""
         self._nodes = Nodes()
-        self._specs: dict[Spec, tuple[Facts, str]] = {}
-        self._ends: dict[tuple[Ends, str | None, bool], str] = {}
+        self._specs: dict[ApiVersion, tuple[Facts, str]] = {}
+        self._ends: dict[tuple[ConnectionInfo, str | None, bool], str] = {}
 
     def header(self) -> str:
         """The names of the columns."""
@@ -187,7 +187,7 @@ class TextLines:
         self._specs[exchange.spec] = made
         return made
 
-    def _between(self, ends: tuple[Ends, str | None, bool], exchange: Exchange) -> str:
+    def _between(self, ends: tuple[ConnectionInfo, str | None, bool], exchange: Exchange) -> str:
         """The columns that all exchanges of a client on a connection share."""
         w = self.layout
         p = self.palette

@@ -14,12 +14,12 @@ from typing import Any
 
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.needs import Needs
-from decoders.exchanges.record import to_json_bytes
 from decoders.exchanges.stage import Pairer
 from decoders.records.model import Record
 from decoders.records.write import encode_batch
 from decoders.streams.chunks import Segment
 from decoders.streams.reassembly import Reassembly
+from tests.exchanges.json_lines import to_json_bytes
 from tests.exchanges.talks import request, response, segments
 
 WANTED_US = 1.5

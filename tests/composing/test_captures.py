@@ -9,13 +9,13 @@ import pytest
 import decoders
 from decoders import Exchange, api
 from decoders.exchanges.bodies import Options
-from decoders.exchanges.record import to_json_bytes
 from decoders.messages import encode_json
 from kwcli.composing.examples import example
 from kwcli.composing.skeleton import skeleton
 from kwcli.composing.words import check_words, compose, encode_body
 from tests.captures.shipped import CLEAN, capture_bytes
 from tests.cli.worlds import world
+from tests.exchanges.json_lines import to_json_bytes
 
 ALL = Options(records=True, reveal_secrets=True)
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from decoders.exchanges.exchange import Exchange, Settled, Skipped
 from decoders.exchanges.stage import Pairer
-from decoders.streams.chunks import Again, Chunk, Close, Connection, Gap
+from decoders.streams.chunks import Chunk, Close, Connection, Gap, Retransmission
 
 MS = 10**6
-Row = tuple[str, bytes | Gap | Again | Close]
+Row = tuple[str, bytes | Gap | Retransmission | Close]
 
 
 class Line:

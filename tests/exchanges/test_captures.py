@@ -18,11 +18,12 @@ from decoders.exchanges.bodies import Options
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.errors import errors_in
 from decoders.exchanges.exchange import Exchange, Settled, Skipped
-from decoders.exchanges.record import SCALARS, to_json_bytes, to_json_dict
+from decoders.exchanges.record import SCALARS, to_json_dict
 from decoders.exchanges.recorded import from_json_dict
 from decoders.streams.chunks import Gap
 from decoders.streams.reassembly import Reassembly
 from tests.captures.plain import read_bytes
+from tests.exchanges.json_lines import to_json_bytes
 
 FOLDER = Path(__file__).resolve().parents[2] / "captures"
 CAPTURES = sorted(path for path in FOLDER.iterdir() if ".pcap" in path.name)

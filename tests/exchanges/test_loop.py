@@ -12,19 +12,19 @@ from decoders.capture.reader import CaptureReader
 from decoders.exchanges import stage
 from decoders.exchanges.context import Context
 from decoders.exchanges.exchange import Exchange
-from decoders.exchanges.loop import Unusual
+from decoders.exchanges.loop import UnusualHandler
 from decoders.exchanges.record import to_json_dict
 from decoders.streams.chunks import Chunk, Segment
-from decoders.streams.framing import Lane, take
+from decoders.streams.framing import FrameDirection, take
 from tests.captures.plain import read_bytes
 from tests.exchanges.talks import Talker, interleaved, records, run, segments
 from tests.exchanges.test_captures import CAPTURES, NEGATIVE, VALIDATOR
 
 
-def plainly(context: Context, chunks: Iterable[Chunk], unusual: Unusual) -> None:
+def plainly(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandler) -> None:
     """What loop.advance() does, without short cuts."""
     for half, time_ns, packet, data in chunks:
-        if isinstance(half.state, Lane) and isinstance(data, bytes):
+        if isinstance(half.state, FrameDirection) and isinstance(data, bytes):
             take(half.state, time_ns, packet, data)
             if context.budget.held > context.budget.most:
                 context.shed(half.state)

@@ -13,13 +13,14 @@ from decoders.apis import api
 from decoders.exchanges import context, pairing
 from decoders.exchanges.bodies import Options
 from decoders.exchanges.exchange import Exchange
-from decoders.exchanges.record import to_json_bytes, to_json_dict
+from decoders.exchanges.record import to_json_dict
 from decoders.exchanges.stage import Pairer
 from decoders.schema.message import encode
 from decoders.schema.resolve import resolve
 from decoders.streams import framing, verdict
-from decoders.streams.chunks import Again, Close, Gap
+from decoders.streams.chunks import Close, Gap, Retransmission
 from tests.exchanges.chunked import MS, Line, Row, exchanges, play, told
+from tests.exchanges.json_lines import to_json_bytes
 from tests.exchanges.talks import framed, request, response
 
 METADATA, API_VERSIONS, HEARTBEAT, PRODUCE, FETCH, HANDSHAKE, AUTHENTICATE = 3, 18, 12, 0, 1, 17, 36
@@ -334,7 +335,13 @@ def test_a_fetch_says_its_session(session_id: int, epoch: int, given: int, shown
 
 def test_what_was_sent_again_while_it_waited_is_marked() -> None:
     size = len(beat(1))
-    rows: list[Row] = [("c", beat(1)), ("b", beaten(1)), ("c", beat(2)), ("c", beat(3)), ("c", Again(size, size))]
+    rows: list[Row] = [
+        ("c", beat(1)),
+        ("b", beaten(1)),
+        ("c", beat(2)),
+        ("c", beat(3)),
+        ("c", Retransmission(size, size)),
+    ]
     settled = exchanges(play(*rows, ("b", beaten(2)), ("b", beaten(3))))
     assert [each.retransmitted for each in settled] == [False, True, False]
     assert to_json_dict(settled[1])["retransmitted"] is True

@@ -11,12 +11,11 @@ from decoders.apis import KEYS, api
 from decoders.errors import DecodeError
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.errors import error_finder, errors_in
-from decoders.exchanges.exchange import Exchange
+from decoders.exchanges.exchange import SESSION_PATHS, Exchange
 from decoders.exchanges.needs import Needs
-from decoders.exchanges.sessions import PATHS
-from decoders.exchanges.specs import Specs
+from decoders.exchanges.specs import ApiVersions
 from decoders.exchanges.times import rfc3339
-from decoders.exchanges.topics import LESSONS, Lesson
+from decoders.exchanges.topics import TOPIC_ID_SOURCES, TopicIdSource
 from decoders.schema.compile import projector
 from decoders.schema.message import encode
 from decoders.schema.model import Plan, Side
@@ -51,18 +50,18 @@ def taught(plan: Plan, path: str = "") -> Iterator[tuple[str, str, str]]:
 
 
 def test_lessons_are_all_messages_that_have_topic_ids_beside_names() -> None:
-    found: dict[int, set[Lesson]] = {}
+    found: dict[int, set[TopicIdSource]] = {}
     for key in KEYS:
         for side in SIDES:
             for plan in plans(key, side):
                 if (key, side) not in ASKED:
                     for row in taught(plan):
-                        found.setdefault(key, set()).add(Lesson(side, *row))
-    assert found == {key: set(lessons) for key, lessons in LESSONS.items()}
+                        found.setdefault(key, set()).add(TopicIdSource(side, *row))
+    assert found == {key: set(lessons) for key, lessons in TOPIC_ID_SOURCES.items()}
 
 
 def test_the_paths_asked_for_exist() -> None:
-    for (key, side), paths in PATHS.items():
+    for (key, side), paths in SESSION_PATHS.items():
         for plan in plans(key, side):
             wanted(plan, paths)
 
@@ -126,7 +125,7 @@ def test_a_time_beyond_all_calendars_is_still_a_text() -> None:
 
 
 def test_specs_of_numbers_nobody_has_are_bounded() -> None:
-    specs = Specs(Needs())
+    specs = ApiVersions(Needs())
     for key in range(200, 400):
         for version in range(100):
             assert specs.get(key, version).name == f"UNKNOWN({key})"

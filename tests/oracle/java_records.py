@@ -84,7 +84,6 @@ class Records:
             "producer_id": int(batch.producerId()),
             "producer_epoch": int(batch.producerEpoch()),
             "base_sequence": int(batch.baseSequence()),
-            "last_sequence": int(batch.lastSequence()),
             "transactional": bool(batch.isTransactional()),
             "control": bool(batch.isControlBatch()),
             "delete_horizon_ms": int(horizon.getAsLong()) if horizon.isPresent() else None,

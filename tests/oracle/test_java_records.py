@@ -80,7 +80,6 @@ def as_kafka_tells(found: Batch) -> dict[str, Any]:
     """A batch of ours in the words of java_records."""
     legacy = found.magic != 2
     kinds = {None: "NoTimestampType", "create": "CreateTime", "log_append": "LogAppendTime"}
-    sequence = found.last_sequence
     return {
         "magic": found.magic,
         "size": found.size,
@@ -92,7 +91,6 @@ def as_kafka_tells(found: Batch) -> dict[str, Any]:
         "producer_id": -1 if legacy else found.producer_id,
         "producer_epoch": -1 if legacy else found.producer_epoch,
         "base_sequence": -1 if legacy else found.base_sequence,
-        "last_sequence": -1 if sequence is None else sequence,
         "transactional": bool(found.transactional),
         "control": bool(found.control),
         "delete_horizon_ms": found.delete_horizon_ms,

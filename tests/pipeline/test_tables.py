@@ -16,10 +16,10 @@ from decoders.apis import api
 from decoders.exchanges.bodies import PLAIN
 from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.record import to_json_dict
+from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, TopicArray, paths
 from kwcli.pipeline.tables import write
 from kwcli.pipeline.tables.columns import MEANINGS, TABLES
 from kwcli.pipeline.tables.partitions import NAMES
-from kwcli.pipeline.tables.places import PLACES, Place, paths
 from kwcli.pipeline.tables.schemas import OWN, ROWS, SCHEMAS, TYPES
 from kwcli.pipeline.tables.split import by_table
 from kwcli.pipeline.tables.write import TableWriter
@@ -72,8 +72,8 @@ def declared(key: int, path: str, side: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize(("key", "place"), [(key, place) for key, found in PLACES.items() for place in found])
-def test_places_are_in_the_declarations(key: int, place: Place) -> None:
+@pytest.mark.parametrize(("key", "place"), [(key, place) for key, found in TOPIC_ARRAYS.items() for place in found])
+def test_places_are_in_the_declarations(key: int, place: TopicArray) -> None:
     found = paths(key, place.side)
     assert found
     assert all(declared(key, path, place.side) for path in found)
@@ -82,7 +82,7 @@ def test_places_are_in_the_declarations(key: int, place: Place) -> None:
 # -- partitions ------------------------------------------------------------------------------------------------------
 
 
-def named(record: dict[str, Any], place: Place) -> list[tuple[Any, ...]]:
+def named(record: dict[str, Any], place: TopicArray) -> list[tuple[Any, ...]]:
     """Topic or id, partition and error of each element of a place, from the record."""
     body = record[place.side]
     outers = (body or {}).get(place.outer) or [] if place.outer else [body or {}]
@@ -103,7 +103,7 @@ def test_partitions_are_those_of_the_messages(name: str) -> None:
     rows = batch_of(settled).to_pylist()
     for exchange, row in zip(settled, rows, strict=True):
         record = to_json_dict(exchange, PLAIN)
-        places = PLACES.get(exchange.api_key or 0, ()) if exchange.api_key is not None else ()
+        places = TOPIC_ARRAYS.get(exchange.api_key or 0, ()) if exchange.api_key is not None else ()
         wanted: dict[tuple[Any, ...], tuple[str, Any]] = {}
         for place in places:
             for topic, number, error in named(record, place):

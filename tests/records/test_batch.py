@@ -139,7 +139,7 @@ def test_other_writers(builder: Any, codec: int, times: list[int]) -> None:
     assert rows(found) == expected
     assert (found.codec, found.transactional, found.producer_id) == (NAMES[codec], True, 77)
     assert (found.producer_epoch, found.base_sequence, found.record_count) == (3, 12, len(WRITTEN))
-    assert (found.base_offset, found.last_offset, found.last_sequence) == (0, len(WRITTEN) - 1, 12 + len(WRITTEN) - 1)
+    assert (found.base_offset, found.last_offset) == (0, len(WRITTEN) - 1)
 
 
 def test_offset_gaps_and_a_last_offset_beyond_the_last_record() -> None:
@@ -165,12 +165,6 @@ def test_delete_horizon_stands_in_the_base_timestamp() -> None:
     found = only(batch(record(0, -700), attributes=0x40, first=90_000))
     assert (found.delete_horizon_ms, found.base_timestamp) == (90_000, 90_000)
     assert rows(found)[0].timestamp == 89_300
-
-
-def test_sequences_wrap() -> None:
-    found = only(batch(record(0), record(1), record(2), producer=1, epoch=0, sequence=2147483646))
-    assert (found.base_sequence, found.last_sequence) == (2147483646, 0)
-    assert only(batch(record(0))).last_sequence is None
 
 
 def test_numbers_wrap_like_java_s() -> None:

@@ -101,7 +101,7 @@ def test_bodies(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
         data = write(plan, random_value(plan, rng, values=60))
         names = hooks_of(each.key, each.side, plan)
         hooks = table(Options())
-        reading = deferred.Reading(names, hooks, reveal=False)
+        reading = deferred.BodyReader(names, hooks, reveal=False)
         body, after, failure = reading.read(plan, data, 0, len(data))
         expected, end = json_decoder(plan, names, False)(data, 0, len(data), hooks)
         assert (after, failure) == (end, None)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import orjson
 
-from decoders.exchanges.record import to_json_bytes
 from decoders.exchanges.stage import Pairer
 from decoders.streams.reassembly import Reassembly
 from kwcli.config import Settings
 from kwcli.render.json import LINES_MAX, Ndjson
+from tests.exchanges.json_lines import to_json_bytes
 from tests.exchanges.talks import request
 from tests.streams.conversations import numbered
 

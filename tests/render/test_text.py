@@ -7,7 +7,8 @@ from typing import Any, cast
 
 import pytest
 
-from decoders.exchanges.exchange import Exchange, Failure, Settled
+from decoders.exchanges.exchange import Exchange, Settled
+from decoders.exchanges.specs import Failure
 from kwcli.config import Settings
 from kwcli.render import open_renderer
 from kwcli.render.layout import layout

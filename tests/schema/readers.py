@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import linecache
 from collections.abc import Iterator
 from random import Random
 from typing import Any
 
 from decoders.errors import DecodeError
 from decoders.schema import pick
-from decoders.schema.compile import CRUDE, decoder, has_errors, json_decoder, projector, text_of
+from decoders.schema.compile import CRUDE, decoder, has_errors, json_decoder, projector
 from decoders.schema.form import to_json
 from decoders.schema.generate import build
 from decoders.schema.model import Plan
 from decoders.schema.project import wanted
+from decoders.schema.start import LazyDecoder
 from decoders.schema.walk import walk
 from decoders.schema.want import ALL, Mode
 from decoders.schema.write import write
@@ -53,8 +55,15 @@ def verdict(read: Any, *arguments: Any) -> Any:
 
 def generated(function: Any) -> Any:
     """A decoder whose code is generated now."""
-    text_of(function)
+    lazy = getattr(function, "__globals__", {}).get("start")
+    if isinstance(lazy, LazyDecoder):
+        lazy.finish()
     return function
+
+
+def text_of(function: Any) -> str:
+    """The generated source of a decoder, as a traceback shows it."""
+    return "".join(linecache.getlines(generated(function).__code__.co_filename))
 
 
 def readers_agree(plan: Plan, buf: bytes, at: int, end: int, paths: frozenset[str]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from random import Random
 from typing import Any
@@ -13,16 +14,18 @@ from hypothesis import strategies as st
 
 from decoders.errors import DecodeError, EncodeError
 from decoders.schema import pick
-from decoders.schema.compile import decoder, encoder, json_decoder, projector, text_of
+from decoders.schema.compile import decoder, encoder, json_decoder, projector
 from decoders.schema.form import to_json
+from decoders.schema.generate import decoder_source, encoder_source
 from decoders.schema.message import decode, encode, partial
 from decoders.schema.model import Plan
 from decoders.schema.project import wanted
 from decoders.schema.resolve import resolve
 from decoders.schema.walk import walk
+from decoders.schema.want import Mode
 from decoders.schema.write import write
 from tests.schema.declarations import message
-from tests.schema.readers import random_paths, readers_agree, specialised_agree, strange, verdict
+from tests.schema.readers import random_paths, readers_agree, specialised_agree, strange, text_of, verdict
 from tests.schema.values import random_value, without_defaults
 
 SEEDS = st.integers(0, 2**48)
@@ -153,3 +156,16 @@ def test_generated_code_is_kept_for_tracebacks(seed: int) -> None:
     for plan, _ in plans(seed):
         assert "def decode(buf, at, end):" in text_of(decoder(plan))
         assert decoder(plan) is decoder(plan)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_comments_on_generated_code_name_its_fields_and_change_nothing_else(seed: int) -> None:
+    for plan, _ in plans(seed):
+        for shown, bare in (
+            (decoder_source(plan, Mode()), decoder_source(plan, Mode(), commented=False)),
+            (encoder_source(plan), encoder_source(plan, commented=False)),
+        ):
+            assert ast.dump(ast.parse(shown)) == ast.dump(ast.parse(bare))
+            comments = [line.partition("  # ")[2] for line in shown.splitlines() if "  # " in line]
+            named = {name.replace("[]", "") for comment in comments for name in comment.split(", ")}
+            assert {field.name for field in plan.fields} <= named

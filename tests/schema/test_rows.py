@@ -9,12 +9,13 @@ import pytest
 
 from decoders.errors import DecodeError, LimitExceeded, Truncated
 from decoders.limits import VALUES_MAX
-from decoders.schema.compile import CRUDE, decoder, encoder, json_decoder, projector, text_of
+from decoders.schema.compile import CRUDE, decoder, encoder, json_decoder, projector
 from decoders.schema.message import decode, encode, examine
 from decoders.schema.model import Plan
 from decoders.schema.resolve import resolve
 from decoders.schema.vocabulary import parse_message
 from decoders.schema.write import write
+from tests.schema.readers import generated
 
 ID = UUID("00112233-4455-6677-8899-aabbccddeeff")
 LONG = "61" * 200
@@ -116,7 +117,7 @@ def test_forward_and_backward(kind: str, flexible: bool, text: str, value: Any, 
     if "\\udc" not in ascii(value):
         assert encoder(plan)(whole) == data
     end = len(data)
-    text_of(decoder(plan))  # generates the code
+    generated(decoder(plan))  # generates the code
     assert decoder(plan)(b"\xff" + data + b"\xff", 1, end + 1) == (whole, end + 1)
     assert json_decoder(plan)(data, 0, end, {}) == ({**whole, "field": shown}, end)
     assert projector(plan, frozenset(["field"]), False)(data, 0, end) == ({"field": value}, None, end)
@@ -133,7 +134,7 @@ def test_cut_at_each_byte(kind: str, flexible: bool, text: str, value: Any, show
             decode(plan, data[:size])
         assert caught.value.offset <= size
         for read in (decoder(plan), projector(plan, frozenset(["after"]), False)):
-            text_of(read)  # generates the code
+            generated(read)  # generates the code
             with pytest.raises(CRUDE):
                 read(data, 0, size)  # the bytes go on behind `end`
             with pytest.raises(CRUDE):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from decoders.streams.chunks import Again, Chunk, Close, Gap, Segment
+from decoders.streams.chunks import Chunk, Close, Gap, Retransmission, Segment
 from decoders.streams.reassembly import Reassembly
 
 FIN, SYN, RST, ACK = 1, 2, 4, 16
@@ -46,7 +46,7 @@ def told(chunks: Iterable[Chunk]) -> list[tuple[object, ...]]:
         match data:
             case Gap(size, why):
                 what: object = f"gap {size} {why}"
-            case Again(at, size):
+            case Retransmission(at, size):
                 what = f"again {at}+{size}"
             case Close(how):
                 what = f"close {how}"

@@ -9,7 +9,7 @@ import pytest
 from decoders.exchanges.exchange import Skipped
 from decoders.limits import UNDECIDED_MAX
 from decoders.streams.chunks import Close, Gap
-from decoders.streams.detect import Undecided
+from decoders.streams.detect import UndecidedConnection
 from decoders.streams.foreign import certain, described, likely
 from decoders.streams.resync import FITS, HEAD, NO, YES
 from decoders.streams.verdict import request_verdict, response_verdict
@@ -27,7 +27,7 @@ ZOOKEEPER = framed(bytes(4) + bytes(8) + pack(">i", 30000) + bytes(8) + pack(">i
 
 def test_a_request_that_decodes_to_its_last_byte_decides() -> None:
     line = Line()
-    undecided = Undecided(line.connection, 0)
+    undecided = UndecidedConnection(line.connection, 0)
     *before, last = line.chunks(*(("c", ASKED[at : at + 1]) for at in range(len(ASKED))))
     assert not any(undecided.feed(chunk) for chunk in before)
     assert undecided.feed(last)
@@ -37,7 +37,7 @@ def test_a_request_that_decodes_to_its_last_byte_decides() -> None:
 def test_its_answer_decides_where_the_request_cannot() -> None:
     newer = framed(pack(">hhi", API_VERSIONS, 7, 1) + b"\0\1a\0???")
     line = Line()
-    undecided = Undecided(line.connection, 0)
+    undecided = UndecidedConnection(line.connection, 0)
     assert not undecided.feed(*line.chunks(("c", newer)))
     answer = framed(pack(">ihi", 1, 35, 0))
     assert undecided.feed(*line.chunks(("b", answer)))
@@ -47,7 +47,7 @@ def test_its_answer_decides_where_the_request_cannot() -> None:
 def test_who_is_the_client_is_told_by_content() -> None:
     """Mid-stream, the half whose segment came first may be the broker's."""
     line = Line(opened=False)
-    undecided = Undecided(line.connection, 0)
+    undecided = UndecidedConnection(line.connection, 0)
     assert not undecided.feed(*line.chunks(("c", ANSWERED)))
     assert undecided.feed(*line.chunks(("b", ASKED)))
     assert undecided.client is line.connection.second
@@ -135,7 +135,7 @@ def test_a_connection_without_bytes_is_nothing() -> None:
 
 def test_what_is_held_of_an_undecided_connection_is_bounded() -> None:
     line = Line()
-    undecided = Undecided(line.connection, 0)
+    undecided = UndecidedConnection(line.connection, 0)
     for _ in range(400):
         assert not undecided.feed(*line.chunks(("c", b"\0\0\0\7nonsense" * 100)))
         assert undecided.held <= UNDECIDED_MAX
@@ -177,6 +177,6 @@ def test_a_named_port_needs_no_recognition() -> None:
 
 def test_a_closed_connection_is_forgotten() -> None:
     line = Line()
-    undecided = Undecided(line.connection, 0)
+    undecided = UndecidedConnection(line.connection, 0)
     assert not undecided.feed(*line.chunks(("c", Close("fin"))))
     assert undecided.chunks == []

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from decoders.streams.framing import Budget, Frame, Lane, Reason, Run, close, gap, lose_step, take
+from decoders.streams.framing import Frame, FrameDirection, MemoryBudget, Reason, Unframed, close, gap, lose_step, take
 from decoders.streams.resync import FITS, HEAD, NO, YES
 
 MARK = b"KFKA"
@@ -22,33 +22,33 @@ class Owner:
     """A pairing object that believes in frames which begin with the mark."""
 
     def __init__(self) -> None:
-        self.budget = Budget()
+        self.budget = MemoryBudget()
         self.out: list[str] = []
-        self.lane = Lane(self, request=False)
+        self.lane = FrameDirection(self, request=False)
 
-    def frame(self, lane: Lane, frame: Frame) -> None:
+    def frame(self, lane: FrameDirection, frame: Frame) -> None:
         assert lane is self.lane
         tail = f" {frame.missing}" if frame.missing else ""
         self.out.append(f"{frame.size}@{frame.place} {frame.first_packet}-{frame.last_packet}{tail}")
 
-    def skipped(self, lane: Lane, run: Run, until_ns: int) -> None:
+    def skipped(self, lane: FrameDirection, run: Unframed, until_ns: int) -> None:
         assert lane is self.lane
         self.out.append(f"{run.reason} {run.size}{'' if until_ns else ' to the end'}")
 
-    def objection(self, lane: Lane, data: bytes, at: int, size: int) -> Reason | None:
+    def objection(self, lane: FrameDirection, data: bytes, at: int, size: int) -> Reason | None:
         assert lane is self.lane
         if size < 0:
             return "garbage"
         return None if data[at + 4 : at + 8] == MARK[: max(size, 0)] else "garbage"
 
-    def plausible(self, lane: Lane, data: bytes, at: int) -> int:
+    def plausible(self, lane: FrameDirection, data: bytes, at: int) -> int:
         assert lane is self.lane
         if data[at + 4 : at + 8] != MARK:
             return NO
         whole = len(data) - at >= 4 + int.from_bytes(data[at : at + 4], "big")
         return YES if whole else HEAD if at == 0 else FITS
 
-    def candidates(self, lane: Lane, data: bytes, at: int) -> list[int]:
+    def candidates(self, lane: FrameDirection, data: bytes, at: int) -> list[int]:
         assert lane is self.lane
         return [place for place in range(at, len(data) - 7) if data[place + 4 : place + 8] == MARK]
 
@@ -155,7 +155,7 @@ def test_a_frame_that_proves_to_be_none_is_skipped_with_the_rest() -> None:
     believe = owner.plausible
     liar = frame(40, b"!")
 
-    def plausible(lane: Lane, data: bytes, at: int) -> int:
+    def plausible(lane: FrameDirection, data: bytes, at: int) -> int:
         verdict = believe(lane, data, at)
         return NO if verdict == YES and b"!" in data[at : at + 60] else verdict
 

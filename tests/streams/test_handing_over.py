@@ -35,10 +35,10 @@ def check_every_cut(segments: list[Segment]) -> list[tuple[object, ...]]:
         states.append((len(chunks), stage.export()))
         chunks += named(stage.feed([segment]))
         flows = [flow for each in stage.connections().values() for flow in (each.first, each.second)]
-        assert stage._giver.held == sum(flow.held_size for flow in flows)
+        assert stage._delivery.held == sum(flow.held_size for flow in flows)
     states.append((len(chunks), stage.export()))
     chunks += named(stage.finish())
-    assert stage._giver.held == 0
+    assert stage._delivery.held == 0
     for cut, (count, state) in enumerate(states):
         heir = Reassembly()
         heir.resume(state)

@@ -325,7 +325,7 @@ def test_what_waits_is_bounded_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
         key = CLIENT[:8] + bytes([7, number]) + CLIENT[10:]
         opening = (key, number, number, 99, 0, SYN, b"", 0)
         out += stage.feed([opening, (key, number, number, 110, 0, 0, bytes(1000), 0)])
-        assert stage._giver.held <= 10 * 1256
+        assert stage._delivery.held <= 10 * 1256
     gaps = [half.connection.number for half, _, _, data in out if isinstance(data, Gap)]
     assert gaps == list(range(1, len(gaps) + 1))  # those that waited longest
     assert len(gaps) in (40, 41)

@@ -9,10 +9,10 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from decoders.limits import IDLE_NS
-from decoders.streams import patience
+from decoders.streams import reassembly
 from decoders.streams.chunks import Chunk, Close, Gap, Segment
-from decoders.streams.connections import TcpConnection, turned
-from decoders.streams.flow import PATIENCE_NS
+from decoders.streams.connections import turned
+from decoders.streams.flow import PATIENCE_NS, TcpConnection
 from decoders.streams.reassembly import Reassembly
 from decoders.streams.waiting import STALE_MAX
 from tests.streams.conversations import ACK, CLIENT, MS, RST, SYN
@@ -26,7 +26,7 @@ class Plain(Reassembly):
     """Looks at all connections that wait, each time."""
 
     def _look(self, *, idle: bool = False) -> None:
-        self._look_ns = self._giver.time_ns + PATIENCE_NS
+        self._look_ns = self._delivery.time_ns + PATIENCE_NS
         for connection in list(self._waiting):
             self._pass(connection, idle=idle)
             if not connection.over:
@@ -107,7 +107,7 @@ def test_how_many_are_looked_at_in_one_go_is_no_matter_to_a_connection(seed: int
     wanted = Reassembly()
     chunks = told(wanted.feed(segments) + wanted.finish())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(patience, "LOOK_MAX", 1)
+        patch.setattr(reassembly, "LOOK_MAX", 1)
         few = Reassembly()
         assert told(few.feed(segments) + few.finish()) == chunks
 
@@ -117,7 +117,7 @@ def test_how_many_are_looked_at_in_one_go_is_no_matter_to_a_connection(seed: int
 def test_a_state_handed_over_at_any_cut_goes_on_the_same(
     seed: int, look_max: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(patience, "LOOK_MAX", look_max)
+    monkeypatch.setattr(reassembly, "LOOK_MAX", look_max)
     segments = lossy(12, 300, 0.1, step_ns=SECOND // 9) if seed == 0 else capture(Random(seed))
     whole = Reassembly()
     wanted = shown(whole.feed(segments) + whole.finish())

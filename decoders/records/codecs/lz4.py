@@ -26,7 +26,7 @@ _MASK: Final = 0xFFFFFFFF
 _PRIME_1, _PRIME_2, _PRIME_3, _PRIME_4, _PRIME_5 = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1
 
 
-class _Frame(NamedTuple):
+class _Lz4Frame(NamedTuple):
     """Where a frame's descriptor and the frame itself end, and the most that can come out of it."""
 
     body: int
@@ -63,7 +63,7 @@ def inflate(data: memoryview, cap: int, magic: int) -> bytes:
     raise LimitExceeded(f"LZ4: more than {BLOCKS_MAX} frames", offset=at)
 
 
-def _walk(data: memoryview, start: int, size: int) -> _Frame:
+def _walk(data: memoryview, start: int, size: int) -> _Lz4Frame:
     """Step over the frame's blocks without reading them (LZ4 frame format 1.6)."""
     if start + 7 > size:
         raise Truncated("the LZ4 frame ends in its header", offset=start)
@@ -83,7 +83,7 @@ def _walk(data: memoryview, start: int, size: int) -> _Frame:
             at += 4 if flags & _CONTENT_CHECKSUM else 0
             if at > size:
                 raise Truncated("the LZ4 frame's checksum is cut", offset=start)
-            return _Frame(body, at, bound)
+            return _Lz4Frame(body, at, bound)
         plain = count & _PLAIN_BLOCK
         count &= ~_PLAIN_BLOCK
         bound += min(block_max, count if plain else count * _RATIO)

@@ -23,7 +23,7 @@ _BLOCK_MAX: Final = 128 << 10
 _RAW, _RLE, _COMPRESSED = 0, 1, 2
 
 
-class _Frame(NamedTuple):
+class _ZstdFrame(NamedTuple):
     """Where a frame ends, and the most that can come out of it."""
 
     end: int
@@ -61,7 +61,7 @@ def _skip(data: memoryview, at: int, size: int) -> int:
     return end
 
 
-def _walk(data: memoryview, start: int, size: int) -> _Frame:
+def _walk(data: memoryview, start: int, size: int) -> _ZstdFrame:
     """Step over the frame's blocks without reading them."""
     if bytes(data[start : start + 4]) != _MAGIC[: size - start]:
         raise Malformed("no zstd frame begins here", offset=start)
@@ -92,7 +92,7 @@ def _walk(data: memoryview, start: int, size: int) -> _Frame:
         raise Truncated("the zstd frame is cut", offset=start)
     if size_bytes and claimed > bound:
         raise Malformed(f"the zstd frame claims {in_bytes(claimed)}, its blocks give at most {bound}", offset=start)
-    return _Frame(at, bound)
+    return _ZstdFrame(at, bound)
 
 
 def deflate(data: bytes, magic: int) -> bytes:  # noqa: ARG001 - one signature for all codecs

@@ -15,8 +15,8 @@ from kwcli.inputs import utf8_text
 from kwcli.pipeline.tables.schemas import OWN, PARTITION, ROWS, TYPES
 
 if TYPE_CHECKING:
-    from decoders.exchanges.exchange import Ends
-    from decoders.exchanges.specs import Spec
+    from decoders.exchanges.exchange import ConnectionInfo
+    from decoders.exchanges.specs import ApiVersion
 
 # Columns with numbers of packets.
 PACKETS: Final = ("request_packet", "request_packet_end", "response_packet", "response_packet_end")
@@ -49,8 +49,8 @@ def build(
     rows: list[tuple[Any, ...]],
     parts: list[list[Any]],
     *,
-    ends: list[Ends],
-    specs: list[Spec],
+    ends: list[ConnectionInfo],
+    specs: list[ApiVersion],
     pools: Mapping[str, list[Any]],
 ) -> pa.RecordBatch:
     """The batch; `pools` are those of clients, topics, groups, rare things and runs."""
@@ -104,7 +104,7 @@ def split_address(address: str) -> tuple[str, int]:
     return host.removeprefix("[").removesuffix("]"), int(port)
 
 
-def _of_ends(ends: list[Ends], at: pa.Array) -> Arrays:
+def _of_ends(ends: list[ConnectionInfo], at: pa.Array) -> Arrays:
     clients = [split_address(one.client) for one in ends]
     brokers = [split_address(one.broker) for one in ends]
     columns: dict[str, list[Any]] = {
@@ -120,7 +120,7 @@ def _of_ends(ends: list[Ends], at: pa.Array) -> Arrays:
     return {name: pa.array(values, ROWS.field(name).type).take(at) for name, values in columns.items()}
 
 
-def _of_specs(specs: list[Spec], at: pa.Array) -> Arrays:
+def _of_specs(specs: list[ApiVersion], at: pa.Array) -> Arrays:
     columns: dict[str, list[Any]] = {
         "api_key": [spec.key for spec in specs],
         "api": [spec.name for spec in specs],

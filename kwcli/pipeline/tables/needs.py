@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Final
 
-from decoders.analysis.contents import HOLDERS, RECORDS, WAITS, throttle_needs
+from decoders.analysis.contents import RECORDS, WAITS, throttle_needs
 from decoders.analysis.dimensions import needs_of
 from decoders.apis.keys import FETCH, SHARE_FETCH
+from decoders.exchanges import topic_arrays
+from decoders.exchanges.exchange import SESSION_PATHS
 from decoders.exchanges.needs import Needs
-from decoders.exchanges.sessions import PATHS
 from decoders.schema.model import Side
-from kwcli.pipeline.tables import places
 
 _WAITING: Final = frozenset({FETCH, SHARE_FETCH})
 _NONE: Final[frozenset[str]] = frozenset()
@@ -32,11 +32,11 @@ class TableNeeds(Needs):
         if not self._rows:
             return more
         wanted = needs_of(("topic", "group"), key, side) | throttle_needs(key, side) | WAITS.of(key, side)
-        wanted |= frozenset(PATHS.get((key, side), ()))
+        wanted |= frozenset(SESSION_PATHS.get((key, side), ()))
         if key in _WAITING and side == "request":
             wanted |= {"min_bytes"}
         if self._partitions:
-            wanted |= places.paths(key, side)
-        if key in HOLDERS:
+            wanted |= topic_arrays.paths(key, side)
+        if key in topic_arrays.RECORD_ARRAYS:
             wanted |= RECORDS.of(key, side)
         return wanted | more

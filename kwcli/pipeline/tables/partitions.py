@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from decoders.analysis.contents import WELL_KNOWN
 from decoders.apis.error_codes import error_name
+from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, TOPIC_ID, TopicArray, has_id, topic_name
+from decoders.exchanges.topics import WELL_KNOWN
 from decoders.filters.topics import entity_paths
 from decoders.records.summary import sole, summarize
 from decoders.wire.primitives import uuid_text
-from kwcli.pipeline.tables.places import PLACES, TOPIC_ID, Place, has_id, topic_name
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
@@ -40,7 +40,7 @@ Shown = Callable[[str], str]
 def partitions_of(exchange: Exchange, shown: Shown) -> list[Partition]:
     """A row for each topic and partition that either side names, in their order; both sides make one row."""
     key = exchange.api_key
-    places = PLACES.get(key) if key is not None else None
+    places = TOPIC_ARRAYS.get(key) if key is not None else None
     if places is None or key is None:
         return []
     exchange.view("request")  # looks at both sides
@@ -50,7 +50,7 @@ def partitions_of(exchange: Exchange, shown: Shown) -> list[Partition]:
         view = exchange.request_view if place.side == "request" else exchange.response_view
         if view.__class__ is not dict:
             continue
-        raw = exchange.request_raw if place.side == "request" else exchange.response_raw
+        raw = exchange.raw(place.side)
         name, ids = topic_name(key, place), has_id(key, place)
         for group, element in _topics(place, view):
             topic, identity = _topic(exchange, element, name, ids, shown)
@@ -77,7 +77,7 @@ class Sole:
     __slots__ = ("_ask", "_ask_name", "_others", "_reply", "_reply_name")
 
     def __init__(self, key: int) -> None:
-        self._ask, self._reply = PLACES[key]
+        self._ask, self._reply = TOPIC_ARRAYS[key]
         self._ask_name, self._reply_name = topic_name(key, self._ask), topic_name(key, self._reply)
         paths = entity_paths(key, "request", "topicName") + entity_paths(key, "response", "topicName")
         arrays = {path.partition("[")[0] for path in paths}
@@ -86,7 +86,7 @@ class Sole:
     @classmethod
     def of(cls, key: int) -> Sole | None:
         """None where an API is none of these."""
-        places = PLACES.get(key, ())
+        places = TOPIC_ARRAYS.get(key, ())
         plain = len(places) == 2 and all(place.number and not place.outer for place in places)
         return cls(key) if plain and all(topic_name(key, place) for place in places) else None
 
@@ -130,7 +130,7 @@ class Sole:
         return row if topic else None
 
 
-def _topics(place: Place, view: dict[str, Any]) -> Iterator[tuple[str | None, dict[str, Any]]]:
+def _topics(place: TopicArray, view: dict[str, Any]) -> Iterator[tuple[str | None, dict[str, Any]]]:
     """The elements of the arrays of topics, each with its group."""
     if not place.outer:
         group = view.get(place.group) if place.group else None
@@ -155,7 +155,7 @@ def _topic(
     return shown(topic) if topic else None, text
 
 
-def _read(row: Partition, place: Place, part: dict[str, Any], raw: bytes | None) -> None:
+def _read(row: Partition, place: TopicArray, part: dict[str, Any], raw: bytes | None) -> None:
     if place.error:
         code = part.get(place.error)
         if code is not None:

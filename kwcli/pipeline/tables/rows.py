@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from decoders.analysis.contents import HOLDERS, NS_PER_MS, code_topics, held, throttle_needs, waited_ns
+from decoders.analysis.contents import NS_PER_MS, code_topics, held, throttle_needs, waited_ns
 from decoders.analysis.dimensions import DIMENSIONS
 from decoders.apis.error_codes import error_name
 from decoders.apis.keys import FETCH, SHARE_FETCH
 from decoders.exchanges.bodies import Options
+from decoders.exchanges.exchange import session_of
 from decoders.exchanges.record import exchange_json
-from decoders.exchanges.sessions import session_of
 from decoders.exchanges.specs import SIDES
+from decoders.exchanges.topic_arrays import RECORD_ARRAYS, TOPIC_ARRAYS
 from decoders.exchanges.topics import at_path
 from decoders.filters.topics import entity_paths
 from decoders.limits import BODY_TEXT_MAX
@@ -27,7 +28,6 @@ from decoders.wire.deferred import json_pieces
 from decoders.wire.primitives import uuid_text
 from kwcli.pipeline.tables.build import ROW, build, shown
 from kwcli.pipeline.tables.partitions import NAMES, Partition, Sole, partitions_of
-from kwcli.pipeline.tables.places import PLACES
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange, Settled, Skipped
@@ -80,8 +80,8 @@ class ApiContents:
         self.groups = bool(entity_paths(key, "request", "groupId") or entity_paths(key, "response", "groupId"))
         self.throttles = bool(throttle_needs(key, "response"))
         self.waits = key in _WAITING
-        self.holds = key in HOLDERS
-        self.places = key in PLACES
+        self.holds = key in RECORD_ARRAYS
+        self.places = key in TOPIC_ARRAYS
         self.sole = Sole.of(key)
 
 

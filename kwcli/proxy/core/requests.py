@@ -12,7 +12,7 @@ from typing import Final
 
 from decoders.apis import NAMES, api
 from decoders.errors import DecodeError, Truncated
-from decoders.exchanges.phases import GSSAPI, Phase
+from decoders.exchanges.phases import GSSAPI, SaslPhase
 from decoders.streams.resync import NO
 from decoders.streams.verdict import request_verdict
 from decoders.wire.text import in_bytes
@@ -70,7 +70,7 @@ class Requests:
                 state.in_flight.append((*self._begun, now_ns))
                 self._begun = None
             self._read(data, skip, 0, now_ns, out)
-        elif state.phase is Phase.HANDSHAKE:
+        elif state.phase is SaslPhase.HANDSHAKE:
             self._waiting.append(data)
         elif self._strange:
             self._open(data, now_ns, out)
@@ -137,7 +137,7 @@ class Requests:
         state = self._state
         while True:
             phase = state.phase
-            if phase is Phase.KAFKA:
+            if phase is SaslPhase.KAFKA:
                 at = self._requests(data, at, sent, now_ns, out)
             else:
                 at = self._tokens(data, at, sent, now_ns, out)
@@ -151,7 +151,7 @@ class Requests:
                 return
             if state.phase is phase:
                 break
-            if state.phase is Phase.HANDSHAKE:
+            if state.phase is SaslPhase.HANDSHAKE:
                 out.append((SEND_SERVER, data[sent:at]))
                 if at < len(data):
                     self._waiting.append(data[at:])
@@ -231,7 +231,7 @@ class Requests:
                 self._stop(data, at, sent, f"a {route} of {in_bytes(stop - at)}", out)
             return None
         self._state.mechanism = routes.mechanism(data, at, stop)
-        self._state.phase = Phase.HANDSHAKE
+        self._state.phase = SaslPhase.HANDSHAKE
         self._hint(self._state.mechanism, out)
         return True
 
@@ -258,7 +258,7 @@ class Requests:
         state = self._state
         end = len(data)
         left = TURN
-        while state.phase is Phase.TOKENS and end - at >= 4:
+        while state.phase is SaslPhase.TOKENS and end - at >= 4:
             if not left:
                 self._late = (data, at)
                 return at
@@ -278,7 +278,7 @@ class Requests:
             else:
                 state.left -= 1
                 if not state.left:
-                    state.phase = Phase.KAFKA
+                    state.phase = SaslPhase.KAFKA
             if stop > end:
                 self._begun = (0, routes.TOKENS)
                 self._skip = stop - end
@@ -290,7 +290,7 @@ class Requests:
     def _logged_in(self) -> None:
         """A request came where a token might have: the last token of GSSAPI has no answer."""
         state = self._state
-        state.phase = Phase.KAFKA
+        state.phase = SaslPhase.KAFKA
         while state.in_flight and state.in_flight[-1][1] is routes.TOKENS:
             state.in_flight.pop()
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from struct import Struct
 from typing import Final
 
-from decoders.exchanges.phases import Phase
+from decoders.exchanges.phases import SaslPhase
 from decoders.limits import FRAME_MAX, MIB
 from decoders.wire.text import in_bytes
 from kwcli.proxy.core.commands import (
@@ -263,7 +263,7 @@ class Responses:
         state = self._state
         if len(state.in_flight) < FEWER:
             state.crowded = False
-            if state.phase is not Phase.HANDSHAKE:
+            if state.phase is not SaslPhase.HANDSHAKE:
                 out.append((RESUME, CLIENT))
         return out
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Final
 
-from decoders.exchanges.phases import GSSAPI, PAIRS, Phase
+from decoders.exchanges.phases import GSSAPI, PAIRS, SaslPhase
 from decoders.limits import IN_FLIGHT_MAX, MIB
 from decoders.streams.explain import explain
 from decoders.streams.foreign import FIRST_MAX
@@ -32,7 +32,7 @@ class State:
 
     def __init__(self) -> None:
         self.in_flight: deque[Entry] = deque()
-        self.phase = Phase.KAFKA
+        self.phase = SaslPhase.KAFKA
         self.mechanism = ""
         self.left: int | None = None
         self.closed = False
@@ -43,13 +43,13 @@ class State:
     def logged_in(self, error_code: int) -> None:
         """SaslHandshake 0 was answered: bare tokens follow, if it did not fail."""
         if error_code:
-            self.phase = Phase.KAFKA
+            self.phase = SaslPhase.KAFKA
         else:
             self.begin_tokens(self.mechanism)
 
     def begin_tokens(self, mechanism: str = GSSAPI) -> None:
         """Bare tokens follow, or the connection opened with one."""
-        self.phase = Phase.TOKENS
+        self.phase = SaslPhase.TOKENS
         self.left = PAIRS.get(mechanism)
 
     def close(self, reason: str, *, loud: bool = True) -> Command:

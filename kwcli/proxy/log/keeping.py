@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from decoders.streams.chunks import Chunk, Close, Connection, Gap, How
-from decoders.streams.framing import Lane
+from decoders.streams.framing import FrameDirection
 from kwcli.proxy.log.files import CLIENTS, UPSTREAM, Files
 from kwcli.proxy.log.rows import Rows
 from kwcli.proxy.log.segments import Conversation
@@ -246,12 +246,12 @@ class Keeping:
                 continue
             for side in veil.lost:
                 lane = kept.halves[side].state
-                if isinstance(lane, Lane) and _in_step(lane):
+                if isinstance(lane, FrameDirection) and _in_step(lane):
                     veil.in_step(side, lane.left)
             if not veil.lost:
                 self._lost.discard(kept)
 
 
-def _in_step(lane: Lane) -> bool:
+def _in_step(lane: FrameDirection) -> bool:
     """Whether the engine knows where the next frame of a lane begins."""
     return lane.run is None and not lane.doubt and (lane.need > 0 or not lane.parts)

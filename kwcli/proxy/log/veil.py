@@ -17,11 +17,12 @@ from typing import Final
 from decoders.apis.keys import API_VERSIONS, FETCH, SASL_HANDSHAKE
 from decoders.errors import DecodeError
 from decoders.exchanges.anatomy import anatomy
-from decoders.exchanges.bodies import METADATA_TOPIC, holds_secrets
+from decoders.exchanges.bodies import holds_secrets
 from decoders.exchanges.echoes import ECHOING, echoes
 from decoders.exchanges.needs import Needs
-from decoders.exchanges.phases import Phase, Sasl
-from decoders.exchanges.specs import Spec
+from decoders.exchanges.phases import Sasl, SaslPhase
+from decoders.exchanges.specs import ApiVersion
+from decoders.exchanges.topics import METADATA_TOPIC
 from decoders.limits import FRAME_MAX, IN_FLIGHT_MAX
 from decoders.messages import decode_request, decode_response
 from decoders.schema.model import Side
@@ -98,7 +99,7 @@ class Veil:
                 return False
             course.left -= size
             return True
-        if course.have or course.lost or course.first or self._tokens or self._sasl.phase is not Phase.KAFKA:
+        if course.have or course.lost or course.first or self._tokens or self._sasl.phase is not SaslPhase.KAFKA:
             return False
         if course.side != CLIENT:
             if size < _RESPONSE.size:
@@ -238,12 +239,12 @@ class Veil:
 
     def _asks(self, course: Course, head: bytes) -> bool:
         """Whether a request has to be looked at as a whole."""
-        if len(head) < _REQUEST.size or self._sasl.phase is not Phase.KAFKA:
+        if len(head) < _REQUEST.size or self._sasl.phase is not SaslPhase.KAFKA:
             return True
         _, key, version, correlation_id, _ = _REQUEST.unpack(head)
         if course.first and head[SIZE] == _GSSAPI_TOKEN:
             return True
-        if self._doubt and not Spec(key, version, _NO_NEEDS).layouts("request"):
+        if self._doubt and not ApiVersion(key, version, _NO_NEEDS).layouts("request"):
             return True  # rather a token than a request of the future
         course.code = (key, version)
         self._register(correlation_id, course.code)
@@ -268,7 +269,7 @@ class Veil:
                     self._sasl.opened_with_token()
                 self._tokens += 1
                 return [(SIZE, len(frame))]
-            self._sasl.phase = Phase.KAFKA
+            self._sasl.phase = SaslPhase.KAFKA
             self._register(_REQUEST.unpack_from(frame)[3], code)
         key, version = code
         if key == SASL_HANDSHAKE and version == 0:
@@ -298,7 +299,10 @@ class Veil:
     def _answers(self, course: Course, head: bytes) -> bool:
         """Whether an answer has to be looked at as a whole."""
         correlation_id = _RESPONSE.unpack(head)[1] if len(head) == _RESPONSE.size else None
-        handshake = self._sasl.phase is Phase.HANDSHAKE and self._asked.get(correlation_id or 0) == (SASL_HANDSHAKE, 0)
+        handshake = self._sasl.phase is SaslPhase.HANDSHAKE and self._asked.get(correlation_id or 0) == (
+            SASL_HANDSHAKE,
+            0,
+        )
         if self._tokens and not handshake:
             self._answer()
             course.star(SIZE, course.have)
@@ -325,7 +329,7 @@ class Veil:
                 error_code = decode_response(frame[SIZE:], *course.code).body["error_code"]
             except DecodeError:
                 error_code = 0
-            if self._sasl.phase is Phase.HANDSHAKE:
+            if self._sasl.phase is SaslPhase.HANDSHAKE:
                 self._sasl.answered(error_code)
             return []
         key, version = course.code
@@ -343,7 +347,7 @@ def secretive(key: int, version: int, side: Side) -> bool:
         return False  # an unknown version of it is everyday traffic, and its answer is of version 0
     if side == "response" and key in ECHOING:
         return True
-    return holds_secrets(key, tuple(Spec(key, version, _NO_NEEDS).layouts(side)))
+    return holds_secrets(key, tuple(ApiVersion(key, version, _NO_NEEDS).layouts(side)))
 
 
 def hidden(frame: bytes, side: Side, code: Code, told: list[bytes] | None = None) -> list[tuple[int, int]]:
