@@ -10,25 +10,36 @@ from typing import NamedTuple
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from decoders.apis import KEYS, api
 from decoders.apis.error_codes import ERRORS
-from kwcli.completion import SHELLS
+from kwcli.completion import SHELLS, __main__
+from kwcli.completion.__main__ import FILES
 from kwcli.completion.facts import apis
 from kwcli.completion.program import Kind, verbs
 from kwcli.main import kw as program
 from tests.cli.shells import COMPLETIONS, Answer, ask
 from tests.cli.worlds import kw
 
-FILES = {"bash": "kw.bash", "zsh": "_kw", "fish": "kw.fish"}
 LARGEST = 120_000
 
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_the_shipped_script_is_what_the_command_prints(shell: str) -> None:
     text = (COMPLETIONS / FILES[shell]).read_text()
-    assert text == kw("completion", shell).out
+    assert text == kw("completion", shell).out, "`python -m kwcli.completion write` writes the files anew"
     assert len(text.encode()) < LARGEST
+
+
+def test_the_command_writes_what_is_missing_or_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(__main__, "FOLDER", tmp_path)
+    (tmp_path / "_kw").write_text("old")
+    shutil.copy(COMPLETIONS / "kw.fish", tmp_path)
+    done = CliRunner().invoke(__main__.main, ["write"])
+    assert (done.exit_code, done.output) == (0, "written: completions/kw.bash\nwritten: completions/_kw\n")
+    for name in FILES.values():
+        assert (tmp_path / name).read_text() == (COMPLETIONS / name).read_text()
 
 
 @pytest.mark.parametrize("shell", SHELLS)
