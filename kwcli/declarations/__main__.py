@@ -1,4 +1,4 @@
-"""`python -m kwcli.declarations check|write JAR…`: our declarations against Kafka's, and written from Kafka's."""
+"""`python -m kwcli.declarations check JAR…|write JAR…|format`: our declarations compared, written, put in order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 from decoders.apis.releases import RELEASES
 from kwcli.declarations.compare import compare, truth
 from kwcli.declarations.definitions import DefinitionError, Release, read_release
-from kwcli.declarations.files import declared, module_path, replaced
+from kwcli.declarations.files import declared, module_path, replaced, unformatted
 from kwcli.declarations.notation import api_text
 from kwcli.declarations.others import compare_structures, compare_tables
 from kwcli.declarations.write import united
@@ -76,6 +76,14 @@ def write(jars: tuple[Path, ...]) -> None:
         if new != old:
             path.write_text(new, "utf-8")
             click.echo(f"{'updated' if old else 'new'}: {path.name} ({api.key} {api.name} {api.versions})")
+
+
+@main.command(name="format")
+def format_() -> None:
+    """Align the columns of our declarations and put their words in order; the files that changed are named."""
+    for path, text in unformatted().items():
+        path.write_text(text, "utf-8")
+        click.echo(f"formatted: {path.name}")
 
 
 if __name__ == "__main__":
