@@ -18,7 +18,7 @@ def example(api: Api, version: int, *, controller: bool = False) -> dict[str, An
 
     `controller`: for a controller's own listener, where a few have to ask for something else.
     """
-    row = EXAMPLES[api.key]
+    row = EXAMPLES.get(api.key, {})
     if controller:
         row = {**row, **ON_CONTROLLER.get(api.key, {})}
     return known_fields(api.request.fields, version, _at(row, version))

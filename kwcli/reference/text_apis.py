@@ -72,7 +72,7 @@ def _list_row(row: Row, release: str | None, *, wide: bool) -> list[str]:
     hidden = "*" if release is not None and release in row["unstable"] else ""
     flexible = "never" if row["flexible_from"] is None else f"{row['flexible_from']}+"
     since = through(row["since"], row["until"]) if row["until"] else row["since"]
-    found = [str(row["key"]), row["name"], span(versions) + hidden, flexible, since]
+    found = [str(row["key"]), row["name"], span(versions) + hidden, flexible, since or ""]
     found += [_people(row["sent_by"], wide=wide), _people(row["listeners"], wide=wide)]
     return [*found, "changes" if row["mutates"] else "", ",".join(row["was"])]
 
@@ -239,7 +239,8 @@ _FRAME: Final = (
 def wire_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
     """Request and response of one version, and how to read the words that name encodings."""
     words: set[str] = set()
-    where = f"Kafka {row['release'] or through(row['releases'][0], row['releases'][-1])}"
+    having = row["releases"] or ("of no release",)
+    where = f"Kafka {row['release'] or through(having[0], having[-1])}"
     for side in ("request", "response"):
         part = row[side]
         title = painted(f"{row['name']} {row['version']} {side}", "api", palette)
