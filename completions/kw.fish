@@ -799,6 +799,7 @@ complete -c kw -n '__kw_in \'\' 0' -a playground -d 'Start a throw-away Kafka cl
 complete -c kw -n '__kw_in \'\' 0' -a completion -d 'Print the completion script for SHELL: bash, zsh or fish.'
 complete -c kw -n '__kw_in \'\' 0' -a help -d 'Show a page of the handbook, or list its topics.'
 complete -c kw -n '__kw_in \'\'' -l version -k -d 'Print the version and end.'
+complete -c kw -n '__kw_in \'\'' -l debug -d 'Show the traceback of a defect, of any command.'
 complete -c kw -n '__kw_in \'\'' -s h -l help -d 'Show this message and exit.'
 complete -c kw -n '__kw_in \'sniff\'' -s i -l interface -x -a '(command ls /sys/class/net 2>/dev/null; echo any)' -d 'Capture live on this interface (`any`: on all of them).'
 complete -c kw -n '__kw_in \'sniff\'' -l bpf -x -d 'Kernel filter of a live capture, as tcpdump writes it.'

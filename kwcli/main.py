@@ -64,6 +64,11 @@ def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
         ctx.exit()
 
 
+def _debug(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    if value and isinstance(ctx.obj, Environment):
+        ctx.obj.debug = True
+
+
 kw = Commands(
     "kw",
     help="See what is really on the wire: a protocol inspector and debugger for Apache Kafka.",
@@ -77,7 +82,15 @@ kw = Commands(
             expose_value=False,
             callback=_version,
             help="Print the version and end.",
-        )
+        ),
+        click.Option(
+            ["--debug"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_debug,
+            help="Show the traceback of a defect, of any command.",
+        ),
     ],
 )
 

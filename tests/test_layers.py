@@ -36,7 +36,7 @@ LAYERS: Final[list[tuple[str, ...]]] = [
     ("kwcli.completion", "kwcli.help"),
     ("kwcli.commands",),
     ("kwcli.main",),
-    ("kwcli",),
+    ("kwcli", "kwcli.completion.__main__"),
 ]
 # Modules that the library does without: files, sockets, clocks, the environment, printing, and the layers above it.
 FORBIDDEN_MODULES: Final = {

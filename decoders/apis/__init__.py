@@ -8,7 +8,7 @@ from typing import Final
 
 from decoders.errors import UnknownApi
 from decoders.schema.model import Api
-from decoders.schema.vocabulary import parse_api
+from decoders.schema.vocabulary import DeclarationError, parse_api
 
 __all__ = ["KEYS", "NAMES", "api", "api_name"]
 
@@ -144,4 +144,7 @@ def api_name(key: int) -> str:
 @cache
 def _declared(key: int) -> Api:
     text: str = import_module(f"decoders.apis.{NAMES[key]}").DECLARATION
-    return parse_api(text)
+    try:
+        return parse_api(text)
+    except DeclarationError as error:
+        raise DeclarationError(f"decoders/apis/{NAMES[key]}.py: {error}") from None

@@ -22,6 +22,20 @@ def current_names(fields: Sequence[Field], version: int, value: Mapping[str, Any
     return renamed
 
 
+def known_fields(fields: Sequence[Field], version: int, value: Mapping[str, Any]) -> dict[str, Any]:
+    """`value` without what this version does not have, at any depth, in the order of its fields."""
+    here = [field for field in fields if version in field.versions and field.name in value]
+    return {field.name: _known(field, version, value[field.name]) for field in here}
+
+
+def _known(field: Field, version: int, value: Any) -> Any:
+    if not field.fields:
+        return value
+    if isinstance(value, list):
+        return [_known(field, version, element) for element in value]
+    return known_fields(field.fields, version, value) if isinstance(value, Mapping) else value
+
+
 def _inner(field: Field, version: int, value: Any) -> Any:
     if not field.fields:
         return value

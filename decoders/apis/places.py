@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from decoders.apis import api
-from decoders.apis.routing import ROUTES
+from decoders.apis.routing import route
 from decoders.schema.model import Field
 
 __all__ = ["only", "places", "routed_by"]
@@ -22,7 +22,7 @@ Place = tuple[Any, ...]
 def routed_by(key: int, version: int) -> tuple[str, ...]:
     """The fields that name the place in this version, outermost first: `("topics[].topic_id", "topics[]…")`."""
     fields = api(key).request.fields
-    return tuple(next(each for each in part.split("|") if _exists(fields, each, version)) for part in ROUTES[key].path)
+    return tuple(next(each for each in part.split("|") if _exists(fields, each, version)) for part in route(key).path)
 
 
 def places(key: int, version: int, body: Mapping[str, Any]) -> list[Place]:

@@ -146,7 +146,9 @@ HISTORY: Final[dict[int, str]] = {
     94: "4.4:0",
 }
 
-# Release → {API key: the version that a broker hides by default}.
+# Release → {API key: the version that a broker hides by default}. Nothing is carried over: a release needs a row of its
+# own for as long as the newest version of an API is hidden (`latestVersionUnstable` in its definitions, which
+# `python -m kwcli.declarations check` reads). The version is the highest that HISTORY gives the API in that release.
 UNSTABLE: Final[dict[str, dict[int, int]]] = {
     "3.5": {24: 4, 68: 0},
     "3.6": {8: 9, 68: 0},
@@ -162,8 +164,8 @@ UNSTABLE: Final[dict[str, dict[int, int]]] = {
 
 @cache
 def history(key: int) -> dict[str, Versions]:
-    """Each release that has the API, oldest first, with its versions; unstable ones included."""
-    changes = dict(change.split(":") for change in HISTORY[key].split())
+    """Each release that has the API, oldest first, with its versions; unstable ones included. No row, no release."""
+    changes = dict(change.split(":") for change in HISTORY.get(key, "").split())
     found: dict[str, Versions] = {}
     now = NONE
     for release in RELEASES:

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from typing import Final, Literal, NamedTuple
 
-__all__ = ["NODE_RESOURCES", "ROUTES", "Route", "Sender", "To"]
+__all__ = ["NODE_RESOURCES", "ROUTES", "Route", "Sender", "To", "route"]
 
 To = Literal["any", "leader", "group", "transaction", "share", "resource", "controller", "all"]
 Sender = Literal["client", "tool", "broker", "controller"]
@@ -179,3 +179,9 @@ ROUTES: Final[dict[int, Route]] = {
     93: Route("group", _GROUP, mutates=True),  # StreamsGroupTopologyDescriptionUpdate
     94: Route("controller", (), _TOOL, mutates=True),  # UnregisterController
 }
+_UNKNOWN: Final = Route("any", sent_by=(), mutates=True)
+
+
+def route(key: int) -> Route:
+    """The row of an API; where the table has none, any node, and it may change something."""
+    return ROUTES.get(key, _UNKNOWN)

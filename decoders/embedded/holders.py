@@ -39,4 +39,6 @@ def _shown(name: str) -> Callable[[bytes | None], Any]:
     return show
 
 
-HOOKS: Final[dict[str, Callable[[bytes | None], Any]]] = {name: _shown(name) for name in (_SUBSCRIPTION, _ASSIGNMENT)}
+HOOKS: Final[dict[str, Callable[[bytes | None], Any]]] = {
+    name: _shown(name) for paths in HOLDERS.values() for name in paths.values()
+}

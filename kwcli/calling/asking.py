@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from decoders.apis import NAMES
 from decoders.apis.keys import API_VERSIONS, FETCH, PRODUCE
-from decoders.apis.routing import ROUTES
+from decoders.apis.routing import route
 from decoders.schema.model import NONE, Api, Message, Side, Versions
 from kwcli.calling.draft import Draft
 from kwcli.calling.versions import VersionChoice, as_spoken
@@ -67,7 +67,7 @@ def call(env: Environment, asked: CallOptions, settings: Settings, connection: C
         from kwcli.calling.preview import edit
 
         draft = edit(env, found, draft, wish)
-    if draft.empty and ROUTES[found.key].mutates and not asked.example:
+    if draft.empty and route(found.key).mutates and not asked.example:
         from kwcli.calling.preview import refuse_unsaid
 
         return refuse_unsaid(env, found, draft, wish)

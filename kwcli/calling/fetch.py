@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
+from decoders.apis import api
 from decoders.apis.keys import FETCH
+from decoders.apis.names import known_fields
 from decoders.schema.model import Versions
 from kwcli.calling.moments import moment_ms
 from kwcli.calling.record_words import number, said
@@ -96,11 +98,10 @@ class Fetch:
         for index in self._partitions(offsets):
             asked = {"partition": index, "fetch_offset": position.find(self.topic, index, offsets)}
             partitions.append(asked | {"partition_max_bytes": _PARTITION_MAX_BYTES})
-        body: dict[str, Any] = {"max_wait_ms": _WAIT_MS, "min_bytes": 1}
-        if version >= 3:
-            body["max_bytes"] = _MAX_BYTES
         topic = topic_field(FETCH, version, self.topic, offsets)
-        return body | {"topics": [{**topic, "partitions": partitions}]}
+        topics = [{**topic, "partitions": partitions}]
+        body = {"max_wait_ms": _WAIT_MS, "min_bytes": 1, "max_bytes": _MAX_BYTES, "topics": topics}
+        return known_fields(api(FETCH).request.fields, version, body)
 
     def _partitions(self, offsets: Offsets | None) -> Sequence[int]:
         if self.partitions:

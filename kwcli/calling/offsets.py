@@ -11,6 +11,7 @@ from decoders.apis.error_codes import ERRORS, error_name
 from decoders.apis.keys import LIST_OFFSETS
 from decoders.schema.model import NONE, Versions
 from kwcli.exits import Failure
+from kwcli.net.core.lookups import ask_offset
 
 _TRIES: Final = 3
 
@@ -83,8 +84,7 @@ class LookedUp:
         both = connection.versions.get(LIST_OFFSETS, NONE) & api(LIST_OFFSETS).versions
         if not both:
             raise Failure(f"{connection.peer} does not offer ListOffsets, which this offset needs")
-        asked = {"partition_index": partition, "timestamp": timestamp}
-        value = {"replica_id": -1, "topics": [{"name": topic, "partitions": [asked]}]}
+        value = ask_offset(both.high, topic, partition, timestamp)
         answer: dict[str, Any] = self._cluster.ask(connection, LIST_OFFSETS, both.high, value)
         for told in answer["topics"]:
             for row in told["partitions"]:

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from decoders.apis import api
 from decoders.apis.keys import PRODUCE
+from decoders.apis.names import known_fields
 from decoders.records import records_json
 from decoders.records.codecs import NAMES, NUMBERS
 from decoders.records.model import Row
@@ -89,13 +90,14 @@ class Produce:
             {"index": index, "records": [self._batch(entries, magic, now_ms)]}
             for index, entries in sorted(parts.items())
         ]
-        body: dict[str, Any] = {} if version < _BATCHES.low else {"transactional_id": self.transactional_id}
         topic = topic_field(PRODUCE, version, self.topic, topics)
-        return body | {
+        body = {
+            "transactional_id": self.transactional_id,
             "acks": self.acks,
             "timeout_ms": _TIMEOUT_MS,
             "topic_data": [{**topic, "partition_data": data}],
         }
+        return known_fields(api(PRODUCE).request.fields, version, body)
 
     def _places(self, topics: TopicLookup | None, now_ms: int) -> list[int]:
         """The partition of each record."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 from uuid import UUID
 
 from decoders.apis.places import only, places, routed_by
-from decoders.apis.routing import NODE_RESOURCES, ROUTES, Route
+from decoders.apis.routing import NODE_RESOURCES, route
 from decoders.schema.model import Api
 from decoders.wire.primitives import uuid_bytes
 from kwcli.exits import Exit, Failure
@@ -33,7 +33,6 @@ LOOKUPS: Final[Mapping[str, Word]] = {
     "leader": "leader",
 }
 NODES: Final = "an id, any, controller, all, coordinator:GROUP, txn:ID, share:GROUP:TOPIC-ID:PART or leader:TOPIC-PART"
-ANYWHERE: Final = Route("any")
 # Of the time that there is, nodes that are to be asked all must leave this part for the asking.
 _FOR_ANSWERS: Final = 0.25
 # How places are called, by who serves them.
@@ -91,10 +90,10 @@ class Router:
         """The nodes, in the order of the places in the request."""
         if self._target is not None:
             return self._named(self._target, body)
-        route = ROUTES.get(self._api.key, ANYWHERE)
-        to = route.to
+        way = route(self._api.key)
+        to = way.to
         if self._cluster.config.controllers:  # of these only the active one changes anything
-            to = "controller" if to == "controller" or (to == "resource" and route.mutates) else "any"
+            to = "controller" if to == "controller" or (to == "resource" and way.mutates) else "any"
         if to == "any":
             return [Destination(self._cluster.any(), body, "")]
         if to == "all":
@@ -147,7 +146,7 @@ class Router:
 
     def _controller(self, body: Mapping[str, Any]) -> list[Destination]:
         connection, why = self._cluster.controller()
-        forwarded = ROUTES.get(self._api.key, ANYWHERE).to in ("controller", "resource")
+        forwarded = route(self._api.key).to in ("controller", "resource")
         itself = self._cluster.config.controllers or not is_kraft(connection.versions)
         if not itself and not forwarded:
             why = "any broker (the controller itself: --bootstrap-controller)"
@@ -185,7 +184,7 @@ class Router:
                 kind, name = place
                 if kind in NODE_RESOURCES and name:
                     yield place, self._cluster.node(_node_number(name)), f"broker {name}"
-                elif ROUTES[self._api.key].mutates:
+                elif route(self._api.key).mutates:
                     yield place, *self._cluster.controller()
                 else:
                     yield place, self._cluster.any(), ""

@@ -52,7 +52,7 @@ def as_spoken(api: Api, release: str) -> Versions:
     if UNSTABLE.get(release, {}).get(api.key) == found.high:
         found = Versions(found.low, found.high - 1)
     if not found:
-        since = next(iter(history(api.key)))
+        since = next(iter(history(api.key)), "none known")
         raise Failure(f"Kafka {release} has no {api.name} (first in {since})", Exit.USAGE)
     return found & api.versions
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from decoders.apis.elements import ELEMENTS
 from decoders.apis.examples import EXAMPLES, ON_CONTROLLER
+from decoders.apis.names import known_fields
 from decoders.schema.model import Api, Field, Versions
 
 __all__ = ["element", "example"]
@@ -17,10 +18,10 @@ def example(api: Api, version: int, *, controller: bool = False) -> dict[str, An
 
     `controller`: for a controller's own listener, where a few have to ask for something else.
     """
-    row = EXAMPLES[api.key]
+    row = EXAMPLES.get(api.key, {})
     if controller:
         row = {**row, **ON_CONTROLLER.get(api.key, {})}
-    return _trimmed(api.request.fields, row, version)
+    return known_fields(api.request.fields, version, _at(row, version))
 
 
 def element(api: Api, fields: Sequence[Field], version: int) -> dict[str, Any]:
@@ -44,20 +45,15 @@ def element(api: Api, fields: Sequence[Field], version: int) -> dict[str, Any]:
     return made
 
 
-def _trimmed(fields: Sequence[Field], row: Mapping[str, Any], version: int) -> dict[str, Any]:
-    """The values of the fields that this version has, in its order; what the row lacks is left to the default."""
-    values = {name: value for name, value in row.items() if "@" not in name}
-    for name, value in row.items():
+def _at(value: Any, version: int) -> Any:
+    """A row, or a part of one, in which each `name@VERSIONS` stands under its name or is gone."""
+    if isinstance(value, list):
+        return [_at(element, version) for element in value]
+    if not isinstance(value, Mapping):
+        return value
+    found = {name: _at(inner, version) for name, inner in value.items() if "@" not in name}
+    for name, inner in value.items():
         plain, marked, versions = name.partition("@")
         if marked and version in Versions.parse(versions):
-            values[plain] = value
-    here = [field for field in fields if version in field.versions and field.name in values]
-    return {field.name: _value(field, values[field.name], version) for field in here}
-
-
-def _value(field: Field, value: Any, version: int) -> Any:
-    if isinstance(value, list):
-        return [_value(field, element, version) for element in value]
-    if isinstance(value, Mapping):
-        return _trimmed(field.fields, value, version)
-    return value
+            found[plain] = _at(inner, version)
+    return found

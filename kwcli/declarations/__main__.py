@@ -1,4 +1,4 @@
-"""`python -m kwcli.declarations check|write JAR…`: our declarations against Kafka's, and written from Kafka's."""
+"""`python -m kwcli.declarations check JAR…|write JAR…|format`: our declarations compared, written, put in order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from decoders.schema.resolve import resolve
 from decoders.schema.want import Mode
 from kwcli.declarations.compare import compare, truth
 from kwcli.declarations.definitions import DefinitionError, Release, read_release
-from kwcli.declarations.files import declared, module_path, replaced
+from kwcli.declarations.files import declared, module_path, replaced, unformatted
 from kwcli.declarations.notation import api_text
 from kwcli.declarations.others import compare_structures, compare_tables
 from kwcli.declarations.write import united
@@ -99,6 +99,14 @@ def source(name: str, version: int, side: Side, *, encoder: bool, as_json: bool)
         raise click.UsageError(f"no API {name}" if found is None else f"{found.name} has versions {found.versions}")
     plan = resolve(found.message(side), version)
     click.echo(encoder_source(plan) if encoder else decoder_source(plan, Mode(json=as_json)), nl=False)
+
+
+@main.command(name="format")
+def format_() -> None:
+    """Align the columns of our declarations and put their words in order; the files that changed are named."""
+    for path, text in unformatted().items():
+        path.write_text(text, "utf-8")
+        click.echo(f"formatted: {path.name}")
 
 
 if __name__ == "__main__":

@@ -28,6 +28,14 @@ def api_text(api: Api) -> str:
     return "\n".join(lines) + "\n"
 
 
+def message_text(message: Message) -> str:
+    """The declaration of a structure inside bytes."""
+    commons = _commons(message.fields)
+    lines = [f"message {message.name}", *_head(message.versions, message.flexible)]
+    lines += ["fields", *_fields(message.fields, commons, 1), *_structs(commons)]
+    return "\n".join(lines) + "\n"
+
+
 def _head(versions: Versions, flexible: Versions) -> list[str]:
     return [f"versions {versions}", f"flexible {flexible}"]
 

@@ -52,5 +52,5 @@ def compare_tables(release: Release) -> Iterator[Difference]:
             yield Difference(name, (), f"{_TABLE} has versions {before.get(key, NONE)}, Kafka {has}: `{change}`")
     if UNSTABLE.get(release.minor, {}) != release.unstable:
         yield Difference(
-            release.minor, (), f"unstable in {_TABLE}: {UNSTABLE.get(release.minor)}, Kafka {release.unstable}"
+            release.minor, (), f"UNSTABLE in {_TABLE} has {UNSTABLE.get(release.minor, {})}, Kafka {release.unstable}"
         )

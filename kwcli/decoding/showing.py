@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from kwcli.env import Environment
 
 ARROWS: Final = {"request": "→", "response": "←"}
-FORMATS: Final = ("text", "json", "ndjson", "hex")
 # Candidates that are listed; the others are hardly better than chance.
 CANDIDATES: Final = 6
 

@@ -208,7 +208,7 @@ class Cluster:
             if attempt == UNKNOWN_TRIES:
                 return None
             version = self.version(connection, METADATA, lookups.BY_ID)
-            self._learn(connection, version, self.ask(connection, METADATA, version, lookups.ask_id(identity)))
+            self._learn(connection, version, self.ask(connection, METADATA, version, lookups.ask_id(version, identity)))
         return None
 
     def forget(self) -> None:
@@ -300,7 +300,7 @@ class Cluster:
         connection = self.any()
         if self.config.controllers:
             version = self.version(connection, DESCRIBE_CLUSTER, lookups.ENDPOINT_TYPE)
-            answer = self.ask(connection, DESCRIBE_CLUSTER, version, {"endpoint_type": lookups.CONTROLLERS})
+            answer = self.ask(connection, DESCRIBE_CLUSTER, version, lookups.ask_controllers(version))
             if answer["error_code"]:
                 said = answer.get("error_message") or ""
                 raise Failure(f"{connection.peer}: {error_name(answer['error_code'])} {said}".rstrip())

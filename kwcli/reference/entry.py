@@ -6,7 +6,7 @@ from typing import Any
 
 from decoders.apis import KEYS, api
 from decoders.apis.releases import RELEASES, UNSTABLE, history
-from decoders.apis.routing import ROUTES
+from decoders.apis.routing import route
 from decoders.schema.model import Api, Versions
 
 Entry = dict[str, Any]
@@ -29,11 +29,11 @@ def entry(found: Api) -> Entry:
         "was": list(found.was),
         "versions": pair(found.versions),
         "flexible_from": found.flexible.low if found.flexible else None,
-        "sent_by": list(ROUTES[found.key].sent_by),
+        "sent_by": list(route(found.key).sent_by),
         "listeners": list(found.listeners),
-        "to": ROUTES[found.key].to,
-        "mutates": ROUTES[found.key].mutates,
-        "since": next(iter(history(found.key))),
+        "to": route(found.key).to,
+        "mutates": route(found.key).mutates,
+        "since": next(iter(history(found.key)), None),
         "until": until(found),
         "releases": {release: pair(versions) for release, versions in history(found.key).items()},
         "unstable": {release: hidden[found.key] for release, hidden in UNSTABLE.items() if found.key in hidden},
@@ -47,5 +47,5 @@ def pair(versions: Versions) -> list[int]:
 
 def until(found: Api) -> str | None:
     """The last release that has the API, where the newest one has it no more."""
-    last = list(history(found.key))[-1]
+    last = next(reversed(history(found.key)), None)
     return None if last == RELEASES[-1] else last

@@ -115,7 +115,8 @@ def _in_release(found: Api, release: str | None) -> Api:
     its = as_of(found.key, release)
     if its is None:
         having = [one for one in RELEASES if found.key in spoken(one)]
-        raise Failure(f"Kafka {release} has no {found.name}: it is in {having[0]} to {having[-1]}", Exit.USAGE)
+        where = " to ".join(dict.fromkeys((having[0], having[-1])))
+        raise Failure(f"Kafka {release} has no {found.name}: it is in {where}", Exit.USAGE)
     return its
 
 

@@ -19,6 +19,11 @@ ZERO_UUID: Final = "A" * 22
 WIDE: Final = 110
 
 
+def through(first: str, last: str) -> str:
+    """The releases from one to another in few letters: `3.9–4.4`, `4.4`."""
+    return first if first == last else f"{first}–{last}"
+
+
 def span(versions: Sequence[int] | None) -> str:
     """[0, 13] as `0-13`, [2, 2] as `2`."""
     if versions is None:
@@ -66,8 +71,8 @@ def _list_row(row: Row, release: str | None, *, wide: bool) -> list[str]:
     versions = row["versions"] if release is None else row["releases"][release]
     hidden = "*" if release is not None and release in row["unstable"] else ""
     flexible = "never" if row["flexible_from"] is None else f"{row['flexible_from']}+"
-    since = f"{row['since']}–{row['until']}" if row["until"] else row["since"]
-    found = [str(row["key"]), row["name"], span(versions) + hidden, flexible, since]
+    since = through(row["since"], row["until"]) if row["until"] else row["since"]
+    found = [str(row["key"]), row["name"], span(versions) + hidden, flexible, since or ""]
     found += [_people(row["sent_by"], wide=wide), _people(row["listeners"], wide=wide)]
     return [*found, "changes" if row["mutates"] else "", ",".join(row["was"])]
 
@@ -147,7 +152,7 @@ def _tree_rows(rows: Sequence[Row], depth: int) -> Iterator[list[str]]:
         tag = "" if row["tag"] is None else str(row["tag"])
         if tag and row["tagged"] != row["versions"]:
             tag += f" ({row['tagged']})"
-        since = f"{row['since']}–{row['until']}" if row["until"] else row["since"]
+        since = through(row["since"], row["until"]) if row["until"] else row["since"]
         kind = row["type"] + " secret" * row["secret"]
         name = INDENT * depth + row["name"]
         yield [
@@ -236,7 +241,8 @@ _FRAME: Final = (
 def wire_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
     """Request and response of one version, and how to read the words that name encodings."""
     words: set[str] = set()
-    where = f"Kafka {row['releases'][0]}–{row['releases'][-1]}" if row["release"] is None else f"Kafka {row['release']}"
+    having = row["releases"] or ("of no release",)
+    where = f"Kafka {row['release'] or through(having[0], having[-1])}"
     for side in ("request", "response"):
         part = row[side]
         title = painted(f"{row['name']} {row['version']} {side}", "api", palette)

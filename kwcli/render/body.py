@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from decoders.apis import NAMES, api, api_name
 from decoders.schema.resolve import resolve
-from decoders.wire.deferred import Deferred, DeferredList, DeferredText
+from decoders.wire.deferred import Deferred, DeferredList, DeferredText, json_pieces
 from decoders.wire.text import in_bytes
 from kwcli.render.batches import BATCH, is_batch, is_record, moment, record_widths, telling
 from kwcli.render.lines import LongValues
@@ -373,7 +373,9 @@ def scalar(value: Any) -> str:
     if isinstance(value, dict):
         if "redacted" in value:
             return f"‹{in_bytes(value['redacted'])} redacted›"
-        return f"base64:{value['base64']}" if value else "{}"
+        if value.keys() == {"base64"}:
+            return f"base64:{value['base64']}"
+        return clean(b"".join(json_pieces(value)).decode())
     if isinstance(value, list):
         return _listed(value)
     if isinstance(value, DeferredText):

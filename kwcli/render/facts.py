@@ -224,6 +224,8 @@ class _Source:
         elif form in NULL_FORMS:
             self._line(depth, f"{name} = {self._object(NULL_FORMS[form])}(v, {argument!r}, names, shape)")
         else:
+            if form not in FORMS:
+                raise ValueError(f"a fact has no form {form!r}; there are {', '.join([*FORMS, *NULL_FORMS])}")
             call = f"{self._object(FORMS[form])}(v, {argument!r}, names, shape)"
             self._line(depth, f'{name} = "" if v is None or v == [] else {call}')
 

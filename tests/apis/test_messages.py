@@ -24,6 +24,7 @@ from decoders import (
     encode_request,
     encode_response,
 )
+from decoders.apis import KEYS, api
 from decoders.schema.model import Side
 
 # (API key, version, frame, header, body)
@@ -143,7 +144,12 @@ def test_version_0_is_no_excuse_without_its_error() -> None:
 
 @pytest.mark.parametrize(
     ("key", "version", "error"),
-    [(95, 0, UnknownApi), (-1, 0, UnknownApi), (3, 14, UnsupportedVersion), (3, -1, UnsupportedVersion)],
+    [
+        (KEYS[-1] + 1, 0, UnknownApi),
+        (-1, 0, UnknownApi),
+        (3, api(3).versions.high + 1, UnsupportedVersion),
+        (3, -1, UnsupportedVersion),
+    ],
 )
 def test_what_nobody_declares(key: int, version: int, error: type[DecodeError]) -> None:
     frame = (key & 0xFFFF).to_bytes(2, "big") + (version & 0xFFFF).to_bytes(2, "big") + bytes(10)

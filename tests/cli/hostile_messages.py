@@ -13,6 +13,7 @@ from decoders.capture.write import PcapWriter
 from decoders.errors import EncodeError
 from decoders.schema.model import Side
 from decoders.schema.resolve import resolve
+from kwcli.options import FORMATS
 from kwcli.proxy.log.segments import LINK_RAW, Conversation
 from kwcli.proxy.log.wire import CLIENT, SERVER
 from tests.cli.hostile import ADDRESS, FORGED, NAME, Seen
@@ -20,7 +21,6 @@ from tests.cli.worlds import kw, world
 from tests.net.playbook import framed
 from tests.schema.values import random_value
 
-FORMATS = ("text", "table", "ndjson", "json", "csv", "hex")
 PIECES = (
     *NAME,
     "a",

@@ -12,20 +12,17 @@ import pytest
 import zstandard
 
 from kwcli.exits import Exit
+from kwcli.options import FORMATS
 from tests.cli.worlds import kw, world
 
 CAPTURES = sorted((Path(__file__).resolve().parents[2] / "captures").glob("*.pcap*"))
 VIEWS = [
-    ["-o", "ndjson"],
-    ["-o", "ndjson", "--records"],
+    *(["-o", output] for output in FORMATS),
+    *(["-o", output, "--records", "-vv"] for output in FORMATS),
     ["-o", "json", "--reveal-secrets"],
-    ["-o", "text", "-vv"],
-    ["-o", "text", "--records"],
     ["-o", "text", "--topic", "*o*"],
     ["-o", "text", "--errors", "--strict"],
     ["-o", "text", "--sort", "time"],
-    ["-o", "table"],
-    ["-o", "csv"],
 ]
 UNPACK: dict[str, Callable[[bytes], bytes]] = {
     ".gz": gzip.decompress,

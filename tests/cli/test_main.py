@@ -122,6 +122,17 @@ def test_debug_shows_the_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     assert outcome.err.endswith("kw: defect: KeyError: 'topics'\n")
 
 
+@pytest.mark.parametrize("words", [["--debug", "apis"], ["apis", "--debug"]], ids=" ".join)
+def test_debug_stands_before_the_command_or_behind_it(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_words: object, **_options: object) -> None:
+        raise KeyError("topics")
+
+    monkeypatch.setattr("kwcli.reference.show.show_apis", fail)
+    outcome = kw(*words)
+    assert outcome.code == Exit.FAILURE
+    assert outcome.err.startswith("Traceback")
+
+
 def test_a_diagnostic_cannot_command_the_terminal() -> None:
     env = world()
     env.say("kw: \x1b[2Jx\udcff.pcap")

@@ -12,11 +12,20 @@ from decoders.capture.write import PcapWriter
 from decoders.exchanges.summary import Summary
 from kwcli.config import settings
 from kwcli.exits import Exit
+from kwcli.options import FORMATS
 from kwcli.progress import Progress
+from kwcli.render import FORMATS as RENDERERS
 from kwcli.sniffing import WRITE_SIZE, Output
 from kwcli.summary import closing_lines, is_lossy, left_over
 from kwcli.terminal import ERASE
 from tests.cli.worlds import kw, world, written
+
+
+def test_every_format_is_offered_and_has_a_renderer() -> None:
+    """The tests for secrets, damage and hostile text run over FORMATS, so that a new format is tested with it."""
+    missing = [f"{name}: no row in FORMATS of kwcli/options.py" for name in RENDERERS if name not in FORMATS]
+    missing += [f"{name}: no row in FORMATS of kwcli/render/__init__.py" for name in FORMATS if name not in RENDERERS]
+    assert missing == []
 
 
 class Clock:

@@ -13,11 +13,14 @@ from typing import Any
 
 import pytest
 
+from kwcli.commands import decode
 from kwcli.exits import Failure
 from kwcli.main import COMMANDS
+from kwcli.options import FORMATS
 from kwcli.pipeline.spark.java import find_java
 from kwcli.render.csv import csv_lines
 from kwcli.render.palette import COLORED
+from kwcli.stats.view import FORMATS as STATS_FORMATS
 from kwcli.terminal import Terminal, clean
 from tests.cli.hostile import (
     NAME,
@@ -52,9 +55,6 @@ def brokers() -> Iterator[tuple[str, str]]:
         yield f"127.0.0.1:{one.address[1]}", f"127.0.0.1:{other.address[1]}"
 
 
-FORMATS = ("text", "table", "ndjson", "json", "csv", "hex")
-
-
 def check(commands: Sequence[tuple[str, ...]], variables: Mapping[str, str] | None = None) -> list[Seen]:
     """Run them all on a terminal: each must have said something, and nothing that a terminal obeys."""
     assert commands
@@ -74,7 +74,7 @@ def test_rows_of_a_capture(folder: Path) -> None:
 
 def test_statistics(folder: Path) -> None:
     words = ("stats", str(folder / "plain.pcap"), "--port", "9092", "--slowest", "3", "--by")
-    formats = [output for output in FORMATS if output not in ("hex", "csv")]
+    formats = [output for output in STATS_FORMATS if output != "csv"]
     commands: list[tuple[str, ...]] = [
         (*words, by, "-o", output) for output in formats for by in ("client", "topic", "group")
     ]
@@ -133,7 +133,7 @@ def test_messages_of_any_api(tmp_path: Path, seed: int) -> None:
 def test_messages_alone() -> None:
     commands: list[tuple[str, ...]] = []
     for key, version, request, response in messages():
-        for output in ("text", "ndjson", "json", "hex"):
+        for output in decode.FORMATS:
             commands.append(("decode", request, "-o", output, "-v"))
             words = ("decode", "--api", str(key), "--version", str(version), "--response", "-o", output)
             commands += [(*words, response), (*words, response[:-8])]

@@ -15,6 +15,9 @@ from kwcli.composing.words import check_words, compose, encode_body
 from kwcli.exits import Exit, Failure
 from tests.cli.worlds import kw, world
 
+METADATA = api("Metadata").versions
+
+
 EXAMPLE = {"topics": [{"name": "kw-example", "topic_id": "AAAAAAAAAAAAAAAAAAAAAQ"}], "allow_auto_topic_creation": False}
 
 
@@ -154,19 +157,19 @@ def test_a_new_element_begins_with_what_names_nothing(
             "metadata",
             12,
             "topic=orders",
-            'Metadata has no field "topic" (did you mean "topics"? it is in versions 0-13)',
+            f'Metadata has no field "topic" (did you mean "topics"? it is in versions {METADATA})',
         ),
         (
             "metadata",
             12,
             "name=orders",
-            'Metadata has no field "name" (did you mean "topics[].name"? it is in versions 0-13)',
+            f'Metadata has no field "name" (did you mean "topics[].name"? it is in versions {METADATA})',
         ),
         (
             "metadata",
             12,
             "topics[].nmae=orders",
-            'Metadata has no field "topics[].nmae" (did you mean "name"? it is in versions 0-13)',
+            f'Metadata has no field "topics[].nmae" (did you mean "name"? it is in versions {METADATA})',
         ),
         (
             "metadata",
@@ -240,7 +243,7 @@ def test_a_new_element_begins_with_what_names_nothing(
             9,
             "topic_data[].partition_data[].records[].records[].kye=1",
             'Produce has no field "topic_data[].partition_data[].records[].records[].kye" (did you mean "key"?'
-            " it is in versions 0-13)",
+            f" it is in versions {api('Produce').versions})",
         ),
         (
             "produce",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from decoders.apis import api
+from decoders.apis import KEYS, api
 from decoders.apis.releases import RELEASES
 from decoders.schema.model import Api, Versions
 from decoders.schema.vocabulary import parse_api
@@ -21,9 +22,18 @@ from kwcli.declarations.definitions import DefinitionError, Release, parse_json,
 from kwcli.declarations.notation import api_text
 from kwcli.declarations.write import united
 from tests.broker.jars import Missing, client_jars, missing_tools
+from tests.reference.jars import PATCHES
 
 # The releases that are the truth for some version, and those with early layouts, oldest first.
-TRUTHS = ("3.9.2", "4.0.2", "4.4.0")
+TRUTHS = ("3.9.2", "4.0.2", PATCHES[-1])
+
+
+def messages(one: Api) -> int:
+    """In how many (version, side) an API is declared."""
+    return 2 * (one.versions.high - one.versions.low + 1)
+
+
+MESSAGES = sum(map(messages, map(api, KEYS)))
 
 
 def jar(version: str) -> Path:
@@ -42,11 +52,11 @@ def test_our_declarations_are_those_of_the_newest_releases() -> None:
     assert TRUTHS[-1].startswith(RELEASES[-1])
     done = CliRunner().invoke(main, ["check", *(str(jar(version)) for version in TRUTHS)])
     assert done.stdout == ""
-    assert done.stderr.splitlines() == [
-        "4.4.0: 618 (API, version, side), 0 differences",
-        "4.0.2: 8 (API, version, side), 0 differences",
-        "3.9.2: 110 (API, version, side), 0 differences",
+    told = [
+        re.fullmatch(r"(\S+): (\d+) \(API, version, side\), 0 differences", each) for each in done.stderr.splitlines()
     ]
+    assert [found[1] for found in told if found] == sorted(TRUTHS, reverse=True)
+    assert sum(int(found[2]) for found in told if found) == MESSAGES
     assert done.exit_code == 0
 
 
@@ -64,9 +74,10 @@ def test_writing_from_the_newest_releases_changes_nothing() -> None:
 def test_all_declarations_come_out_of_the_jars_alone() -> None:
     """Without our own files the releases give the same layouts, but for secrets and names older than 3.9."""
     releases = [read_release(jar(version)) for version in TRUTHS]
-    written = {one.key: one for one in united({}, releases, (4, 4))}
-    assert sum(2 * (one.versions.high - one.versions.low + 1) for one in written.values()) == 736
-    as_release = Release((4, 4, 0), written, {}, {})
+    newest = releases[-1].version
+    written = {one.key: one for one in united({}, releases, newest)}
+    assert sum(map(messages, written.values())) == MESSAGES
+    as_release = Release(newest, written, {}, {})
     every = {key: range(one.versions.low, one.versions.high + 1) for key, one in written.items()}
     assert compare(files.declared(), as_release, every, details=False) == []
 
@@ -314,8 +325,8 @@ def test_what_the_release_table_lacks(tmp_path: Path) -> None:
     assert lines[0] == "500 Probe v0,1: the API is missing"
     assert f"4.5 v-: not in {table}: add it to RELEASES, and what it changes to HISTORY" in lines
     assert f"Probe v-: {table} has versions none, Kafka 0-1: `4.5:0-1`" in lines
-    assert f"94 v-: {table} has versions 0, Kafka none: `4.5:-`" in lines
-    assert lines[-1] == f"4.5 v-: unstable in {table}: None, Kafka {{500: 1}}"
+    assert f"12 v-: {table} has versions {api(12).versions}, Kafka none: `4.5:-`" in lines
+    assert lines[-1] == f"4.5 v-: UNSTABLE in {table} has {{}}, Kafka {{500: 1}}"
 
 
 def test_a_structure_that_differs(tmp_path: Path) -> None:
@@ -366,6 +377,22 @@ def test_snake_case_by_kafkas_rule(name: str, snaked: str) -> None:
 
 
 def test_every_declaration_is_as_the_tool_writes_it() -> None:
-    for one in files.declared().values():
-        source = files.module_path(one.key, one.name).read_text("utf-8")
-        assert files.replaced(source, one.name, api_text(api(one.key))) == source
+    """Columns are aligned and words stand in their order; `declared` sees every file, so none is left out."""
+    assert len(files.declared()) == len(KEYS)
+    assert [path.name for path in files.unformatted()] == [], "`python -m kwcli.declarations format` mends them"
+
+
+@pytest.mark.parametrize("folder", ["APIS", "STRUCTURES"])
+def test_the_command_formats_what_is_declared(folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = getattr(files, folder)
+    for path in source.glob("[a-l]*.py"):
+        shutil.copy(path, tmp_path)
+    monkeypatch.setattr(files, folder, tmp_path)
+    name = {"APIS": "heartbeat.py", "STRUCTURES": "leader_change_message.py"}[folder]
+    text = (source / name).read_text()
+    (tmp_path / name).write_text(text.replace("  0+", " 0+"))
+    assert (tmp_path / name).read_text() != text
+    done = CliRunner().invoke(main, ["format"])
+    assert (done.exit_code, done.output) == (0, f"formatted: {name}\n")
+    assert (tmp_path / name).read_text() == text
+    assert CliRunner().invoke(main, ["format"]).output == ""

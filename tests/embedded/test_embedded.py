@@ -117,7 +117,7 @@ def test_random_values_come_back(name: str) -> None:
 
 
 def test_every_structure_has_a_row() -> None:
-    assert {name for name, _, _, _ in ROWS} == set(STRUCTURES)
+    assert set(STRUCTURES) - {name for name, _, _, _ in ROWS} == set(), "add its bytes to ROWS"
 
 
 @pytest.mark.parametrize("text", ["", "00", "7b22", "0004 00000000 ffffffff", "ffff 00000000 ffffffff"])
@@ -154,7 +154,6 @@ def test_holders_name_bytes_fields_that_exist() -> None:
                 fields = next(field for field in fields if field.name == word).fields
             assert next(field for field in fields if field.name == last).kind == "bytes"
             assert name in STRUCTURES
-            assert name in HOOKS
 
 
 def test_hooks_show_the_structure_or_the_bytes() -> None:

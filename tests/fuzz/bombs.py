@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 from decoders.limits import MIB
 from decoders.messages import encode_response
 from decoders.records.codecs import NAMES, deflate
+from kwcli.options import FORMATS
 from tests.capture.spoken import spoken
 from tests.exchanges.talks import framed, request, response, segments
 from tests.fuzz.program import PATIENCE_S, Ended, check_end, run_measured
@@ -32,7 +33,6 @@ LETTERS: Final = (b"\0", b"a", b'"', b"\\", b"\n", b"\x1b", b"<", b"\xff", "é".
 HEADERS: Final = (0, 1, 3, 50, 5000)
 
 
-FORMATS: Final = ("text", "table", "ndjson", "json", "csv", "hex")
 DETAILS: Final[tuple[list[str], ...]] = (
     [],
     ["-v"],

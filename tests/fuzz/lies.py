@@ -18,6 +18,7 @@ from typing import Any, Final
 from decoders.apis import KEYS, api
 from decoders.errors import DecodeError
 from decoders.messages import Request, decode_request, encode_response
+from kwcli.options import FORMATS
 from tests.cli.worlds import Outcome, kw
 from tests.exchanges.talks import plan
 from tests.fuzz.hostile import HOSTILE
@@ -52,7 +53,6 @@ CALLS: Final = (
     ["DeleteTopics", "topic_names[]=orders", "--node", "leader:orders-0"],
 )
 LOGINS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
-OUTPUTS: Final = ("text", "table", "ndjson", "json", "csv", "hex")
 
 
 class Liar(Responder):
@@ -192,7 +192,7 @@ def command(rng: Random, server: str) -> list[str]:
     if rng.random() < 0.3:
         return ["proxy", "--check", *limits, "--port-base", str(port_base(2)), "-o", rng.choice(["text", "ndjson"])]
     words = rng.choice([*CALLS, [api(rng.choice(KEYS)).name, "--example"]])
-    return ["call", *words, *limits, "-o", rng.choice(OUTPUTS)]
+    return ["call", *words, *limits, "-o", rng.choice(FORMATS)]
 
 
 def check_output(words: list[str], outcome: Outcome) -> None:

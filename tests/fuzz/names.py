@@ -18,11 +18,13 @@ from typing import Final
 from decoders.apis import KEYS, api
 from decoders.records import Record, encode_batch
 from decoders.schema.model import Side
+from kwcli.options import FORMATS
+from kwcli.stats.view import FORMATS as STATS_FORMATS
 from kwcli.terminal import ERASE
 from tests.capture.spoken import spoken
 from tests.exchanges.talks import Turns, plan, request, response, segments
 from tests.fuzz.hostile import HOSTILE
-from tests.fuzz.lies import OUTPUTS, Liar, command
+from tests.fuzz.lies import Liar, command
 from tests.fuzz.program import check_end, run_on_terminal
 from tests.schema.values import random_value
 
@@ -80,11 +82,11 @@ def captures(rng: Random, folder: Path, options: list[str]) -> tuple[int, bytes,
     path = os.path.join(os.fsencode(folder), file_name(rng) + b".pcap")
     with open(path, "wb") as file:
         file.write(spoken(segments(turns(rng), rng, most=60_000)))
-    words = ["sniff", os.fsdecode(path), "-o", rng.choice(OUTPUTS)]
+    words = ["sniff", os.fsdecode(path), "-o", rng.choice(FORMATS)]
     words += rng.choice([[], ["-v"], ["-vv"], ["--records"], ["-vv", "--records", "--reveal-secrets"]])
     if rng.random() < 0.3:
         by = rng.choice(["client_id", "topic", "group", "software,error", "client_id,topic"])
-        words = ["stats", os.fsdecode(path), "-o", rng.choice(OUTPUTS[:-1]), "--by", by, "--slowest", "3"]
+        words = ["stats", os.fsdecode(path), "-o", rng.choice([*STATS_FORMATS]), "--by", by, "--slowest", "3"]
     return drawn(rng, [*words, *options])
 
 

@@ -13,6 +13,7 @@ from decoders.apis.releases import RELEASES, spoken
 from decoders.apis.routing import ROUTES
 from kwcli.exits import Exit
 from kwcli.help.pages import read_page
+from kwcli.reference.text_apis import through
 from tests.cli.worlds import kw, world
 from tests.help.reading import block
 
@@ -115,6 +116,11 @@ def test_an_early_layout_is_shown_when_asked_for() -> None:
     assert "kw apis EndQuorumEpoch 0 --release 2.7" in text("EndQuorumEpoch")
 
 
+def test_a_version_of_one_release_names_it_once() -> None:
+    assert (through("4.4", "4.4"), through("3.9", "4.4")) == ("4.4", "3.9–4.4")
+    assert text("Fetch", "4").splitlines()[0].endswith(f" · Kafka 0.11.0–{RELEASES[-1]}")
+
+
 def test_headers_belong_to_the_layout() -> None:
     row = rows("ApiVersions", "3")
     assert [row[side]["header_version"] for side in ("request", "response")] == [2, 0]
@@ -155,7 +161,7 @@ def test_a_difference_of_two_versions() -> None:
     ]
     assert text("Fetch", "--diff", "11", "12", columns=80).startswith("Fetch 11 → 12 · now flexible\n    request")
     assert text("Fetch", "--diff", "12", "12").endswith("the same fields\n")
-    assert kw("apis", "Fetch", "--diff", "12", "99").err == "kw: Fetch has versions 0-18, not 99\n"
+    assert kw("apis", "Fetch", "--diff", "12", "99").err == f"kw: Fetch has versions {api('Fetch').versions}, not 99\n"
 
 
 def test_the_errors_of_an_api() -> None:
@@ -181,9 +187,13 @@ def test_a_difference_may_go_back() -> None:
     ("words", "line"),
     [
         (["Fetchh"], "kw: no API has the name 'Fetchh' (did you mean \"Fetch\"?)"),
-        (["Fetch", "99"], "kw: Fetch has versions 0-18, not 99\n"),
+        (["Fetch", "99"], f"kw: Fetch has versions {api('Fetch').versions}, not 99\n"),
         (["Fetch", "0", "--release", "4.0"], "kw: Fetch has versions 4-17 in 4.0, not 0\n"),
         (["LeaderAndIsr", "--release", "4.0"], "kw: Kafka 4.0 has no LeaderAndIsr: it is in 0.9.0 to 3.9\n"),
+        (
+            ["UnregisterController", "--release", "4.0"],
+            "kw: Kafka 4.0 has no UnregisterController: it is in 4.4",
+        ),
         (["--release", "5.0"], "kw: no release 5.0; kw knows 0.8.2 to "),
         (["--diff", "3.9", "9.9"], "kw: no release 9.9; kw knows 0.8.2 to "),
         (["--diff", "3.9", "4.0", "--grep", "a"], "kw: --diff and --grep do not go together; see"),

@@ -119,7 +119,7 @@ def test_values_that_are_no_plain_text() -> None:
         "null": None,
         "yes": True,
         "inner": {"$type": "ConsumerProtocolSubscription", "$version": 3, "topics": ["a", "b"]},
-        "headers": [{"key": "k", "value": "v"}],
+        "headers": [{"key": "k", "value": "v"}, {"key": "s", "value": {"\u202e": [1, {"base64": "AA"}]}}],
         "batches": [{"base_offset": 0, "magic": 2, "record_count": 1, "size": 70, "codec": "none"}],
     }
     assert list(BodyPrinter(None, PLAIN).lines(value, None)) == [
@@ -132,7 +132,7 @@ def test_values_that_are_no_plain_text() -> None:
         "  inner ConsumerProtocolSubscription",
         "    $version  3",
         "    topics    a,b",
-        "  headers  k=v",
+        '  headers  k=v s={"\\u202e":[1,{"base64":"AA"}]}',
         "  batches  base_offset  record_count  size  codec  magic",
         "           0            1             70    none   2",
     ]

@@ -12,8 +12,17 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal, NamedTuple
 from uuid import UUID
 
+from decoders.apis import api
 from decoders.apis.error_codes import ERRORS, error_name
-from decoders.apis.keys import DESCRIBE_QUORUM, LEADER_AND_ISR
+from decoders.apis.keys import (
+    DESCRIBE_CLUSTER,
+    DESCRIBE_QUORUM,
+    FIND_COORDINATOR,
+    LEADER_AND_ISR,
+    LIST_OFFSETS,
+    METADATA,
+)
+from decoders.apis.names import known_fields
 from decoders.schema.model import Versions
 from kwcli.net.core.addresses import shown, unusable
 from kwcli.net.core.config import Address
@@ -29,7 +38,6 @@ CONTROLLERS: Final = 2  # endpoint type of DescribeCluster
 # What coordinators are for → the key type of FindCoordinator, and the version that it came with.
 KINDS: Final[Mapping[str, tuple[int, int]]] = {"group": (0, 0), "transaction": (1, 1), "share": (2, 6)}
 Kind = Literal["group", "transaction", "share"]
-_SEVERAL_KEYS: Final = 4
 
 
 class BadAnswer(Exception):
@@ -75,27 +83,42 @@ def retriable(code: int) -> bool:
 
 def ask_nodes(version: int) -> dict[str, Any]:
     """A Metadata request for the nodes alone (version 0 cannot do without all topics)."""
-    return {"topics": []} if version < WITHOUT_CREATING else {"topics": [], "allow_auto_topic_creation": False}
+    return _body(METADATA, version, {"topics": [], "allow_auto_topic_creation": False})
 
 
 def ask_topics(version: int, names: list[str]) -> dict[str, Any]:
     """A Metadata request that creates nothing: old versions would create what is asked for, so all is asked for."""
-    if version < WITHOUT_CREATING:
-        return {"topics": None if version else []}
-    return {"topics": [{"name": name} for name in names], "allow_auto_topic_creation": False}
+    topics = [{"name": name} for name in names] if version >= WITHOUT_CREATING else None if version else []
+    return _body(METADATA, version, {"topics": topics, "allow_auto_topic_creation": False})
 
 
-def ask_id(identity: UUID) -> dict[str, Any]:
+def ask_id(version: int, identity: UUID) -> dict[str, Any]:
     """A Metadata request for the topic with this id."""
-    return {"topics": [{"topic_id": identity, "name": None}], "allow_auto_topic_creation": False}
+    topic = {"topic_id": identity, "name": None}
+    return _body(METADATA, version, {"topics": [topic], "allow_auto_topic_creation": False})
+
+
+def ask_controllers(version: int) -> dict[str, Any]:
+    """A DescribeCluster request for the controllers."""
+    return _body(DESCRIBE_CLUSTER, version, {"endpoint_type": CONTROLLERS})
 
 
 def ask_coordinator(version: int, kind: Kind, key: str) -> dict[str, Any]:
     """A FindCoordinator request."""
     number, _ = KINDS[kind]
-    if version >= _SEVERAL_KEYS:
-        return {"key_type": number, "coordinator_keys": [key]}
-    return {"key": key, "key_type": number} if version else {"key": key}
+    return _body(FIND_COORDINATOR, version, {"key": key, "key_type": number, "coordinator_keys": [key]})
+
+
+def ask_offset(version: int, topic: str, partition: int, timestamp: int) -> dict[str, Any]:
+    """A ListOffsets request of one partition."""
+    asked = {"partition_index": partition, "timestamp": timestamp}
+    value = {"replica_id": -1, "topics": [{"name": topic, "partitions": [asked]}]}
+    return _body(LIST_OFFSETS, version, value)
+
+
+def _body(key: int, version: int, value: Mapping[str, Any]) -> dict[str, Any]:
+    """The body with the fields that the version has: a newer one may have dropped what the functions above say."""
+    return known_fields(api(key).request.fields, version, value)
 
 
 def coordinator(answer: Mapping[str, Any], key: str) -> Mapping[str, Any]:

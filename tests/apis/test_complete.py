@@ -1,0 +1,107 @@
+"""One list of what each API lacks, by the file that wants the row: every table that has to know all APIs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, Final
+
+import pytest
+
+from decoders.apis import KEYS, NAMES, api
+from decoders.apis.examples import EXAMPLES
+from decoders.apis.releases import HISTORY, RELEASES, history
+from decoders.apis.returned import LISTED, OBSERVED
+from decoders.apis.routing import ROUTES
+from kwcli.declarations.files import declared
+from kwcli.render.fact_functions import FUNCTIONS
+from kwcli.render.fact_rows import ROWS
+
+# The table and its file → the API keys in it.
+TABLES: Final[Mapping[str, Collection[int]]] = {
+    "NAMES in decoders/apis/__init__.py": NAMES,
+    "HISTORY in decoders/apis/releases.py": HISTORY,
+    "ROUTES in decoders/apis/routing.py": ROUTES,
+    "EXAMPLES in decoders/apis/examples.py": EXAMPLES,
+    "LISTED or OBSERVED in decoders/apis/returned.py": {*LISTED, *OBSERVED},
+    "ROWS in kwcli/render/fact_rows.py": {*ROWS, *FUNCTIONS},
+}
+
+
+def lacks(tables: Mapping[str, Collection[int]]) -> Iterator[str]:
+    """One line for each row that is missing, or that no API has."""
+    files = declared()
+    for key in sorted({*files, *KEYS}.union(*tables.values())):
+        if key not in files:
+            yield f"{key}: no file of decoders/apis declares it"
+            continue
+        for table, keys in tables.items():
+            if key not in keys:
+                yield f"{key} {files[key].name}: no row in {table}"
+
+
+def test_every_api_has_its_row_in_every_table() -> None:
+    assert list(lacks(TABLES)) == []
+
+
+def test_the_release_table_knows_the_newest_version_of_every_api() -> None:
+    """A declaration's upper bound and the last entry of the API's row in HISTORY are the same number."""
+    wrong = [
+        f"{key} {api(key).name}: HISTORY in decoders/apis/releases.py ends at {last}, versions {api(key).versions} in "
+        f"decoders/apis/{NAMES[key]}.py"
+        for key in HISTORY
+        for last in [max((one.high for one in history(key).values()), default=None)]
+        if last != api(key).versions.high
+    ]
+    assert wrong == []
+
+
+def test_the_release_table_names_releases() -> None:
+    wrong = [
+        f"{key} {api(key).name}: HISTORY in decoders/apis/releases.py names {release}, RELEASES does not"
+        for key, row in HISTORY.items()
+        for release in [change.partition(":")[0] for change in row.split()]
+        if release not in RELEASES
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_missing_row_is_told_by_its_file(table: str) -> None:
+    tables = {**TABLES, table: [key for key in TABLES[table] if key != 12]}
+    assert list(lacks(tables)) == [f"12 Heartbeat: no row in {table}"]
+
+
+def test_a_row_without_a_declaration_is_told() -> None:
+    tables: dict[str, Any] = {"ROUTES": [*KEYS, KEYS[-1] + 1]}
+    assert list(lacks(tables)) == [f"{KEYS[-1] + 1}: no file of decoders/apis declares it"]
+
+
+COMMANDS: Final = (
+    ("apis",),
+    ("apis", "-o", "json"),
+    ("apis", "SyncGroup"),
+    ("apis", "SyncGroup", "3"),
+    ("apis", "--diff", "2.0", RELEASES[-1]),
+    ("call", "SyncGroup", "group_id=g", "--dry-run", "-o", "text"),
+)
+
+
+@pytest.mark.parametrize(
+    "table",
+    ["apis.releases HISTORY", "apis.routing ROUTES", "apis.examples EXAMPLES", "apis.returned OBSERVED"],
+)
+def test_an_api_without_a_row_is_shown_all_the_same(table: str) -> None:
+    """In a process of its own: rows are kept once they are read."""
+    module, _, name = table.partition(" ")
+    code = f"""
+import sys
+from decoders.{module} import {name}
+from kwcli.env import Environment
+from kwcli.main import run
+del {name}[14]
+sys.exit(max(run(words, Environment.of_process()) for words in {COMMANDS!r}))"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("SyncGroup") >= len(COMMANDS) - 1

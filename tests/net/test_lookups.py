@@ -1,0 +1,148 @@
+"""What the client looks up: every body at every version declared, and at versions that dropped a field of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, Final, NamedTuple, cast
+from uuid import UUID
+
+import pytest
+
+import decoders.apis
+from decoders.apis import api
+from decoders.apis.keys import DESCRIBE_CLUSTER, FIND_COORDINATOR, LIST_OFFSETS, METADATA
+from decoders.messages import decode_message, encode_message
+from decoders.schema.model import ALL, FOREVER, Api, Field, Message, Versions
+from kwcli.net.cluster import Cluster
+from kwcli.net.core import lookups
+from kwcli.net.core.config import ClientConfig
+from kwcli.net.core.lookups import KINDS
+from kwcli.net.deadline import Deadline
+from tests.calling.scripted import Node, metadata
+
+TOPIC_ID: Final = UUID(int=7)
+NAMED: Final = Versions(lookups.WITHOUT_CREATING, FOREVER)
+
+
+class LookUp(NamedTuple):
+    """A look-up: its API, the versions that can say it, its body, and the words that make it this question."""
+
+    key: int
+    versions: Versions
+    body: Callable[[int], dict[str, Any]]
+    asks: tuple[str, ...] = ()
+
+
+COORDINATORS: Final = cast("list[tuple[lookups.Kind, tuple[int, int]]]", list(KINDS.items()))
+
+
+def coordinator(kind: lookups.Kind, version: int) -> dict[str, Any]:
+    return lookups.ask_coordinator(version, kind, "k-1")
+
+
+LOOK_UPS: Final[dict[str, LookUp]] = {
+    "nodes": LookUp(METADATA, ALL, lookups.ask_nodes),
+    "topics": LookUp(METADATA, NAMED, lambda version: lookups.ask_topics(version, ["t-1"]), ("t-1",)),
+    "all topics": LookUp(METADATA, Versions(0, NAMED.low - 1), lambda version: lookups.ask_topics(version, ["t-1"])),
+    "id": LookUp(
+        METADATA, Versions(lookups.BY_ID, FOREVER), lambda version: lookups.ask_id(version, TOPIC_ID), (str(TOPIC_ID),)
+    ),
+    "controllers": LookUp(
+        DESCRIBE_CLUSTER, Versions(lookups.ENDPOINT_TYPE, FOREVER), lookups.ask_controllers, ("'endpoint_type': 2",)
+    ),
+    "offset": LookUp(LIST_OFFSETS, ALL, lambda version: lookups.ask_offset(version, "t-1", 3, -2), ("t-1", "3", "-2")),
+    **{
+        kind: LookUp(FIND_COORDINATOR, Versions(since, FOREVER), partial(coordinator, kind), ("k-1",))
+        for kind, (_, since) in COORDINATORS
+    },
+}
+
+
+@pytest.mark.parametrize("name", LOOK_UPS)
+def test_every_body_encodes_at_every_version_and_still_asks(name: str) -> None:
+    look_up = LOOK_UPS[name]
+    versions = api(look_up.key).versions & look_up.versions
+    assert versions
+    for version in range(versions.low, versions.high + 1):
+        data = encode_message(look_up.key, version, "request", look_up.body(version))
+        said = str(decode_message(look_up.key, version, "request", data))
+        assert [word for word in look_up.asks if word not in said] == [], version
+
+
+def paths(body: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Every field that a body names, at any depth."""
+    if isinstance(body, dict):
+        for name, inner in body.items():
+            yield (*above, name)
+            for each in inner if isinstance(inner, list) else [inner]:
+                yield from paths(each, (*above, name))
+
+
+def newest(look_up: LookUp) -> dict[str, Any]:
+    return look_up.body(api(look_up.key).versions.high)
+
+
+def without(fields: Sequence[Field], path: tuple[str, ...], last: int) -> tuple[Field, ...]:
+    """The fields, of which the one at the path has no version after `last`."""
+    name, *below = path
+    return tuple(
+        field
+        if field.name != name or last not in field.versions
+        else field._replace(fields=without(field.fields, tuple(below), last))
+        if below
+        else field._replace(versions=Versions(field.versions.low, last))
+        for field in fields
+    )
+
+
+def one_more(key: int, *dropped: tuple[str, ...]) -> Api:
+    """The API with a version more, whose request has these fields no more."""
+    found = api(key)
+    last = found.versions.high
+    versions = Versions(found.versions.low, last + 1)
+    fields = found.request.fields
+    for path in dropped:
+        fields = without(fields, path, last)
+    request = Message(found.request.name, versions, found.request.flexible, fields)
+    response = Message(found.response.name, versions, found.response.flexible, found.response.fields)
+    return found._replace(versions=versions, request=request, response=response)
+
+
+def declare(monkeypatch: pytest.MonkeyPatch, *apis: Api) -> None:
+    """From here on these are what is declared."""
+    ours = {each.key: each for each in apis}
+    real = decoders.apis._declared
+    monkeypatch.setattr(decoders.apis, "_declared", lambda key: ours.get(key) or real(key))
+
+
+# The look-ups that a broker is asked at the newest version.
+TODAY: Final = [name for name, each in LOOK_UPS.items() if each.versions.high == FOREVER]
+
+
+@pytest.mark.parametrize(("name", "path"), [(name, path) for name in TODAY for path in paths(newest(LOOK_UPS[name]))])
+def test_a_field_that_a_newer_version_dropped_is_not_sent(
+    name: str, path: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look_up = LOOK_UPS[name]
+    before = list(paths(newest(look_up)))
+    changed = one_more(look_up.key, path)
+    declare(monkeypatch, changed)
+    body = newest(look_up)
+    assert list(paths(body)) == [each for each in before if each[: len(path)] != path]
+    encode_message(look_up.key, changed.versions.high, "request", body)
+
+
+def test_a_broker_that_has_only_versions_with_fewer_fields(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The leader of a partition is found at a broker that offers Metadata at a version without a field of ours only."""
+    fewer = one_more(METADATA, ("allow_auto_topic_creation",), ("topics", "topic_id"))
+    declare(monkeypatch, fewer)
+    version = fewer.versions.high
+    with Node({METADATA: (version, version)}, {}) as node:
+        node.answers = {METADATA: metadata(node)}
+        with Cluster(ClientConfig(servers=(node.address,)), Deadline(5.0, time.monotonic)) as cluster:
+            leader = cluster.leader("t-1", 0)
+            assert leader is not None
+            assert leader.address == node.address
+    assert set(node.asked) == {(METADATA, version)}
