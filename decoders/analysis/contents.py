@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 NS_PER_MS: Final = 1_000_000
 FETCH: Final = 1
 SHARE_FETCH: Final = 78
+# APIs whose answers may wait for records.
+WAITING: Final = frozenset({FETCH, SHARE_FETCH})
 
 
 class Holder(NamedTuple):
@@ -53,8 +55,8 @@ RECORDS: Final = Needs(
     }
 )
 WAITS: Final = Needs(
-    {(key, "request"): ["max_wait_ms"] for key in (FETCH, SHARE_FETCH)}
-    | {(key, "response"): ["responses[].partitions[].records:span"] for key in (FETCH, SHARE_FETCH)}
+    {(key, "request"): ["max_wait_ms"] for key in WAITING}
+    | {(key, "response"): ["responses[].partitions[].records:span"] for key in WAITING}
 )
 # A wait shorter than this says nothing.
 WAIT_MIN_MS: Final = 2

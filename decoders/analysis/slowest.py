@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from heapq import heappush, heappushpop
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.analysis.contents import FETCH, SHARE_FETCH, WAITS, waited_ns
+from decoders.analysis.contents import WAITING, WAITS, waited_ns
 from decoders.analysis.fold import Row
 from decoders.errors import Malformed
 from decoders.exchanges.times import rfc3339
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Side
 
-WAITING: Final = frozenset({FETCH, SHARE_FETCH})
 NAMES: Final = (
     *("time", "latency_ms", "client", "broker", "api_key", "api", "api_version", "correlation_id", "client_id"),
     *("request_size", "response_size", "packets"),

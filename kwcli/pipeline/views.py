@@ -10,6 +10,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from decoders.analysis.group import PERCENTS
 from decoders.analysis.sketch import BINS_PER_E, VALUE_MAX, edges, value_of
 from decoders.apis.releases import HISTORY, RELEASES, spoken
 
@@ -52,7 +53,7 @@ def _latency(name: str, what: str, source: str = "exchanges", failed: str = _FAI
         sum(its) over (partition by {name} order by bin) as seen, sum(its) over (partition by {name}) as total
       from counted c left join bins on number = abs(bin))
     select {name}, sum(times) as count, sum(errors) as errors, sum(waited) as waited,
-      {", ".join(f"{_percentile(percent)} as p{percent}_ms" for percent in (50, 90, 99))}, max(high) / 1e6D as max_ms,
+      {", ".join(f"{_percentile(percent)} as p{percent}_ms" for percent in PERCENTS)}, max(high) / 1e6D as max_ms,
       sum(request_bytes) as request_bytes, sum(response_bytes) as response_bytes
     from summed group by {name}"""
 
