@@ -12,6 +12,7 @@ from decoders.apis.headers import (
     response_header_plan,
     response_header_version,
 )
+from decoders.apis.keys import API_VERSIONS
 from decoders.apis.names import current_names
 from decoders.errors import DecodeError, EncodeError, Truncated, UnsupportedVersion
 from decoders.schema.compile import CRUDE, decoder
@@ -34,7 +35,6 @@ __all__ = [
     "encode_response",
 ]
 
-_API_VERSIONS: Final = 18
 _UNSUPPORTED: Final = (35).to_bytes(2, "big")
 
 
@@ -158,7 +158,7 @@ def decode_response(frame: bytes, api_key: int, version: int, *, strict: bool = 
     try:
         body = decode(plan, frame, at, strict=strict)
     except DecodeError as failure:
-        if api_key != _API_VERSIONS or not version or frame[at : at + 2] != _UNSUPPORTED:
+        if api_key != API_VERSIONS or not version or frame[at : at + 2] != _UNSUPPORTED:
             raise
         try:
             body, version = decode(_plan(api_key, 0, "response", None), frame, at, strict=strict), 0
@@ -209,7 +209,7 @@ def _message(api_key: int, version: int, kind: Side, layout: str | None) -> Mess
         if early is None:
             raise UnsupportedVersion(f"{found.name} {kind} version {version} has no layout of {layout}")
         return early
-    return found.request if kind == "request" else found.response
+    return found.message(kind)
 
 
 def _plan(api_key: int, version: int, kind: Side, layout: str | None) -> Plan:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import UUID
 
 from decoders.apis import NAMES, api
+from decoders.apis.keys import FETCH, SHARE_FETCH
 from decoders.exchanges.needs import Needs
 from decoders.records.summary import sole, summarize
 from decoders.schema.model import Side
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
 
 NS_PER_MS: Final = 1_000_000
-FETCH: Final = 1
-SHARE_FETCH: Final = 78
 # APIs whose answers may wait for records.
 WAITING: Final = frozenset({FETCH, SHARE_FETCH})
 
@@ -45,7 +44,7 @@ RECORDS: Final = Needs(
             f"{holder.topics}[].{holder.partitions}[].records:span",
             *(
                 f"{holder.topics}[].{field.name}"
-                for outer in (api(key).request if holder.side == "request" else api(key).response).fields
+                for outer in api(key).message(holder.side).fields
                 if outer.name == holder.topics
                 for field in outer.fields
                 if field.name in TOPIC_FIELDS

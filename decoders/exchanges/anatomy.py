@@ -19,11 +19,12 @@ from decoders.apis.headers import (
     response_header_plan,
     response_header_version,
 )
+from decoders.apis.keys import FETCH, FETCH_SNAPSHOT
 from decoders.apis.public_configs import is_public
 from decoders.embedded import STRUCTURES, embedded_json, structure
 from decoders.embedded.holders import HOLDERS
 from decoders.errors import DecodeError
-from decoders.exchanges.bodies import FETCH, FETCH_SNAPSHOT, METADATA_TOPIC, holds_secrets
+from decoders.exchanges.bodies import METADATA_TOPIC, holds_secrets
 from decoders.exchanges.echoes import ECHOING
 from decoders.exchanges.exchange import Failure
 from decoders.exchanges.needs import Needs

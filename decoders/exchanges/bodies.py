@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from typing import Any, Final, NamedTuple
 
+from decoders.apis.keys import FETCH, FETCH_SNAPSHOT
 from decoders.apis.public_configs import is_public
 from decoders.embedded.holders import HOLDERS, HOOKS
 from decoders.errors import DecodeError
@@ -22,8 +23,6 @@ from decoders.schema.message import TRAILING
 from decoders.schema.model import Plan, Side
 from decoders.wire.text import json_bytes
 
-FETCH: Final = 1
-FETCH_SNAPSHOT: Final = 59
 # The topic of the cluster's own state, whose records hold credentials (KIP-500, KIP-516).
 METADATA_TOPIC: Final = "__cluster_metadata"
 METADATA_TOPIC_ID: Final = "AAAAAAAAAAAAAAAAAAAAAQ"

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
 from uuid import UUID
 
 from decoders.apis.error_codes import error_name
+from decoders.apis.keys import FETCH
 from decoders.exchanges.identity import ClientSoftware
-from decoders.exchanges.sessions import FETCH, FetchSession, fetch_session
+from decoders.exchanges.sessions import FetchSession, fetch_session
 from decoders.exchanges.times import rfc3339
 from decoders.schema.model import Side
 

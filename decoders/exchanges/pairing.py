@@ -10,13 +10,13 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES, api
+from decoders.apis.keys import API_VERSIONS, CONTROLLED_SHUTDOWN, PRODUCE, SASL_HANDSHAKE
 from decoders.errors import DecodeError
 from decoders.exchanges.exchange import Ends, Exchange, Skipped, Status
 from decoders.exchanges.fill import begin, orphan, put_no_response, put_request, put_response, wants_no_answer
 from decoders.exchanges.identity import SINCE, ClientSoftware, client_software, known_client
 from decoders.exchanges.inflight import InFlight
 from decoders.exchanges.phases import Phase, Sasl
-from decoders.exchanges.specs import PRODUCE, SASL_HANDSHAKE
 from decoders.limits import FRAME_MAX, IN_FLIGHT_MAX
 from decoders.schema.model import Side
 from decoders.streams.chunks import Half, How
@@ -35,7 +35,7 @@ from decoders.streams.framing import (
     Run,
     close,
 )
-from decoders.streams.heads import API_VERSIONS, CONTROLLED_SHUTDOWN, request_head
+from decoders.streams.heads import request_head
 from decoders.streams.places import request_places, response_places
 from decoders.streams.resync import NO, YES
 from decoders.streams.verdict import request_verdict, response_verdict

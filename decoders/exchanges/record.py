@@ -12,12 +12,13 @@ from typing import Any, Final
 
 import orjson
 
+from decoders.apis.keys import FETCH
 from decoders.exchanges.bodies import DEFERRED, PLAIN, Options, body_json, both_quick, holds_secrets, trailing_json
 from decoders.exchanges.echoes import ECHOING, hide_echoes
 from decoders.exchanges.errors import errors_in
 from decoders.exchanges.exchange import Exchange, Failure, Settled, Skipped
 from decoders.exchanges.large import Most, bare_body, large_errors, side_is_large
-from decoders.exchanges.sessions import FETCH, session_of
+from decoders.exchanges.sessions import session_of
 from decoders.exchanges.specs import SIDES
 from decoders.exchanges.times import rfc3339
 from decoders.exchanges.topics import at_path

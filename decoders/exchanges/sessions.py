@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypedDict
 
+from decoders.apis.keys import FETCH
 from decoders.schema.model import Side
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
 
-FETCH: Final = 1
 # What the fields below need to be in a view (needs.py).
 PATHS: Final[dict[tuple[int, Side], tuple[str, ...]]] = {
     (FETCH, "request"): ("session_id", "session_epoch"),

@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any, Final, NamedTuple
 
 from decoders.apis import NAMES, api
+from decoders.apis.keys import API_VERSIONS, CONTROLLED_SHUTDOWN, PRODUCE, SASL_HANDSHAKE
 from decoders.errors import DecodeError, UnknownApi, UnsupportedVersion
 from decoders.exchanges.exchange import Exchange, Failure
 from decoders.exchanges.needs import Needs
@@ -20,11 +21,9 @@ from decoders.schema.deferred import is_large, known
 from decoders.schema.message import TRAILING, decode, partial
 from decoders.schema.model import Plan, Side
 from decoders.schema.resolve import resolve
-from decoders.streams.heads import API_VERSIONS, CONTROLLED_SHUTDOWN, flexible, request_head, response_body
+from decoders.streams.heads import flexible, request_head, response_body
 from decoders.wire.primitives import uuid_text
 
-PRODUCE: Final = 0
-SASL_HANDSHAKE: Final = 17
 SOFTWARE_SINCE: Final = 3
 SIDES: Final[tuple[Side, Side]] = ("request", "response")
 
@@ -54,7 +53,7 @@ def layouts(key: int, version: int, side: Side) -> tuple[Layout, ...]:
     if key not in NAMES:
         return ()
     declared = api(key)
-    message = declared.request if side == "request" else declared.response
+    message = declared.message(side)
     found = [Layout(resolve(message, version), None)] if version in declared.versions else []
     for (its_side, its_version, release), early in declared.early.items():
         if (its_side, its_version) == (side, version):

@@ -22,7 +22,7 @@ def paths_in(key: int, side: Side, path: str) -> tuple[str, ...]:
     """The path as the declaration of this API spells it: one or, where fields took turns under a name, several."""
     if key not in NAMES:
         return ()
-    message = api(key).request if side == "request" else api(key).response
+    message = api(key).message(side)
     steps = [(match[1], match[2]) for match in _STEP.finditer(path)]
     return tuple(dict.fromkeys(_spelt(message.fields, steps)))
 
@@ -36,7 +36,7 @@ def all_paths(side: Side, keys: Iterable[int] = KEYS) -> list[str]:
     """Every path of every API, without brackets: what a misspelt one may have been meant for."""
     found: dict[str, None] = {}
     for key in keys:
-        message = api(key).request if side == "request" else api(key).response
+        message = api(key).message(side)
         found.update(dict.fromkeys(_every(message.fields, "")))
     return list(found)
 

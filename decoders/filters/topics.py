@@ -26,7 +26,7 @@ def entity_paths(key: int, side: Side, entity: str) -> tuple[str, ...]:
     """The paths of all names of this entity in a message, and of topic ids where topics are asked for."""
     if key not in NAMES:
         return ()
-    message = api(key).request if side == "request" else api(key).response
+    message = api(key).message(side)
     found = tuple(_marked(message.fields, "", entity))
     array = RESOURCES.get(key) if side == "request" and entity in RESOURCE_TYPES else None
     return (*found, f"{array}[].resource_type", f"{array}[].resource_name") if array else found

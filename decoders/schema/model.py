@@ -126,6 +126,10 @@ class Api(NamedTuple):
     was: tuple[str, ...] = ()
     early: Mapping[tuple[Side, int, str], Message] = MappingProxyType({})
 
+    def message(self, side: Side) -> Message:
+        """The declaration of one direction."""
+        return self.request if side == "request" else self.response
+
 
 class PlanField(NamedTuple):
     """One field of one version, ready to be turned into code.

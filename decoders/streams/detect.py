@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from decoders.apis.keys import CONTROLLED_SHUTDOWN
 from decoders.limits import FRAME_MAX, UNDECIDED_MAX
 from decoders.streams.chunks import Again, Chunk, Close, Connection, Gap, Half
 from decoders.streams.foreign import FIRST_MAX, TLS, certain, described, likely
-from decoders.streams.heads import CONTROLLED_SHUTDOWN, REQUEST
+from decoders.streams.heads import REQUEST
 from decoders.streams.resync import FITS, NO, YES
 from decoders.streams.verdict import request_verdict, response_verdict
 

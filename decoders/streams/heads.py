@@ -7,6 +7,7 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from decoders.apis import NAMES, api
+from decoders.apis.keys import API_VERSIONS, CONTROLLED_SHUTDOWN
 from decoders.errors import Malformed, Truncated
 from decoders.schema.model import Plan, Side
 from decoders.schema.resolve import resolve
@@ -17,8 +18,6 @@ from decoders.wire.varints import read_uvarint
 REQUEST: Final = Struct(">ihhih")
 # Size, correlation id.
 RESPONSE: Final = Struct(">ii")
-CONTROLLED_SHUTDOWN: Final = 7
-API_VERSIONS: Final = 18
 
 
 class RequestHead(NamedTuple):
@@ -39,7 +38,7 @@ def plan_of(key: int, version: int, side: Side) -> Plan | None:
     declared = api(key)
     if version not in declared.versions:
         return None
-    return resolve(declared.request if side == "request" else declared.response, version)
+    return resolve(declared.message(side), version)
 
 
 @cache

@@ -11,19 +11,13 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from decoders.apis import NAMES, api
+from decoders.apis.keys import API_VERSIONS, CONTROLLED_SHUTDOWN
 from decoders.errors import DecodeError
 from decoders.limits import BODY_WHOLE_MAX, FRAME_MAX
 from decoders.schema.deferred import LargeWalker, is_large
 from decoders.schema.model import Plan
 from decoders.schema.walk import Walker
-from decoders.streams.heads import (
-    API_VERSIONS,
-    CONTROLLED_SHUTDOWN,
-    REQUEST,
-    plan_of,
-    request_head,
-    response_body,
-)
+from decoders.streams.heads import REQUEST, plan_of, request_head, response_body
 from decoders.streams.resync import FITS, HEAD, NO, YES
 
 BODY_SHOWN: Final = 48

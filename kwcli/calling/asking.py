@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from decoders.apis import NAMES
+from decoders.apis.keys import API_VERSIONS, FETCH, PRODUCE
 from decoders.apis.routing import ROUTES
 from decoders.schema.model import NONE, Api, Message, Side, Versions
 from kwcli.calling.draft import Draft
@@ -22,9 +23,8 @@ if TYPE_CHECKING:
     from kwcli.net.options import ConnectionOptions
 
 # The APIs that take short words besides paths, and the options that go with them: Produce and Fetch.
-SHORT: Final = frozenset({0, 1})
+SHORT: Final = frozenset({PRODUCE, FETCH})
 RECORD_OPTIONS: Final = ("compression", "acks", "magic")
-API_VERSIONS: Final = 18
 INT16_MAX: Final = 32767
 
 

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
+from decoders.apis.keys import FETCH
 from decoders.schema.model import Versions
 from kwcli.calling.moments import moment_ms
 from kwcli.calling.record_words import number, said
 from kwcli.calling.sugar import OFFLINE, Topics, check_names, need, split, topic_field
 from kwcli.exits import Exit, Failure
 
-FETCH: Final = 1
 WORDS: Final = ("topic", "partition", "offset")
 # Timestamps of ListOffsets that stand for the ends of a partition.
 LATEST, EARLIEST = -1, -2

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from decoders.apis import api, api_name
+from decoders.apis.keys import FETCH, GET_TELEMETRY_SUBSCRIPTIONS, LEADER_AND_ISR, PRODUCE, PUSH_TELEMETRY
 from decoders.apis.releases import RELEASES, UNSTABLE, spoken
 from decoders.schema.model import NONE, Versions
-from kwcli.calling.versions import FETCH, FETCH_SINCE_4, PRODUCE, PRODUCE_SERVED
+from kwcli.calling.versions import FETCH_SINCE_4, PRODUCE_SERVED
 from kwcli.render.palette import Palette, palette
 from kwcli.render.units import cells, cut_left, short_name
 from kwcli.terminal import clean
@@ -21,10 +22,8 @@ if TYPE_CHECKING:
     from kwcli.config import Settings
     from kwcli.render import Write
 
-# Offered only where a metrics plug-in asks for them: GetTelemetrySubscriptions, PushTelemetry.
-OPTIONAL: Final = frozenset({71, 72})
-# Of a release's APIs a broker offers those of its listeners; ZooKeeper brokers those that their controller sends too.
-LEADER_AND_ISR: Final = 4
+# Offered only where a metrics plug-in asks for them.
+OPTIONAL: Final = frozenset({GET_TELEMETRY_SUBSCRIPTIONS, PUSH_TELEMETRY})
 ABSENT: Final = "–"
 GAP: Final = "  "
 NAME_LEAST: Final = 20
@@ -128,6 +127,7 @@ def _served(offer: Offer) -> dict[int, Versions]:
 def _differences(offer: Offer, release: Offer) -> int:
     """How many APIs are offered in other versions than the release has, or missing though its brokers have them."""
     wrong = sum(release.get(key) != versions for key, versions in offer.items() if key not in OPTIONAL)
+    # A broker offers those of its listeners; a ZooKeeper broker those that its controller sends, too.
     zookeeper = LEADER_AND_ISR in offer
     missing = [key for key in release if key not in offer and key not in OPTIONAL]
     return wrong + sum(not zookeeper and "broker" in api(key).listeners for key in missing)

@@ -8,10 +8,10 @@ from uuid import UUID
 
 from decoders.apis import api
 from decoders.apis.error_codes import ERRORS, error_name
+from decoders.apis.keys import LIST_OFFSETS
 from decoders.schema.model import NONE, Versions
 from kwcli.exits import Failure
 
-LIST_OFFSETS: Final = 2
 _TRIES: Final = 3
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from decoders.apis import api
+from decoders.apis.keys import PRODUCE
 from decoders.records import records_json
 from decoders.records.codecs import NAMES, NUMBERS
 from decoders.records.model import Row
@@ -22,7 +23,6 @@ from kwcli.calling.sugar import OFFLINE, Topics, check_names, need, split, topic
 from kwcli.composing.sources import STDIN
 from kwcli.exits import Exit, Failure
 
-PRODUCE: Final = 0
 MAGICS: Final = ("0", "1", "2")
 ACKS: Final = {"all": -1, "-1": -1, "0": 0, "1": 1}
 # The versions in which brokers take each message format (KIP-32, KIP-98).

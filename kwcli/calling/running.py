@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from itertools import count
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from decoders.apis.keys import DESCRIBE_CLUSTER, METADATA, PRODUCE
 from decoders.apis.places import places
 from decoders.schema.model import Api, Versions
 from kwcli.calling.tape import Tape
@@ -32,11 +33,10 @@ if TYPE_CHECKING:
     from kwcli.net.blocking import Connection, Reply
     from kwcli.net.core.config import ClientConfig
 
-PRODUCE: Final = 0
 # Error codes that say "not here": NOT_LEADER_OR_FOLLOWER, NOT_COORDINATOR, NOT_CONTROLLER → what the node is not.
 MOVED: Final = {6: "the leader", 16: "the coordinator", 41: "the controller"}
 # Metadata and DescribeCluster tell which node is where.
-NODE_LISTS: Final = (3, 60)
+NODE_LISTS: Final = (METADATA, DESCRIBE_CLUSTER)
 _BROKERS: Final = frozenset({"brokers"})
 # How long a look-up that still gives the same node is repeated.
 MOVE_S: Final = 1.0

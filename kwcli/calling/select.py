@@ -31,7 +31,7 @@ class Path:
     def parse(cls, text: str, api: Api, side: Side) -> Path:
         """A path that some version of this side has. Raises Failure (usage)."""
         steps: list[Step] = []
-        message = api.request if side == "request" else api.response
+        message = api.message(side)
         fields: tuple[Field, ...] | None = message.fields
         versions = message.versions
         for part in text.split("."):

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
+from decoders.apis.keys import FETCH, PRODUCE
 from decoders.schema.model import Versions
-from kwcli.calling.fetch import FETCH, Offsets, read_fetch
-from kwcli.calling.produce import PRODUCE, read_produce
+from kwcli.calling.fetch import Offsets, read_fetch
+from kwcli.calling.produce import read_produce
 from kwcli.composing.sources import read_file, read_stdin
 from kwcli.env import Environment
 from kwcli.exits import Exit, Failure

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
+from decoders.apis.keys import API_VERSIONS
 from decoders.exchanges.bodies import Options
 from decoders.exchanges.record import to_json_dict
 from decoders.wire.deferred import Deferred, DeferredText, json_pieces
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from kwcli.env import Environment
     from kwcli.render import Renderer, Write
 
-API_VERSIONS: Final = 18
 # Formats whose rows are exchange records.
 RECORDS: Final = ("ndjson", "json")
 # Formats for people that show one exchange after the other.

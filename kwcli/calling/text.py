@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES, api
+from decoders.apis.keys import PRODUCE
 from decoders.exchanges.bodies import Options
 from decoders.exchanges.echoes import conceal_of
 from decoders.exchanges.record import to_json_dict
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 # A request of more leaves than this is a tree.
 PATHS_MAX: Final = 24
-PRODUCE: Final = 0
 UNANSWERED: Final = {
     "no_response_expected": "no answer is sent to this (acks=0)",
     "unanswered": "no answer",
@@ -134,7 +134,7 @@ def plan_of(exchange: Exchange, side: Side) -> Plan | None:
     key, version = exchange.api_key, exchange.api_version
     if key not in NAMES or version is None or version not in api(key).versions:
         return None
-    message = api(key).request if side == "request" else api(key).response
+    message = api(key).message(side)
     return resolve(message, version)
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from decoders.apis.keys import FETCH, PRODUCE
 from decoders.apis.releases import UNSTABLE, history, spoken
 from decoders.schema.model import NONE, Api, Versions
 from kwcli.exits import Exit, Failure
 from kwcli.spelling import release_named
 
-PRODUCE: Final = 0
-FETCH: Final = 1
 # Brokers from 4.0 on list Produce 0-2 for the sake of old librdkafka, and close the connection on it (KIP-896). They
 # are known by the Fetch versions that they have given up.
 PRODUCE_SERVED: Final = 3

@@ -7,7 +7,6 @@ from decoders.apis.names import find_field
 from decoders.errors import EncodeError
 from decoders.schema.model import Api, Field, Side
 from decoders.wire.primitives import RANGES
-from kwcli.composing.paths import message_of
 from kwcli.spelling import did_you_mean
 
 _LISTED = 8
@@ -43,7 +42,7 @@ def number_of(api: Api, side: Side, field: Field, word: str, path: list[str]) ->
 
 def canonical(api: Api, side: Side, path: list[str]) -> str:
     """A path with the names of the declaration and without numbers: `topics[].partitions[].timestamp`."""
-    fields = message_of(api, side).fields
+    fields = api.message(side).fields
     steps = []
     for text in path:
         field = find_field(fields, text.partition("[")[0])

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple, NoReturn
 
 from decoders.apis.names import find_field
-from decoders.schema.model import ALL, Api, Field, Message, Side, Versions
+from decoders.schema.model import ALL, Api, Field, Side, Versions
 from kwcli.composing.batches import RECORDS, as_batches, below
 from kwcli.exits import Exit, Failure
 from kwcli.spelling import api_named, nearest
 
-__all__ = ["APPEND", "TAGS", "Step", "api_named", "fail", "field_of", "message_of", "parse_path"]
+__all__ = ["APPEND", "TAGS", "Step", "api_named", "fail", "field_of", "parse_path"]
 
 # The index of `[]`.
 APPEND: Final = -1
@@ -38,11 +38,6 @@ def fail(text: str, code: Exit = Exit.USAGE) -> NoReturn:
     raise Failure(text, code)
 
 
-def message_of(api: Api, side: Side) -> Message:
-    """The declaration of one side."""
-    return api.request if side == "request" else api.response
-
-
 def parse_path(text: str) -> tuple[Step, ...]:
     """The steps of a path. Raises Failure."""
     steps = []
@@ -59,7 +54,7 @@ def field_of(api: Api, side: Side, steps: Sequence[Step], *, version: int | None
     """The field at the end of a path, in one version or in any. Raises Failure that names where it is, or what may
     have been meant.
     """
-    fields: Sequence[Field] = message_of(api, side).fields
+    fields: Sequence[Field] = api.message(side).fields
     found: Field | None = None
     for number, step in enumerate(steps):
         if number and not fields:
@@ -93,7 +88,7 @@ def unknown(api: Api, side: Side, before: Sequence[str], name: str, version: int
     what = api.name if side == "request" else f"{api.name} response"
     elsewhere = find_field(fields, name)
     if elsewhere is not None and version is not None:
-        versions = _versions(elsewhere.versions & whole & message_of(api, side).versions)
+        versions = _versions(elsewhere.versions & whole & api.message(side).versions)
         fail(f'{what} {version} has no field "{place}": it is in {versions}')
     folded = name.replace("_", "").replace("-", "").lower()
     deep = next((path for path in _paths(fields) if path[0][-1][0] == folded and len(path[0]) > 1), None)
@@ -106,13 +101,13 @@ def unknown(api: Api, side: Side, before: Sequence[str], name: str, version: int
         if field is None:
             fail(f'{what} has no field "{place}" ({_there_are(fields)})')
         meant, versions_of = field.name, field.versions
-    versions = _versions(versions_of & whole & message_of(api, side).versions)
+    versions = _versions(versions_of & whole & api.message(side).versions)
     fail(f'{what} has no field "{place}" (did you mean "{meant}"? it is in {versions})')
 
 
 def struct_at(api: Api, side: Side, before: Sequence[str]) -> tuple[Sequence[Field], Versions]:
     """The fields of the struct at a path whose names are known, and the versions that have the struct."""
-    fields: Sequence[Field] = message_of(api, side).fields
+    fields: Sequence[Field] = api.message(side).fields
     whole = ALL
     for text in before:
         field = find_field(fields, text.partition("[")[0])

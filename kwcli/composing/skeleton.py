@@ -16,7 +16,7 @@ from decoders.schema.form import leaf_json
 from decoders.schema.model import Api, Field, Message, Plan, PlanField, Side, Versions
 from decoders.schema.resolve import STRUCT_DEFAULT, resolve
 from kwcli.composing.examples import element
-from kwcli.composing.paths import TAGS, message_of
+from kwcli.composing.paths import TAGS
 
 # Comments begin at this column, or behind the text.
 _COMMENT_AT: Final = 40
@@ -39,7 +39,7 @@ class Line(NamedTuple):
 
 def skeleton(api: Api, version: int, value: Mapping[str, Any], *, side: Side = "request") -> str:
     """The body `value` (JSON form, of that version) as YAML with a comment at each field. Raises UnsupportedVersion."""
-    message = message_of(api, side)
+    message = api.message(side)
     plan = resolve(message, version)
     named = current_names(message.fields, version, value)
     lines = list(_Skeleton(api, side).struct(plan, message, named, 0, off=False))

@@ -15,7 +15,7 @@ from decoders.schema.model import Api, Field, Side
 from decoders.schema.unform import FLOAT_WORDS, STRUCTURE, leaf_from_json, shown, tags_from_json
 from decoders.wire.primitives import RANGES
 from kwcli.composing.batches import is_inside
-from kwcli.composing.paths import TAGS, message_of, unknown
+from kwcli.composing.paths import TAGS, unknown
 
 _INTEGER: Final = re.compile(r"[+-]?\d{1,400}|0[xX][0-9a-fA-F]{1,400}", re.ASCII)
 _FLOAT: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -56,7 +56,7 @@ class Checker:
 
     def body(self, value: object) -> dict[str, Any]:
         """A whole body, as it is to be encoded. Raises EncodeError, or Failure for a name that is nowhere."""
-        return self.struct(message_of(self.api, self.side).fields, value, [])
+        return self.struct(self.api.message(self.side).fields, value, [])
 
     def struct(self, fields: Sequence[Field], value: object, before: list[str]) -> dict[str, Any]:
         """The fields of an object; `before` is its path, in steps."""

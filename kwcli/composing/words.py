@@ -23,7 +23,7 @@ from decoders.schema.unform import bytes_from_json
 from decoders.wire.text import json_bytes
 from kwcli.composing.batches import RECORDS, below
 from kwcli.composing.examples import element
-from kwcli.composing.paths import APPEND, TAGS, Step, fail, field_of, message_of, parse_path
+from kwcli.composing.paths import APPEND, TAGS, Step, fail, field_of, parse_path
 from kwcli.composing.sources import STDIN, Body, body_in, parse, parse_json, read_file, read_stdin
 from kwcli.composing.typed import Checker, Plain
 from kwcli.env import Environment
@@ -99,8 +99,8 @@ def compose(
     body = deepcopy(dict(start)) if start else {}
     kept: dict[str, Any] = {}
     if given.body is not None:
-        kept = deepcopy(current_names(message_of(api, side).fields, version, given.body.value))
-        plain = {field.name for field in message_of(api, side).fields if version not in field.tagged}
+        kept = deepcopy(current_names(api.message(side).fields, version, given.body.value))
+        plain = {field.name for field in api.message(side).fields if version not in field.tagged}
         body = {**{name: value for name, value in body.items() if name in plain}, **kept}
     if not given.words:
         return body
@@ -265,7 +265,7 @@ class _Edits:
         for number, step in enumerate(word.steps):
             if step.name == TAGS:
                 _field(self.api, self.side, word.steps, self.version)
-                if self.version not in message_of(self.api, self.side).flexible:
+                if self.version not in self.api.message(self.side).flexible:
                     fail(f"{'.'.join(map(str, word.steps))}: {self.api.name} {self.version} has no tagged fields")
                 return (*steps, *word.steps[number:]), None
             field = field_of(self.api, self.side, word.steps[: number + 1], version=self.version)
@@ -308,7 +308,7 @@ class _Edits:
     def _put(self, steps: tuple[Step, ...], value: Any) -> None:
         owner: Any = self.body
         example: Any = self.example
-        fields: Sequence[Field] = message_of(self.api, self.side).fields
+        fields: Sequence[Field] = self.api.message(self.side).fields
         inside = False
         for number, step in enumerate(steps):
             last = number == len(steps) - 1

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from decoders.apis import api, api_name
+from decoders.apis.keys import FIND_COORDINATOR, METADATA
 from decoders.errors import DecodeError
 from decoders.messages import decode_response
 from decoders.schema.model import NONE, Versions
 from kwcli.exits import Failure
 from kwcli.net.core import lookups
-from kwcli.net.core.lookups import FIND_COORDINATOR, METADATA, BadAnswer, Topic
+from kwcli.net.core.lookups import BadAnswer, Topic
 
 if TYPE_CHECKING:
     from kwcli.net.blocking import Connection, Reply

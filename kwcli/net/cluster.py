@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from uuid import UUID
 
 from decoders.apis.error_codes import error_name
+from decoders.apis.keys import API_VERSIONS, DESCRIBE_CLUSTER, FIND_COORDINATOR, METADATA
 from decoders.messages import encode_message
 from decoders.schema.model import NONE
 from kwcli.exits import Exit, Failure
 from kwcli.net.answers import decoded, found_coordinator, highest_common, told_topics
 from kwcli.net.blocking import Connection
 from kwcli.net.core import lookups
-from kwcli.net.core.lookups import DESCRIBE_CLUSTER, FIND_COORDINATOR, METADATA, Kind, Node, Topic
+from kwcli.net.core.lookups import Kind, Node, Topic
 from kwcli.net.dialling import text_of
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 # Between two look-ups; a broker that has just heard of a topic needs a moment, one that never will is not waited for.
 PAUSES_S: Final = (0.02, 0.05, 0.1, 0.2, 0.25)
 UNKNOWN_TRIES: Final = 4
-API_VERSIONS: Final = 18
 SAYS_WHOM: Final = 5  # the version of it from which on a client says whom it believes to reach
 
 Witness = Callable[[Connection, "Reply"], None]

@@ -9,6 +9,7 @@ import socket
 from collections.abc import Callable
 from typing import Final
 
+from decoders.apis.keys import API_VERSIONS, SASL_HANDSHAKE
 from decoders.errors import DecodeError
 from decoders.messages import decode_response, encode_request
 from kwcli.exits import Exit, Failure
@@ -25,7 +26,6 @@ CLIENT_HELLO: Final = (
     b"\x16\x03\x01" + (len(_HELLO) + 4).to_bytes(2, "big") + b"\x01" + len(_HELLO).to_bytes(3, "big") + _HELLO
 )
 _ANSWER_MAX: Final = 64 * 1024
-_API_VERSIONS, _SASL_HANDSHAKE = 18, 17
 _UNSUPPORTED_MECHANISM: Final = 33
 
 
@@ -37,7 +37,7 @@ def speaks_tls(connect: Connect, deadline: Deadline) -> bool:
 
 def without_tls(connect: Connect, deadline: Deadline, stop: Stop, *, sasl: bool) -> Stop:
     """Why a TLS handshake failed, by what the peer says to Kafka in the clear."""
-    request = encode_request(_API_VERSIONS, 0, {}, correlation_id=1)
+    request = encode_request(API_VERSIONS, 0, {}, correlation_id=1)
     head = _asked(connect, _framed(request), 64, deadline)
     if not head:
         return stop
@@ -61,11 +61,11 @@ def no_broker(connect: Connect, deadline: Deadline, stop: Stop) -> Stop:
 
 def wants_sasl(connect: Connect, deadline: Deadline, stop: Stop, *, tls: bool) -> Stop:
     """Why a broker that said its versions closes at the first request after them."""
-    versions = _framed(encode_request(_API_VERSIONS, 0, {}, correlation_id=1))
-    handshake = _framed(encode_request(_SASL_HANDSHAKE, 0, {"mechanism": "?"}, correlation_id=2))
+    versions = _framed(encode_request(API_VERSIONS, 0, {}, correlation_id=1))
+    handshake = _framed(encode_request(SASL_HANDSHAKE, 0, {"mechanism": "?"}, correlation_id=2))
     answer = _frames(_asked(connect, versions + handshake, _ANSWER_MAX, deadline, frames=2))
     try:
-        body = decode_response(answer[1], _SASL_HANDSHAKE, 0).body
+        body = decode_response(answer[1], SASL_HANDSHAKE, 0).body
     except (DecodeError, IndexError):
         return stop
     if body["error_code"] != _UNSUPPORTED_MECHANISM:

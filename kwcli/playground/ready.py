@@ -6,11 +6,10 @@ import socket
 import struct
 
 from decoders import DecodeError, decode_response, encode_request
+from decoders.apis.keys import API_VERSIONS, METADATA
 
 __all__ = ["answers", "brokers_known"]
 
-_API_VERSIONS = 18
-_METADATA = 3
 _METADATA_VERSION = 4  # it makes no topics
 # More than nine brokers say; another program may have the port by now.
 _ANSWER_MAX = 1 << 20
@@ -19,7 +18,7 @@ _ANSWER_MAX = 1 << 20
 def answers(host: str, port: int, *, timeout_s: float = 2.0) -> bool:
     """Whether a Kafka listener without TLS answers ApiVersions v0 (SASL listeners do, before authentication)."""
     try:
-        frame = _asked(host, port, encode_request(_API_VERSIONS, 0, {}, correlation_id=1, client_id="kw"), timeout_s)
+        frame = _asked(host, port, encode_request(API_VERSIONS, 0, {}, correlation_id=1, client_id="kw"), timeout_s)
         correlation_id, error_code = struct.unpack_from(">ih", frame)
     except (OSError, EOFError, struct.error):
         return False
@@ -33,10 +32,10 @@ def brokers_known(host: str, port: int, *, timeout_s: float = 2.0) -> set[int]:
         frame = _asked(
             host,
             port,
-            encode_request(_METADATA, _METADATA_VERSION, request, correlation_id=1, client_id="kw"),
+            encode_request(METADATA, _METADATA_VERSION, request, correlation_id=1, client_id="kw"),
             timeout_s,
         )
-        body = decode_response(frame, _METADATA, _METADATA_VERSION).body
+        body = decode_response(frame, METADATA, _METADATA_VERSION).body
     except (OSError, EOFError, DecodeError):
         return set()
     return {row["node_id"] for row in body["brokers"]}

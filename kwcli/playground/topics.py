@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from decoders.apis.error_codes import error_name
+from decoders.apis.keys import CREATE_TOPICS
 from kwcli.exits import Failure
 from kwcli.playground.client import Client
 
 __all__ = ["make_topics"]
 
-_CREATE_TOPICS: Final = 19
 _EXISTS: Final = 36
 # Brokers that have just started and are not known to the controller yet; a controller that has no leader yet.
 _SOON: Final = frozenset({5, 7, 14, 15, 38, 41})
@@ -25,7 +25,7 @@ def make_topics(bootstrap: str, topics: Sequence[tuple[str, int]], copies: int) 
     left: list[tuple[str, int]] = list(topics)
     with Client(bootstrap, "playground") as client:
         while left:
-            answer = client.request(client.again().any(), _CREATE_TOPICS, _wanted(left, copies))
+            answer = client.request(client.again().any(), CREATE_TOPICS, _wanted(left, copies))
             bad = [row for row in answer["topics"] if row["error_code"] not in (0, _EXISTS)]
             for row in bad:
                 if row["error_code"] not in _SOON or time.monotonic() > deadline:

@@ -9,6 +9,16 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Final, Self
 
+from decoders.apis.keys import (
+    FETCH,
+    HEARTBEAT,
+    JOIN_GROUP,
+    LEAVE_GROUP,
+    OFFSET_COMMIT,
+    OFFSET_FETCH,
+    PRODUCE,
+    SYNC_GROUP,
+)
 from decoders.embedded import decode_embedded, encode_embedded
 from decoders.errors import DecodeError, EncodeError
 from decoders.records import Record, decode_records, encode_batch
@@ -25,7 +35,6 @@ RETRY_S: Final = 1.0
 WAIT_MS: Final = 500  # of a Fetch
 SESSION_MS: Final = 10_000
 _WORDS: Final = ("tea", "coffee", "water", "juice", "cake", "bread", "soup", "salad")
-_PRODUCE, _FETCH, _OFFSET_COMMIT, _OFFSET_FETCH, _JOIN, _HEARTBEAT, _LEAVE, _SYNC = 0, 1, 8, 9, 11, 12, 13, 14
 _MEMBER_ID_REQUIRED: Final = 79
 
 
@@ -73,7 +82,7 @@ class Traffic:
                 records.append(Record(len(records), stamp, b"%d" % number, value.encode()))
             data = {"index": partition, "records": encode_batch(records, codec="lz4")}
             body = {"acks": -1, "timeout_ms": 5000, "topic_data": [{"name": topic, "partition_data": [data]}]}
-            answer = client.request(client.again().leader(topic, partition), _PRODUCE, body)
+            answer = client.request(client.again().leader(topic, partition), PRODUCE, body)
             if answer["responses"][0]["partition_responses"][0]["error_code"]:
                 client.forget()
 
@@ -87,11 +96,11 @@ class Traffic:
                 at[topic, partition] = self._fetch(client, topic, partition, offset)
             self._commit(client, coordinator, (generation, member), at)
             beat = {"group_id": GROUP, "generation_id": generation, "member_id": member}
-            if client.request(coordinator, _HEARTBEAT, beat)["error_code"]:
+            if client.request(coordinator, HEARTBEAT, beat)["error_code"]:
                 return  # the group rebalances: begin again
             if not at:
                 self._over.wait(PAUSE_S)
-        client.request(coordinator, _LEAVE, {"group_id": GROUP, "members": [{"member_id": member}]})
+        client.request(coordinator, LEAVE_GROUP, {"group_id": GROUP, "members": [{"member_id": member}]})
 
     def _join(self, client: Client, coordinator: Connection) -> tuple[str, int, list[dict[str, Any]]]:
         """(member, generation, members if we are to assign)."""
@@ -104,7 +113,7 @@ class Traffic:
         while True:
             body: dict[str, Any] = {"group_id": GROUP, "member_id": member, "protocol_type": "consumer"}
             body |= {"session_timeout_ms": SESSION_MS, "rebalance_timeout_ms": 3000, "protocols": [protocol]}
-            answer = client.request(coordinator, _JOIN, body)
+            answer = client.request(coordinator, JOIN_GROUP, body)
             if answer["error_code"] == _MEMBER_ID_REQUIRED:
                 member = answer["member_id"]
                 continue
@@ -128,7 +137,7 @@ class Traffic:
             assignment = encode_embedded("ConsumerProtocolAssignment", 0, value)
             rows.append({"member_id": row["member_id"], "assignment": assignment})
         body = {"group_id": GROUP, "generation_id": generation, "member_id": member, "assignments": rows}
-        answer = client.request(coordinator, _SYNC, body)
+        answer = client.request(coordinator, SYNC_GROUP, body)
         if answer["error_code"]:
             raise Failure("no part in the group")
         return _assigned(answer["assignment"])
@@ -140,7 +149,7 @@ class Traffic:
         topics = [{"name": name, "partition_indexes": [p for of, p in mine if of == name]} for name in names]
         if not topics:
             return {}
-        answer = client.request(coordinator, _OFFSET_FETCH, {"group_id": GROUP, "topics": topics})
+        answer = client.request(coordinator, OFFSET_FETCH, {"group_id": GROUP, "topics": topics})
         return {
             (topic["name"], row["partition_index"]): max(row["committed_offset"], 0)
             for topic in answer["topics"]
@@ -152,7 +161,7 @@ class Traffic:
         wanted = {"partition": partition, "fetch_offset": offset, "partition_max_bytes": 1 << 16}
         body: dict[str, Any] = {"replica_id": -1, "max_wait_ms": WAIT_MS, "min_bytes": 1, "max_bytes": 1 << 20}
         body["topics"] = [{"topic": topic, "partitions": [wanted]}]
-        answer = client.request(client.again().leader(topic, partition), _FETCH, body)
+        answer = client.request(client.again().leader(topic, partition), FETCH, body)
         row = answer["responses"][0]["partitions"][0]
         if row["error_code"]:
             client.forget()
@@ -169,7 +178,7 @@ class Traffic:
         body: dict[str, Any] = {"group_id": GROUP, "generation_id_or_member_epoch": who[0], "member_id": who[1]}
         body["topics"] = [{"name": name, "partitions": parts} for name, parts in rows.items()]
         if rows:
-            client.request(coordinator, _OFFSET_COMMIT, body)
+            client.request(coordinator, OFFSET_COMMIT, body)
 
 
 def _assigned(assignment: bytes) -> list[tuple[str, int]]:

@@ -40,14 +40,14 @@ def as_of(key: int, release: str, *, names: bool = True) -> Api | None:
 
 def message_at(found: Api, side: Side, version: int, release: str | None = None) -> Message:
     """The message that describes this version: an early layout where the release had one."""
-    stable = found.request if side == "request" else found.response
+    stable = found.message(side)
     return found.early.get((side, version, release or ""), stable)
 
 
 def older_names(key: int, side: Side, release: str) -> dict[Path, str]:
     """Paths in today's names → the field's name in that release, where it differs."""
     found = api(key)
-    fields = (found.request if side == "request" else found.response).fields
+    fields = found.message(side).fields
     today = list(dict.fromkeys(_paths(fields, ())))
     now: dict[Path, str] = {path: path[-1] for path in today}
     for one in reversed(_after(release)):
@@ -72,7 +72,7 @@ def _paths(fields: Sequence[Field], above: Path) -> Iterator[Path]:
 
 
 def _message(found: Api, side: Side, versions: Versions, release: str, *, names: bool) -> Message:
-    message = found.request if side == "request" else found.response
+    message = found.message(side)
     older = older_names(found.key, side, release) if names else {}
     fields = tuple(_fields(message.fields, versions, release, older, ()))
     return Message(message.name, versions, message.flexible, fields)

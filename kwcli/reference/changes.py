@@ -175,7 +175,7 @@ def _renamed(before: Api, after: Api, older: str, newer: str) -> Iterator[Row]:
         if names[0] == names[1]:
             continue
         message: Message = getattr(after, side)
-        its = before.request if side == "request" else before.response
+        its = before.message(side)
         known = {path for path, _, _ in paths(its.fields, before.versions)}
         seen: dict[str, tuple[str, list[int]]] = {}
         for path, field, versions in paths(message.fields, after.versions):

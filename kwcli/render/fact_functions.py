@@ -232,7 +232,7 @@ def needs(key: int, side: Side) -> frozenset[str]:
     row = row_of(key)
     if row is None:
         return frozenset()
-    declared = api(key).request if side == "request" else api(key).response
+    declared = api(key).message(side)
     paths = row.request if side == "request" else row.response
     # A row names a topic by whatever field may hold it; the message has some of them.
     return frozenset(path for path in paths if _is_declared(declared.fields, path.partition(":")[0]))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final
 
+from decoders.apis.keys import DESCRIBE_CLUSTER, METADATA
 from kwcli.render.fact_functions import NO_VIEW, no_facts, row_of
 from kwcli.render.layout import TIME_WIDTH, Layout, layout
 from kwcli.render.nodes import Nodes
@@ -29,7 +30,7 @@ MILLISECONDS: Final = [f"{number:03d}" for number in range(1000)]
 MICROSECONDS: Final = [f"{number:>4d}µs" for number in range(1000)]
 TENTHS: Final = [f"{number // 10:>2d}.{number % 10}ms" for number in range(1000)]
 # Metadata and DescribeCluster tell which node has which address.
-NODE_LISTS: Final = (3, 60)
+NODE_LISTS: Final = (METADATA, DESCRIBE_CLUSTER)
 # Cells of connections kept; beyond that they are made again.
 CELLS_MAX: Final = 20_000
 

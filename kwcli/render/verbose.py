@@ -87,7 +87,7 @@ def _plan(exchange: Exchange, side: Side) -> Plan | None:
     key, version = exchange.api_key, exchange.api_version
     if key not in NAMES or version is None or version not in api(key).versions:
         return None
-    message = api(key).request if side == "request" else api(key).response
+    message = api(key).message(side)
     return resolve(message, version)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from decoders.apis import KEYS, api
+from decoders.apis import KEYS, NAMES, api, keys
 from decoders.apis.error_codes import ERRORS, error_name, find_error
 from decoders.apis.headers import (
     request_header_plan,
@@ -176,3 +176,9 @@ def test_no_public_name_speaks_of_secrets() -> None:
     words = ("password", "secret", "jaas", "key", "token", "credential", "certificate")
     assert [name for name in PUBLIC_CONFIGS if any(word in name for word in words)] == []
     assert len(PUBLIC_CONFIGS) == 413
+
+
+def test_keys_are_named_as_the_declarations_name_them() -> None:
+    named = {key: name.lower() for name, key in vars(keys).items() if name.isupper()}
+    assert named
+    assert named == {key: NAMES[key] for key in named}

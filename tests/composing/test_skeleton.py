@@ -13,7 +13,6 @@ from decoders.messages import encode_json
 from decoders.schema.form import to_json
 from decoders.schema.resolve import resolve
 from kwcli.composing.examples import example
-from kwcli.composing.paths import message_of
 from kwcli.composing.skeleton import skeleton
 from kwcli.composing.sources import parse
 from kwcli.composing.typed import Checker
@@ -33,7 +32,7 @@ def test_a_skeleton_says_the_body_that_it_was_made_of(key: int) -> None:
         if declared.release:
             continue
         found = api(key)
-        plan = resolve(message_of(found, declared.side), declared.version)
+        plan = resolve(found.message(declared.side), declared.version)
         rng = Random(str(declared))
         bodies: list[dict[str, Any]] = [{}]
         bodies += [to_json(plan, random_value(plan, rng, values=60), reveal=True) for _ in range(2)]

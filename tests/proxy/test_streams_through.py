@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 import decoders
 from decoders.apis import NAMES, api
-from kwcli.proxy.core.rows import API_VERSIONS, held, row_of
+from decoders.apis.keys import API_VERSIONS
+from kwcli.proxy.core.rows import held, row_of
 from tests.proxy.stage import METADATA, PRODUCE, SASL_HANDSHAKE, Stage, framed, metadata, pieces, request, response
 
 EVERY = [(key, version) for key in sorted(NAMES) for version in api(key).versions]

@@ -10,6 +10,7 @@ from collections.abc import Generator, Mapping
 from typing import Any, Final
 
 from decoders.apis.error_codes import error_name
+from decoders.apis.keys import SASL_AUTHENTICATE, SASL_HANDSHAKE
 from decoders.errors import DecodeError
 from decoders.messages import decode_response, encode_message
 from decoders.schema.model import Versions
@@ -20,8 +21,6 @@ from kwcli.net.core.negotiation import Ask, Step, Token
 from kwcli.net.core.sasl.mechanism import Mechanism, SaslRefused
 from kwcli.net.core.stops import Cause, Stop, broken
 
-HANDSHAKE: Final = 17
-AUTHENTICATE: Final = 36
 _AUTHENTICATE_HIGHEST: Final = 2
 _UNSUPPORTED_MECHANISM: Final = 33
 _ILLEGAL_SASL_STATE: Final = 34
@@ -47,7 +46,7 @@ def authenticate(
     Raises Stop.
     """
     framed = _framed(versions)
-    if HANDSHAKE in versions:
+    if SASL_HANDSHAKE in versions:
         yield from _handshake(mechanism.name, 0 if framed is None else 1, tls)
     elif mechanism.name != "GSSAPI":
         raise Stop(Cause.SASL, "is older than 0.10 and takes no SASL but GSSAPI", code=Exit.REFUSED)
@@ -78,7 +77,7 @@ def authenticate(
 
 def _framed(versions: Mapping[int, Versions]) -> int | None:
     """The version of SaslAuthenticate to use; None where tokens go bare."""
-    offered, handshake = versions.get(AUTHENTICATE), versions.get(HANDSHAKE)
+    offered, handshake = versions.get(SASL_AUTHENTICATE), versions.get(SASL_HANDSHAKE)
     if offered is None or handshake is None or 1 not in handshake:
         return None
     return min(offered.high, _AUTHENTICATE_HIGHEST)
@@ -103,9 +102,9 @@ def failed(name: str, refused: SaslRefused) -> Stop:
 
 
 def _handshake(name: str, version: int, tls: bool) -> Generator[Step, Frame, None]:
-    body = encode_message(HANDSHAKE, version, "request", {"mechanism": name})
-    frame = yield Ask(HANDSHAKE, version, body)
-    answer = _decoded(frame, HANDSHAKE, version)
+    body = encode_message(SASL_HANDSHAKE, version, "request", {"mechanism": name})
+    frame = yield Ask(SASL_HANDSHAKE, version, body)
+    answer = _decoded(frame, SASL_HANDSHAKE, version)
     code = answer["error_code"]
     if not code:
         return
@@ -126,8 +125,10 @@ def _other_mechanism(name: str, offered: list[str]) -> Stop:
 def _carried(
     mechanism: Mechanism, token: bytes, sent: list[bytes], version: int
 ) -> Generator[Step, Frame, tuple[bytes, int, int]]:
-    frame = yield Ask(AUTHENTICATE, version, encode_message(AUTHENTICATE, version, "request", {"auth_bytes": token}))
-    answer = _decoded(frame, AUTHENTICATE, version)
+    frame = yield Ask(
+        SASL_AUTHENTICATE, version, encode_message(SASL_AUTHENTICATE, version, "request", {"auth_bytes": token})
+    )
+    answer = _decoded(frame, SASL_AUTHENTICATE, version)
     code, said = answer["error_code"], answer["error_message"] or ""
     if code:
         said = _without(sent, mechanism.reason or said if code == _AUTHENTICATION_FAILED else said)
@@ -146,7 +147,7 @@ def _refused(name: str, said: str) -> Stop:
 
 def hung_up(name: str, api_key: int | None) -> Stop:
     """The broker closed where it should have answered a request of the login, or a bare token (None)."""
-    if api_key == HANDSHAKE:
+    if api_key == SASL_HANDSHAKE:
         return Stop(Cause.SASL, "closed the connection after SaslHandshake", remedy="the broker's log says why")
     return _refused(name, "it closed the connection")
 

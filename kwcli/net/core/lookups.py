@@ -13,15 +13,11 @@ from typing import Any, Final, Literal, NamedTuple
 from uuid import UUID
 
 from decoders.apis.error_codes import ERRORS, error_name
+from decoders.apis.keys import DESCRIBE_QUORUM, LEADER_AND_ISR
 from decoders.schema.model import Versions
 from kwcli.net.core.addresses import shown, unusable
 from kwcli.net.core.config import Address
 
-METADATA: Final = 3
-LEADER_AND_ISR: Final = 4
-FIND_COORDINATOR: Final = 10
-DESCRIBE_QUORUM: Final = 55
-DESCRIBE_CLUSTER: Final = 60
 # From these versions on: Metadata can be asked for names without creating them, and for ids; DescribeCluster tells
 # controllers.
 WITHOUT_CREATING: Final = 4

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from decoders.apis import api_name
 from decoders.apis.error_codes import error_name
+from decoders.apis.keys import API_VERSIONS, OFFSET_FETCH, PRODUCE, VOTE
 from decoders.apis.releases import spoken
 from decoders.errors import DecodeError
 from decoders.messages import decode_response, encode_message
@@ -17,7 +18,6 @@ from decoders.schema.model import Versions
 from kwcli.net.core.framing import Frame
 from kwcli.net.core.stops import broken
 
-API_VERSIONS: Final = 18
 # Version 5 says whom the client believes to speak to (KIP-1242), so it is for those who know.
 HIGHEST: Final = 4
 HIGHEST_KNOWING: Final = 5
@@ -28,9 +28,6 @@ _ERROR_AT: Final = 8
 _ROUNDS: Final = 4
 # The oldest release whose brokers might be met, and what all of them answer without doing anything for it.
 OLD_RELEASE: Final = "0.9.0"
-_OFFSET_FETCH: Final = 9
-_PRODUCE: Final = 0
-_VOTE: Final = 52
 
 
 class Ask(NamedTuple):
@@ -105,10 +102,10 @@ def _unsupported(frame: Frame) -> bool:
 
 def probe_old(client: str) -> Generator[Step, Frame, None]:
     """Make sure that a broker which did not know ApiVersions is one at all: ask for no offsets of no group."""
-    body = encode_message(_OFFSET_FETCH, 0, "request", {"group_id": client, "topics": []})
-    frame = yield Ask(_OFFSET_FETCH, 0, body)
+    body = encode_message(OFFSET_FETCH, 0, "request", {"group_id": client, "topics": []})
+    frame = yield Ask(OFFSET_FETCH, 0, body)
     try:
-        decode_response(frame.data[4:], _OFFSET_FETCH, 0)
+        decode_response(frame.data[4:], OFFSET_FETCH, 0)
     except DecodeError as error:
         raise broken(f"knows no ApiVersions and answered OffsetFetch 0 with {error}", "is it Kafka?") from None
 
@@ -120,7 +117,7 @@ def assumed_offer() -> Offer:
 
 def is_controller(versions: Mapping[int, Versions]) -> bool:
     """Whether these are the APIs of a listener of KRaft controllers: it takes votes, and nobody's records."""
-    return _VOTE in versions and _PRODUCE not in versions
+    return VOTE in versions and PRODUCE not in versions
 
 
 def impossible(answer: Mapping[str, Any]) -> list[str]:

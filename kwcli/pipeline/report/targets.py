@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from decoders.analysis.fold import Row
+from decoders.apis.keys import API_VERSIONS
 from decoders.apis.releases import HISTORY, RELEASES, history, spoken
 
-API_VERSIONS: Final = 18
 _WHO: Final = ("address", "client_id", "software", "software_version")
 
 

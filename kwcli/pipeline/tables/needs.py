@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Final
 
-from decoders.analysis.contents import FETCH, HOLDERS, RECORDS, SHARE_FETCH, WAITS, throttle_needs
+from decoders.analysis.contents import HOLDERS, RECORDS, WAITS, throttle_needs
 from decoders.analysis.dimensions import needs_of
+from decoders.apis.keys import FETCH, SHARE_FETCH
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.sessions import PATHS
 from decoders.schema.model import Side

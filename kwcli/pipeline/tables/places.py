@@ -120,7 +120,7 @@ def _paths(key: int, place: Place) -> list[str]:
 
 
 def _fields(key: int, place: Place) -> frozenset[str]:
-    message = api(key).request if place.side == "request" else api(key).response
+    message = api(key).message(place.side)
     fields: tuple[Field, ...] = message.fields
     for name in filter(None, (place.outer, place.topics)):
         fields = next(field for field in fields if field.name == name).fields

@@ -12,18 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from decoders.analysis.contents import (
-    FETCH,
-    HOLDERS,
-    NS_PER_MS,
-    SHARE_FETCH,
-    code_topics,
-    held,
-    throttle_needs,
-    waited_ns,
-)
+from decoders.analysis.contents import HOLDERS, NS_PER_MS, code_topics, held, throttle_needs, waited_ns
 from decoders.analysis.dimensions import DIMENSIONS
 from decoders.apis.error_codes import error_name
+from decoders.apis.keys import FETCH, SHARE_FETCH
 from decoders.exchanges.bodies import Options
 from decoders.exchanges.record import exchange_json
 from decoders.exchanges.sessions import session_of

@@ -9,13 +9,14 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from decoders.apis import api
+from decoders.apis.keys import API_VERSIONS
 from decoders.errors import DecodeError
 from decoders.schema.model import Plan
 from decoders.schema.resolve import resolve
 from decoders.schema.walk import Span, walk
 from decoders.wire.primitives import write_size
 from kwcli.proxy.core.rewrite import MOCKED, RewriteFailed, body_at, spliced
-from kwcli.proxy.core.rows import API_VERSIONS, highest
+from kwcli.proxy.core.rows import highest
 
 _VERSION: Final = 2
 _UNSUPPORTED_VERSION: Final = 35

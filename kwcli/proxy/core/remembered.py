@@ -14,11 +14,12 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from decoders.apis.keys import API_VERSIONS
 from decoders.limits import REWRITTEN_MAX
 from kwcli.proxy.core.capping import cap_api_versions
 from kwcli.proxy.core.commands import CAPPED, NOTE, Command
 from kwcli.proxy.core.rewrite import Address, Endpoint, RewriteFailed, Rewritten, endpoints, rewrite
-from kwcli.proxy.core.rows import API_VERSIONS, ROWS
+from kwcli.proxy.core.rows import ROWS
 
 Key = tuple[int, int, bytes]
 

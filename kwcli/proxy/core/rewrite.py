@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from decoders.apis import api
 from decoders.apis.headers import response_header_plan, response_header_version
+from decoders.apis.keys import DESCRIBE_CLUSTER
 from decoders.errors import DecodeError
 from decoders.limits import FRAME_MAX
 from decoders.schema.compile import CRUDE, Projector, decoder, projector
@@ -21,7 +22,7 @@ from decoders.schema.walk import UNKNOWN, Span, walk
 from decoders.wire.primitives import write_size
 from decoders.wire.text import in_bytes
 from decoders.wire.varints import write_uvarint
-from kwcli.proxy.core.rows import CONTROLLERS, DESCRIBE_CLUSTER, Row, row_of
+from kwcli.proxy.core.rows import CONTROLLERS, Row, row_of
 
 Address = tuple[str, int]
 _SIZE: Final = 4

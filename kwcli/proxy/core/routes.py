@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from decoders.apis import NAMES, api
+from decoders.apis.keys import API_VERSIONS, PRODUCE, SASL_HANDSHAKE
 from decoders.errors import DecodeError
 from decoders.streams.heads import flexible, request_head
 from decoders.wire.varints import read_uvarint
-from kwcli.proxy.core.rows import API_VERSIONS, BYSTANDERS, held, highest
+from kwcli.proxy.core.rows import BYSTANDERS, held, highest
 
-PRODUCE: Final = 0
-SASL_HANDSHAKE: Final = 17
 # Of a request: where its client id's size is, the least that has one, and how large a missing one is.
 _CLIENT: Final = 12
 _HEAD_LEAST: Final = 14

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final, Literal, NamedTuple
 
+from decoders.apis.keys import API_VERSIONS
 from decoders.schema.model import Side, Versions
 
 
@@ -32,8 +33,6 @@ ROWS: Final[dict[int, tuple[Row, ...]]] = {
     78: (Row(Versions(0, 2), "node_endpoints", "node_id", optional=True),),
     79: (Row(Versions(0, 2), "node_endpoints", "node_id", optional=True),),
 }
-API_VERSIONS: Final = 18
-DESCRIBE_CLUSTER: Final = 60
 # The endpoint type of DescribeCluster (KIP-919) whose places are controllers, not brokers.
 CONTROLLERS: Final = 2
 

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import api_name
+from decoders.apis.keys import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from decoders.errors import DecodeError, EncodeError
 from decoders.messages import encode_request, encode_response
 from decoders.wire.text import in_bytes
@@ -31,9 +32,6 @@ CREDENTIALS: Final = 20
 HOLD: Final = 21
 READY: Final = 22
 
-_HANDSHAKE: Final = 17
-_AUTHENTICATE: Final = 36
-_API_VERSIONS: Final = 18
 _ILLEGAL_SASL_STATE: Final = 34
 _HEAD: Final = 12  # size, API key, version, correlation id
 _ANSWER_HEAD: Final = 8  # size, correlation id
@@ -213,7 +211,7 @@ class UpstreamLogin:
                 return
             size = int.from_bytes(data[at : at + 4], "big", signed=True)
             key = int.from_bytes(data[at + 4 : at + 6], "big")
-            if key in (_HANDSHAKE, _AUTHENTICATE) and 8 <= size <= OPENING_FRAME_MAX:
+            if key in (SASL_HANDSHAKE, SASL_AUTHENTICATE) and 8 <= size <= OPENING_FRAME_MAX:
                 self._send(data[start:at])
                 self._refused = bytearray()
                 start = at
@@ -249,7 +247,7 @@ class UpstreamLogin:
         key, version = int.from_bytes(frame[4:6], "big"), int.from_bytes(frame[6:8], "big", signed=True)
         theirs = int.from_bytes(frame[8:12], "big", signed=True)
         value: dict[str, Any] = {"error_code": _ILLEGAL_SASL_STATE}
-        if key == _AUTHENTICATE:
+        if key == SASL_AUTHENTICATE:
             value["error_message"] = _SAID
         try:
             answer = encode_response(key, version, value, correlation_id=theirs)
@@ -262,7 +260,7 @@ class UpstreamLogin:
             mine = (mine + 1) % _IDS
         self._mine[mine] = len(answer).to_bytes(4, "big") + answer
         self._last_id = theirs
-        request = encode_request(_API_VERSIONS, 0, {}, correlation_id=mine)
+        request = encode_request(API_VERSIONS, 0, {}, correlation_id=mine)
         self._out.append((SEND_SERVER, len(request).to_bytes(4, "big") + request))
         if not self._told:
             self._told = True

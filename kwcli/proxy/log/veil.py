@@ -14,9 +14,10 @@ from functools import cache
 from struct import Struct
 from typing import Final
 
+from decoders.apis.keys import API_VERSIONS, FETCH, SASL_HANDSHAKE
 from decoders.errors import DecodeError
 from decoders.exchanges.anatomy import anatomy
-from decoders.exchanges.bodies import FETCH, METADATA_TOPIC, holds_secrets
+from decoders.exchanges.bodies import METADATA_TOPIC, holds_secrets
 from decoders.exchanges.echoes import ECHOING, echoes
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.phases import Phase, Sasl
@@ -36,8 +37,6 @@ HELD_MOST: Final = 16 << 20
 # Requests whose secrets are remembered until they are answered, and bytes of each; of others all messages are starred.
 REMEMBERED_MOST: Final = 256
 REMEMBERED_SIZE: Final = 64 << 10
-API_VERSIONS: Final = 18
-SASL_HANDSHAKE: Final = 17
 _NO_NEEDS: Final = Needs()
 _METADATA_NAME: Final = METADATA_TOPIC.encode()
 _METADATA_ID: Final = bytes(15) + b"\x01"

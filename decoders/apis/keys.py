@@ -1,0 +1,30 @@
+"""The API keys that code mentions by name, as the declarations number them (`kw apis`)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+PRODUCE: Final = 0
+FETCH: Final = 1
+LIST_OFFSETS: Final = 2
+METADATA: Final = 3
+LEADER_AND_ISR: Final = 4
+CONTROLLED_SHUTDOWN: Final = 7
+OFFSET_COMMIT: Final = 8
+OFFSET_FETCH: Final = 9
+FIND_COORDINATOR: Final = 10
+JOIN_GROUP: Final = 11
+HEARTBEAT: Final = 12
+LEAVE_GROUP: Final = 13
+SYNC_GROUP: Final = 14
+SASL_HANDSHAKE: Final = 17
+API_VERSIONS: Final = 18
+CREATE_TOPICS: Final = 19
+SASL_AUTHENTICATE: Final = 36
+VOTE: Final = 52
+DESCRIBE_QUORUM: Final = 55
+FETCH_SNAPSHOT: Final = 59
+DESCRIBE_CLUSTER: Final = 60
+GET_TELEMETRY_SUBSCRIPTIONS: Final = 71
+PUSH_TELEMETRY: Final = 72
+SHARE_FETCH: Final = 78
