@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
 
 NS_PER_MS: Final = 1_000_000
+# APIs whose answers may wait for records.
+WAITING: Final = frozenset({FETCH, SHARE_FETCH})
 
 
 TOPIC_FIELDS: Final = ("name", "topic", "topic_name", "topic_id")
@@ -39,8 +41,8 @@ RECORDS: Final = Needs(
     }
 )
 WAITS: Final = Needs(
-    {(key, "request"): ["max_wait_ms"] for key in (FETCH, SHARE_FETCH)}
-    | {(key, "response"): ["responses[].partitions[].records:span"] for key in (FETCH, SHARE_FETCH)}
+    {(key, "request"): ["max_wait_ms"] for key in WAITING}
+    | {(key, "response"): ["responses[].partitions[].records:span"] for key in WAITING}
 )
 # A wait shorter than this says nothing.
 WAIT_MIN_MS: Final = 2

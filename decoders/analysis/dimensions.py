@@ -37,17 +37,28 @@ class Dimension(NamedTuple):
     entity: str = ""
 
 
-def _host(address: str) -> str:
+def host_of(address: str) -> str:
+    """`host:port` without the port."""
     return address.rpartition(":")[0]
 
 
+def client_of(client_id: str | None, address: str) -> str:
+    """What a client is called: its id, or where there is none its `host:port` without the port."""
+    return client_id or host_of(address)
+
+
+def software_of(name: str | None, version: str | None) -> str | None:
+    """What a client's library is called; None where it does not say."""
+    return None if name is None else f"{name} {version or ''}".strip()
+
+
 def _client(exchange: Exchange) -> str:
-    return exchange.client_id or _host(exchange.ends.client)
+    return client_of(exchange.client_id, exchange.ends.client)
 
 
 def _software(exchange: Exchange) -> str | None:
     software = exchange.client_software
-    return f"{software['name']} {software['version']}".strip() if software else None
+    return software_of(software["name"], software["version"]) if software else None
 
 
 def _connection(exchange: Exchange) -> str:
@@ -114,7 +125,7 @@ DIMENSIONS: Final[dict[str, Dimension]] = {
     "version": Dimension(lambda x: x.api_version, "version of the request"),
     "client": Dimension(_client, "client id, or where there is none the client's address"),
     "client_id": Dimension(lambda x: x.client_id, "client id"),
-    "address": Dimension(lambda x: _host(x.ends.client), "the client's address, without the port"),
+    "address": Dimension(lambda x: host_of(x.ends.client), "the client's address, without the port"),
     "software": Dimension(_software, "name and version of the client's library"),
     "broker": Dimension(lambda x: x.ends.broker, "address of the broker"),
     "connection": Dimension(_connection, "the two addresses with their ports"),

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Side
 
 Row = dict[str, Any]
+Value = TypeVar("Value")
+
+
+def in_order(found: Mapping[tuple[Any, ...], Value]) -> list[tuple[tuple[Any, ...], Value]]:
+    """What was found, in the order of its keys; None comes before all else."""
+    return sorted(found.items(), key=lambda item: [(part is not None, part) for part in item[0]])
 
 
 class Fold(Protocol):

@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
-from decoders.analysis.sketch import bins_of
+from decoders.analysis.sketch import bins_of, percentile
 from decoders.analysis.slices import Join, coarser, joined
 from decoders.wire.state import fields
 
+PERCENTS: Final = (50, 90, 99)
 # Values that wait to be sorted into bins together, which is faster than one by one.
 WAITING_MAX: Final = 256
 
@@ -78,6 +79,11 @@ class Group:
             self._bins.update(bins_of(self._waiting))
             self._waiting = []
         return self._bins
+
+    def percentiles(self) -> dict[str, int]:
+        """The percentiles that are shown, `p50` and so on, of at least one value."""
+        bins = self.bins()
+        return {f"p{percent}": percentile(bins, percent, self.low, self.high) for percent in PERCENTS}
 
     def coarsen(self, by: int, join: Join) -> None:
         """Make the time slices 2^by as wide."""

@@ -11,17 +11,21 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cache
+from math import log
 from typing import Final
 
 from ddsketch.mapping import LogarithmicMapping
 
 ACCURACY: Final = 0.01
 
-# The greatest value of a column.
-_MOST: Final = (1 << 63) - 1
+# The greatest value of a column of tables.
+VALUE_MAX: Final = (1 << 63) - 1
 
 _MAPPING: Final = LogarithmicMapping(ACCURACY)
 _key: Final = _MAPPING.key
+# How many bins there are until values are e times as large: the bin of a value is the next integer above its natural
+# logarithm by this, and 1.
+BINS_PER_E: Final = 1 / log(_MAPPING.gamma)
 
 
 def bin_of(value: int) -> int:
@@ -46,9 +50,9 @@ def edges() -> tuple[int, ...]:
     So the bin of a positive value is the number of edges that are not above it: what sorts whole columns into bins.
     """
     found = [1]
-    for number in range(2, bin_of(_MOST) + 1):
+    for number in range(2, bin_of(VALUE_MAX) + 1):
         low = found[-1]
-        found.append(bisect_left(range(_MOST), number, low, min(low * 21 // 20 + 2, _MOST), key=bin_of))
+        found.append(bisect_left(range(VALUE_MAX), number, low, min(low * 21 // 20 + 2, VALUE_MAX), key=bin_of))
     return tuple(found)
 
 

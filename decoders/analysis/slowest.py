@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from heapq import heappush, heappushpop
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.analysis.contents import WAITS, waited_ns
+from decoders.analysis.contents import WAITING, WAITS, waited_ns
 from decoders.analysis.fold import Row
-from decoders.apis.keys import FETCH, SHARE_FETCH
 from decoders.errors import Malformed
 from decoders.exchanges.times import rfc3339
 from decoders.wire.state import fields, pack, unpack
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Side
 
-WAITING: Final = frozenset({FETCH, SHARE_FETCH})
 NAMES: Final = (
     *("time", "latency_ms", "client", "broker", "api_key", "api", "api_version", "correlation_id", "client_id"),
     *("request_size", "response_size", "packets"),

@@ -6,15 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.analysis.contents import WAITS, codes, held, waited_ns
+from decoders.analysis.contents import WAITING, WAITS, codes, held, waited_ns
 from decoders.analysis.dimensions import Key, keys_of, needs_of
-from decoders.analysis.fold import Row
-from decoders.analysis.group import Group
+from decoders.analysis.fold import Row, in_order
+from decoders.analysis.group import PERCENTS, Group
 from decoders.analysis.metrics import METRICS
-from decoders.analysis.sketch import percentile
 from decoders.analysis.slices import SHIFT_MIN, SLICES_MAX, shift_for
 from decoders.apis.error_codes import error_name
-from decoders.apis.keys import FETCH, SHARE_FETCH
 from decoders.errors import LimitExceeded, Malformed
 from decoders.exchanges.times import rfc3339
 from decoders.limits import GROUPS_MAX
@@ -25,8 +23,6 @@ if TYPE_CHECKING:
     from decoders.schema.model import Side
 
 NS: Final = 10**9
-PERCENTS: Final = (50, 90, 99)
-WAITING: Final = frozenset({FETCH, SHARE_FETCH})
 
 
 class Statistics:
@@ -182,7 +178,7 @@ class Statistics:
 
     def found(self) -> list[tuple[Key, Group]]:
         """The groups, in the order of their keys."""
-        return sorted(self._groups.items(), key=lambda item: [(value is not None, value) for value in item[0]])
+        return in_order(self._groups)
 
     def _made(self, key: Key, group: Group) -> Row:
         row: Row = dict(zip(self.by, key, strict=True))
@@ -215,15 +211,11 @@ class Statistics:
         def scaled(value: int) -> int | float:
             return value if per == 1 else value / per
 
-        bins = group.bins()
         out: dict[str, Any] = {"values": group.values, "sum": scaled(group.total)}
         if not group.values:
             return out | dict.fromkeys(("min", *(f"p{percent}" for percent in PERCENTS), "max"))
-        out["min"] = scaled(group.low)
-        for percent in PERCENTS:
-            out[f"p{percent}"] = scaled(percentile(bins, percent, group.low, group.high))
-        out["max"] = scaled(group.high)
-        return out
+        found = {"min": group.low, **group.percentiles(), "max": group.high}
+        return out | {name: scaled(value) for name, value in found.items()}
 
 
 def named(found: Counter[int]) -> dict[str, int]:

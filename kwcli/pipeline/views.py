@@ -1,21 +1,24 @@
 """Views over the tables for the usual questions, as one literal table: name, meaning, the tables it needs, its SQL.
 
-They are Spark SQL and stand on each other in this order. Latencies leave out the fetches that waited for records.
+They are Spark SQL and stand on each other in this order. Views count what the folds of `decoders.analysis` count, and
+give the same numbers: a latency is sorted into a bin of their sketch (the view `bins` has the edges), and percentiles
+are read from the counts of the bins. Latencies leave out the fetches that waited for records.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Final, NamedTuple
 
+from decoders.analysis.group import PERCENTS
+from decoders.analysis.sketch import BINS_PER_E, VALUE_MAX, edges, value_of
 from decoders.apis.releases import HISTORY, RELEASES, spoken
 
-_CLIENT: Final = "coalesce(nullif(client_id, ''), client_ip)"
-_LATENCY: Final = "case when waited_ns is null then latency_ms end"
-_COUNTS: Final = f"""
-  count(*) as count, count_if(size(error_codes) > 0) as errors, count(waited_ns) as waited,
-  percentile_approx({_LATENCY}, 0.5) as p50_ms, percentile_approx({_LATENCY}, 0.9) as p90_ms,
-  percentile_approx({_LATENCY}, 0.99) as p99_ms, max({_LATENCY}) as max_ms,
-  sum(coalesce(request_size, 0)) as request_bytes, sum(coalesce(response_size, 0)) as response_bytes"""
+_ADDRESS: Final = "regexp_replace(client, ':[^:]*$', '')"
+_CLIENT: Final = f"coalesce(nullif(client_id, ''), {_ADDRESS})"
+_FAILED: Final = "size(error_codes) > 0"
+# In a group of a topic those errors count that are about the topic, or about none.
+_FAILED_OF_TOPIC: Final = f"{_FAILED} and (topic is null or exists(error_topics, t -> t is null or t = topic))"
 
 
 class View(NamedTuple):
@@ -26,19 +29,52 @@ class View(NamedTuple):
     query: str
 
 
-def _latency(name: str, what: str) -> str:
-    return f"select {what} as {name}, {_COUNTS} from exchanges group by 1"
+def _latency(name: str, what: str, source: str = "exchanges", failed: str = _FAILED) -> str:
+    """Counts, bytes and percentiles of latency by `what`, which gets this name.
+
+    The logarithm gives the bin of a value, or by the last digit of a float the bin beside it; its edges decide. Rows
+    are first counted by group and bin, then the bins of a group are added up in their order: the bin in which that
+    sum reaches a share of all values is the percentile, as in `sketch.percentile`.
+    """
+    return f"""
+    with measured as (
+      select {what} as {name}, {failed} as failed, waited_ns, request_size, response_size,
+        case when waited_ns is null then response_ns - request_end_ns end as ns from {source}),
+    placed as (
+      select m.*, cast(sign(ns) as int) * case when abs(ns) < least then number - 1
+        when abs(ns) >= above then number + 1 else coalesce(number, 0) end as bin
+      from measured m left join bins on number = cast(ceil(ln(abs(nullif(ns, 0))) * {BINS_PER_E!r}D) as int) + 1),
+    counted as (
+      select {name}, bin, count(*) as times, count_if(failed) as errors, count(waited_ns) as waited, count(ns) as its,
+        min(ns) as low, max(ns) as high, sum(coalesce(request_size, 0)) as request_bytes,
+        sum(coalesce(response_size, 0)) as response_bytes from placed group by 1, 2),
+    summed as (
+      select c.*, case when bin < 0 then -value when bin = 0 then 0 else value end as value,
+        sum(its) over (partition by {name} order by bin) as seen, sum(its) over (partition by {name}) as total
+      from counted c left join bins on number = abs(bin))
+    select {name}, sum(times) as count, sum(errors) as errors, sum(waited) as waited,
+      {", ".join(f"{_percentile(percent)} as p{percent}_ms" for percent in PERCENTS)}, max(high) / 1e6D as max_ms,
+      sum(request_bytes) as request_bytes, sum(response_bytes) as response_bytes
+    from summed group by {name}"""
 
 
+def _percentile(percent: int) -> str:
+    reached = f"min(case when seen * 100 >= total * {percent} then value end)"
+    return f"""case when max(total) * {100 - percent} < 100 then max(high)
+      else greatest(min(low), least(max(high), {reached})) end / 1e6D"""
+
+
+_TIMED: Final = ("exchanges", "bins")
 VIEWS: Final[dict[str, View]] = {
-    "latency_by_api": View("latencies, errors and bytes of each API", ("exchanges",), _latency("api", "api")),
-    "latency_by_client": View("of each client (client id, else address)", ("exchanges",), _latency("client", _CLIENT)),
-    "latency_by_broker": View("of each broker", ("exchanges",), _latency("broker", "broker")),
+    "bins": View("bins of latencies in ns: least, the least above it, the value that stands for all", (), ""),
+    "latency_by_api": View("latencies, errors and bytes of each API", _TIMED, _latency("api", "api")),
+    "latency_by_client": View("of each client (client id, else address)", _TIMED, _latency("client", _CLIENT)),
+    "latency_by_broker": View("of each broker", _TIMED, _latency("broker", "broker")),
     "latency_by_topic": View(
-        *("of each topic; an exchange about several counts for each", ("exchanges",)),
-        f"select topic, {_COUNTS} from exchanges lateral view outer explode(topics) as topic group by 1",
+        *("of each topic; an exchange about several counts for each", _TIMED),
+        _latency("topic", "topic", "exchanges lateral view outer explode(topics) as topic", _FAILED_OF_TOPIC),
     ),
-    "latency_by_minute": View("of each minute", ("exchanges",), _latency("minute", "date_trunc('minute', time)")),
+    "latency_by_minute": View("of each minute", _TIMED, _latency("minute", "date_trunc('minute', time)")),
     "errors_by_api": View(
         *("error codes of each API: exchanges that have one, codes", ("exchanges",)),
         """select api, error, count(distinct struct(point, client, broker, connection_began_ns, place)) as exchanges,
@@ -53,7 +89,7 @@ VIEWS: Final[dict[str, View]] = {
         *("the 1,000 slowest exchanges, with their captures and packets", ("exchanges",)),
         """select latency_ms, api, api_version, client_id, client, broker, time, source_file, request_packet,
         response_packet from exchanges where waited_ns is null and latency_ms is not null
-        order by latency_ms desc, time_ns limit 1000""",
+        order by latency_ms desc, client, broker, connection_began_ns, place, time_ns limit 1000""",
     ),
     "unanswered": View(
         *("requests that nobody answered", ("exchanges",)),
@@ -62,17 +98,17 @@ VIEWS: Final[dict[str, View]] = {
     ),
     "clients": View(
         *("clients: software, exchanges, bytes, first and last time", ("exchanges",)),
-        f"""select {_CLIENT} as client, client_ip as address, max(client_software_name) as software,
+        f"""select {_CLIENT} as client, {_ADDRESS} as address, max(client_software_name) as software,
         max(client_software_version) as software_version, count(*) as exchanges,
         sum(coalesce(request_size, 0)) as request_bytes, sum(coalesce(response_size, 0)) as response_bytes,
         min(time) as first, max(time) as last from exchanges group by 1, 2""",
     ),
     "versions": View(
         *("versions of APIs that each client uses", ("exchanges",)),
-        f"""select {_CLIENT} as client, client_ip as address, max(client_software_name) as software,
-        max(client_software_version) as software_version, api_key, api, api_version, count(*) as count,
+        f"""select {_CLIENT} as client, {_ADDRESS} as address, client_software_name as software,
+        client_software_version as software_version, api_key, api, api_version, count(*) as count,
         min(time) as first, max(time) as last from exchanges where api_version is not null
-        group by 1, 2, api_key, api, api_version""",
+        group by 1, 2, 3, 4, api_key, api, api_version""",
     ),
     "served": View("versions that each Kafka release serves; null where it has the API no more", (), ""),
     "old_versions": View(
@@ -88,10 +124,10 @@ VIEWS: Final[dict[str, View]] = {
     "topics": View(
         *("records and bytes produced and fetched, by topic", ("topic_partitions",)),
         """select coalesce(topic, topic_id) as topic, count(distinct partition) as partitions,
-        sum(case when api = 'Produce' then records end) as produced_records,
-        sum(case when api = 'Produce' then bytes end) as produced_bytes,
-        sum(case when api <> 'Produce' then records end) as fetched_records,
-        sum(case when api <> 'Produce' then bytes end) as fetched_bytes
+        sum(case when api = 'Produce' then records else 0 end) as produced_records,
+        sum(case when api = 'Produce' then bytes else 0 end) as produced_bytes,
+        sum(case when api <> 'Produce' then records else 0 end) as fetched_records,
+        sum(case when api <> 'Produce' then bytes else 0 end) as fetched_bytes
         from topic_partitions group by 1""",
     ),
     "batches": View(
@@ -123,7 +159,16 @@ VIEWS: Final[dict[str, View]] = {
 
 def query_of(name: str) -> str:
     """The SQL of a view."""
-    return VIEWS[name].query or f"select * from values {_served()} as t(release, api_key, served_from, served_to)"
+    return VIEWS[name].query or _MADE[name]()
+
+
+def _bins() -> str:
+    """A row for each bin of positive values; those of negative ones mirror them."""
+    rows = (
+        f"({number}, {least}, {above}, {min(value_of(number), VALUE_MAX)})"
+        for number, (least, above) in enumerate(pairwise((*edges(), "null")), 1)
+    )
+    return f"select * from values {', '.join(rows)} as t(number, least, above, value)"
 
 
 def _served() -> str:
@@ -135,4 +180,7 @@ def _served() -> str:
         for key in sorted(HISTORY.keys() & known):
             low, high = (str(now[key].low), str(now[key].high)) if key in now else ("cast(null as int)",) * 2
             rows.append(f"('{release}', {key}, {low}, {high})")
-    return ", ".join(rows)
+    return f"select * from values {', '.join(rows)} as t(release, api_key, served_from, served_to)"
+
+
+_MADE: Final = {"bins": _bins, "served": _served}

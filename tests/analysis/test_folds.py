@@ -14,11 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoders.analysis import dimensions
+from decoders.analysis.batches import Batches, BatchSizes
 from decoders.analysis.fold import Fold
 from decoders.analysis.metrics import METRICS
 from decoders.analysis.sketch import ACCURACY, bins_of, percentile
+from decoders.analysis.slices import added
 from decoders.analysis.slowest import Slowest
 from decoders.analysis.statistics import Statistics
+from decoders.analysis.tally import Tally
 from decoders.analysis.versions import ClientVersions
 from decoders.apis import KEYS
 from decoders.capture.reader import CaptureReader
@@ -86,7 +89,7 @@ def rows_of(kind: str, name: str) -> list[dict[str, Any]]:
     return list(folded(FOLDS[kind], exchanges(name)).rows())
 
 
-def handed_over(make: Make, fold: Any) -> Any:
+def handed_over(make: Callable[[], Any], fold: Any) -> Any:
     other = make()
     other.resume(fold.export())
     return other
@@ -324,3 +327,87 @@ def test_times_may_begin_with_1970_or_before(order: tuple[int, ...]) -> None:
     assert merged.rows()[0]["rate"] == 1.5
     assert (merged.first_ns, merged.last_ns) == (-(10**9), 10**9)
     assert [group.slices for _, group in merged.found()] == [group.slices for _, group in whole.found()]
+
+
+TALLIED = st.tuples(st.sampled_from([None, "a", "b"]), st.integers(0, 2))
+AMOUNTS = st.tuples(TALLIED, st.integers(-5, 5), st.integers(-(1 << 70), 1 << 70))
+
+
+def tally() -> Tally:
+    return Tally(("name", "number"), {"sum": added, "least": min, "most": max})
+
+
+@given(st.lists(AMOUNTS, max_size=30), st.integers(0, 30))
+def test_tallies_merge_as_if_one_had_counted_all(
+    taken: list[tuple[tuple[str | None, int], int, int]], cut: int
+) -> None:
+    whole, parts = tally(), [tally(), tally()]
+    for at, (key, one, other) in enumerate(taken):
+        for each in (whole, parts[at < cut]):
+            each.take(key, (one, other, other))
+    merged = tally()
+    for part in parts:
+        merged.merge(handed_over(tally, part))
+    assert merged.rows() == whole.rows()
+    assert {(row["name"], row["number"]): (row["sum"], row["least"], row["most"]) for row in whole.rows()} == {
+        its: (
+            sum(one for key, one, _ in taken if key == its),
+            min(other for key, _, other in taken if key == its),
+            max(other for key, _, other in taken if key == its),
+        )
+        for its in {key for key, _, _ in taken}
+    }
+
+
+def test_states_of_other_tallies_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    other = Tally(("name",), {"sum": added})
+    with pytest.raises(ValueError, match="do not merge"):
+        tally().merge(other)
+    with pytest.raises(DecodeError, match="other keys or amounts"):
+        tally().resume(other.export())
+    wrong = tally()
+    wrong.take(("a", 1.5), (1, 2, 3))
+    with pytest.raises(DecodeError, match="float in a wrong place"):
+        tally().resume(wrong.export())
+    monkeypatch.setattr("decoders.analysis.tally.GROUPS_MAX", 1)
+    full = tally()
+    full.take(("a", 1), (1, 1, 1))
+    with pytest.raises(DecodeError, match="more than 1 groups by name, number"):
+        full.take(("b", 1), (1, 1, 1))
+
+
+def batches(records: int, size: int, codec: str) -> Batches:
+    made = Batches(1, records, size)
+    made.codecs[codec] = 1
+    made.sizes.measure(size)
+    made.counts.measure(records)
+    return made
+
+
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(1, 999), st.sampled_from(["none", "lz4"])), min_size=1))
+def test_batches_merge_as_if_one_had_counted_all(taken: list[tuple[str, int, str]]) -> None:
+    whole, merged = BatchSizes(), BatchSizes()
+    for topic, records, codec in taken:
+        part = BatchSizes()
+        for each in (whole, part):
+            each.take(("Produce", topic), batches(records, 10 * records, codec))
+        merged.merge(handed_over(BatchSizes, part))
+    assert merged.rows() == whole.rows()
+    for row in whole.rows():
+        its = [(records, codec) for topic, records, codec in taken if topic == row["topic"]]
+        counts = sorted(records for records, _ in its)
+        assert (row["batches"], row["records"]) == (len(its), sum(counts))
+        assert row["codecs"] == Counter(codec for _, codec in its)
+        assert row["records_p50"] == percentile(bins_of(counts), 50, counts[0], counts[-1])
+        assert row["records_max"] == counts[-1]
+        assert row["bytes_per_record"] == 10
+
+
+def test_states_of_batches_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(DecodeError):
+        BatchSizes().resume(tally().export())
+    monkeypatch.setattr("decoders.analysis.batches.GROUPS_MAX", 1)
+    full = BatchSizes()
+    full.take(("Produce", "a"), batches(1, 1, "none"))
+    with pytest.raises(DecodeError, match="more than 1 groups by api, topic"):
+        full.take(("Produce", "b"), batches(1, 1, "none"))

@@ -159,7 +159,7 @@ def test_what_is_too_much_is_left_out_and_told(
     if master is not None:
         request.getfixturevalue("spark")
     folder = write(tmp_path / "tables", "tour.pcapng")
-    for module in ("decoders.analysis.statistics", "decoders.analysis.versions", "kwcli.pipeline.report.tally"):
+    for module in ("decoders.analysis.statistics", "decoders.analysis.tally"):
         monkeypatch.setattr(f"{module}.GROUPS_MAX", 4)
     made = found(folder, master=master)
     left_out = {each["what"] for each in made["left_out"]}

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from decoders.analysis.sketch import bins_of, edges, percentile
 from kwcli.exits import Exit
 from kwcli.help.pages import read_page
-from kwcli.pipeline.views import VIEWS
+from kwcli.pipeline.views import VIEWS, query_of
 from tests.cli.worlds import Outcome, kw, world
 from tests.pipeline.made import Names, make
 
@@ -62,9 +63,9 @@ def test_views_of_latency_say_what_the_report_says(folder: Path, report: dict[st
         its = expected[name]
         same = ("count", "waited", "request_bytes", "response_bytes")
         assert [row[key] for key in same] == [its[key] for key in same]
-        assert row["max_ms"] == pytest.approx(its["max"])
-        assert row["p99_ms"] == pytest.approx(its["p99"], rel=0.021)
-        assert by == "topic" or row["errors"] == its["errors"]
+        assert row["errors"] == its["errors"]
+        for value in ("p50", "p90", "p99", "max"):
+            assert row[f"{value}_ms"] == its[value]
 
 
 def test_other_views_say_what_the_report_says(folder: Path, report: dict[str, Any]) -> None:
@@ -76,10 +77,36 @@ def test_other_views_say_what_the_report_says(folder: Path, report: dict[str, An
     assert {row["client"]: row["count"] for row in old} == {
         row["client_id"]: row["count"] for row in report["old_versions"]["old"]
     }
+    throttled = rows(folder, "select client, sum(throttled) as n, sum(sum_ms) as sum from throttled group by 1")
+    assert {row["client"]: (row["n"], row["sum"]) for row in throttled} == {
+        row["client"]: (row["throttled"], row["sum_ms"]) for row in report["throttling"]["client"]
+    }
     topics = rows(folder, "select topic, produced_bytes, fetched_bytes from topics")
     assert {row["topic"]: (row["produced_bytes"], row["fetched_bytes"]) for row in topics} == {
         row["topic"]: (row["produced_bytes"], row["fetched_bytes"]) for row in report["talkers"]["topic"]
     }
+
+
+EDGES = sorted({value + by for value in (*edges()[::97], *edges()[-3:-1], 10**9) for by in (-1, 0, 1)} | {0, 1, 2, 3})
+
+
+def test_latencies_at_the_edges_of_bins_get_the_bin_of_the_sketch(spark: SparkSession) -> None:
+    signed = [*EDGES, *(-value for value in EDGES)]
+    values = ", ".join(f"({value}, {value}L)" for value in signed)
+    exchanges = f"""select about as api, 0L as request_end_ns, took as response_ns, cast(null as bigint) as waited_ns,
+        array() as error_codes, 1 as request_size, 1 as response_size
+        from (select about, took from values {values} as t(about, took) union all
+          select about, {(1 << 63) - 1} from values {values} as t(about, took))"""
+    for name, query in (("exchanges", exchanges), ("bins", query_of("bins"))):
+        spark.sql(query).createOrReplaceTempView(name)
+    try:
+        found = {row.api: row.p50_ms for row in spark.sql(query_of("latency_by_api")).collect()}
+    finally:
+        for name in ("exchanges", "bins"):
+            spark.catalog.dropTempView(name)
+    most = (1 << 63) - 1
+    expected = {value: percentile(bins_of([value, most]), 50, value, most) / 1e6 for value in signed}
+    assert found == expected
 
 
 def test_every_view_can_be_asked(folder: Path) -> None:
@@ -230,7 +257,9 @@ def test_views_are_listed_without_spark(tmp_path: Path, monkeypatch: pytest.Monk
 def test_what_the_handbook_tells_is_so(tmp_path: Path) -> None:
     root = Path(__file__).resolve().parents[2]
     section = read_page("sql")
-    told = set(re.findall(r"`(\w+)`", section[section.index("views for the usual") : section.index("\n- `-o")]))
+    told = set(
+        re.findall(r"`(\w+)`", section[section.index("views for the usual") : section.index("\n\nThe views give")])
+    )
     assert set(VIEWS) == told - {"release"}
     folder = tmp_path / "tables"
     assert kw("pipeline", "run", str(root / "captures" / "tour.pcapng"), "--out", str(folder), "-q").code == Exit.DONE

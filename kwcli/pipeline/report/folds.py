@@ -9,15 +9,15 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
+from decoders.analysis.batches import BatchSizes
 from decoders.analysis.slowest import Slowest
 from decoders.analysis.statistics import Statistics
+from decoders.analysis.tally import Tally, sums
 from decoders.analysis.versions import ClientVersions
 from decoders.errors import LimitExceeded
 from decoders.wire.state import fields, pack, unpack
-from kwcli.pipeline.report import batches, counting, listing
-from kwcli.pipeline.report.batches import BatchSizes
+from kwcli.pipeline.report import counting, listing
 from kwcli.pipeline.report.rows import Rows
-from kwcli.pipeline.report.tally import Tally
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,8 +52,8 @@ def _statistics(by: tuple[str, ...], metric: str, bucket_ns: int = NS, only: fro
     return Counted("exchanges", make, partial(counting.count, only=only), columns)
 
 
-def _tally(table: str, by: tuple[str, ...], sums: tuple[str, ...] = (), columns: tuple[str, ...] = ()) -> Counted:
-    return Counted(table, partial(Tally, by, sums), Tally.count, (*(columns or by), *sums))
+def _tally(table: str, by: tuple[str, ...], amounts: tuple[str, ...] = (), columns: tuple[str, ...] = ()) -> Counted:
+    return Counted(table, partial(Tally, by, sums("count", *amounts)), listing.tally_rows, (*(columns or by), *amounts))
 
 
 _TRAFFIC: Final = tuple(
@@ -73,7 +73,7 @@ FIRST: Final[dict[str, Counted]] = {
         *("exchanges", ClientVersions, listing.list_versions),
         ("time_ns", "client", "client_id", "client_software_name", "client_software_version", "api_key", "api_version"),
     ),
-    "batches": Counted("topic_partitions", BatchSizes, BatchSizes.count, batches.COLUMNS),
+    "batches": Counted("topic_partitions", BatchSizes, listing.count_batches, listing.BATCH_COLUMNS),
     "connections": _tally("connections", ("kafka", "closed", "opened"), (*_TRAFFIC, "exchanges")),
     "clients": _tally(
         "connections", ("kafka", "client"), (*_TRAFFIC, "exchanges"), columns=("kafka", "client", "client_id")

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from decoders.analysis.dimensions import client_of, host_of, software_of
 from kwcli.pipeline.report.coded import Coded, Numbers, coded, combined, compact, integers, mapped, present
 
 
@@ -63,25 +64,20 @@ class Rows:
         return self._known[key]
 
 
-def host(address: str) -> str:
-    """`host:port` without the port."""
-    return address.rpartition(":")[0]
-
-
 def _host(rows: Rows) -> Coded:
     found = rows.coded("client")
-    return mapped(found, [host(value) for value in found.values])
+    return mapped(found, [host_of(value) for value in found.values])
 
 
 def _client(rows: Rows) -> Coded:
-    found = combined([rows.coded("client_id"), rows.dimension("address")], rows.size)
-    return mapped(found, [name or address for name, address in found.values])
+    found = combined([rows.coded("client_id"), rows.coded("client")], rows.size)
+    return mapped(found, [client_of(*names) for names in found.values])
 
 
 def _software(rows: Rows) -> Coded:
     parts = [rows.coded("client_software_name"), rows.coded("client_software_version")]
     found = combined(parts, rows.size)
-    return mapped(found, [f"{name} {its or ''}".strip() if name is not None else None for name, its in found.values])
+    return mapped(found, [software_of(*names) for names in found.values])
 
 
 DIMENSIONS: Final[dict[str, Callable[[Rows], Coded]]] = {

@@ -1,0 +1,241 @@
+"""`kw stats`, `kw pipeline report` and the views of `kw pipeline sql` give the same numbers for the captures that ship.
+
+Numbers are compared as they are written, to their last digit.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from kwcli.exits import Exit
+from tests.captures.shipped import CLEAN, FOLDER
+from tests.cli.worlds import kw
+from tests.pipeline.test_report_page import Page
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Row = dict[str, Any]
+Stats = Callable[..., list[Row]]
+BYS: Final = ("api", "client", "topic", "broker")
+# Columns of the views of latencies, and what statistics call them.
+VIEWED: Final = {
+    **{name: name for name in ("count", "errors", "waited", "request_bytes", "response_bytes")},
+    **{f"{name}_ms": name for name in ("p50", "p90", "p99", "max")},
+}
+
+
+def said(*words: str) -> str:
+    outcome = kw(*words)
+    assert outcome.code == Exit.DONE, outcome.err
+    return outcome.out
+
+
+@pytest.fixture(scope="module")
+def captures() -> list[str]:
+    return [str(FOLDER / name) for name in CLEAN]
+
+
+@pytest.fixture(scope="module")
+def folder(captures: list[str], tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = str(tmp_path_factory.mktemp("same") / "tables")
+    said("pipeline", "run", *captures, "--out", path, "-q")
+    return path
+
+
+@pytest.fixture(scope="module")
+def report(folder: str) -> Row:
+    found: Row = json.loads(said("pipeline", "report", folder, "-o", "json"))
+    return found
+
+
+@pytest.fixture(scope="module")
+def stats(captures: list[str]) -> Stats:
+    def count(*words: str) -> list[Row]:
+        found = json.loads(said("stats", *captures, *words, "-o", "json"))
+        return [{key: value for key, value in row.items() if key not in ("kind", "schema")} for row in found]
+
+    return count
+
+
+@pytest.fixture
+def ask(folder: str, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[Row]]:
+    assert spark.version
+    monkeypatch.setattr("kwcli.pipeline.spark.owning.session", lambda *_, **__: spark)
+
+    def rows(query: str) -> list[Row]:
+        found = json.loads(said("pipeline", "sql", folder, query, "-o", "json"))
+        assert found
+        return list(found)
+
+    return rows
+
+
+def by_key(rows: Iterable[Row], *names: str) -> dict[tuple[Any, ...], Row]:
+    found = {tuple(row[name] for name in names): row for row in rows}
+    assert found
+    return found
+
+
+def added(rows: Iterable[Row], key: tuple[str, ...], *names: str) -> dict[tuple[Any, ...], tuple[int, ...]]:
+    """Sums by key, without those that are 0 in all."""
+    found: dict[tuple[Any, ...], list[int]] = {}
+    for row in rows:
+        sums = found.setdefault(tuple(row[name] for name in key), [0] * len(names))
+        for at, name in enumerate(names):
+            sums[at] += row[name] or 0
+    kept = {its: tuple(sums) for its, sums in found.items() if any(sums)}
+    assert kept
+    return kept
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_a_report_of_each_capture_says_what_kw_stats_says(name: str, tmp_path: Path) -> None:
+    said("pipeline", "run", str(FOLDER / name), "--out", str(tmp_path), "-q")
+    lines = [json.loads(line) for line in said("pipeline", "report", str(tmp_path), "-o", "ndjson").splitlines()]
+    for by in BYS:
+        found = by_key((row for row in lines if row["section"] == f"latency.{by}"), by)
+        for row in json.loads(said("stats", str(FOLDER / name), "--by", by, "-o", "json")):
+            its = found.pop((row[by],))
+            assert {key: its[key] for key in row if key != "kind"} == {key: row[key] for key in row if key != "kind"}
+        assert not found
+
+
+@pytest.mark.parametrize("by", BYS)
+def test_latencies_are_the_same(by: str, stats: Stats, report: Row, ask: Callable[[str], list[Row]]) -> None:
+    counted = by_key(stats("--by", by), by)
+    told = by_key(report["latency"][by], by)
+    assert {key: {**row, "over_time": None} for key, row in told.items()} == {
+        key: {**row, "over_time": None} for key, row in counted.items()
+    }
+    viewed = by_key(ask(f"select * from latency_by_{by}"), by)
+    assert {key: {name: row[name] for name in VIEWED} for key, row in viewed.items()} == {
+        key: {name: row[its] for name, its in VIEWED.items()} for key, row in counted.items()
+    }
+
+
+def test_sums_of_all_are_the_same(stats: Stats, report: Row) -> None:
+    counted = stats("--by", "api")
+    for name in ("count", "errors", "unanswered", "undecoded", "request_bytes", "response_bytes", "waited"):
+        assert sum(row[name] for row in counted) == report["summary"][name], name
+
+
+def test_time_is_counted_the_same(stats: Stats, report: Row, ask: Callable[[str], list[Row]]) -> None:
+    buckets = stats("--by", "time", "--bucket", f"{report['bucket_s']}s")
+    assert buckets == report["over_time"]
+    minutes = by_key(stats("--by", "time", "--bucket", "1m"), "time")
+    viewed = {(row["minute"].replace(".000000Z", "Z"),): row for row in ask("select * from latency_by_minute")}
+    times = {(time.partition(".")[0].removesuffix("Z") + "Z",): row for (time,), row in minutes.items()}
+    assert {key: {name: row[name] for name in VIEWED} for key, row in viewed.items()} == {
+        key: {name: row[its] for name, its in VIEWED.items()} for key, row in times.items()
+    }
+
+
+def test_errors_are_the_same(stats: Stats, report: Row, ask: Callable[[str], list[Row]]) -> None:
+    key: tuple[str, ...] = ("api", "error")
+    counted = [row for row in stats("--by", "api,error", "--metric", "errors") if row["error"] is not None]
+    expected = added(counted, key, "errors", "sum")
+    assert added(report["errors"], key, "exchanges", "codes") == expected
+    assert added(ask("select * from errors_by_api"), key, "exchanges", "codes") == expected
+    key = ("client", "api", "error")
+    counted = [row for row in stats("--by", "client,api,error", "--metric", "errors") if row["error"] is not None]
+    assert added(ask("select * from errors_by_client"), key, "codes") == added(counted, key, "sum")
+
+
+def test_records_are_the_same(stats: Stats, report: Row, ask: Callable[[str], list[Row]]) -> None:
+    counted = stats("--by", "api,topic", "--metric", "records")
+    key = ("api", "topic")
+    names: tuple[str, ...] = ("batches", "records", "bytes")
+    expected = added(counted, key, "batches", "sum", "record_bytes")
+    assert added(report["batches"], key, *names) == expected
+    assert added(ask("select * from batches"), key, *names) == expected
+    names = ("produced_records", "produced_bytes", "fetched_records", "fetched_bytes")
+    assert added(ask("select * from topics"), ("topic",), *names) == added(
+        report["talkers"]["topic"], ("topic",), *names
+    )
+
+
+def test_clients_are_the_same(stats: Stats, report: Row, ask: Callable[[str], list[Row]]) -> None:
+    names = ("request_bytes", "response_bytes")
+    expected = added(stats("--by", "client"), ("client",), "count", *names)
+    assert added(report["talkers"]["client"], ("client",), "count", *names) == expected
+    assert added(ask("select * from clients"), ("client",), "exchanges", *names) == expected
+
+
+def test_versions_of_clients_are_the_same(stats: Stats, report: Row, ask: Callable[[str], list[Row]]) -> None:
+    def software(row: Row) -> str | None:
+        return f"{row['software']} {row['software_version']}" if row["software"] else None
+
+    counted = [row for row in stats("--by", "client,address,software,api,version") if row["version"] is not None]
+    key: tuple[str, ...] = ("client", "address", "software", "api", "version")
+    viewed = (
+        {**row, "software": software(row), "version": row["api_version"]} for row in ask("select * from versions")
+    )
+    assert added(viewed, key, "count") == added(counted, key, "count")
+    told = (
+        {**row, **each, "client": row["client_id"] or row["address"]}
+        for row in report["old_versions"]["old"]
+        for each in row["old"]
+    )
+    target = report["old_versions"]["target"]
+    old = ask(f"select * from old_versions where release = '{target}'")
+    key = ("client", "address", "software", "software_version", "api", "api_version", "first", "last")
+    assert added(told, key, "count") == added(old, key, "count")
+
+
+def test_the_slowest_are_the_same(stats: Stats, report: Row, ask: Callable[[str], list[Row]]) -> None:
+    most = len(report["slowest"])
+    names = ("time", "latency_ms", "client", "broker", "api", "api_version", "client_id")
+    expected = [tuple(row[name] for name in names) for row in stats("--slowest", str(most))[-most:]]
+    assert [tuple(row[name] for name in names) for row in report["slowest"]] == expected
+    viewed = ask(f"select * from slowest limit {most}")
+    assert [tuple(row[name] for name in names) for row in viewed] == expected
+
+
+@pytest.mark.parametrize("by", BYS)
+def test_text_and_page_show_the_same_digits(by: str, captures: list[str], folder: str, tmp_path: Path) -> None:
+    """Those of the columns that all of them have."""
+    names = ("count", "errors", "p50", "p90", "p99", "max", "bytes")
+
+    def rows(lines: list[list[str]]) -> list[list[str]]:
+        titles = lines[0]
+        assert set(names) <= set(titles)
+        return sorted([line[0], *(line[titles.index(name)] for name in names)] for line in lines[1:])
+
+    def table(lines: list[str]) -> list[list[str]]:
+        return [re.split(r" {2,}", line.strip()) for line in lines]
+
+    counted = said("stats", *captures, "--by", by, "-o", "text", "-v").partition("\n\n")[0].splitlines()
+    told = said("pipeline", "report", folder, "-o", "text", "-v")
+    begin = told.index(f"\n\nLatency by {by}\n") + 2
+    lines = told[begin : told.index("\n\n", begin)].splitlines()[1:]
+    page = tmp_path / "page.html"
+    said("pipeline", "report", folder, "--html", str(page), "-q")
+    text = page.read_text()
+    section = text[text.index(f'<section id="latency-{by}">') :]
+    titles = re.findall(r"<th [^>]*>([^<]*)</th>", section[: section.index("</thead>")])
+    cells = Page(text).cells[f"latency-{by}"]
+    shown = rows([titles, *(row for row in cells if row)])
+    assert rows(table(lines)) == rows(table(counted))
+    assert len(shown) == min(len(counted) - 1, 50)
+    assert all(row in rows(table(counted)) for row in shown)
+
+
+def test_charts_are_drawn_of_the_same_numbers(folder: str, report: Row, stats: Stats, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    said("pipeline", "report", folder, "--html", str(page), "-q")
+    charts = json.loads(re.findall(r'<script type="application/json" id="charts">(.*?)</script>', page.read_text())[0])
+    lines = {trace["name"]: dict(zip(trace["x"], trace["y"], strict=True)) for trace in charts[0]["data"]}
+    points = stats("--by", "time", "--bucket", f"{report['bucket_s']}s")
+    for name in ("p50", "p90", "p99", "max"):
+        drawn = {time: value for time, value in lines[name].items() if value is not None}
+        assert drawn == {row["time"].removesuffix("Z"): row[name] / 1000 for row in points if row[name]}
+    (sent,) = [each for chart in charts for each in chart["data"] if each["name"] == "sent"]
+    clients = {row["client"]: row["request_bytes"] for row in stats("--by", "client")}
+    assert [clients[name] for name in sent["customdata"]] == sent["x"]
