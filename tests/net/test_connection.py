@@ -43,6 +43,7 @@ def broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
 
 @needs_brokers
 @pytest.mark.broker
+@pytest.mark.long
 def test_a_broker_is_asked_for_its_versions_and_for_more(broker: Broker) -> None:
     release, address = broker.release, broker.plain
     replies: list[Reply] = []
@@ -65,6 +66,7 @@ def test_a_broker_is_asked_for_its_versions_and_for_more(broker: Broker) -> None
 
 @needs_brokers
 @pytest.mark.broker
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
 def test_bare_tokens_after_handshake_0(broker: Broker, name: str) -> None:
     session = session_of_bare_tokens(name, "alice-secret")
@@ -76,6 +78,7 @@ def test_bare_tokens_after_handshake_0(broker: Broker, name: str) -> None:
 
 @needs_brokers
 @pytest.mark.broker
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
 def test_bare_tokens_with_a_wrong_password(broker: Broker, name: str) -> None:
     session = session_of_bare_tokens(name, "wrong")

@@ -113,6 +113,7 @@ def test_an_archive_counts_when_java_ended_as_it_should(tmp_path: Path, code: in
     assert said == f"-XX:SharedArchiveFile={archive} -Xshare:auto org.apache.spark.deploy.SparkSubmit"
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="what a process has mapped is told only on Linux")
 def test_the_second_session_maps_what_the_first_has_left(tmp_path: Path) -> None:
     program = find_java(os.environ).resolve()
