@@ -1,4 +1,5 @@
-"""Rules for the whole suite: where CI says so, a test that was skipped has not passed."""
+"""Rules for the whole suite: examples and order are the same in every run, what takes long to start comes first, and
+where CI says so, a test that was skipped has not passed."""
 
 from __future__ import annotations
 
@@ -8,11 +9,26 @@ from collections.abc import Generator
 import hypothesis
 import pytest
 
-# A slow moment of the machine is no failure of an example.
-hypothesis.settings.register_profile("kw", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
-hypothesis.settings.load_profile("kw")
+# A slow moment of the machine is no failure of an example. `--hypothesis-profile random` draws other examples.
+hypothesis.settings.register_profile(
+    "same", deadline=None, derandomize=True, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.register_profile("random", hypothesis.settings.get_profile("same"), derandomize=False)
+hypothesis.settings.load_profile("same")
 
 IN_CI = os.environ.get("CI", "").lower() in {"1", "true"}
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that start brokers or JVMs, so that no worker waits for one of them at the end."""
+    dear = {item.path for item in items if _starts_java(item)}
+    items.sort(key=lambda item: item.path not in dear)
+
+
+def _starts_java(item: pytest.Item) -> bool:
+    fixtures = getattr(item, "fixturenames", ())
+    return "spark" in fixtures or any(item.iter_markers("broker")) or any(item.iter_markers("oracle"))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -51,7 +51,7 @@ def test_every_row_says_who_sends() -> None:
         assert list(route.sent_by) == [each for each in get_args(Sender) if each in route.sent_by], api(key).name
 
 
-@pytest.mark.parametrize("key", ROUTES)
+@pytest.mark.parametrize("key", [key for key, route in ROUTES.items() if route.path])
 def test_a_path_exists_in_every_version(key: int) -> None:
     for version in versions_of(key):
         for part, chosen in zip(ROUTES[key].path, routed_by(key, version), strict=True):

@@ -22,7 +22,7 @@ from tests.broker.requestlog import parse_line, read_logs
 
 __all__ = ["cluster"]
 
-pytestmark = [pytest.mark.broker, needs_brokers]
+pytestmark = [pytest.mark.broker, needs_brokers, pytest.mark.long]
 
 _ROOT = Path(__file__).resolve().parents[2]
 _CRASH = """

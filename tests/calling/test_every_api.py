@@ -20,7 +20,7 @@ from decoders.apis import api
 from tests.broker.fixture import needs_brokers
 from tests.calling.stages import ANSWERS, DOORS, LATER, SETUPS, STRANGE, Door, Stages, offered, strange
 
-pytestmark = [pytest.mark.broker, needs_brokers]
+pytestmark = [pytest.mark.broker, needs_brokers, pytest.mark.long]
 
 ROOT = Path(__file__).resolve().parents[2]
 

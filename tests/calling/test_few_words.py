@@ -14,7 +14,7 @@ from tests.broker.fixture import needs_brokers
 from tests.broker.options import Options
 from tests.cli.worlds import kw
 
-pytestmark = [pytest.mark.broker, needs_brokers]
+pytestmark = [pytest.mark.broker, needs_brokers, pytest.mark.long]
 
 # One after the other on one cluster: the words, and what the answer holds.
 PLAY: Final[list[tuple[str, dict[str, Any]]]] = [

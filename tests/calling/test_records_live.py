@@ -29,7 +29,7 @@ from tests.calling.records_live import (
     words_of,
 )
 
-pytestmark = [pytest.mark.broker, needs_brokers]
+pytestmark = [pytest.mark.broker, needs_brokers, pytest.mark.long]
 
 # Broker → the Produce versions that it serves, a Java client, and the Fetch versions.
 BROKERS: Final = {"3.9.1": ((0, 11), "java-3.9.1", (0, 17)), "4.3.1": ((3, 13), "java-4.4.0", (4, 18))}

@@ -17,7 +17,7 @@ from tests.broker.fixture import needs_brokers
 from tests.broker.options import Options
 from tests.calling.nodes import Calls, coordinator, leaders
 
-pytestmark = [pytest.mark.broker, needs_brokers]
+pytestmark = [pytest.mark.broker, needs_brokers, pytest.mark.long]
 
 RELEASE: Final = "4.3"
 MEMBER: Final = "AAAAAAAAAAAAAAAAAAAABw"

@@ -16,7 +16,7 @@ from tests.broker.options import Options
 from tests.calling.nodes import Calls, coordinator, leaders
 from tests.cli.worlds import kw
 
-pytestmark = [pytest.mark.broker, needs_brokers]
+pytestmark = [pytest.mark.broker, needs_brokers, pytest.mark.long]
 
 PRODUCE, FETCH, LIST_OFFSETS, METADATA, DESCRIBE_GROUPS, LIST_GROUPS, CREATE_TOPICS, INIT_PRODUCER_ID = (
     0,

@@ -13,7 +13,7 @@ from tests.broker.fixture import needs_brokers
 from tests.broker.options import Options
 from tests.calling.nodes import Calls
 
-pytestmark = [pytest.mark.broker, needs_brokers]
+pytestmark = [pytest.mark.broker, needs_brokers, pytest.mark.long]
 
 CREATE_TOPICS = 19
 

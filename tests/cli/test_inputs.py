@@ -88,7 +88,7 @@ def test_a_bomb_comes_in_bounded_pieces(codec: str) -> None:
     ("data", "problem"),
     [
         (b"", "x: empty: there is no capture in it"),
-        (gzip.compress(b""), "x: empty: there is no capture in it"),
+        (gzip.compress(b"", mtime=0), "x: empty: there is no capture in it"),
         (b"\xd4\xc3", "x: cut off at byte 2 inside the file header"),
         (b"%PDF-1.7", 'x: not a capture: starts with "%PDF" (kw reads pcap and pcapng, also .gz .zst .lz4)'),
         (
@@ -96,7 +96,7 @@ def test_a_bomb_comes_in_bounded_pieces(codec: str) -> None:
             "x: not a capture: starts with the bytes 7f 45 4c 46 (kw reads pcap and pcapng, also .gz .zst .lz4)",
         ),
         (
-            gzip.compress(b"hello"),
+            gzip.compress(b"hello", mtime=0),
             'x: not a capture: starts with "hell" (kw reads pcap and pcapng, also .gz .zst .lz4)',
         ),
     ],

@@ -43,6 +43,7 @@ def broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
 
 @needs_brokers
 @pytest.mark.broker
+@pytest.mark.long
 def test_a_broker_is_asked_for_its_versions_and_for_more(broker: Broker) -> None:
     release, address = broker.release, broker.plain
     replies: list[Reply] = []
@@ -65,21 +66,31 @@ def test_a_broker_is_asked_for_its_versions_and_for_more(broker: Broker) -> None
 
 @needs_brokers
 @pytest.mark.broker
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
-@pytest.mark.parametrize("password", ["alice-secret", "wrong"])
-def test_bare_tokens_after_handshake_0(broker: Broker, name: str, password: str) -> None:
-    session = Session(
-        client_id="kw", mechanism=lambda: mechanism(Sasl(name, "alice", password), "127.0.0.1", None), assumed=BARE
-    )
-    if password == "wrong":
-        with pytest.raises(Stop, match=f"refused the {name} credentials: it closed the connection"):
-            drive(session, broker.sasl)
-        assert not session.authenticated
-        return
+def test_bare_tokens_after_handshake_0(broker: Broker, name: str) -> None:
+    session = session_of_bare_tokens(name, "alice-secret")
     said = drive(session, broker.sasl)
     tokens = 1 if name == "PLAIN" else 2
     assert session.authenticated
     assert said == ["SaslHandshake 0", *["a SASL token"] * tokens]
+
+
+@needs_brokers
+@pytest.mark.broker
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
+def test_bare_tokens_with_a_wrong_password(broker: Broker, name: str) -> None:
+    session = session_of_bare_tokens(name, "wrong")
+    with pytest.raises(Stop, match=f"refused the {name} credentials: it closed the connection"):
+        drive(session, broker.sasl)
+    assert not session.authenticated
+
+
+def session_of_bare_tokens(name: str, password: str) -> Session:
+    return Session(
+        client_id="kw", mechanism=lambda: mechanism(Sasl(name, "alice", password), "127.0.0.1", None), assumed=BARE
+    )
 
 
 def drive(session: Session, address: Address) -> list[str]:

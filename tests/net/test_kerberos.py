@@ -59,6 +59,7 @@ def test_without_its_library_there_is_one_clear_line(monkeypatch: pytest.MonkeyP
 
 @needs_brokers
 @pytest.mark.broker
+@pytest.mark.long
 @pytest.mark.skipif(not INSTALLED, reason="needs the Python package gssapi")
 class TestRealm:
     """Where the package is there (the extra `kerberos`)."""

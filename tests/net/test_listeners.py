@@ -16,7 +16,7 @@ from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
 from tests.broker.options import Options
 
-pytestmark = [needs_brokers, pytest.mark.broker]
+pytestmark = [needs_brokers, pytest.mark.broker, pytest.mark.long]
 
 LIFETIME_S = 2.5
 PLAIN = Sasl("PLAIN", "alice", "alice-secret")

@@ -47,6 +47,7 @@ def test_everything_that_librdkafka_knows_is_known() -> None:
 
 @needs_brokers
 @pytest.mark.oracle
+@pytest.mark.long
 @pytest.mark.parametrize("release", ["2.8.2", "4.4.0"])
 def test_everything_that_the_java_client_knows_is_known(release: str) -> None:
     path = ":".join(map(str, client_jars(release)))

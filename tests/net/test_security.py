@@ -22,7 +22,7 @@ from tests.cli.worlds import Outcome, kw
 from tests.net.certificates import KEY, STORE, make_stores
 from tests.net.endpoint import endpoint
 
-pytestmark = [needs_brokers, pytest.mark.broker]
+pytestmark = [needs_brokers, pytest.mark.broker, pytest.mark.long]
 
 SECURITY = "org.apache.kafka.common.security"
 SECRETS = ("alice-secret", "hunter2", STORE, KEY)

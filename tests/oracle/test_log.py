@@ -104,6 +104,7 @@ def test_names_follow_the_rule_of_kafka(camel: str, snake: str) -> None:
 
 
 @pytest.mark.broker
+@pytest.mark.long
 @needs_brokers
 @pytest.mark.parametrize(
     "scene",

@@ -37,6 +37,7 @@ def _until(true: Callable[[], bool]) -> None:
 
 
 @pytest.mark.broker
+@pytest.mark.long
 @needs_brokers
 @pytest.mark.skipif(sys.platform != "linux", reason="the loopback interface has another name elsewhere")
 def test_a_live_capture_agrees_with_the_log(tmp_path: Path) -> None:

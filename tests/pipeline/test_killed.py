@@ -10,6 +10,8 @@ import time
 from pathlib import Path
 from typing import Final
 
+import pytest
+
 from kwcli.pipeline import local
 from kwcli.pipeline.sources import find
 from kwcli.pipeline.store.reading import tables_at
@@ -51,6 +53,7 @@ def covered(out: Path) -> list[str]:
     return [source.path for source in manifest.sources]
 
 
+@pytest.mark.long
 def test_a_run_killed_at_random_moments_and_started_again_equals_an_undisturbed_one(tmp_path: Path) -> None:
     undisturbed, out = tmp_path / "undisturbed", tmp_path / "out"
     run_over(str(undisturbed), NEW)

@@ -73,6 +73,7 @@ def test_what_is_over_time_adds_up(tmp_path: Path) -> None:
     assert len({point["time"] for point in made["over_time"]}) == len(made["over_time"]) <= 60
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_spark_counts_the_same(spark: SparkSession, name: str, tmp_path: Path) -> None:
     assert spark.version
@@ -152,7 +153,7 @@ def test_a_folder_without_tables_is_one_line(tmp_path: Path) -> None:
     assert "\n" not in failure.value.text
 
 
-@pytest.mark.parametrize("master", [None, "local[2]"])
+@pytest.mark.parametrize("master", [None, pytest.param("local[2]", marks=pytest.mark.long)])
 def test_what_is_too_much_is_left_out_and_told(
     master: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:

@@ -35,7 +35,7 @@ def compared(folder: Path) -> dict[str, Counter[str]]:
     }
 
 
-@pytest.mark.parametrize("engine", ["stitch", "shuffle"])
+@pytest.mark.parametrize("engine", ["stitch", pytest.param("shuffle", marks=pytest.mark.long)])
 def test_spark_gives_the_same_tables(spark: SparkSession, tmp_path: Path, engine: str) -> None:
     damaged = tmp_path / "cut.pcap"
     damaged.write_bytes(RAW.read_bytes()[:-1000])
@@ -51,6 +51,7 @@ def test_spark_gives_the_same_tables(spark: SparkSession, tmp_path: Path, engine
     assert "nothing to do" in run(damaged, "--out", tmp_path / "two").err
 
 
+@pytest.mark.long
 def test_a_connection_in_the_oddest_state_at_a_border(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "odd.pcap").write_bytes(odd_capture())
     words: list[str | Path] = [tmp_path / "odd.pcap", "--port", "9092", "--split-size", "8kB", "--out"]
@@ -61,6 +62,7 @@ def test_a_connection_in_the_oddest_state_at_a_border(spark: SparkSession, tmp_p
     assert compared(tmp_path / "one") == compared(tmp_path / "two")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("cut", [0, 5000])
 def test_one_large_capture_is_read_while_it_is_cut(spark: SparkSession, tmp_path: Path, cut: int) -> None:
     capture = tmp_path / "large.pcap"
@@ -78,6 +80,7 @@ def test_one_large_capture_is_read_while_it_is_cut(spark: SparkSession, tmp_path
     assert one.err.count("cut off at byte") == other.err.count("cut off at byte") == bool(cut)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ["stitch", "shuffle"])
 @pytest.mark.parametrize("damage", [False, True], ids=["sound", "damaged"])
 def test_a_large_capture_that_may_be_damaged_inside(

@@ -16,6 +16,8 @@ from tests.pipeline.cluster import cluster
 from tests.pipeline.jobs import job_of, rows_in
 from tests.pipeline.jobs import run as run_local
 
+pytestmark = pytest.mark.long
+
 NAMES = ("tour.pcapng",)
 ROOT = FOLDER.parent
 OUTSIDE = ("connection", "topics", "topic_names", "error_topics", "topic")

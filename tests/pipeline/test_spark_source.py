@@ -17,6 +17,8 @@ from tests.captures.shipped import segments
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+pytestmark = pytest.mark.long
+
 CAPTURES = Path(__file__).resolve().parents[2] / "captures"
 TOUR = CAPTURES / "tour.pcapng"
 

@@ -22,6 +22,8 @@ from tests.pipeline.made import Names, make
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.long
+
 HOSTILE = 'a"b\x1b[31m,\nü'
 ROWS = 4000
 

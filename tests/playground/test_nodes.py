@@ -208,6 +208,7 @@ def test_the_socket_goes_with_the_playground(ground: Ground) -> None:
 
 
 @pytest.mark.broker
+@pytest.mark.long
 @needs_brokers
 def test_a_node_that_is_killed_ends_all_unless_they_are_to_go_on(tmp_path: Path) -> None:
     for more in ((), ("--keep-going",)):

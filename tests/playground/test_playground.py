@@ -29,12 +29,14 @@ def grounds() -> Iterator[list[Round]]:
 
 
 @broker
+@pytest.mark.long
 @needs_brokers
 def test_it_is_used_by_three_clients_and_leaves_nothing(tmp_path: Path) -> None:
     one_round(tmp_path, ("plaintext", "sasl_ssl"))
 
 
 @broker
+@pytest.mark.long
 @needs_brokers
 def test_a_command_is_run_in_it_and_its_exit_code_is_ours(tmp_path: Path, grounds: list[Round]) -> None:
     kw = f"{sys.executable} -m kwcli.main"
@@ -49,6 +51,7 @@ def test_a_command_is_run_in_it_and_its_exit_code_is_ours(tmp_path: Path, ground
 
 
 @broker
+@pytest.mark.long
 @needs_brokers
 def test_what_a_killed_one_left_is_cleaned_by_the_next(tmp_path: Path, grounds: list[Round]) -> None:
     grounds.append(killed := Round(tmp_path, "--listeners", "ssl", "--port", "29292", "--traffic"))
@@ -69,14 +72,16 @@ def test_what_a_killed_one_left_is_cleaned_by_the_next(tmp_path: Path, grounds: 
 
 
 @broker
+@pytest.mark.long
 @needs_brokers
 def test_ports_that_are_taken_are_told_and_traffic_flows(tmp_path: Path, grounds: list[Round]) -> None:
-    with socket.create_server(("127.0.0.1", 29392)):
-        words = ("--version", "3.9.1", "--port", "29392", "--traffic", "--topics", "tea:2")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        words = ("--version", "3.9.1", "--port", str(port), "--traffic", "--topics", "tea:2")
         grounds.append(ground := Round(tmp_path, *words))
         place = ground.wait_until_ready()
-    assert place != "127.0.0.1:29392"
-    assert "port 29392" in ground.said
+    assert place != f"127.0.0.1:{port}"
+    assert f"port {port}" in ground.said
     deadline = time.monotonic() + 60
     asked = ("call", "OffsetFetch", "groups[].group_id=playground", "groups[].topics:=null", "-b", place, "-o", "json")
     committed = 0

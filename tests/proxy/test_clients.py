@@ -15,7 +15,7 @@ from tests.broker.options import Options
 from tests.broker.plays import family
 from tests.proxy.hidden import Behind, HiddenCluster, ProxyProcess, port_base
 
-pytestmark = [pytest.mark.broker, needs_brokers]
+pytestmark = [pytest.mark.broker, needs_brokers, pytest.mark.long]
 
 
 @pytest.fixture(scope="module")

@@ -24,6 +24,7 @@ from tests.proxy.hidden import port_base
 pytestmark = [
     needs_brokers,
     pytest.mark.broker,
+    pytest.mark.long,
     pytest.mark.skipif(importlib.util.find_spec("gssapi") is None, reason="needs the Python package gssapi"),
 ]
 

@@ -26,7 +26,7 @@ from tests.broker.options import PASSWORDS, Options
 from tests.proxy.hidden import port_base
 from tests.proxy.stage import request
 
-pytestmark = [needs_brokers, pytest.mark.broker]
+pytestmark = [needs_brokers, pytest.mark.broker, pytest.mark.long]
 
 ROOT = Path(__file__).resolve().parents[2]
 # As long as a login lasts; the proxy renews it after 85 % of that.

@@ -44,7 +44,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     "words",
     [
         ("sniff", "-o", "ndjson", "--records"),
-        ("sniff", "-o", "text", "-v", "--records"),
+        pytest.param(("sniff", "-o", "text", "-v", "--records"), marks=pytest.mark.long),
     ],
     ids=" ".join,
 )

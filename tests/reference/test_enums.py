@@ -35,6 +35,7 @@ CLASSES = {
 
 
 @pytest.mark.oracle
+@pytest.mark.long
 def test_the_words_are_those_of_kafkas_classes() -> None:
     jar = list(release_jars().values())[-1]
     command = [sys.executable, "-m", "tests.reference.java_enums", str(jar), *CLASSES.values()]

@@ -22,6 +22,7 @@ NAMES = {error.name for error in ERRORS.values()}
 
 
 @pytest.mark.oracle
+@pytest.mark.long
 def test_what_definitions_list_is_what_is_listed() -> None:
     found: dict[int, set[str]] = {}
     for path in release_jars().values():

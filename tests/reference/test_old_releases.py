@@ -52,6 +52,7 @@ def shape(rows: list[dict[str, Any]]) -> Iterator[str]:
 
 
 @pytest.mark.oracle
+@pytest.mark.long
 @pytest.mark.parametrize("release", OLD)
 def test_every_layout_of_an_old_release_is_that_of_its_classes(schemas: dict[str, Any], release: str) -> None:
     theirs = schemas[release]

@@ -41,6 +41,7 @@ def spots(rows: list[dict[str, Any]], above: str = "") -> Iterator[Spot]:
 
 
 @pytest.mark.oracle
+@pytest.mark.long
 @pytest.mark.parametrize("release", DEFINED)
 def test_every_layout_of_a_release_is_that_of_its_jar(jars: dict[str, Release], release: str) -> None:
     """Names, order, types, nulls and tags of all fields, of every version of every API, as that release had them."""
@@ -99,6 +100,7 @@ def numbers(defined: Defined) -> range:
 
 
 @pytest.mark.oracle
+@pytest.mark.long
 @pytest.mark.parametrize(("older", "newer"), PAIRS, ids=lambda release: str(release))
 def test_the_difference_of_neighbours_is_that_of_their_jars(jars: dict[str, Release], older: str, newer: str) -> None:
     """What is printed, applied to the older definitions, gives the newer ones, and nothing is printed beyond that."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, get_args
 from uuid import UUID
 
 import pytest
@@ -41,13 +41,19 @@ def test_every_api_has_facts(key: int) -> None:
     assert (key in ROWS) != (key in FUNCTIONS)
 
 
-@pytest.mark.parametrize("key", KEYS)
-@pytest.mark.parametrize("side", ["request", "response"])
-def test_every_path_is_declared_and_no_secret(key: int, side: Side) -> None:
-    message = api(key).request if side == "request" else api(key).response
+def paths_of(key: int, side: Side) -> frozenset[str]:
+    """What the row of an API wants to know of a side."""
     row = row_of(key)
     assert row is not None
-    for path in row.request if side == "request" else row.response:
+    return row.request if side == "request" else row.response
+
+
+@pytest.mark.parametrize(
+    ("key", "side"), [(key, side) for key in KEYS for side in get_args(Side) if paths_of(key, side)]
+)
+def test_every_path_is_declared_and_no_secret(key: int, side: Side) -> None:
+    message = api(key).request if side == "request" else api(key).response
+    for path in paths_of(key, side):
         name, _, form = path.partition(":")
         field = declared(message.fields, name)
         parent, _, last = name.rpartition(".")

@@ -61,8 +61,9 @@ def test_any_bytes_make_a_value_or_a_decode_error(data: bytes) -> None:
     try:
         value = unpack(data)
     except DecodeError:
-        return
-    pack(value)
+        value = None
+    state = pack(value)
+    assert pack(unpack(state)) == state
 
 
 @pytest.mark.parametrize(
