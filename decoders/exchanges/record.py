@@ -7,13 +7,11 @@ there come first, then those that are there only when they say something.
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
-import orjson
-
 from decoders.apis.keys import FETCH
-from decoders.exchanges.bodies import DEFERRED, PLAIN, Options, body_json, both_quick, holds_secrets, trailing_json
+from decoders.exchanges.bodies import PLAIN, Options, body_json, both_quick, holds_secrets, trailing_json
 from decoders.exchanges.echoes import ECHOING, hide_echoes
 from decoders.exchanges.errors import errors_in
 from decoders.exchanges.exchange import Exchange, Failure, Settled, Skipped
@@ -25,7 +23,6 @@ from decoders.exchanges.topics import at_path
 from decoders.limits import RAW_KEPT_MAX
 from decoders.schema.form import redacted
 from decoders.schema.model import Plan, Side
-from decoders.wire.deferred import json_pieces
 from decoders.wire.text import json_bytes, json_text
 
 SCHEMA: Final = 1
@@ -47,16 +44,6 @@ def to_json_dict(settled: Settled, options: Options = PLAIN) -> dict[str, Any]:
         return skipped_json(settled)
     recorded = settled.spec.record
     return exchange_json(settled, options) if recorded is None else dict(recorded)
-
-
-def to_json_pieces(settled: Settled, options: Options = DEFERRED) -> Iterator[bytes]:
-    """The record as JSON, in pieces where it is large."""
-    return json_pieces(to_json_dict(settled, options))
-
-
-def to_json_bytes(settled: Settled, options: Options = PLAIN) -> bytes:
-    """The same as one line of NDJSON, with its newline."""
-    return orjson.dumps(to_json_dict(settled, options), option=orjson.OPT_APPEND_NEWLINE)
 
 
 def skipped_json(skipped: Skipped) -> dict[str, Any]:

@@ -9,11 +9,11 @@ import pytest
 import decoders
 from decoders import Exchange, api
 from decoders.exchanges.bodies import Options
-from decoders.exchanges.record import to_json_bytes
 from decoders.messages import encode_json
 from kwcli.composing.examples import example
 from kwcli.composing.skeleton import skeleton
 from kwcli.composing.words import check_words, compose, encode_body
+from tests.captures.reading import json_line
 from tests.captures.shipped import CLEAN, capture_bytes
 from tests.cli.worlds import world
 
@@ -30,7 +30,7 @@ def test_a_request_is_composed_of_its_record(name: str) -> None:
             continue
         declared, version = api(exchange.api_key), exchange.api_version
         assert version is not None
-        record = to_json_bytes(exchange, ALL)
+        record = json_line(exchange, ALL)
         given = check_words(declared, ["-"], env=world(record))
         assert given.body is not None
         assert given.body.version == version

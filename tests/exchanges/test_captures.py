@@ -18,11 +18,12 @@ from decoders.exchanges.bodies import Options
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.errors import errors_in
 from decoders.exchanges.exchange import Exchange, Settled, Skipped
-from decoders.exchanges.record import SCALARS, to_json_bytes, to_json_dict
+from decoders.exchanges.record import SCALARS, to_json_dict
 from decoders.exchanges.recorded import from_json_dict
 from decoders.streams.chunks import Gap
 from decoders.streams.reassembly import Reassembly
 from tests.captures.plain import read_bytes
+from tests.captures.reading import json_line
 
 FOLDER = Path(__file__).resolve().parents[2] / "captures"
 CAPTURES = sorted(path for path in FOLDER.iterdir() if ".pcap" in path.name)
@@ -89,7 +90,7 @@ def test_nothing_is_undecoded_and_no_byte_is_missing(path: Path) -> None:
 @pytest.mark.parametrize("options", [Options(), Options(records=True, reveal_secrets=True)], ids=["plain", "all"])
 def test_every_record_follows_the_schema(path: Path, options: Options) -> None:
     for each in settled_of(path):
-        record = json.loads(to_json_bytes(each, options))
+        record = json.loads(json_line(each, options))
         VALIDATOR.validate(record)
         assert tuple(record)[: len(SCALARS)] == SCALARS
 
@@ -116,7 +117,7 @@ def test_views_records_and_values_agree(path: Path) -> None:
 @pytest.mark.parametrize("path", CAPTURES + NEGATIVE, ids=name_of)
 def test_a_record_gives_the_exchange_back(path: Path) -> None:
     for each in settled_of(path):
-        record = json.loads(to_json_bytes(each))
+        record = json.loads(json_line(each))
         again = from_json_dict(record)
         assert to_json_dict(again) == record
         assert (again.kind, again.time_ns, again.client, again.connection) == (
