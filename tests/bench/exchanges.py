@@ -19,7 +19,7 @@ from decoders.records.model import Record
 from decoders.records.write import encode_batch
 from decoders.streams.chunks import Segment
 from decoders.streams.reassembly import Reassembly
-from tests.captures.reading import json_line
+from tests.exchanges.json_lines import to_json_bytes
 from tests.exchanges.talks import request, response, segments
 
 WANTED_US = 1.5
@@ -90,7 +90,7 @@ def main() -> None:
     print(f"segments → exchanges {seconds * 1e6 / messages:.2f} µs a message (wanted: {WANTED_US})")
     seconds, _ = timed(lambda: [exchange.status for exchange in settled])
     print(f"looking (no needs)   {seconds * 1e6 / len(settled):.2f} µs an exchange")
-    seconds, _ = timed(lambda: [json_line(exchange) for exchange in settled])
+    seconds, _ = timed(lambda: [to_json_bytes(exchange) for exchange in settled])
     print(f"JSON                 {seconds * 1e6 / len(settled):.2f} µs an exchange")
 
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-import orjson
-
 from decoders.capture.reader import CaptureReader
-from decoders.exchanges.bodies import PLAIN, Options
+from decoders.exchanges.bodies import Options
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange, Settled
 from decoders.exchanges.record import to_json_dict
 
-__all__ = ["EVERYTHING", "exchanges", "json_line", "records", "settled"]
+__all__ = ["EVERYTHING", "records", "settled"]
 
 EVERYTHING: Final = Options(records=True, reveal_secrets=True)
 _PIECE: Final = 1 << 20
@@ -37,8 +35,3 @@ def records(data: bytes, ports: Iterable[int] | None = None) -> list[dict[str, A
 def exchanges(data: bytes, ports: Iterable[int] | None = None) -> list[Exchange]:
     """Exchanges alone."""
     return [each for each in settled(data, ports) if isinstance(each, Exchange)]
-
-
-def json_line(each: Settled, options: Options = PLAIN) -> bytes:
-    """The record as one line of NDJSON, made at once."""
-    return orjson.dumps(to_json_dict(each, options), option=orjson.OPT_APPEND_NEWLINE)

@@ -13,9 +13,9 @@ from decoders.messages import encode_json
 from kwcli.composing.examples import example
 from kwcli.composing.skeleton import skeleton
 from kwcli.composing.words import check_words, compose, encode_body
-from tests.captures.reading import json_line
 from tests.captures.shipped import CLEAN, capture_bytes
 from tests.cli.worlds import world
+from tests.exchanges.json_lines import to_json_bytes
 
 ALL = Options(records=True, reveal_secrets=True)
 
@@ -30,7 +30,7 @@ def test_a_request_is_composed_of_its_record(name: str) -> None:
             continue
         declared, version = api(exchange.api_key), exchange.api_version
         assert version is not None
-        record = json_line(exchange, ALL)
+        record = to_json_bytes(exchange, ALL)
         given = check_words(declared, ["-"], env=world(record))
         assert given.body is not None
         assert given.body.version == version

@@ -23,7 +23,7 @@ from decoders.exchanges.recorded import from_json_dict
 from decoders.streams.chunks import Gap
 from decoders.streams.reassembly import Reassembly
 from tests.captures.plain import read_bytes
-from tests.captures.reading import json_line
+from tests.exchanges.json_lines import to_json_bytes
 
 FOLDER = Path(__file__).resolve().parents[2] / "captures"
 CAPTURES = sorted(path for path in FOLDER.iterdir() if ".pcap" in path.name)
@@ -90,7 +90,7 @@ def test_nothing_is_undecoded_and_no_byte_is_missing(path: Path) -> None:
 @pytest.mark.parametrize("options", [Options(), Options(records=True, reveal_secrets=True)], ids=["plain", "all"])
 def test_every_record_follows_the_schema(path: Path, options: Options) -> None:
     for each in settled_of(path):
-        record = json.loads(json_line(each, options))
+        record = json.loads(to_json_bytes(each, options))
         VALIDATOR.validate(record)
         assert tuple(record)[: len(SCALARS)] == SCALARS
 
@@ -117,7 +117,7 @@ def test_views_records_and_values_agree(path: Path) -> None:
 @pytest.mark.parametrize("path", CAPTURES + NEGATIVE, ids=name_of)
 def test_a_record_gives_the_exchange_back(path: Path) -> None:
     for each in settled_of(path):
-        record = json.loads(json_line(each))
+        record = json.loads(to_json_bytes(each))
         again = from_json_dict(record)
         assert to_json_dict(again) == record
         assert (again.kind, again.time_ns, again.client, again.connection) == (

@@ -19,8 +19,8 @@ from decoders.schema.message import encode
 from decoders.schema.resolve import resolve
 from decoders.streams import framing, verdict
 from decoders.streams.chunks import Again, Close, Gap
-from tests.captures.reading import json_line
 from tests.exchanges.chunked import MS, Line, Row, exchanges, play, told
+from tests.exchanges.json_lines import to_json_bytes
 from tests.exchanges.talks import framed, request, response
 
 METADATA, API_VERSIONS, HEARTBEAT, PRODUCE, FETCH, HANDSHAKE, AUTHENTICATE = 3, 18, 12, 0, 1, 17, 36
@@ -234,7 +234,7 @@ def test_plain_tokens_follow_a_handshake_0() -> None:
     record = to_json_dict(settled[1])
     assert (record["request"], record["response"]) == ({"redacted": 17}, {"redacted": 0})
     assert (record["request_size"], record["response_size"]) == (17, 0)
-    assert all(b"wonderland" not in json_line(each) for each in settled)
+    assert all(b"wonderland" not in to_json_bytes(each) for each in settled)
     assert to_json_dict(settled[1], Options(reveal_secrets=True))["request"] == {"base64": "AGFsaWNlAHdvbmRlcmxhbmQ="}
 
 
@@ -260,7 +260,7 @@ def test_after_handshake_1_tokens_are_framed_and_redacted() -> None:
     record = to_json_dict(settled[1])
     assert record["request"] == {"auth_bytes": {"redacted": 9}}
     (_, cut) = exchanges(play(("c", asked), ("b", answered), ("c", authenticate[:-1]), close="rst"))
-    assert b"c2VjcmV" not in json_line(cut)
+    assert b"c2VjcmV" not in to_json_bytes(cut)
     assert to_json_dict(cut)["undecoded"]["request"]["raw"] == {"redacted": len(authenticate) - 5}
 
 
@@ -388,4 +388,4 @@ def test_an_idle_address_that_serves_again_is_known_as_a_broker() -> None:
 def test_every_line_of_json_is_one_line() -> None:
     (exchange,) = exchanges(play(("c", beat(1)), ("b", beaten(1))))
     assert isinstance(exchange, Exchange)
-    assert re.fullmatch(rb"\{[^\n]*\}\n", json_line(exchange))
+    assert re.fullmatch(rb"\{[^\n]*\}\n", to_json_bytes(exchange))

@@ -8,7 +8,7 @@ from decoders.exchanges.stage import Pairer
 from decoders.streams.reassembly import Reassembly
 from kwcli.config import Settings
 from kwcli.render.json import LINES_MAX, Ndjson
-from tests.captures.reading import json_line
+from tests.exchanges.json_lines import to_json_bytes
 from tests.exchanges.talks import request
 from tests.streams.conversations import numbered
 
@@ -26,5 +26,5 @@ def test_rows_that_settle_at_one_time_are_written_in_pieces() -> None:
     written: list[bytes] = []
     Ndjson(Settings(), written.append).write(rows)
     assert max(piece.count(b"\n") for piece in written) <= LINES_MAX
-    assert b"".join(written) == b"".join(map(json_line, rows))
+    assert b"".join(written) == b"".join(map(to_json_bytes, rows))
     assert [orjson.loads(line)["correlation_id"] for line in b"".join(written).splitlines()] == list(range(COUNT))
