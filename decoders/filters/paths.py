@@ -6,15 +6,12 @@ camelCase. `request` or `response` has been taken off the front.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from typing import Final
 
 from decoders.apis import KEYS, NAMES, api
+from decoders.apis.paths import PathStep, parse_path
 from decoders.schema.model import Field, Side
-
-_STEP: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\[(\d*)\])?")
 
 
 @cache
@@ -23,8 +20,7 @@ def paths_in(key: int, side: Side, path: str) -> tuple[str, ...]:
     if key not in NAMES:
         return ()
     message = api(key).message(side)
-    steps = [(match[1], match[2]) for match in _STEP.finditer(path)]
-    return tuple(dict.fromkeys(_spelt(message.fields, steps)))
+    return tuple(dict.fromkeys(_spelt(message.fields, parse_path(path))))
 
 
 def apis_with(side: Side, path: str) -> frozenset[int]:
@@ -41,9 +37,10 @@ def all_paths(side: Side, keys: Iterable[int] = KEYS) -> list[str]:
     return list(found)
 
 
-def _spelt(fields: Iterable[Field], steps: list[tuple[str, str | None]]) -> Iterator[str]:
+def _spelt(fields: Iterable[Field], steps: Sequence[PathStep]) -> Iterator[str]:
     """The paths that these steps stand for, in the declaration's words, arrays with their brackets."""
-    (name, bracket), *rest = steps
+    (name, indices), *rest = steps
+    bracket = "".join("[]" if index is None else f"[{index}]" for index in indices)
     for field in _called(fields, name):
         head = field.name + ((bracket or "[]") if field.array else "")
         if bracket and not field.array:

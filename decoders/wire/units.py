@@ -24,10 +24,15 @@ DURATIONS: Final[Mapping[str, float]] = {
 }
 # In bytes; capitals do not matter.
 SIZES: Final[Mapping[str, float]] = {
-    "": 1,
-    "b": 1,
-    **{f"{letter}{end}": 1000**power for power, letter in enumerate("kmgt", 1) for end in ("", "b")},
-    **{f"{letter}ib": 1024**power for power, letter in enumerate("kmgt", 1)},
+    **dict.fromkeys(("", "b"), 1),
+    **dict.fromkeys(("k", "kb"), 10**3),
+    **dict.fromkeys(("m", "mb"), 10**6),
+    **dict.fromkeys(("g", "gb"), 10**9),
+    **dict.fromkeys(("t", "tb"), 10**12),
+    "kib": 1 << 10,
+    "mib": 1 << 20,
+    "gib": 1 << 30,
+    "tib": 1 << 40,
 }
 _QUANTITY: Final = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*([A-Za-zµ]*)", re.ASCII)
 _TIME: Final = re.compile(

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Final
 
+from decoders.apis.names import find_field
+from decoders.apis.paths import PathStep, parse_path
 from decoders.schema.model import Api, Field, Side, Versions
 from decoders.wire.deferred import DeferredList
 from kwcli.exits import Exit, Failure
 from kwcli.spelling import did_you_mean
 
-_STEP: Final = re.compile(r"(?P<name>[A-Za-z0-9_$-]+)(?P<indices>(\[\d*\])*)")
 # Kinds of fields whose inside a declaration does not tell.
 _OPAQUE: Final = ("bytes", "records")
-
-Step = tuple[str, tuple[int | None, ...]]
 
 
 class Path:
     """Names with indices; `[]`, or no index at an array, means every element."""
 
-    def __init__(self, text: str, steps: Sequence[Step], versions: Versions) -> None:
+    def __init__(self, text: str, steps: Sequence[PathStep], versions: Versions) -> None:
         self.text = text
         self.versions = versions  # that have it
         self._steps = tuple(steps)
@@ -30,25 +28,26 @@ class Path:
     @classmethod
     def parse(cls, text: str, api: Api, side: Side) -> Path:
         """A path that some version of this side has. Raises Failure (usage)."""
-        steps: list[Step] = []
+        steps: list[PathStep] = []
         message = api.message(side)
         fields: tuple[Field, ...] | None = message.fields
         versions = message.versions
-        for part in text.split("."):
-            match = _STEP.fullmatch(part)
-            if match is None:
-                raise Failure(f"--select {text!r}: {part!r} is no field (write topics[].name)", Exit.USAGE)
-            name = match["name"]
+        try:
+            written = parse_path(text)
+        except ValueError as problem:
+            raise Failure(
+                f"--select {text!r}: {problem.args[0]!r} is no field (write topics[].name)", Exit.USAGE
+            ) from None
+        for name, indices in written:
             if fields is not None:
-                field = _field(fields, name)
+                field = find_field(fields, name)
                 if field is None:
                     hint = did_you_mean(name, [each.name for each in fields])
                     raise Failure(f"--select: the {side} of {api.name} has no field {name!r}{hint}", Exit.USAGE)
                 name = field.name
                 versions &= field.versions
                 fields = None if field.kind in _OPAQUE else field.fields
-            indices = tuple(int(one) if one else None for one in re.findall(r"\[(\d*)\]", match["indices"]))
-            steps.append((name, indices))
+            steps.append(PathStep(name, indices))
         return cls(text, steps, versions)
 
     def values(self, body: Any) -> Iterator[Any]:
@@ -56,19 +55,7 @@ class Path:
         yield from _values(body, self._steps)
 
 
-def _field(fields: Sequence[Field], name: str) -> Field | None:
-    folded = _folded(name)
-    for field in fields:
-        if folded == _folded(field.name):
-            return field
-    return next((field for field in fields if folded in map(_folded, field.was)), None)
-
-
-def _folded(name: str) -> str:
-    return name.replace("_", "").replace("-", "").lower()
-
-
-def _values(value: Any, steps: tuple[Step, ...]) -> Iterator[Any]:
+def _values(value: Any, steps: tuple[PathStep, ...]) -> Iterator[Any]:
     if not steps:
         yield value
         return
@@ -78,7 +65,7 @@ def _values(value: Any, steps: tuple[Step, ...]) -> Iterator[Any]:
     yield from _indexed(value[name], indices, rest)
 
 
-def _indexed(value: Any, indices: tuple[int | None, ...], rest: tuple[Step, ...]) -> Iterator[Any]:
+def _indexed(value: Any, indices: tuple[int | None, ...], rest: tuple[PathStep, ...]) -> Iterator[Any]:
     if indices:
         elements = value if isinstance(value, list | DeferredList) else ()
         chosen: Iterable[Any] = elements if indices[0] is None else islice(elements, indices[0], indices[0] + 1)

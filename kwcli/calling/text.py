@@ -89,21 +89,12 @@ def _request(exchange: Exchange, record: dict[str, Any], body: BodyPrinter) -> I
 
 def hex_of(exchange: Exchange, side: Side, settings: Settings, colors: Palette) -> Iterator[str]:
     """The bytes of a side, with names and values beside them."""
-    from kwcli.render.hexdump import hex_lines
+    from kwcli.render.hexdump import HexStyle, hex_lines
 
     frame = exchange.raw(side)
     if frame is not None:
-        key, version = exchange.api_key, exchange.api_version
-        yield from hex_lines(
-            frame,
-            side,
-            key,
-            version,
-            width=settings.width,
-            colors=colors,
-            reveal=settings.reveal_secrets,
-            conceal=conceal_of(exchange),
-        )
+        style = HexStyle(settings.width, colors, settings.reveal_secrets, conceal=conceal_of(exchange))
+        yield from hex_lines(frame, side, exchange.api_key, exchange.api_version, style)
 
 
 def _answer(exchange: Exchange, record: dict[str, Any], colors: Palette) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple, NoReturn
 
+from decoders.apis import paths
 from decoders.apis.names import find_field
 from decoders.schema.model import ALL, Api, Field, Side, Versions
 from kwcli.composing.batches import RECORDS, as_batches, below
@@ -17,7 +17,6 @@ __all__ = ["APPEND", "TAGS", "Step", "api_named", "fail", "field_of", "parse_pat
 # The index of `[]`.
 APPEND: Final = -1
 TAGS: Final = "_tagged_fields"
-_STEP: Final = re.compile(r"([A-Za-z0-9_$-]+)(?:\[(\d{0,9})\])?")
 _LISTED: Final = 12
 
 
@@ -40,14 +39,15 @@ def fail(text: str, code: Exit = Exit.USAGE) -> NoReturn:
 
 def parse_path(text: str) -> tuple[Step, ...]:
     """The steps of a path. Raises Failure."""
-    steps = []
-    for part in text.split("."):
-        match = _STEP.fullmatch(part)
-        if match is None:
-            fail(f'"{text}" is no path (write topics[0].name=… or topics[].name=…)')
-        index = match[2]
-        steps.append(Step(match[1], None if index is None else int(index) if index else APPEND))
-    return tuple(steps)
+    try:
+        steps = paths.parse_path(text)
+    except ValueError:
+        steps = ()
+    if not steps or any(len(step.indices) > 1 for step in steps):
+        fail(f'"{text}" is no path (write topics[0].name=… or topics[].name=…)')
+    return tuple(
+        Step(name, None if not indices else APPEND if indices[0] is None else indices[0]) for name, indices in steps
+    )
 
 
 def field_of(api: Api, side: Side, steps: Sequence[Step], *, version: int | None = None) -> Field:

@@ -92,7 +92,7 @@ class MessageOutput:
         yield from body.meanings(self._explained)
 
     def _hex(self, message: Message, told: Told) -> Iterator[str]:
-        from kwcli.render.hexdump import hex_lines
+        from kwcli.render.hexdump import HexStyle, hex_lines
         from kwcli.render.palette import palette
 
         settings, alone = self._settings, message.alone
@@ -102,10 +102,7 @@ class MessageOutput:
             alone.side,
             alone.key,
             alone.version,
-            width=settings.width,
-            colors=palette(settings.color),
-            reveal=settings.reveal_secrets,
-            whole=settings.verbose > 0,
+            HexStyle(settings.width, palette(settings.color), settings.reveal_secrets, settings.verbose > 0),
             missing=alone.missing,
             made_up=alone.shift,
         )

@@ -1,9 +1,10 @@
 """Columns of ready cells in, aligned lines out: what a terminal is too narrow for goes by importance, then is cut.
 
 Lists of some ten thousand rows and the first line of a command go through here, so the lines are made of plain strings:
-importing rich takes 60 ms, and styling a row with it takes a hundred times as long. Two drawers stand apart because
-they write as rows come: that of exchanges (table.py), whose widths are those of the first rows, and that of bodies
-(body.py), whose rows may lie in a deferred list.
+importing rich takes 60 ms, and styling a row with it takes a hundred times as long. Three drawers stand apart. Two
+write as rows come: that of exchanges (table.py), whose widths are those of the first rows, and that of bodies
+(body.py), whose rows may lie in a deferred list. That of brokers and versions (calling/matrix.py) has a sign before
+each row, and cuts its titles instead of its cells.
 """
 
 from __future__ import annotations

@@ -70,27 +70,36 @@ def columns(size: int, rows: list[HexRow], width: int | None) -> Columns:
     return Columns(offset, count, text, kind, name, max(room - name - len(GAP), 1))
 
 
+class HexStyle(NamedTuple):
+    """How bytes are shown: `whole`, or without a width, nothing is shortened.
+
+    `conceal` finds in an error message what is secret in its exchange.
+    """
+
+    width: int | None
+    colors: Palette
+    reveal: bool = False
+    whole: bool = False
+    conceal: Conceal | None = None
+
+
 def hex_lines(
     frame: bytes,
     side: Side,
     api_key: int | None,
     version: int | None,
+    style: HexStyle,
     *,
-    width: int | None,
-    colors: Palette,
-    reveal: bool,
     sized: bool = True,
-    whole: bool = False,
     missing: str | None = None,
     made_up: int = 0,
-    conceal: Conceal | None = None,
 ) -> Iterator[str]:
-    """The lines of a frame. `sized` says that it begins with its size field, `whole` shortens nothing.
+    """The lines of a frame. `sized` says that it begins with its size field.
 
-    Without a width nothing is shortened either. `missing` is why the end of the frame is not there, `made_up` how many
-    bytes of a frame with its size field are not to be shown, because they stand in for what nobody has given. `conceal`
-    finds in an error message what is secret in its exchange.
+    `missing` is why the end of the frame is not there, `made_up` how many bytes of a frame with its size field are not
+    to be shown, because they stand in for what nobody has given.
     """
+    width, colors, reveal, whole, conceal = style
     data = frame if sized else len(frame).to_bytes(4, "big") + frame
     found = anatomy(data, side, api_key, version, reveal=reveal, missing=missing)
     if conceal is not None and side == "response" and not reveal:
@@ -307,12 +316,8 @@ class Hex(Lined):
                 side,
                 exchange.api_key,
                 exchange.api_version,
-                width=settings.width,
-                colors=colors,
-                reveal=settings.reveal_secrets,
-                whole=settings.verbose > 0,
+                HexStyle(settings.width, colors, settings.reveal_secrets, settings.verbose > 0, conceal),
                 missing=missing,
-                conceal=conceal,
             )
 
 

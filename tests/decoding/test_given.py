@@ -14,7 +14,7 @@ from kwcli.decoding.dumps import dumped
 from kwcli.decoding.given import gather, of_bytes, of_text
 from kwcli.decoding.packets import payload
 from kwcli.exits import Failure
-from kwcli.render.hexdump import hex_lines
+from kwcli.render.hexdump import HexStyle, hex_lines
 from kwcli.render.palette import COLORED, PLAIN
 from tests.captures.shipped import segments
 from tests.cli.worlds import world
@@ -47,10 +47,8 @@ NOTATIONS = {
     "base64 for URLs": urlsafe_b64encode(FRAME).decode().rstrip("="),
     "broken hex": "\n".join(FRAME.hex()[at : at + 60] for at in range(0, len(FRAME.hex()), 60)),
     "broken base64": "\n".join(b64encode(FRAME).decode()[at : at + 76] for at in range(0, 400, 76)),
-    "kw's hex view": "\n".join(hex_lines(FRAME, "request", 3, 12, width=None, colors=PLAIN, reveal=False)),
-    "kw's narrow hex view": "\n".join(
-        hex_lines(FRAME, "request", 3, 12, width=80, colors=PLAIN, reveal=False, whole=True)
-    ),
+    "kw's hex view": "\n".join(hex_lines(FRAME, "request", 3, 12, HexStyle(None, PLAIN))),
+    "kw's narrow hex view": "\n".join(hex_lines(FRAME, "request", 3, 12, HexStyle(80, PLAIN, whole=True))),
 }
 
 
@@ -221,5 +219,5 @@ def test_whatever_is_pasted(text: str, form: str) -> None:
 
 
 def test_colours_of_a_view_are_no_part_of_a_dump() -> None:
-    colored = "\n".join(hex_lines(FRAME, "request", 3, 12, width=100, colors=COLORED, reveal=False, whole=True))
+    colored = "\n".join(hex_lines(FRAME, "request", 3, 12, HexStyle(100, COLORED, whole=True)))
     assert bytes_of(colored) == [FRAME]

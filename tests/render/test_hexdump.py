@@ -13,7 +13,7 @@ from decoders.exchanges.exchange import Exchange
 from decoders.records.model import Record
 from decoders.records.write import encode_batch
 from decoders.schema.model import Side
-from kwcli.render.hexdump import columns, hex_lines, token_lines
+from kwcli.render.hexdump import HexStyle, columns, hex_lines, token_lines
 from kwcli.render.palette import COLORED, PLAIN
 from kwcli.render.units import cells
 from tests.broker.options import PASSWORDS
@@ -27,8 +27,9 @@ SIDES: tuple[Side, Side] = ("request", "response")
 
 def view(data: bytes, side: Side, key: int | None, version: int | None, **options: object) -> list[str]:
     """The lines of a frame."""
-    plain: dict[str, object] = {"width": None, "colors": PLAIN, "reveal": False}
-    return list(hex_lines(data, side, key, version, **{**plain, **options}))  # type: ignore[arg-type]  # a test's options
+    given = {name: options.pop(name) for name in HexStyle._fields if name in options}
+    style = HexStyle(**{"width": None, "colors": PLAIN, **given})  # type: ignore[arg-type]  # a test's options
+    return list(hex_lines(data, side, key, version, style, **options))  # type: ignore[arg-type]  # a test's options
 
 
 def digits(lines: list[str], width: int | None = None) -> str:
