@@ -162,7 +162,7 @@ def report_command(
     Latencies by API, client, topic and broker, over time; the clients that a release no longer serves (KIP-896).
     """
     _check_installed()
-    from kwcli.pipeline.report import report
+    from kwcli.pipeline.report.making import report
 
     return report(env, shown.settings(env), folder, target=target, html_path=html_path, master=master)
 

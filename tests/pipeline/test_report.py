@@ -14,7 +14,7 @@ from decoders.apis.releases import RELEASES
 from kwcli.config import Settings
 from kwcli.exits import Exit, Failure
 from kwcli.help.pages import read_page
-from kwcli.pipeline.report import report
+from kwcli.pipeline.report.making import report
 from tests.cli.worlds import kw, world
 from tests.help.reading import block
 

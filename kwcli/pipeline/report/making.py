@@ -21,10 +21,20 @@ if TYPE_CHECKING:
 WRITERS: Final = {"text": ("text", "text"), "ndjson": ("plain", "ndjson"), "json": ("plain", "json")}
 
 
-def make(
-    env: Environment, shown: Settings, folder: str, *, target: str | None, html_path: str | None, master: str | None
+def report(
+    env: Environment,
+    shown: Settings,
+    folder: str,
+    *,
+    target: str | None = None,
+    html_path: str | None = None,
+    master: str | None = None,
 ) -> int:
-    """See `report`."""
+    """What `kw pipeline report FOLDER` does; the exit code. Failure says in one line why it cannot be done.
+
+    `target`: the release that clients are held against, the newest without it. `html_path`: write a page there instead
+    of anything on standard output. `master`: count on Spark.
+    """
     release = RELEASES[-1] if target is None else release_named(target)
     if find_spec("pyarrow") is None or find_spec("numpy") is None:
         raise Failure('reading tables needs pyarrow: install "kw[report]"')
