@@ -28,8 +28,7 @@ class RecordsSummary(NamedTuple):
     """What a records field holds.
 
     `records` counts those of the whole batches, `size` all bytes. Codecs and magics in order of appearance.
-    `last_offset` is None where there is no whole batch. `truncated`: the last batch is cut off. `unread`: batches whose
-    records could not be counted, and bytes that are no batch count as one.
+    `last_offset` is None where there is no whole batch. `truncated`: the last batch is cut off.
     """
 
     batches: int
@@ -39,7 +38,6 @@ class RecordsSummary(NamedTuple):
     magics: tuple[int, ...]
     last_offset: int | None
     truncated: bool
-    unread: int
 
 
 def sole(buf: bytes, at: int, size: int) -> tuple[int, str] | None:
@@ -74,21 +72,19 @@ def summarize(buf: bytes, at: int = 0, size: int | None = None, budget: Budget |
     names = _ALONE[codecs[0]] if len(codecs) == 1 else tuple(map(codec_name, codecs))
     magics = _MAGIC_2 if batches else ()
     if at >= end:
-        return _new(RecordsSummary, (batches, records, end - start, names, magics, last, False, 0))
-    found = RecordsSummary(batches, records, end - start, names, magics, last, False, 0)
+        return _new(RecordsSummary, (batches, records, end - start, names, magics, last, False))
+    found = RecordsSummary(batches, records, end - start, names, magics, last, False)
     return _with_rest(found, buf[at:end], budget or Budget())
 
 
 def _with_rest(found: RecordsSummary, data: bytes, budget: Budget) -> RecordsSummary:
     """The same with the batches that are not whole ones of magic 2."""
-    batches, records, size, codecs, magics, last, truncated, unread = found
+    batches, records, size, codecs, magics, last, truncated = found
     for fields in batches_json(data, budget=budget) or []:
         if fields["truncated"]:
             truncated = True
             continue
         count, codec, magic = fields["record_count"], fields["codec"], fields["magic"]
-        if magic is None or count is None or count < 0:
-            unread += 1
         if magic is None:
             continue
         batches += 1
@@ -96,4 +92,4 @@ def _with_rest(found: RecordsSummary, data: bytes, budget: Budget) -> RecordsSum
         last = fields["last_offset"]
         codecs = codecs if codec in codecs else (*codecs, codec)
         magics = magics if magic in magics else (*magics, magic)
-    return RecordsSummary(batches, records, size, codecs, magics, last, truncated, unread)
+    return RecordsSummary(batches, records, size, codecs, magics, last, truncated)

@@ -44,6 +44,8 @@ def encode_batch(
 ) -> bytes:
     """One batch, or the messages of magic 0 and 1: one a record, or a wrapper of all where there is a codec.
 
+    The keywords are the fields of a Batch, of which most calls name one or two; encode_records() takes the value.
+
     Offsets and timestamps left out follow from the records; a delete horizon is the base timestamp. Without records the
     offsets are those given (default 0 and base - 1) and the timestamps -1. Raises EncodeError, also for what the magic
     has no room for.

@@ -15,9 +15,10 @@ from time import process_time
 
 from decoders.capture.reader import CaptureReader
 from decoders.capture.walk import Walk
-from decoders.capture.write import PcapngWriter, PcapWriter
+from decoders.capture.write import PcapngWriter
 from decoders.streams.reassembly import Reassembly
 from tests.capture.frames import ACK, PSH, ethernet, ipv4, ipv6, tcp
+from tests.capture.pcap_writer import PcapWriter
 
 BLOCK = 1 << 20
 WINDOW = 1 << 18  # as `kw pipeline` walks a file

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from random import Random
 from struct import pack
 
-from decoders.capture.write import PcapWriter
 from tests.capture.blocks import block, enhanced, interface, obsolete, section, simple, statistics
 from tests.capture.frames import ACK, ethernet, ipv4, ipv6, tcp
+from tests.capture.pcap_writer import PcapWriter
 
 __all__ = ["SECOND_NS", "capture", "damaged", "frames", "pcap", "pcapng"]
 

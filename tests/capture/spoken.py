@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from ipaddress import ip_address
 
-from decoders.capture.write import PcapWriter
 from decoders.streams.chunks import Segment
 from tests.capture.frames import ethernet, ipv4, tcp
+from tests.capture.pcap_writer import PcapWriter
 
 
 def spoken(every: Iterable[Segment]) -> bytes:

@@ -10,12 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoders.capture.reader import CaptureReader
-from decoders.capture.write import PcapngWriter, PcapWriter
+from decoders.capture.write import PcapngWriter
 from decoders.errors import DecodeError
 from decoders.limits import BLOCK_MAX, PACKET_MAX
 from decoders.streams.chunks import Segment
 from tests.capture.blocks import block, enhanced, interface, obsolete, section, simple, statistics
 from tests.capture.frames import ACK, ethernet, ipv4, ipv6, tcp
+from tests.capture.pcap_writer import PcapWriter
 
 SECOND = 1_700_000_000
 FRAME = ethernet(ipv4("10.0.0.1", "10.0.0.2", tcp(50000, 9092, 7, 9, ACK, b"ask")))
@@ -130,7 +131,7 @@ def test_a_simple_packet_is_cut_at_the_snaplen() -> None:
 
 def test_what_the_writers_write() -> None:
     stamp = SECOND * 10**9 + 7
-    writer = PcapngWriter(1, snaplen=60, interface="lo", program="a test")
+    writer = PcapngWriter(1, interface="lo", program="a test")
     data = writer.header() + writer.packet(stamp, FRAME) + writer.packet(stamp, FRAME[:-2], len(FRAME))
     data += writer.packet(stamp, FRAME[:-1], len(FRAME)) + writer.statistics(stamp, received=7, dropped=3)
     reader, segments = read(data)

@@ -8,8 +8,9 @@ from functools import partial
 import pytest
 
 from decoders.capture.reader import CaptureReader
-from decoders.capture.write import PcapngWriter, PcapWriter
+from decoders.capture.write import PcapngWriter
 from tests.capture.frames import ACK, PSH, ethernet, ipv4, ipv6, tcp
+from tests.capture.pcap_writer import PcapWriter
 
 TIME = 1_700_000_000_123_456_789
 SEGMENT = tcp(50000, 9092, 7, 9, ACK | PSH, b"ask", b"\1\1\x08\x0a" + bytes(8))

@@ -15,9 +15,9 @@ from threading import Timer
 from typing import Any, NamedTuple
 
 import decoders
-from decoders.capture.write import PcapWriter
 from kwcli.proxy.log.segments import LINK_RAW, Conversation
 from kwcli.proxy.log.wire import CLIENT, SERVER
+from tests.capture.pcap_writer import PcapWriter
 from tests.net.playbook import offers
 from tests.net.responder import Responder, each_request, framed
 

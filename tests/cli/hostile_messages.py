@@ -9,13 +9,13 @@ from typing import Any
 
 import decoders
 from decoders.apis import KEYS, api
-from decoders.capture.write import PcapWriter
 from decoders.errors import EncodeError
 from decoders.schema.model import Side
 from decoders.schema.resolve import resolve
 from kwcli.options import FORMATS
 from kwcli.proxy.log.segments import LINK_RAW, Conversation
 from kwcli.proxy.log.wire import CLIENT, SERVER
+from tests.capture.pcap_writer import PcapWriter
 from tests.cli.hostile import ADDRESS, FORGED, NAME, Seen
 from tests.cli.worlds import kw, world
 from tests.net.playbook import framed

@@ -18,7 +18,6 @@ import pytest
 
 from decoders.capture.merge import merged
 from decoders.capture.reader import CaptureReader
-from decoders.capture.write import PcapWriter
 from decoders.limits import MERGED_MAX
 from decoders.streams.chunks import Segment
 from kwcli import open_files
@@ -28,6 +27,7 @@ from kwcli.merging import Captures
 from kwcli.open_files import OpenFiles
 from tests.capture.frames import ACK, ethernet, ipv4, tcp
 from tests.capture.made import capture
+from tests.capture.pcap_writer import PcapWriter
 from tests.cli.worlds import kw, world
 
 SECOND = 10**9

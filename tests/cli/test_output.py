@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from decoders.capture.write import PcapWriter
 from decoders.exchanges.summary import Summary
 from kwcli.config import settings
 from kwcli.exits import Exit
@@ -18,6 +17,7 @@ from kwcli.render import FORMATS as RENDERERS
 from kwcli.sniffing import WRITE_SIZE, Output
 from kwcli.summary import closing_lines, is_lossy, left_over
 from kwcli.terminal import ERASE
+from tests.capture.pcap_writer import PcapWriter
 from tests.cli.worlds import kw, world, written
 
 

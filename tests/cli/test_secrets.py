@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 import decoders
-from decoders.capture.write import PcapWriter
 from decoders.exchanges.echoes import ECHOING
 from kwcli.commands import decode
 from kwcli.exits import Exit
@@ -20,6 +19,7 @@ from kwcli.options import FORMATS
 from kwcli.proxy.log.segments import LINK_RAW, Conversation
 from kwcli.proxy.log.veil import Seen, Veil
 from kwcli.proxy.log.wire import CLIENT, SERVER
+from tests.capture.pcap_writer import PcapWriter
 from tests.cli.worlds import Outcome, kw, world
 from tests.net.endpoint import endpoint
 from tests.net.playbook import offers

@@ -8,6 +8,7 @@ from random import Random
 import pytest
 
 from decoders.apis import KEYS, api
+from decoders.apis.keys import FETCH_SNAPSHOT
 from decoders.errors import DecodeError
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.errors import error_finder, errors_in
@@ -15,6 +16,7 @@ from decoders.exchanges.exchange import SESSION_PATHS, Exchange
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.specs import ApiVersions
 from decoders.exchanges.times import rfc3339
+from decoders.exchanges.topic_arrays import RECORD_ARRAYS
 from decoders.exchanges.topics import TOPIC_ID_SOURCES, TopicIdSource
 from decoders.schema.compile import projector
 from decoders.schema.message import encode
@@ -49,7 +51,7 @@ def taught(plan: Plan, path: str = "") -> Iterator[tuple[str, str, str]]:
             yield from taught(field.plan, f"{path}{'.' if path else ''}{field.name}{'[]' if field.array else ''}")
 
 
-def test_lessons_are_all_messages_that_have_topic_ids_beside_names() -> None:
+def test_sources_of_topic_ids_are_all_messages_that_have_them_beside_names() -> None:
     found: dict[int, set[TopicIdSource]] = {}
     for key in KEYS:
         for side in SIDES:
@@ -57,7 +59,28 @@ def test_lessons_are_all_messages_that_have_topic_ids_beside_names() -> None:
                 if (key, side) not in ASKED:
                     for row in taught(plan):
                         found.setdefault(key, set()).add(TopicIdSource(side, *row))
-    assert found == {key: set(lessons) for key, lessons in TOPIC_ID_SOURCES.items()}
+    assert found == {key: set(sources) for key, sources in TOPIC_ID_SOURCES.items()}
+
+
+def with_records(plan: Plan, path: str = "") -> Iterator[str]:
+    """The paths of records fields."""
+    for field in (*plan.fields, *plan.tagged):
+        if field.kind == "records":
+            yield f"{path}{field.name}"
+        elif field.plan is not None:
+            yield from with_records(field.plan, f"{path}{field.name}[].")
+
+
+def test_the_table_of_topic_arrays_names_all_messages_with_batches() -> None:
+    """FetchSnapshot has pieces of a file, which are no batches of a topic."""
+    found = {
+        (key, side, path) for key in KEYS for side in SIDES for plan in plans(key, side) for path in with_records(plan)
+    }
+    ours = {
+        (key, array.side, f"{array.topics}[].{array.partitions}[].{array.records}")
+        for key, array in RECORD_ARRAYS.items()
+    }
+    assert {row for row in found if row[0] != FETCH_SNAPSHOT} == ours
 
 
 def test_the_paths_asked_for_exist() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from random import Random
 
-from decoders.capture.write import PcapWriter
 from decoders.streams.chunks import Segment
 from tests.capture.frames import ethernet
+from tests.capture.pcap_writer import PcapWriter
 from tests.exchanges.talks import Talker
 from tests.exchanges.talks import segments as spoken
 

@@ -21,7 +21,6 @@ from decoders.capture.merge import merged
 from decoders.capture.numbering import before
 from decoders.capture.reader import CaptureReader
 from decoders.capture.walk import Walk
-from decoders.capture.write import PcapWriter
 from decoders.streams.chunks import Segment
 from kwcli.env import Environment
 from kwcli.inputs import InputProblem, open_source
@@ -31,6 +30,7 @@ from kwcli.pipeline.sources import find
 from kwcli.pipeline.splits import SplitPlan, arriving, plan
 from tests.capture.frames import ACK, ethernet, ipv4, tcp
 from tests.capture.made import SECOND_NS, capture, damaged
+from tests.capture.pcap_writer import PcapWriter
 from tests.captures.shipped import CLEAN, FOLDER, NEGATIVE
 
 Result = tuple[list[Segment], Counter[str], list[str]]

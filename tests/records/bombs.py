@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from struct import pack
 from typing import Final, NamedTuple
 
-from decoders.capture.write import PcapWriter
 from decoders.records.codecs import NAMES, deflate
 from tests.capture.frames import ethernet, ipv4, tcp
+from tests.capture.pcap_writer import PcapWriter
 from tests.exchanges.talks import framed, request, response
 from tests.records.making import batch, message, record, varint
 

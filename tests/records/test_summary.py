@@ -19,17 +19,17 @@ OLD = message(0, 59, b"v")
 @pytest.mark.parametrize(
     ("data", "expected"),
     [
-        (b"", RecordsSummary(0, 0, 0, (), (), None, False, 0)),
-        (HEX, RecordsSummary(1, 2, 80, ("none",), (2,), 43, False, 0)),
-        (HEX + THREE, RecordsSummary(2, 5, 80 + len(THREE), ("none",), (2,), 46, False, 0)),
-        (THREE + EMPTY + GZIP, RecordsSummary(3, 4, len(THREE + EMPTY + GZIP), ("none", "gzip"), (2,), 50, False, 0)),
-        (HEX + THREE[:70], RecordsSummary(1, 2, 150, ("none",), (2,), 43, True, 0)),
-        (HEX[:30], RecordsSummary(0, 0, 30, (), (), None, True, 0)),
-        (OLD + WRAPPER, RecordsSummary(2, 3, len(OLD + WRAPPER), ("none", "snappy"), (0, 1), 62, False, 0)),
-        (HEX + WRAPPER, RecordsSummary(2, 4, 80 + len(WRAPPER), ("none", "snappy"), (2, 1), 62, False, 0)),
-        (HEX + b"x" * 70, RecordsSummary(1, 2, 150, ("none",), (2,), 43, False, 1)),
-        (message(1, 5, b"no gzip", attributes=1), RecordsSummary(1, 0, 41, ("gzip",), (1,), 5, False, 1)),
-        (batch(record(), count=-1), RecordsSummary(1, 0, 69, ("none",), (2,), 0, False, 1)),
+        (b"", RecordsSummary(0, 0, 0, (), (), None, False)),
+        (HEX, RecordsSummary(1, 2, 80, ("none",), (2,), 43, False)),
+        (HEX + THREE, RecordsSummary(2, 5, 80 + len(THREE), ("none",), (2,), 46, False)),
+        (THREE + EMPTY + GZIP, RecordsSummary(3, 4, len(THREE + EMPTY + GZIP), ("none", "gzip"), (2,), 50, False)),
+        (HEX + THREE[:70], RecordsSummary(1, 2, 150, ("none",), (2,), 43, True)),
+        (HEX[:30], RecordsSummary(0, 0, 30, (), (), None, True)),
+        (OLD + WRAPPER, RecordsSummary(2, 3, len(OLD + WRAPPER), ("none", "snappy"), (0, 1), 62, False)),
+        (HEX + WRAPPER, RecordsSummary(2, 4, 80 + len(WRAPPER), ("none", "snappy"), (2, 1), 62, False)),
+        (HEX + b"x" * 70, RecordsSummary(1, 2, 150, ("none",), (2,), 43, False)),
+        (message(1, 5, b"no gzip", attributes=1), RecordsSummary(1, 0, 41, ("gzip",), (1,), 5, False)),
+        (batch(record(), count=-1), RecordsSummary(1, 0, 69, ("none",), (2,), 0, False)),
     ],
 )
 def test_rows(data: bytes, expected: RecordsSummary) -> None:
