@@ -15,6 +15,9 @@ import click
 import pytest
 
 import kwcli.help
+from decoders.analysis.dimensions import DIMENSIONS
+from decoders.analysis.metrics import METRICS
+from decoders.filters import FIELDS
 from kwcli.exits import Exit
 from kwcli.help.pages import ALIASES, TOPICS, describe_topic, read_page
 from kwcli.main import COMMANDS
@@ -94,6 +97,15 @@ def test_the_columns_of_the_tables_are_those_declared() -> None:
     for columns in TABLES.values():
         for column in columns:
             assert f"| `{column.name}` | `{column.type}` | {'yes' if column.null else 'no'} | {column.text} |" in page
+
+
+def test_every_field_and_dimension_is_on_its_page() -> None:
+    lacking = [f"{name}: not on the page kwcli/help/filter.md" for name in FIELDS if f"`{name}`" not in TEXTS["filter"]]
+    lacking += [
+        f"{name}: not on the page kwcli/help/stats.md" for name in DIMENSIONS if f"`{name}`" not in TEXTS["stats"]
+    ]
+    lacking += [f"{name}: not on the page kwcli/help/stats.md" for name in METRICS if f"`{name}`" not in TEXTS["stats"]]
+    assert lacking == []
 
 
 CONTRIBUTING: Final = read_page("contributing")
