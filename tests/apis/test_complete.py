@@ -70,12 +70,12 @@ def test_the_release_table_names_releases() -> None:
 @pytest.mark.parametrize("table", TABLES)
 def test_a_missing_row_is_told_by_its_file(table: str) -> None:
     tables = {**TABLES, table: [key for key in TABLES[table] if key != 12]}
-    assert list(lacks(tables)) == [f"12 Heartbeat: no row in {table}"]
+    assert {*lacks(tables)} - {*lacks(TABLES)} == {f"12 Heartbeat: no row in {table}"}
 
 
 def test_a_row_without_a_declaration_is_told() -> None:
     tables: dict[str, Any] = {"ROUTES": [*KEYS, KEYS[-1] + 1]}
-    assert list(lacks(tables)) == [f"{KEYS[-1] + 1}: no file of decoders/apis declares it"]
+    assert f"{KEYS[-1] + 1}: no file of decoders/apis declares it" in [*lacks(tables)]
 
 
 COMMANDS: Final = (

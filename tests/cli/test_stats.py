@@ -15,6 +15,7 @@ import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
 from decoders.analysis.dimensions import DIMENSIONS
+from decoders.analysis.metrics import METRICS as MEASURES
 from kwcli.config import Settings
 from kwcli.exits import Exit
 from kwcli.render.columns import Column, draw_table
@@ -84,11 +85,15 @@ def test_several_files_are_one() -> None:
     assert sum(row["count"] for row in rows(FIRST, TOUR)) == one + other
 
 
+def test_every_dimension_and_metric_is_offered() -> None:
+    assert tuple(DIMENSIONS) == BY, "the names of --by in kwcli/stats/__init__.py, in the order of DIMENSIONS"
+    assert tuple(MEASURES) == METRICS, "the names of --metric in kwcli/stats/__init__.py, in the order of METRICS"
+
+
 @pytest.mark.parametrize("metric", METRICS)
 def test_the_schema_knows_every_dimension_and_metric(metric: str) -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
-    assert tuple(DIMENSIONS) == BY
-    for name in DIMENSIONS:
+    for name in BY:
         assert rows(THREE, "--by", name, "--metric", metric)
     assert rows(TOUR, "--metric", metric, "--slowest", "5", kind="slowest")
 

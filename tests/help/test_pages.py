@@ -15,13 +15,16 @@ import click
 import pytest
 
 import kwcli.help
+from decoders.analysis.dimensions import DIMENSIONS
+from decoders.analysis.metrics import METRICS
+from decoders.filters import FIELDS
 from kwcli.exits import Exit
 from kwcli.help.pages import ALIASES, TOPICS, describe_topic, read_page
 from kwcli.main import COMMANDS
 from kwcli.main import kw as program
 from kwcli.pipeline.tables.columns import TABLES
 from tests.cli.worlds import kw, world
-from tests.help.reading import README, TEXTS, options_in
+from tests.help.reading import README, ROOT, TEXTS, options_in
 
 FOLDER: Final = Path(kwcli.help.__file__).parent
 # Pages that tell of a command's options besides its own.
@@ -94,6 +97,49 @@ def test_the_columns_of_the_tables_are_those_declared() -> None:
     for columns in TABLES.values():
         for column in columns:
             assert f"| `{column.name}` | `{column.type}` | {'yes' if column.null else 'no'} | {column.text} |" in page
+
+
+def test_every_field_and_dimension_is_on_its_page() -> None:
+    lacking = [f"{name}: not on the page kwcli/help/filter.md" for name in FIELDS if f"`{name}`" not in TEXTS["filter"]]
+    lacking += [
+        f"{name}: not on the page kwcli/help/stats.md" for name in DIMENSIONS if f"`{name}`" not in TEXTS["stats"]
+    ]
+    lacking += [f"{name}: not on the page kwcli/help/stats.md" for name in METRICS if f"`{name}`" not in TEXTS["stats"]]
+    assert lacking == []
+
+
+CONTRIBUTING: Final = read_page("contributing")
+# A row of the contributors' table: what it is with the names in it, and its one file.
+HOMES: Final = re.findall(r"^\| (.*) \| `(\S+\.py)` \|$", CONTRIBUTING, re.MULTILINE)
+
+
+def test_contributors_find_every_file_that_is_named() -> None:
+    """A path is written once, and leads to a file, or where it has a `<word>` to several."""
+    files = re.findall(r"`([\w<>./-]+\.py)`", CONTRIBUTING)
+    assert len(files) > 20
+    assert sorted(files) == sorted({*files})
+    assert [path for path in files if not [*ROOT.glob(re.sub(r"<\w+>", "*", path))]] == []
+    folders = re.findall(r"(?<![\w/])tests/[\w/]+", CONTRIBUTING)
+    assert len(folders) > 10
+    assert [path for path in folders if not (ROOT / path).exists() and not (ROOT / f"{path}.py").exists()] == []
+    modules = re.findall(r"python -m ((?:kwcli|tests)\.[\w.]+)|`(tests\.bench\.\w+)`", CONTRIBUTING)
+    paths = [(one or other).replace(".", "/") for one, other in modules]
+    assert len(paths) > 5
+    assert [path for path in paths if not (ROOT / path).exists() and not (ROOT / f"{path}.py").exists()] == []
+
+
+def test_contributors_find_every_table_in_its_file() -> None:
+    wrong = [
+        f"{path} has no {name}"
+        for what, path in HOMES
+        for name in re.findall(r"`([A-Z]+)`", what)
+        if not re.search(rf"^{name}\b.* = ", (ROOT / path).read_text(), re.MULTILINE)
+    ]
+    assert wrong == []
+    tables = {name for what, _ in HOMES for name in re.findall(r"`([A-Z]+)`", what)}
+    used = set(re.findall(r"`([A-Z]{4,})`", CONTRIBUTING))
+    assert used - tables == set(), "named on the page, and in no file of it"
+    assert tables - set(re.findall(r"`([A-Z]+)`", CONTRIBUTING.partition("## Adding")[2])) <= {"FORMS"}
 
 
 # -- kw help -----------------------------------------------------------------------------------------------------------

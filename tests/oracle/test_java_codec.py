@@ -36,7 +36,6 @@ EARLY: Final[dict[str, list[Case]]] = {
 REBUILT: Final = ("plain", "empty", "nulls", "tagged")
 # Structures that became definitions only in a later release.
 LATER: Final = {"ControlRecordTypeSchema": "4.3", "EndTxnMarker": "4.1"}
-COUNTS: Final = {"3.9.2": 646, "4.0.2": 558, "4.4.0": 618}
 
 
 def start(release: str) -> Java:
@@ -72,10 +71,6 @@ def older_names(case: Case) -> dict[str, tuple[str, ...]]:
     key, _, side = case
     gather(getattr(api(key), side).fields)
     return found
-
-
-def test_every_case_is_asked(java: Java) -> None:
-    assert len(list(cases(java.release))) == COUNTS[java.release]
 
 
 def test_layouts_and_headers(java: Java) -> None:
@@ -240,4 +235,4 @@ def test_structures(java: Java) -> None:
             f"{name} v{version} {style} {text}" for text in differences(plan, value, json.loads(answer["json"]), {})
         ]
     assert not wrong, report(wrong)
-    assert len(asked) == {"3.9.2": 98, "4.0.2": 98, "4.4.0": 112}[java.release]
+    assert {name for name, *_ in asked} >= STRUCTURES.keys() - LATER.keys()

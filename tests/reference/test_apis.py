@@ -10,7 +10,7 @@ import pytest
 
 from decoders.apis import KEYS, api
 from decoders.apis.releases import RELEASES, spoken
-from decoders.apis.routing import ROUTES
+from decoders.apis.routing import route
 from kwcli.exits import Exit
 from kwcli.help.pages import read_page
 from kwcli.reference.text_apis import through
@@ -43,8 +43,8 @@ def test_the_list_holds_every_api_with_its_versions_in_every_release() -> None:
         assert row["versions"] == [found.versions.low, found.versions.high]
         assert row["flexible_from"] == (found.flexible.low if found.flexible else None)
         assert row["listeners"] == list(found.listeners)
-        route = ROUTES[found.key]
-        assert (row["sent_by"], row["mutates"], row["to"]) == (list(route.sent_by), route.mutates, route.to)
+        where = route(found.key)
+        assert (row["sent_by"], row["mutates"], row["to"]) == (list(where.sent_by), where.mutates, where.to)
         assert row["releases"] == {
             release: [spoken(release)[found.key].low, spoken(release)[found.key].high]
             for release in RELEASES
