@@ -21,7 +21,7 @@ from tests.proxy.stage import HEARTBEAT, request, response
 Client = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 Script = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 # More than anything takes, also on a machine that has much else to do.
-WAIT_S = 20.0
+WAIT_S = 60.0
 QUIET_S = 0.3
 
 
@@ -51,7 +51,7 @@ def in_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., Non
 
     @wraps(test)
     def run(*args: Any, **values: Any) -> None:
-        asyncio.run(asyncio.wait_for(test(*args, **values), 60))
+        asyncio.run(asyncio.wait_for(test(*args, **values), 4 * WAIT_S))
 
     return run
 
@@ -157,7 +157,7 @@ async def running(
         await made.close()
         if not made.task.done():
             proxy.stop()
-        await asyncio.wait_for(made.task, 20)
+        await asyncio.wait_for(made.task, WAIT_S)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
