@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES, api
 from decoders.apis.headers import request_header_plan, request_header_version
+from decoders.exchanges.inflight import InOrder
 from decoders.limits import FRAME_MAX, MIB
 from decoders.schema.message import encode
 from decoders.schema.model import Versions
@@ -143,7 +144,7 @@ class Session:
         self._identity = (cluster_id, node_id)
         self._tls = tls
         self._reader = FrameReader(OPENING_FRAME_MAX)
-        self._in_flight: deque[Outgoing] = deque()
+        self._in_flight: InOrder[Outgoing] = InOrder()
         self._outgoing: deque[Outgoing] = deque()
         self._correlation_id = 0
         self._steps: Steps | None = None
@@ -165,7 +166,7 @@ class Session:
     @property
     def due(self) -> Outgoing | None:
         """What the peer has to answer next."""
-        return self._in_flight[0] if self._in_flight else None
+        return self._in_flight.due
 
     def open(self) -> list[Event]:
         """Begin: queue the first request of the opening."""
