@@ -62,7 +62,6 @@ CIRCLES: Final = {
     *(f"decoders.exchanges.{name}" for name in ("exchange", "identity", "sessions", "specs")),
     *(f"decoders.exchanges.{name}" for name in ("context", "pairing")),
     *(f"decoders.streams.{name}" for name in ("connections", "flow")),
-    *(f"kwcli.proxy.{name}" for name in ("login", "running", "session", "side")),
 }
 # A concept of this many lines is rare: look whether the file holds two.
 MODULE_LINES: Final = 700

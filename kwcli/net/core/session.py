@@ -25,7 +25,7 @@ from decoders.schema.model import Versions
 from decoders.wire.text import in_bytes
 from kwcli.net.core.foreign import named, not_kafka
 from kwcli.net.core.framing import BadSize, Frame, FrameReader
-from kwcli.net.core.negotiation import Offer, Steps, Token, negotiate, probe_old
+from kwcli.net.core.negotiation import BareToken, Offer, Steps, negotiate, probe_old
 from kwcli.net.core.stops import Stop, broken, closed
 
 if TYPE_CHECKING:
@@ -301,7 +301,7 @@ class Session:
             except Stop as stop:
                 raise self._over(stop) from None
             answer = None
-            if isinstance(step, Token):
+            if isinstance(step, BareToken):
                 self._reader.least = 0  # a broker answers PLAIN with an empty frame
                 frame = len(step.data).to_bytes(4, "big") + step.data
                 self._put(Outgoing(None, 0, -1, frame, respond=step.respond, own=True))

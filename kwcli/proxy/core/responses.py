@@ -28,7 +28,7 @@ from kwcli.proxy.core.commands import (
     YIELD,
     Command,
 )
-from kwcli.proxy.core.remembered import Reading, Remembered
+from kwcli.proxy.core.remembered import ReadAnswer, Remembered
 from kwcli.proxy.core.rewrite import Address, RewriteFailed
 from kwcli.proxy.core.routes import CAP, LOGIN, REWRITE, STREAM, TOKEN, Route
 from kwcli.proxy.core.state import FEWER, State, told
@@ -74,7 +74,7 @@ class Responses:
         self._timed = timed
         self._framer = Framer()
         self._reserved = 0
-        self._held: tuple[Route, bytes, Reading | None] | None = None  # waits for its rest, or for listeners
+        self._held: tuple[Route, bytes, ReadAnswer | None] | None = None  # waits for its rest, or for listeners
         self._remembered = remembered
         self._ticket = 0
         self._blocked = False  # until there is room, or listeners, or others have had their turn

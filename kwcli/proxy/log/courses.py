@@ -6,13 +6,13 @@ from collections import deque
 
 from decoders.streams.framer import Framer
 
-__all__ = ["Code", "Course", "Piece"]
+__all__ = ["Code", "Course", "LoggedChunk"]
 
 # API key and version.
 Code = tuple[int, int]
 
 
-class Piece:
+class LoggedChunk:
     """Bytes that came together. Of `shown`, which has stars, those from `cut` on are not for the file."""
 
     __slots__ = ("cut", "data", "gap", "shown", "side", "time_ns", "waits")
@@ -44,7 +44,7 @@ class Course:
         self.first = True  # nothing has gone out yet
         self.lost = False  # out of step
         self.framer = Framer()
-        self.pieces: deque[tuple[int, Piece]] = deque()
+        self.pieces: deque[tuple[int, LoggedChunk]] = deque()
         self.place = 0  # behind the last byte that came
         self.begin()
 
@@ -61,7 +61,7 @@ class Course:
         self.lost = lost
         self.begin()
 
-    def add(self, piece: Piece) -> int:
+    def add(self, piece: LoggedChunk) -> int:
         """A piece has come; its place."""
         place = self.place
         self.place += len(piece.data)

@@ -28,10 +28,10 @@ from decoders.schema.model import Side
 from decoders.schema.unform import MESSAGE
 from decoders.streams.framer import SIZE_FIELD
 from decoders.wire.hiding import concealer, spellings
-from kwcli.proxy.log.courses import Code, Course, Piece
+from kwcli.proxy.log.courses import Code, Course, LoggedChunk
 from kwcli.proxy.log.wire import CLIENT
 
-__all__ = ["Piece", "Seen", "Veil"]
+__all__ = ["LoggedChunk", "Seen", "Veil"]
 
 # A frame that may hold a secret and is larger is starred from its header on.
 HELD_MOST: Final = 16 << 20
@@ -69,7 +69,7 @@ class Veil:
     def __init__(self, seen: Seen) -> None:
         self._seen = seen
         self._courses = (Course(0), Course(1))
-        self._queue: deque[Piece] = deque()
+        self._queue: deque[LoggedChunk] = deque()
         self._asked: InFlight[Code] = InFlight()
         self._secrets: dict[int, list[bytes]] = {}  # of requests that may be answered by repeating them
         self._sasl: Sasl[None] = Sasl()
@@ -86,9 +86,9 @@ class Veil:
         course.stop()
         course.framer.left, course.blind = left, left > 0
 
-    def push(self, side: int, time_ns: int, data: bytes) -> list[Piece]:
+    def push(self, side: int, time_ns: int, data: bytes) -> list[LoggedChunk]:
         """Bytes of a side; what may be written now."""
-        piece = Piece(side, time_ns, data)
+        piece = LoggedChunk(side, time_ns, data)
         course = self._courses[side]
         if not self._queue and self._plain(course, data):
             course.place += len(data)
@@ -132,9 +132,9 @@ class Veil:
         self._register(correlation_id, (key, version))
         return True
 
-    def gap(self, side: int, time_ns: int, size: int) -> list[Piece]:
+    def gap(self, side: int, time_ns: int, size: int) -> list[LoggedChunk]:
         """As many bytes of a side are missing."""
-        self._queue.append(Piece(side, time_ns, b"", size))
+        self._queue.append(LoggedChunk(side, time_ns, b"", size))
         course = self._courses[side]
         framer = course.framer
         rest = framer.left
@@ -151,14 +151,14 @@ class Veil:
             self._doubt = True
         return self._ready()
 
-    def end(self) -> list[Piece]:
+    def end(self) -> list[LoggedChunk]:
         """The connection is over: what is held of unfinished frames is starred and given."""
         for course in self._courses:
             if course.framer.kept:
                 self._blind(course)
         return self._ready()
 
-    def _ready(self) -> list[Piece]:
+    def _ready(self) -> list[LoggedChunk]:
         queue = self._queue
         out = []
         while queue and not queue[0].waits:
@@ -173,7 +173,7 @@ class Veil:
         course.framer.forget()
         course.release()
 
-    def _follow(self, course: Course, piece: Piece) -> None:
+    def _follow(self, course: Course, piece: LoggedChunk) -> None:
         """Go through the frames that a piece holds bytes of."""
         framer, data = course.framer, piece.data
         begun = course.add(piece) - framer.kept  # the place of the first byte that is looked at
