@@ -26,7 +26,7 @@ from kwcli.proxy.core.commands import CLOSE, END, NOTE, SEND_CLIENT, SEND_SERVER
 if TYPE_CHECKING:
     from kwcli.net.core.sasl.mechanism import Mechanism
 
-# Asks the shell for a mechanism for one login, made where it may take its time: answer by `given` or `failed`.
+# Asks the shell for a mechanism for one login, made where it may take its time: answer by `given`.
 CREDENTIALS: Final = 20
 # Nothing more should be read from the client until READY: the login is done, for the first time or again.
 HOLD: Final = 21
@@ -96,11 +96,6 @@ class UpstreamLogin:
         else:
             session.number_from((self._last_id + _HALF) % _IDS)
             self._converse(session.authenticate_again, now_ns)
-        return self._done()
-
-    def failed(self, text: str) -> list[Command]:
-        """There are no credentials to be had."""
-        self._out.append((CLOSE, text, True))
         return self._done()
 
     def to_server(self, data: bytes, now_ns: int) -> list[Command]:
