@@ -1,21 +1,33 @@
-"""Requests that wait for their response, by correlation id: the only place that stores correlation ids.
+"""Requests that wait for their response.
 
-One table for each connection. A correlation id that is in flight twice is first in, first out; answers may come in any
-order. The loop reads and writes the plain dict; everything unusual goes through the methods.
+Who only watches a connection (`InFlight`: pairing, the proxy's log) has a table by correlation id: an id that is in
+flight twice is first in, first out, and answers may come in any order. The loop reads and writes the plain dict;
+everything unusual goes through the methods. Who takes part (`InOrder`: the relay, a client) needs no table, since
+brokers answer in the order of the requests: an answer that is not to the oldest one is the end of the connection.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from typing import Any, TypeVar
 
-from decoders.exchanges.exchange import Exchange
+T = TypeVar("T")
 
 
-class Queue(deque[Exchange]):
+class InOrder(deque[T]):
+    """Requests of one connection, oldest first."""
+
+    @property
+    def due(self) -> T | None:
+        """What has to be answered next."""
+        return self[0] if self else None
+
+
+class Queue(deque[T]):
     """Requests in flight with one correlation id, oldest first."""
 
 
-class InFlight(dict[int, Exchange | Queue]):
+class InFlight(dict[int, T | Queue[T]]):
     """Correlation id → the request that waits, or several of them."""
 
     __slots__ = ("doubled",)
@@ -24,41 +36,41 @@ class InFlight(dict[int, Exchange | Queue]):
         super().__init__()
         self.doubled = 0  # requests that wait behind another one with the same id
 
-    def add(self, correlation_id: int, exchange: Exchange) -> None:
+    def add(self, correlation_id: int, request: T) -> None:
         """Put a request behind those with its id."""
         waiting = self.get(correlation_id)
         if waiting is None:
-            self[correlation_id] = exchange
+            self[correlation_id] = request
         elif isinstance(waiting, Queue):
-            waiting.append(exchange)
+            waiting.append(request)
             self.doubled += 1
         else:
-            self[correlation_id] = Queue((waiting, exchange))
+            self[correlation_id] = Queue((waiting, request))
             self.doubled += 1
 
-    def first(self, correlation_id: int) -> Exchange | None:
+    def first(self, correlation_id: int) -> T | None:
         """The request that an answer with this id would belong to."""
         waiting = self.get(correlation_id)
         return waiting[0] if isinstance(waiting, Queue) else waiting
 
-    def take(self, correlation_id: int) -> Exchange | None:
+    def take(self, correlation_id: int) -> T | None:
         """Remove and give the request that an answer with this id belongs to."""
         waiting = self.get(correlation_id)
         if not isinstance(waiting, Queue):
             return self.pop(correlation_id, None) if waiting is not None else None  # type: ignore[return-value]  # no Queue
-        exchange = waiting.popleft()
+        request = waiting.popleft()
         self.doubled -= 1
         if len(waiting) == 1:
             self[correlation_id] = waiting[0]
-        return exchange
+        return request
 
     def count(self) -> int:
         """How many requests wait."""
         return len(self) + self.doubled
 
-    def waiting(self) -> list[Exchange]:
+    def waiting(self) -> list[T]:
         """All requests that wait, in the order in which they were sent."""
-        every: list[Exchange] = []
+        every: list[T] = []
         for entry in self.values():
             if isinstance(entry, Queue):
                 every.extend(entry)
@@ -67,14 +79,14 @@ class InFlight(dict[int, Exchange | Queue]):
         every.sort(key=_sent)
         return every
 
-    def oldest(self) -> Exchange:
+    def oldest(self) -> T:
         """Remove and give the request that was sent first, of those whose id came first."""
         correlation_id = next(iter(self))
-        exchange = self.take(correlation_id)
-        assert exchange is not None
-        return exchange
+        request = self.take(correlation_id)
+        assert request is not None
+        return request
 
-    def drain(self) -> list[Exchange]:
+    def drain(self) -> list[T]:
         """Remove and give all requests that wait, in the order in which they were sent."""
         every = self.waiting()
         self.clear()
@@ -82,5 +94,5 @@ class InFlight(dict[int, Exchange | Queue]):
         return every
 
 
-def _sent(exchange: Exchange) -> int:
+def _sent(exchange: Any) -> int:
     return exchange.request_packet_end or 0

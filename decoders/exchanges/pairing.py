@@ -142,11 +142,11 @@ class Pairing:
         self.closing: How | None = None
         self.resting = False
         self.client_place = self.server_place = 0  # of the lanes that were let go
-        self.sasl = Sasl()
+        self.sasl: Sasl[Exchange] = Sasl()
         self._equip()
 
     def _equip(self) -> None:
-        self.in_flight = InFlight()
+        self.in_flight: InFlight[Exchange] = InFlight()
         self.early: dict[int, Frame] = {}  # responses whose request is still under way
         self.client_lane = FrameDirection(self, request=True)
         self.server_lane = FrameDirection(self, request=False)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections import deque
 from enum import Enum
-from typing import Final
+from typing import Final, Generic, TypeVar
 
-from decoders.exchanges.exchange import Exchange
+T = TypeVar("T")
 
 
 class SaslPhase(Enum):
@@ -26,7 +26,7 @@ GSSAPI: Final = "GSSAPI"
 PAIRS: Final[dict[str, int]] = {"PLAIN": 1, "SCRAM-SHA-256": 2, "SCRAM-SHA-512": 2}
 
 
-class Sasl:
+class Sasl(Generic[T]):
     """The SASL state of one connection: `tokens` are the client's that wait for an answer."""
 
     __slots__ = ("left", "mechanism", "phase", "tokens")
@@ -35,19 +35,19 @@ class Sasl:
         self.phase = SaslPhase.KAFKA
         self.mechanism = ""
         self.left = 0  # pairs still to come, 0 where the mechanism does not say
-        self.tokens: deque[Exchange] | tuple[()] = ()  # an empty deque has 0.7 KiB, and few connections have tokens
+        self.tokens: deque[T] | tuple[()] = ()  # an empty deque has 0.7 KiB, and few connections have tokens
 
     def is_new(self) -> bool:
         """Whether nothing has happened yet."""
         return self.phase is SaslPhase.KAFKA and not (self.mechanism or self.left or self.tokens)
 
-    def wait(self, token: Exchange) -> None:
+    def wait(self, token: T) -> None:
         """A token of the client has come."""
         if isinstance(self.tokens, tuple):
             self.tokens = deque()
         self.tokens.append(token)
 
-    def take(self) -> Exchange:
+    def take(self) -> T:
         """Remove and give the token that has waited longest, of those there are."""
         assert isinstance(self.tokens, deque)
         return self.tokens.popleft()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from kwcli.env import Environment
@@ -42,20 +44,19 @@ Examples:
 @click.pass_obj
 def command(
     env: Environment,
+    /,
     connection: ConnectionOptions,
     security: Security,
-    port_base: int,
-    bind: str,
-    advertise: str | None,
     log: LogOptions,
-    metrics: int | None,
     only_check: bool,
+    **listening: Any,
 ) -> int:
     """Stand between clients and a cluster: every broker gets a listener here, and clients never hear of another.
 
     Give clients the line with bootstrap.servers. Ctrl-C waits for answers and ends; once more: at once.
     """
+    from kwcli.proxy.settings import Listening
     from kwcli.proxy.starting import start
 
     config = connection.config(env, verbose=log.shown.verbose)
-    return start(env, config, port_base, bind, advertise, security, log, metrics, only_check)
+    return start(env, config, Listening(**listening), security, log, only_check=only_check)

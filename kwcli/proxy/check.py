@@ -24,7 +24,7 @@ from kwcli.net.deadline import Deadline
 from kwcli.proxy.core.rows import ROWS, highest
 from kwcli.proxy.listeners import listening
 from kwcli.proxy.metrics_server import metrics_socket
-from kwcli.proxy.ports import Ports, ports_file
+from kwcli.proxy.ports import ProxyPorts, ports_file
 from kwcli.render.units import counted, cut
 from kwcli.terminal import clean
 
@@ -49,7 +49,7 @@ class Finding(NamedTuple):
     code: int = Exit.DONE
 
 
-class Wish(NamedTuple):
+class CheckOptions(NamedTuple):
     """What would be started. `tls` makes what listeners speak TLS by, or raises Failure; None where they speak none."""
 
     config: ClientConfig
@@ -60,7 +60,7 @@ class Wish(NamedTuple):
     metrics: int | None = None
 
 
-def check(env: Environment, wish: Wish, output: str | None = None) -> int:
+def check(env: Environment, wish: CheckOptions, output: str | None = None) -> int:
     """Print what is found, as it is found, in `output`'s form; the exit code is that of the worst. Raises Failure."""
     if output not in _FORMS:
         raise Failure(f"--check prints text, ndjson or json, not {output}", Exit.USAGE)
@@ -98,7 +98,7 @@ _FORMS: Final[Mapping[str | None, tuple[Callable[[Finding], str], bytes, bytes]]
 }
 
 
-def findings(variables: Mapping[str, str], wish: Wish) -> Iterator[Finding]:
+def findings(variables: Mapping[str, str], wish: CheckOptions) -> Iterator[Finding]:
     """Everything that is looked at, in order."""
     if wish.tls is not None:
         yield _certificate(wish.tls, wish.advertise)
@@ -125,7 +125,7 @@ def findings(variables: Mapping[str, str], wish: Wish) -> Iterator[Finding]:
                     yield from _node(cluster, node, first.address)
     except Failure as failure:
         yield Finding("upstream", failure.text, failure.code)
-    ports = Ports(wish.port_base, cluster_id, ports_file(variables), nodes=found, keep=False)
+    ports = ProxyPorts(wish.port_base, cluster_id, ports_file(variables), nodes=found, keep=False)
     yield from _ports(wish, ports, found, deadline)
 
 
@@ -203,7 +203,7 @@ def _unknown(offered: Mapping[int, Versions]) -> Iterator[str]:
             )
 
 
-def _ports(wish: Wish, ports: Ports, nodes: Iterable[int], deadline: Deadline) -> Iterator[Finding]:
+def _ports(wish: CheckOptions, ports: ProxyPorts, nodes: Iterable[int], deadline: Deadline) -> Iterator[Finding]:
     if wish.metrics is not None:
         try:
             metrics_socket(wish.metrics).close()

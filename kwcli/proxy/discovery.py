@@ -16,7 +16,7 @@ from kwcli.net.deadline import Deadline
 _TOLD_MAX: Final = 3
 
 
-class Found(NamedTuple):
+class Discovered(NamedTuple):
     """`remark` says why nothing is known of the nodes yet, or which of them are nowhere."""
 
     nodes: Mapping[int, Node]
@@ -24,7 +24,7 @@ class Found(NamedTuple):
     remark: str | None = None
 
 
-def discover(config: ClientConfig) -> Found:
+def discover(config: ClientConfig) -> Discovered:
     """Ask the cluster for its nodes. Raises Failure where nobody answers.
 
     A cluster that wants to know who we are is no failure where clients log in by themselves.
@@ -36,8 +36,8 @@ def discover(config: ClientConfig) -> Found:
             more = f"; so are {len(problems) - _TOLD_MAX} more" * (len(problems) > _TOLD_MAX)
             remark = "; ".join(problems[:_TOLD_MAX]) + more if problems else None
             usable = {number: node for number, node in nodes.items() if node.problem is None}
-            return Found(usable, cluster.cluster_id, remark)
+            return Discovered(usable, cluster.cluster_id, remark)
     except Failure as failure:
         if failure.code != Exit.REFUSED or "SASL" in config.protocol:
             raise
-        return Found({}, None, f"{failure.text}; nodes will be known when a client has asked for them")
+        return Discovered({}, None, f"{failure.text}; nodes will be known when a client has asked for them")

@@ -15,7 +15,7 @@ from kwcli.net.core.addresses import shown
 from kwcli.net.core.config import Address
 from kwcli.proxy.accepting import BACKLOG
 from kwcli.proxy.core.rewrite import Endpoint
-from kwcli.proxy.ports import Ports
+from kwcli.proxy.ports import ProxyPorts
 
 Opened = Callable[["Listener", socket.socket], None]
 
@@ -42,10 +42,12 @@ class Listener:
         return "bootstrap" if self.node_id is None else f"node {self.node_id}"
 
 
-class Listeners:
+class ProxyListeners:
     """`opened` gets every new listener with its socket, `say` lines for people."""
 
-    def __init__(self, ports: Ports, bind: str, advertise: str, opened: Opened, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, ports: ProxyPorts, bind: str, advertise: str, opened: Opened, say: Callable[[str], None]
+    ) -> None:
         self._ports = ports
         self._bind = bind
         self._advertise = advertise

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from kwcli import VERSION
 from kwcli.exits import Failure
@@ -15,14 +15,38 @@ if TYPE_CHECKING:
     from kwcli.net.aio import Logins
     from kwcli.net.core.config import Address, ClientConfig
     from kwcli.proxy.pauses import Pauses
-    from kwcli.proxy.session import Session
 
 
-class Login:
-    """Stands between a session and the socket to its broker, once that is connected."""
+class Between(Protocol):
+    """The connection of a client that the login stands in, as it sees it."""
+
+    def now_ns(self) -> int:
+        """The time, as it goes with bytes."""
+
+    def write(self, data: bytes) -> None:
+        """Send to the broker."""
+
+    def answered(self, data: bytes) -> None:
+        """The broker's bytes, without those that are about the proxy itself."""
+
+    def wait_for_login(self, waiting: bool) -> None:
+        """Read nothing from the client while the proxy logs in; `waiting` False: go on."""
+
+    def note(self, text: str) -> None:
+        """People should know this, once."""
+
+    def end_server(self) -> None:
+        """Tell the broker that there will be no more."""
+
+    def end(self, reason: str, *, loud: bool = False) -> None:
+        """Close both sides; `reason` is for people."""
+
+
+class BrokerLogin:
+    """Stands between a client's connection and the socket to its broker, once that is connected."""
 
     def __init__(
-        self, session: Session, address: Address, config: ClientConfig, logins: Logins, pauses: Pauses
+        self, session: Between, address: Address, config: ClientConfig, logins: Logins, pauses: Pauses
     ) -> None:
         self._session = session
         self._address = address

@@ -21,7 +21,7 @@ FOLD_S: Final = 10.0
 FOLD_MOST_S: Final = 600.0
 
 
-class Notes:
+class SaidOnce:
     """Texts and how often they came."""
 
     def __init__(self) -> None:

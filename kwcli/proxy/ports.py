@@ -20,7 +20,7 @@ from kwcli.processes import sweep
 SMALL: Final = 1000
 
 
-class Ports:
+class ProxyPorts:
     """`file` may be missing, broken or not writable: then the order begins anew."""
 
     def __init__(

@@ -10,7 +10,7 @@ import socket
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from kwcli.env import Environment
 from kwcli.exits import Exit
@@ -20,22 +20,24 @@ from kwcli.net.core.config import Address
 from kwcli.proxy.accepting import BACKLOG, Accepting
 from kwcli.proxy.core.budget import Budget
 from kwcli.proxy.core.remembered import Remembered
-from kwcli.proxy.discovery import Found
-from kwcli.proxy.feed import Feed
-from kwcli.proxy.listeners import Listener, Listeners
-from kwcli.proxy.login import Login
+from kwcli.proxy.discovery import Discovered
+from kwcli.proxy.listeners import Listener, ProxyListeners
+from kwcli.proxy.login import BrokerLogin
 from kwcli.proxy.memory import TRIM_S, Trimmer, tune
 from kwcli.proxy.metrics import Metrics
 from kwcli.proxy.metrics_server import MetricsConnection, metrics_socket
-from kwcli.proxy.notes import Folded, Notes
+from kwcli.proxy.notes import Folded, SaidOnce
 from kwcli.proxy.pauses import Pauses
-from kwcli.proxy.ports import Ports, ports_file
+from kwcli.proxy.ports import ProxyPorts, ports_file
 from kwcli.proxy.reaching import Reached, reach
-from kwcli.proxy.session import Session
-from kwcli.proxy.settings import Settings
+from kwcli.proxy.session import Relay
+from kwcli.proxy.settings import ProxySettings
 from kwcli.proxy.side import Side
 from kwcli.proxy.table import table
 from kwcli.proxy.turns import Turns
+
+if TYPE_CHECKING:
+    from kwcli.proxy.log.feed import Feed
 
 _LOOK_S: Final = 0.05
 # For a client's TLS handshake.
@@ -46,7 +48,13 @@ class Proxy:
     """Give it what was found out about the cluster; `run` returns the exit code when it was told to end."""
 
     def __init__(
-        self, env: Environment, settings: Settings, found: Found, feed: Feed | None = None, *, both: bool = False
+        self,
+        env: Environment,
+        settings: ProxySettings,
+        found: Discovered,
+        feed: Feed | None = None,
+        *,
+        both: bool = False,
     ) -> None:
         """`both`: the feed is told of the bytes between proxy and brokers as well."""
         self.env = env
@@ -61,9 +69,9 @@ class Proxy:
         self.turns = Turns()
         self.dialler = Dialler(settings.config)
         self._logins = Logins(settings.config) if "SASL" in settings.config.protocol else None
-        self.sessions: dict[int, Session] = {}
-        ports = Ports(settings.port_base, found.cluster_id, ports_file(env.variables), nodes=found.nodes)
-        self.listeners = Listeners(ports, settings.bind, settings.advertise, self._opened, self._say)
+        self.sessions: dict[int, Relay] = {}
+        ports = ProxyPorts(settings.port_base, found.cluster_id, ports_file(env.variables), nodes=found.nodes)
+        self.listeners = ProxyListeners(ports, settings.bind, settings.advertise, self._opened, self._say)
         self._found = found
         self._sockets: list[tuple[Listener, socket.socket]] = []
         self._accepting: dict[Listener, Accepting] = {}
@@ -71,7 +79,7 @@ class Proxy:
         self._starting: set[asyncio.Task[None]] = set()
         self._count = 0
         self.pauses = Pauses(time.monotonic)
-        self._notes = Notes()
+        self._notes = SaidOnce()
         self._folded = Folded(time.monotonic, self._say)
         self._signals = 0
         self._ended = asyncio.Event()
@@ -79,7 +87,7 @@ class Proxy:
 
     # What sessions say
 
-    def told(self, session: Session, text: str, *, loud: bool) -> None:
+    def told(self, session: Relay, text: str, *, loud: bool) -> None:
         """What happened to a connection; `loud` without being asked for."""
         if not loud and not self.settings.verbose:
             return
@@ -90,7 +98,7 @@ class Proxy:
         else:
             self._folded.say(f"({name}): {text}", line)
 
-    def note(self, text: str, session: Session) -> None:
+    def note(self, text: str, session: Relay) -> None:
         """What people should know of; the same once, and at the end how often it was so."""
         if self._notes.first(text):
             self.told(session, text, loud=True)
@@ -203,7 +211,7 @@ class Proxy:
 
     # Brokers that do not answer
 
-    def unreachable(self, session: Session, reached: Reached) -> None:
+    def unreachable(self, session: Relay, reached: Reached) -> None:
         """No broker took a connection."""
         said = [*reached.failures, *reached.paused]
         for text in reached.paused:
@@ -237,7 +245,7 @@ class Proxy:
 
     def _accepted(self, listener: Listener) -> Side:
         self._count += 1
-        return Session(self, listener, self._count).client
+        return Relay(self, listener, self._count).client
 
     def _ungreeted(self, peer: str, error: BaseException) -> None:
         from kwcli.proxy.tls.refusals import refusal
@@ -250,11 +258,11 @@ class Proxy:
         if self._notes.first(f"connection from {peer.rpartition(':')[0]} {text}"):  # clients try again and again
             self._say(f"connection from {peer} {text}")
 
-    def login(self, session: Session, address: Address) -> Login | None:
+    def login(self, session: Relay, address: Address) -> BrokerLogin | None:
         """The proxy's own login for a connection to the broker at `address`, where it has one."""
         if self._logins is None:
             return None
-        return Login(session, address, self.settings.config, self._logins, self.pauses)
+        return BrokerLogin(session, address, self.settings.config, self._logins, self.pauses)
 
     def _signalled(self) -> None:
         self._signals += 1

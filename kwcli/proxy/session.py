@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from kwcli.net.core.addresses import shown
 from kwcli.proxy.clock import now_ns
@@ -32,30 +32,71 @@ from kwcli.proxy.core.commands import (
     YIELD,
     Command,
 )
-from kwcli.proxy.core.connection import Connection
-from kwcli.proxy.feed import Feed, How
-from kwcli.proxy.reaching import reach
+from kwcli.proxy.core.connection import RelayCore
+from kwcli.proxy.reaching import Reached, reach
 from kwcli.proxy.room import Room
 from kwcli.proxy.side import ASKED, DIALLING, DRAINING, FULL, LOG, LOGIN, QUESTION, TURN, Side
 
 if TYPE_CHECKING:
-    from kwcli.proxy.listeners import Listener
-    from kwcli.proxy.login import Login
-    from kwcli.proxy.running import Proxy
+    from kwcli.net.aio import Dialler
+    from kwcli.net.core.config import Address
+    from kwcli.proxy.core.budget import Budget
+    from kwcli.proxy.core.remembered import Remembered
+    from kwcli.proxy.listeners import Listener, ProxyListeners
+    from kwcli.proxy.log.feed import Feed
+    from kwcli.proxy.login import BrokerLogin
+    from kwcli.proxy.metrics import Metrics
+    from kwcli.proxy.pauses import Pauses
+    from kwcli.proxy.turns import Turns
 
 Take = Callable[[bytes], None]
 
 
-class Session:
+# How a connection ended: as captures say it, or the proxy closed it.
+How = Literal["fin", "rst", "proxy"]
+
+
+class Shared(Protocol):
+    """What all connections of a proxy have together, and what they tell it."""
+
+    metrics: Metrics | None
+    feed: Feed | None  # the log, if there is one
+    both: Feed | None  # the same, if it is told of the bytes between proxy and brokers as well
+    remembered: Remembered
+    turns: Turns
+    budget: Budget
+    listeners: ProxyListeners
+    dialler: Dialler
+    pauses: Pauses
+    paused: bool
+    sessions: dict[int, Relay]
+
+    def refuses(self, listener: Listener) -> bool:
+        """Whether a client that was accepted all the same is to be turned away."""
+
+    def unreachable(self, session: Relay, reached: Reached) -> None:
+        """No broker took a connection."""
+
+    def login(self, session: Relay, address: Address) -> BrokerLogin | None:
+        """The proxy's own login for a connection to the broker at `address`, where it has one."""
+
+    def told(self, session: Relay, text: str, *, loud: bool) -> None:
+        """What happened to a connection; `loud` without being asked for."""
+
+    def note(self, text: str, session: Relay) -> None:
+        """What people should know of; the same once, and at the end how often it was so."""
+
+
+class Relay:
     """`number` counts connections from 1."""
 
-    def __init__(self, proxy: Proxy, listener: Listener, number: int) -> None:
+    def __init__(self, proxy: Shared, listener: Listener, number: int) -> None:
         self.number = number
         self.listener = listener
         self._metrics = proxy.metrics
         self._meter = proxy.metrics.meter(listener) if proxy.metrics is not None else None
         timed = proxy.feed is not None or self._meter is not None
-        self.core = Connection(timed=timed, remembered=proxy.remembered)
+        self.core = RelayCore(timed=timed, remembered=proxy.remembered)
         self.client = Side(self, CLIENT, proxy.turns)
         self.server = Side(self, SERVER, proxy.turns)
         self.peer = ""
@@ -70,7 +111,7 @@ class Session:
         self._early: list[bytes] = []  # came before there was a broker to give it to
         self._early_end = False
         self.room = Room(proxy.budget, lambda: bool(self.server.holds & FULL) and not self.client.lost)
-        self._login: Login | None = None
+        self._login: BrokerLogin | None = None
         self._ending = False  # the client sends no more, and the broker cannot be told so
         self.over = False
         self._yielded = False  # the last piece of work was not all

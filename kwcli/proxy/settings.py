@@ -16,7 +16,16 @@ LOOPBACK: Final = "127.0.0.1"
 DRAIN_S: Final = 10.0
 
 
-class Settings(NamedTuple):
+class Listening(NamedTuple):
+    """Where clients find the proxy, and Prometheus its numbers; without `advertise` clients are told `bind`."""
+
+    port_base: int = PORT_BASE
+    bind: str = LOOPBACK
+    advertise: str | None = None
+    metrics: int | None = None
+
+
+class ProxySettings(NamedTuple):
     """`bind` is where to listen, `advertise` the host that clients are told; `config` the way to the cluster."""
 
     config: ClientConfig

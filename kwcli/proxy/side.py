@@ -1,16 +1,16 @@
-"""One of the two sockets of a client's connection: read unless there is a reason not to; it tells its session all."""
+"""One of the two sockets of a client's connection: read unless there is a reason not to; it tells its owner all."""
 
 from __future__ import annotations
 
 import asyncio
 import socket
 import struct
-from typing import TYPE_CHECKING, Final, cast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from kwcli.net.core.addresses import shown
 
 if TYPE_CHECKING:
-    from kwcli.proxy.session import Session
     from kwcli.proxy.turns import Turns
 
 # A socket's send buffer takes the rest; beyond it the other side is not read.
@@ -32,13 +32,40 @@ LIGHT: Final = 4096
 _RESET: Final = struct.pack("ii", 1, 0)
 
 
+class Owner(Protocol):
+    """The connection that two sockets belong to, as they see it."""
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing that comes is of use any more."""
+
+    @property
+    def received(self) -> tuple[Callable[[bytes], None], Callable[[bytes], None]]:
+        """What takes the bytes of the client's socket, and those of the broker's."""
+
+    def made(self, side: Side) -> None:
+        """A socket is connected."""
+
+    def full(self, side: Side) -> None:
+        """The buffer towards this side is full."""
+
+    def drained(self, side: Side) -> None:
+        """There is room in it again."""
+
+    def ended(self, side: Side) -> bool:
+        """A side sends no more; whether its socket stays open for what it still gets."""
+
+    def gone(self, side: Side, error: Exception | None) -> None:
+        """A socket is closed."""
+
+
 class Side(asyncio.Protocol):
     """One of the two sockets."""
 
-    __slots__ = ("_late", "_turns", "holds", "lost", "session", "side", "transport")
+    __slots__ = ("_late", "_turns", "holds", "lost", "owner", "side", "transport")
 
-    def __init__(self, session: Session, side: int, turns: Turns) -> None:
-        self.session = session
+    def __init__(self, owner: Owner, side: int, turns: Turns) -> None:
+        self.owner = owner
         self._turns = turns
         self._late: list[bytes] = []  # came while others waited for their turn
         self.side = side
@@ -49,13 +76,13 @@ class Side(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
         self.transport.set_write_buffer_limits(high=BUFFER)
-        self.session.made(self)
+        self.owner.made(self)
 
     def data_received(self, data: bytes) -> None:
         if self._late or (len(data) > LIGHT and self._turns.waiting):
             self._later(data)
         else:
-            self.session.received[self.side](data)
+            self.owner.received[self.side](data)
 
     def _later(self, data: bytes) -> None:
         self._late.append(data)
@@ -67,25 +94,25 @@ class Side(asyncio.Protocol):
         """With what waited for its turn, or because no more will come."""
         if self._late:
             data, self._late = b"".join(self._late), []
-            if not self.session.over:
-                self.session.received[self.side](data)
+            if not self.owner.over:
+                self.owner.received[self.side](data)
             self.free(LATER)
 
     def eof_received(self) -> bool:
         self._go_on()
-        stays = self.session.ended(self)
+        stays = self.owner.ended(self)
         return stays and self.transport is not None and self.transport.can_write_eof()  # TLS ends both ways at once
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._go_on()
         self.lost = True
-        self.session.gone(self, exc)
+        self.owner.gone(self, exc)
 
     def pause_writing(self) -> None:
-        self.session.full(self)
+        self.owner.full(self)
 
     def resume_writing(self) -> None:
-        self.session.drained(self)
+        self.owner.drained(self)
 
     def hold(self, reason: int) -> None:
         """Read nothing from here, for this reason."""

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Final
 from kwcli.env import Environment
 from kwcli.exits import Exit, Failure
 from kwcli.net.core.config import ClientConfig
-from kwcli.proxy.discovery import Found, discover
+from kwcli.proxy.discovery import Discovered, discover
 from kwcli.proxy.log.feed import Overflow
 from kwcli.proxy.log.options import LogOptions
-from kwcli.proxy.log.plan import Plan
+from kwcli.proxy.log.plan import LogPlan
 from kwcli.proxy.log.spawn import start as launch
 from kwcli.proxy.running import Proxy, serve
-from kwcli.proxy.settings import Settings
+from kwcli.proxy.settings import Listening, ProxySettings
 from kwcli.proxy.tls.options import Security, check_exposure
 
 if TYPE_CHECKING:
@@ -29,17 +29,16 @@ HURRIED_S: Final = 2.0
 def start(
     env: Environment,
     config: ClientConfig,
-    port_base: int,
-    bind: str,
-    advertise: str | None,
+    listening: Listening,
     security: Security,
     log: LogOptions,
-    metrics: int | None,
+    *,
     only_check: bool,
 ) -> int:
     """Run a proxy to its end, or only look whether one could; the exit code. Raises Failure."""
     if config.controllers:
         raise Failure("the proxy stands before brokers: give -b, not --bootstrap-controller", Exit.USAGE)
+    port_base, bind, advertise, metrics = listening
     if advertise is None and _anywhere(bind):
         raise Failure(f"--bind {bind} listens on every address: --advertise HOST says which clients use", Exit.USAGE)
     check_exposure(security, config, bind)
@@ -47,12 +46,12 @@ def start(
     make = partial(_inbound, env, security, [host, bind]) if security.tls else None
     plan = log.plan(env)
     if only_check:
-        from kwcli.proxy.check import Wish, check
+        from kwcli.proxy.check import CheckOptions, check
 
-        return check(env, Wish(config, port_base, bind, host, make, metrics), log.shown.output)
+        return check(env, CheckOptions(config, port_base, bind, host, make, metrics), log.shown.output)
     tls = make() if make is not None else None
     found = discover(config)
-    settings = Settings(
+    settings = ProxySettings(
         config, port_base, bind, host, verbose=log.shown.verbose, quiet=log.shown.quiet, metrics=metrics, tls=tls
     )
     if plan is None:
@@ -66,7 +65,7 @@ def _inbound(env: Environment, security: Security, places: list[str]) -> Inbound
     return Inbound(TlsIn(security.certificate, security.key, security.client_ca), places, env.variables)
 
 
-def _logged(env: Environment, settings: Settings, found: Found, plan: Plan, overflow: Overflow) -> int:
+def _logged(env: Environment, settings: ProxySettings, found: Discovered, plan: LogPlan, overflow: Overflow) -> int:
     """Run with a log beside it, which is given the time to write what it has."""
     plan = plan._replace(report=settings.metrics is not None)
     log = launch(plan, overflow=overflow, say=lambda text: env.say(f"kw: {text}"))

@@ -16,7 +16,7 @@ from typing import Final
 from decoders.messages import encode_request, encode_response
 from kwcli.config import Settings
 from kwcli.proxy.log.feed import CLIENT, SERVER, Feed
-from kwcli.proxy.log.plan import Plan
+from kwcli.proxy.log.plan import LogPlan
 from kwcli.proxy.log.spawn import start
 
 CHUNKS: Final = 200_000
@@ -73,7 +73,7 @@ ANSWER: Final = encode_response(METADATA, 9, {"brokers": BROKERS, "controller_id
 def per_second(told: list[tuple[int, int, bytes]], *, write: bool) -> float:
     """Exchanges a second, from the first chunk told to the last row written."""
     with tempfile.TemporaryDirectory() as folder:
-        plan = Plan(Settings(format="ndjson", quiet=True), write=f"{folder}/x.pcapng" if write else None)
+        plan = LogPlan(Settings(format="ndjson", quiet=True), write=f"{folder}/x.pcapng" if write else None)
         with (Path(folder) / "out").open("wb") as out:
             log = start(plan, most=1 << 30, stdout=out)
             log.feed.flush()

@@ -21,8 +21,8 @@ from kwcli.net.core.addresses import unusable
 from kwcli.net.core.config import ClientConfig
 from kwcli.proxy.core.rewrite import Endpoint
 from kwcli.proxy.discovery import discover
-from kwcli.proxy.listeners import Listeners
-from kwcli.proxy.ports import Ports
+from kwcli.proxy.listeners import ProxyListeners
+from kwcli.proxy.ports import ProxyPorts
 from tests.cli.worlds import Outcome, kw, world
 from tests.net.liar import Change, Liar
 from tests.net.responder import Responder
@@ -260,7 +260,9 @@ def test_of_two_places_for_one_node_a_proxy_takes_the_first_and_stays_there() ->
     said: list[str] = []
     opened: list[socket.socket] = []
     base = port_base(4)
-    listeners = Listeners(Ports(base), "127.0.0.1", "127.0.0.1", lambda _, sock: opened.append(sock), said.append)
+    listeners = ProxyListeners(
+        ProxyPorts(base), "127.0.0.1", "127.0.0.1", lambda _, sock: opened.append(sock), said.append
+    )
     found = [Endpoint(2, host, 9092, 0, 0) for host in ("a", "b", "a")]
     for _ in range(3):
         assert listeners.where(found) == {2: ("127.0.0.1", base + 3)}
@@ -355,17 +357,17 @@ def test_ports_of_many_nodes_are_written_down_once(tmp_path: Any, monkeypatch: p
 
     monkeypatch.setattr("kwcli.proxy.ports.os.replace", counted)
     file = str(tmp_path / "ports.json")
-    first = Ports(20000, "one", file, nodes=range(1000, 21000))
+    first = ProxyPorts(20000, "one", file, nodes=range(1000, 21000))
     assert (first.port(20999), written) == (41000, [file])
     assert [first.port(number) for number in (-1, -(2**31))] == [None, None]
     for number in range(2**31 - 60_000, 2**31):  # more than there are ports
         first.port(number)
     first.keep()
-    again = Ports(20000, "one", file)
+    again = ProxyPorts(20000, "one", file)
     assert (again.port(20999), again.port(2**31 - 60_000), again.port(2**31 - 1)) == (41000, 41001, None)
-    Ports(20000, "two", file, nodes=range(1000, 2000), keep=False)
+    ProxyPorts(20000, "two", file, nodes=range(1000, 2000), keep=False)
     assert len(written) == 2
-    assert Ports(20000, "two", file).port(1999) == 21001
+    assert ProxyPorts(20000, "two", file).port(1999) == 21001
 
 
 def test_what_a_killed_proxy_left_is_swept_by_the_next(tmp_path: Any) -> None:
@@ -379,7 +381,7 @@ def test_what_a_killed_proxy_left_is_swept_by_the_next(tmp_path: Any) -> None:
     for each in (left, writing, other, old):
         each.write_text("{")
     os.utime(old, (1, 1))
-    Ports(20000, "one", str(file), keep=False)
+    ProxyPorts(20000, "one", str(file), keep=False)
     assert left.exists()
-    Ports(20000, "one", str(file))
+    ProxyPorts(20000, "one", str(file))
     assert [each.exists() for each in (left, writing, other, old)] == [False, True, True, False]

@@ -11,7 +11,7 @@ import confluent_kafka
 import pytest
 
 from kwcli.net.core import properties
-from kwcli.net.core.jaas import JaasError, Login, parse
+from kwcli.net.core.jaas import JaasError, JaasLogin, parse
 from tests.broker.fixture import needs_brokers
 from tests.broker.jars import client_jars
 
@@ -89,21 +89,21 @@ def test_what_is_a_secret(name: str, secret: bool) -> None:
 @pytest.mark.parametrize(
     ("text", "login"),
     [
-        ("a.b.PlainLoginModule required;", Login("PlainLoginModule", {})),
-        ("PlainLoginModule REQUIRED username=me ;", Login("PlainLoginModule", {"username": "me"})),
+        ("a.b.PlainLoginModule required;", JaasLogin("PlainLoginModule", {})),
+        ("PlainLoginModule REQUIRED username=me ;", JaasLogin("PlainLoginModule", {"username": "me"})),
         (
             'a.M required\n  username="a b" // a comment\n  password="x;\\"y\\\\" /* more\n */ k=\'it"s\' ;',
-            Login("M", {"username": "a b", "password": 'x;"y\\', "k": 'it"s'}),
+            JaasLogin("M", {"username": "a b", "password": 'x;"y\\', "k": 'it"s'}),
         ),
-        ('KafkaClient {\n a.M required\n k="v";\n};', Login("M", {"k": "v"})),
-        ('a.M required k = "v" ; a.N optional x="y";', Login("M", {"k": "v"})),
+        ('KafkaClient {\n a.M required\n k="v";\n};', JaasLogin("M", {"k": "v"})),
+        ('a.M required k = "v" ; a.N optional x="y";', JaasLogin("M", {"k": "v"})),
         (
             'a.M required ssl.truststore.location="/t" storeKey=true;',
-            Login("M", {"ssl.truststore.location": "/t", "storeKey": "true"}),
+            JaasLogin("M", {"ssl.truststore.location": "/t", "storeKey": "true"}),
         ),
     ],
 )
-def test_login_configurations(text: str, login: Login) -> None:
+def test_login_configurations(text: str, login: JaasLogin) -> None:
     assert parse(text) == login
 
 

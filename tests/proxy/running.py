@@ -12,9 +12,9 @@ from typing import Any
 from kwcli.env import Environment
 from kwcli.net.core.config import Address, ClientConfig
 from kwcli.playground.ports import free_ports
-from kwcli.proxy.discovery import Found
+from kwcli.proxy.discovery import Discovered
 from kwcli.proxy.running import Proxy
-from kwcli.proxy.settings import Settings
+from kwcli.proxy.settings import ProxySettings
 from tests.proxy.hidden import port_base
 from tests.proxy.stage import HEARTBEAT, request, response
 
@@ -147,7 +147,7 @@ async def running(
         stdin=io.BytesIO(), stdout=io.BytesIO(), stderr=stderr, variables={"XDG_STATE_HOME": "/nonexistent"}
     )
     config = ClientConfig(tuple(servers), **(way or {}))
-    proxy = Proxy(env, Settings(config, base or port_base(12), **settings), Found({}, None))
+    proxy = Proxy(env, ProxySettings(config, base or port_base(12), **settings), Discovered({}, None))
     proxy.bind()
     made = Running(proxy, stderr, asyncio.create_task(proxy.run()))
     try:

@@ -24,7 +24,7 @@ from kwcli.proxy.core.commands import (
     YIELD,
     Command,
 )
-from kwcli.proxy.core.connection import Connection
+from kwcli.proxy.core.connection import RelayCore
 from kwcli.proxy.core.remembered import Remembered
 from kwcli.proxy.core.rewrite import Endpoint
 
@@ -80,7 +80,7 @@ class Stage:
         timed: bool = False,
         remembered: Remembered | None = None,
     ) -> None:
-        self.connection = Connection(timed=timed, remembered=remembered)
+        self.connection = RelayCore(timed=timed, remembered=remembered)
         self.where = where or {}
         self.at_once = at_once
         self.to_server: list[bytes] = []

@@ -14,7 +14,7 @@ import decoders
 from kwcli.exits import Exit
 from kwcli.net.core.config import ClientConfig
 from kwcli.playground.certificates import make_certificates
-from kwcli.proxy.check import Wish, check, findings
+from kwcli.proxy.check import CheckOptions, check, findings
 from kwcli.proxy.tls.inbound import Inbound, TlsIn
 from tests.cli.worlds import kw, world
 from tests.net.playbook import offers
@@ -43,9 +43,9 @@ class Broker(Responder):
         return framed(decoders.encode_response(key, version, value, correlation_id=number))
 
 
-def wish(address: tuple[str, int], base: int, **more: Any) -> Wish:
+def wish(address: tuple[str, int], base: int, **more: Any) -> CheckOptions:
     config = ClientConfig((address,), timeout_s=3.0, connect_timeout_s=2.0)
-    return Wish(config, base, "127.0.0.1", "127.0.0.1", **more)
+    return CheckOptions(config, base, "127.0.0.1", "127.0.0.1", **more)
 
 
 @pytest.fixture

@@ -6,12 +6,12 @@ import pytest
 
 import decoders
 from kwcli.proxy.core.commands import NOTE
-from kwcli.proxy.core.connection import Connection
+from kwcli.proxy.core.connection import RelayCore
 from tests.proxy.stage import SASL_HANDSHAKE, request
 
 
 def notes(data: bytes, pieces: int | None = None) -> list[str]:
-    connection = Connection()
+    connection = RelayCore()
     step = pieces or len(data)
     found = []
     for at in range(0, len(data), step):

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from kwcli.net.core.config import Sasl
-from kwcli.proxy.notes import Notes
+from kwcli.proxy.notes import SaidOnce
 from kwcli.proxy.pauses import FIRST_S, MOST_S, Pauses
 from tests.proxy.running import in_loop, rest, running
 from tests.proxy.test_upstream_auth import Broker, request, response
@@ -96,13 +96,13 @@ def test_pauses_grow_to_a_bound_and_end_with_a_login() -> None:
 
 
 def test_notes_are_said_once_and_counted() -> None:
-    notes, said = Notes(), list[str]()
+    notes, said = SaidOnce(), list[str]()
     assert [notes.first(text) for text in ("a", "b", "a", "a")] == [True, True, False, False]
     notes.repeat(said.append)
     assert said == ["3 times: a"]
 
 
 def test_notes_without_end_fill_no_memory() -> None:
-    notes = Notes()
+    notes = SaidOnce()
     assert sum(notes.first(str(number)) for number in range(5000)) == 1000
     assert not notes.first("4999")

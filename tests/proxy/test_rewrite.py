@@ -14,7 +14,7 @@ from decoders.apis import KEYS, api
 from decoders.schema.model import Field
 from kwcli.proxy.core.capping import Cap, cap_api_versions
 from kwcli.proxy.core.rewrite import RewriteFailed, endpoints, rewrite
-from kwcli.proxy.core.rows import BYSTANDERS, JUDGED, ROWS, Row, held, highest, row_of
+from kwcli.proxy.core.rows import BYSTANDERS, JUDGED, ROWS, AddressRow, held, highest, row_of
 
 CASES = [
     (key, version, row)
@@ -24,7 +24,7 @@ CASES = [
 ]
 
 
-def parametrize_cases(cases: Sequence[tuple[int, int, Row]]) -> pytest.MarkDecorator:
+def parametrize_cases(cases: Sequence[tuple[int, int, AddressRow]]) -> pytest.MarkDecorator:
     assert cases
     ids = [f"{api(key).name} {version}" for key, version, _ in cases]
     return pytest.mark.parametrize(("key", "version", "row"), cases, ids=ids)
@@ -43,7 +43,7 @@ def framed(frame: bytes) -> bytes:
     return len(frame).to_bytes(4, "big") + frame
 
 
-def body(row: Row, places: dict[int, tuple[str, int]], *, tags: bool = False) -> dict[str, Any]:
+def body(row: AddressRow, places: dict[int, tuple[str, int]], *, tags: bool = False) -> dict[str, Any]:
     """A response of a row with these places; the rest is there to be kept."""
     elements = [{row.node_id: node, "host": host, "port": port} for node, (host, port) in places.items()]
     if tags:
@@ -58,20 +58,20 @@ def frame_of(key: int, version: int, value: dict[str, Any]) -> bytes:
     return framed(decoders.encode_response(key, version, value, correlation_id=7))
 
 
-def places_of(key: int, version: int, frame: bytes, row: Row) -> dict[int, tuple[str, int]]:
+def places_of(key: int, version: int, frame: bytes, row: AddressRow) -> dict[int, tuple[str, int]]:
     """What a client reads."""
     value = decoders.decode_response(frame[4:], key, version).body
     elements = value.get(row.array, []) if row.array else [value]
     return {element[row.node_id]: (element["host"], element["port"]) for element in elements}
 
 
-def some(row: Row, places: dict[int, tuple[str, int]]) -> dict[int, tuple[str, int]]:
+def some(row: AddressRow, places: dict[int, tuple[str, int]]) -> dict[int, tuple[str, int]]:
     return places if row.array else {1: places[1]}
 
 
 @every_row
 @pytest.mark.parametrize("tags", [False, True], ids=["", "with unknown tags"])
-def test_places_are_replaced_and_nothing_else(key: int, version: int, row: Row, tags: bool) -> None:
+def test_places_are_replaced_and_nothing_else(key: int, version: int, row: AddressRow, tags: bool) -> None:
     tags = tags and version in api(key).flexible
     before = frame_of(key, version, body(row, some(row, NODES), tags=tags))
     after = rewrite(key, version, before, LOCAL)
@@ -81,7 +81,7 @@ def test_places_are_replaced_and_nothing_else(key: int, version: int, row: Row, 
 
 
 @every_row
-def test_places_are_found(key: int, version: int, row: Row) -> None:
+def test_places_are_found(key: int, version: int, row: AddressRow) -> None:
     frame = frame_of(key, version, body(row, some(row, NODES)))
     found = endpoints(key, version, frame)
     assert {each.node_id: (each.host, each.port) for each in found} == some(row, NODES)
@@ -90,26 +90,26 @@ def test_places_are_found(key: int, version: int, row: Row) -> None:
 
 @every_row
 @pytest.mark.parametrize("place", [("", 9092), ("kafka", 0), ("kafka", -1), ("", -1)], ids=repr)
-def test_placeholders_of_errors_stay(key: int, version: int, row: Row, place: tuple[str, int]) -> None:
+def test_placeholders_of_errors_stay(key: int, version: int, row: AddressRow, place: tuple[str, int]) -> None:
     frame = frame_of(key, version, body(row, {1: place}))
     assert endpoints(key, version, frame) == []
     assert rewrite(key, version, frame, LOCAL).frame is frame
 
 
 @every_row
-def test_a_node_without_an_id_stays(key: int, version: int, row: Row) -> None:
+def test_a_node_without_an_id_stays(key: int, version: int, row: AddressRow) -> None:
     assert endpoints(key, version, frame_of(key, version, body(row, {-1: ("kafka", 9092)}))) == []
 
 
 @rows_with(optional=False)
-def test_a_node_without_a_listener_fails(key: int, version: int, row: Row) -> None:
+def test_a_node_without_a_listener_fails(key: int, version: int, row: AddressRow) -> None:
     frame = frame_of(key, version, body(row, some(row, NODES), tags=version in api(key).flexible))
     with pytest.raises(RewriteFailed, match="has no listener"):
         rewrite(key, version, frame, {2: LOCAL[2]})
 
 
 @rows_with(optional=True)
-def test_a_node_without_a_listener_is_left_out_where_others_stay(key: int, version: int, row: Row) -> None:
+def test_a_node_without_a_listener_is_left_out_where_others_stay(key: int, version: int, row: AddressRow) -> None:
     tags = version in api(key).flexible
     frame = frame_of(key, version, body(row, some(row, NODES), tags=tags))
     after = rewrite(key, version, frame, {1: LOCAL[1]})
@@ -118,7 +118,7 @@ def test_a_node_without_a_listener_is_left_out_where_others_stay(key: int, versi
 
 
 @every_row
-def test_a_frame_that_is_cut_or_too_long_fails(key: int, version: int, row: Row) -> None:
+def test_a_frame_that_is_cut_or_too_long_fails(key: int, version: int, row: AddressRow) -> None:
     frame = frame_of(key, version, body(row, some(row, NODES)))
     for broken in [frame[:cut] for cut in range(8, len(frame))] + [frame + b"\1", frame + bytes(2)]:
         with pytest.raises(RewriteFailed):
@@ -137,7 +137,7 @@ PLACES = st.tuples(st.text(min_size=1, max_size=60), st.integers(1, 65535))
     st.data(),
 )
 def test_any_places_are_replaced_as_encoding_would(
-    case: tuple[int, int, Row], places: dict[int, tuple[str, int]], data: st.DataObject
+    case: tuple[int, int, AddressRow], places: dict[int, tuple[str, int]], data: st.DataObject
 ) -> None:
     key, version, row = case
     if not row.array and len(places) != 1:

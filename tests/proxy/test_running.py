@@ -13,7 +13,7 @@ from kwcli.exits import Exit, Failure
 from kwcli.proxy.clock import now_ns
 from kwcli.proxy.core.rewrite import Endpoint
 from kwcli.proxy.listeners import listening
-from kwcli.proxy.ports import Ports
+from kwcli.proxy.ports import ProxyPorts
 from tests.proxy.running import (
     ANSWERS,
     ASKED,
@@ -274,7 +274,7 @@ async def test_who_connects_at_once_to_a_new_listener_is_let_in() -> None:
 
 def test_ports_follow_from_ids_and_large_ones_are_kept(tmp_path: Any) -> None:
     file = str(tmp_path / "kw" / "ports.json")
-    first = Ports(20000, "one", file)
+    first = ProxyPorts(20000, "one", file)
     assert [first.port(number) for number in (0, 3, 999, 5000, 1000, 5000)] == [
         20001,
         20004,
@@ -284,12 +284,12 @@ def test_ports_follow_from_ids_and_large_ones_are_kept(tmp_path: Any) -> None:
         21001,
     ]
     first.keep()
-    assert Ports(20000, "one", file).port(1000) == 21002
-    assert Ports(20000, "two", file).port(1000) == 21001
-    assert Ports(20000, None, file).port(1000) == 21001
-    assert Ports(65000, "one", file).port(700) is None
+    assert ProxyPorts(20000, "one", file).port(1000) == 21002
+    assert ProxyPorts(20000, "two", file).port(1000) == 21001
+    assert ProxyPorts(20000, None, file).port(1000) == 21001
+    assert ProxyPorts(65000, "one", file).port(700) is None
     (tmp_path / "kw" / "ports.json").write_text("{broken")
-    assert Ports(20000, "one", file).port(1000) == 21001
+    assert ProxyPorts(20000, "one", file).port(1000) == 21001
 
 
 # The end

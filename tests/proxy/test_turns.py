@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kwcli.proxy.core.commands import RESOLVE, SEND_CLIENT, SEND_SERVER, YIELD, Command
-from kwcli.proxy.core.connection import Connection
+from kwcli.proxy.core.connection import RelayCore
 from kwcli.proxy.core.requests import TURN
 from kwcli.proxy.turns import PIECES, Turns
 from tests.proxy.running import echo, frame, in_loop, running, sooner_or_later
@@ -56,7 +56,7 @@ def test_thousands_of_tokens_in_one_piece_are_read_in_turns() -> None:
 @pytest.mark.parametrize(("key", "version"), [(HEARTBEAT, 4), (METADATA, 12)])
 def test_thousands_of_answers_in_one_piece_are_given_in_turns(key: int, version: int) -> None:
     """One call does a bounded part of it; together they give what was sent, and copy it a few times only."""
-    connection = Connection()
+    connection = RelayCore()
     requests = connection.client_bytes(asked(key, version), 1)
     while requests[-1][0] == YIELD:
         requests = connection.go_on(CLIENT, 1)
@@ -84,7 +84,7 @@ def test_thousands_of_answers_in_one_piece_are_given_in_turns(key: int, version:
 
 def test_what_waits_for_its_turn_goes_out_before_the_end() -> None:
     data = asked(HEARTBEAT, 4)
-    connection = Connection()
+    connection = RelayCore()
     sent = [command[1] for command in connection.client_bytes(data, 1) if command[0] == SEND_SERVER]
     sent += [command[1] for command in connection.client_eof(2) if command[0] == SEND_SERVER]
     assert b"".join(sent) == data
@@ -93,7 +93,7 @@ def test_what_waits_for_its_turn_goes_out_before_the_end() -> None:
 
 def test_what_comes_while_others_have_their_turn_is_kept_in_order() -> None:
     data = asked(HEARTBEAT, 4)
-    connection = Connection()
+    connection = RelayCore()
     out = connection.client_bytes(data[:-7], 1)
     assert connection.client_bytes(data[-7:], 2) == []
     while out[-1][0] == YIELD:

@@ -201,10 +201,9 @@ def test_refused_credentials() -> None:
     assert play.to_client == b""
 
 
-def test_credentials_that_cannot_be_had() -> None:
+def test_credentials_are_asked_for_first() -> None:
     login = UpstreamLogin(client_id="kw", software=("kw", "0"), tls=False)
     assert login.begin() == [(CREDENTIALS,)]
-    assert login.failed("no token") == [(CLOSE, "no token", True)]
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,8 @@ def paths_of(key: int, side: Side) -> frozenset[str]:
 
 
 @pytest.mark.parametrize(
-    ("key", "side"), [(key, side) for key in sorted({*ROWS, *FUNCTIONS}) for side in get_args(Side) if paths_of(key, side)]
+    ("key", "side"),
+    [(key, side) for key in sorted({*ROWS, *FUNCTIONS}) for side in get_args(Side) if paths_of(key, side)],
 )
 def test_every_path_is_declared_and_no_secret(key: int, side: Side) -> None:
     message = api(key).request if side == "request" else api(key).response

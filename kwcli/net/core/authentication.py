@@ -17,7 +17,7 @@ from decoders.schema.model import Versions
 from decoders.wire.hiding import concealer, spellings
 from kwcli.exits import Exit
 from kwcli.net.core.framing import Frame
-from kwcli.net.core.negotiation import Ask, Step, Token
+from kwcli.net.core.negotiation import Ask, BareToken, Step
 from kwcli.net.core.sasl.mechanism import Mechanism, SaslRefused
 from kwcli.net.core.stops import Cause, Stop, broken
 
@@ -59,7 +59,7 @@ def authenticate(
     for _ in range(_ROUNDS):
         sent.append(token)
         if framed is None:
-            frame = yield Token(token, respond=not last)
+            frame = yield BareToken(token, respond=not last)
             challenge = b"" if last else frame.data[4:]
         else:
             challenge, lifetime, at_ns = yield from _carried(mechanism, token, sent, framed)

@@ -28,14 +28,14 @@ class JaasError(ValueError):
     """The text is no login configuration; the message says what is wrong and shows no value."""
 
 
-class Login(NamedTuple):
+class JaasLogin(NamedTuple):
     """A login module: the last part of its class name, and its options."""
 
     module: str
     options: dict[str, str]
 
 
-def parse(text: str) -> Login:
+def parse(text: str) -> JaasLogin:
     """The (first) login module of a configuration.
 
     A whole file's entry `KafkaClient { … };` is taken as well. JaasError where the text is no such configuration.
@@ -61,7 +61,7 @@ def parse(text: str) -> Login:
         at += 3
     if tokens[at : at + 1] != [("sign", ";")]:
         raise JaasError("it must end with a semicolon; a value with other signs than letters and digits needs quotes")
-    return Login(module, options)
+    return JaasLogin(module, options)
 
 
 def _tokens(text: str) -> list[tuple[str, str]]:

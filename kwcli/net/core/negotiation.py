@@ -38,7 +38,7 @@ class Ask(NamedTuple):
     body: bytes
 
 
-class Token(NamedTuple):
+class BareToken(NamedTuple):
     """Bytes that go out after a bare size field (SASL after handshake 0); such a frame comes back, if any."""
 
     data: bytes
@@ -57,7 +57,7 @@ class Offer(NamedTuple):
     assumed: str = ""
 
 
-Step = Ask | Token
+Step = Ask | BareToken
 Steps = Generator[Step, Frame, None]
 
 

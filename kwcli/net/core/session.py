@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES, api
 from decoders.apis.headers import request_header_plan, request_header_version
+from decoders.exchanges.inflight import InOrder
 from decoders.limits import FRAME_MAX, MIB
 from decoders.schema.message import encode
 from decoders.schema.model import Versions
 from decoders.wire.text import in_bytes
 from kwcli.net.core.foreign import named, not_kafka
 from kwcli.net.core.framing import BadSize, Frame, FrameReader
-from kwcli.net.core.negotiation import Offer, Steps, Token, negotiate, probe_old
+from kwcli.net.core.negotiation import BareToken, Offer, Steps, negotiate, probe_old
 from kwcli.net.core.stops import Stop, broken, closed
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ class Session:
         self._identity = (cluster_id, node_id)
         self._tls = tls
         self._reader = FrameReader(OPENING_FRAME_MAX)
-        self._in_flight: deque[Outgoing] = deque()
+        self._in_flight: InOrder[Outgoing] = InOrder()
         self._outgoing: deque[Outgoing] = deque()
         self._correlation_id = 0
         self._steps: Steps | None = None
@@ -165,7 +166,7 @@ class Session:
     @property
     def due(self) -> Outgoing | None:
         """What the peer has to answer next."""
-        return self._in_flight[0] if self._in_flight else None
+        return self._in_flight.due
 
     def open(self) -> list[Event]:
         """Begin: queue the first request of the opening."""
@@ -300,7 +301,7 @@ class Session:
             except Stop as stop:
                 raise self._over(stop) from None
             answer = None
-            if isinstance(step, Token):
+            if isinstance(step, BareToken):
                 self._reader.least = 0  # a broker answers PLAIN with an empty frame
                 frame = len(step.data).to_bytes(4, "big") + step.data
                 self._put(Outgoing(None, 0, -1, frame, respond=step.respond, own=True))

@@ -16,7 +16,7 @@ from kwcli.proxy.core.rewrite import Address
 from kwcli.proxy.core.state import State
 
 
-class Connection:
+class RelayCore:
     """Feed it with `client_bytes(data, now_ns)` and `server_bytes(data, now_ns)`; `timed` asks for ANSWERED.
 
     After RESERVE and RESOLVE nothing should be read from the broker until they are answered; what comes all the same is

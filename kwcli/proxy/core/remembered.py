@@ -34,7 +34,7 @@ _SHARE: Final = 4
 _KEPT: Final = frozenset(key for key, rows in ROWS.items() if not any(row.optional for row in rows))
 
 
-class Reading:
+class ReadAnswer:
     """Where an answer names nodes (`found`), and what it became for listeners at certain places.
 
     `key` is None where it is not kept.
@@ -58,7 +58,7 @@ class Reading:
         return Rewritten(size + frame[_SIZE:_HEAD] + rest, stripped)
 
 
-_NOTHING: Final = Reading(-1, 0, (), None)
+_NOTHING: Final = ReadAnswer(-1, 0, (), None)
 
 
 class _Capped:
@@ -79,24 +79,24 @@ class Remembered:
         self.held = 0  # bytes
         self.read = 0  # answers that had to be read
         self.made = 0  # that had to be rewritten
-        self._readings: OrderedDict[Key, tuple[Reading | _Capped, int]] = OrderedDict()
+        self._readings: OrderedDict[Key, tuple[ReadAnswer | _Capped, int]] = OrderedDict()
 
-    def reading(self, api_key: int, version: int, frame: bytes) -> Reading:
+    def reading(self, api_key: int, version: int, frame: bytes) -> ReadAnswer:
         """Where an answer of a row of rows.py names nodes. Raises RewriteFailed."""
         if api_key not in _KEPT:
             found = endpoints(api_key, version, frame)
-            return Reading(api_key, version, found, None) if found else _NOTHING
+            return ReadAnswer(api_key, version, found, None) if found else _NOTHING
         key = (api_key, version, frame[_HEAD:])
         known = self._find(key)
-        if isinstance(known, Reading):
+        if isinstance(known, ReadAnswer):
             return known
         self.read += 1
         found = endpoints(api_key, version, frame)
-        reading = Reading(api_key, version, found, key)
+        reading = ReadAnswer(api_key, version, found, key)
         self._keep(key, reading, len(frame) + ENDPOINT_COST * len(found))
         return reading
 
-    def rewritten(self, reading: Reading, frame: bytes, where: Mapping[int, Address]) -> Rewritten:
+    def rewritten(self, reading: ReadAnswer, frame: bytes, where: Mapping[int, Address]) -> Rewritten:
         """The frame that `reading` is of, with the places of listeners. Raises RewriteFailed."""
         places = [where.get(each.node_id) for each in reading.found]
         known = reading.answer(frame, places)
@@ -125,13 +125,13 @@ class Remembered:
         size, rest = known.made
         return size + frame[_SIZE:_HEAD] + rest, known.commands
 
-    def _find(self, key: Key) -> Reading | _Capped | None:
+    def _find(self, key: Key) -> ReadAnswer | _Capped | None:
         if key not in self._readings:
             return None
         self._readings.move_to_end(key)
         return self._readings[key][0]
 
-    def _keep(self, key: Key, value: Reading | _Capped, size: int) -> None:
+    def _keep(self, key: Key, value: ReadAnswer | _Capped, size: int) -> None:
         """Remember it, or how large it has become."""
         size += ENTRY_COST
         if key in self._readings:

@@ -13,6 +13,7 @@ from typing import Final
 from decoders.apis import NAMES, api
 from decoders.errors import DecodeError, Truncated
 from decoders.exchanges.phases import GSSAPI, SaslPhase
+from decoders.streams.framer import SIZE, SIZE_FIELD, Framer
 from decoders.streams.resync import NO
 from decoders.streams.verdict import request_verdict
 from decoders.wire.text import in_bytes
@@ -25,7 +26,7 @@ from kwcli.proxy.core.state import MANY, REQUEST_MAX, State, told
 
 # Size, API key and version, correlation id: the shortest request.
 _HEAD: Final = Struct(">iIi")
-_SHORTEST: Final = 12
+_SHORTEST: Final = _HEAD.size
 _TOKEN: Final = 0x60  # of GSSAPI: no API has a number so high
 # A client id and a transactional id are strings of 32 KiB at most; tags before them are not believed to be longer.
 _DEEP_MAX: Final = 256 * 1024
@@ -39,13 +40,12 @@ TURN: Final = 128
 class Requests:
     """One direction of one connection."""
 
-    __slots__ = ("_begun", "_late", "_part", "_skip", "_state", "_strange", "_waiting")
+    __slots__ = ("_begun", "_framer", "_late", "_state", "_strange", "_waiting")
 
     def __init__(self, state: State) -> None:
         self._state = state
         self._strange = True  # nothing is known of this connection yet
-        self._part = b""  # the beginning of a frame that is not understood yet
-        self._skip = 0  # bytes of the current frame that are still to come
+        self._framer = Framer()
         self._begun: tuple[int, Route] | None = None  # the request whose bytes these are, if it will be answered
         self._waiting: list[bytes] = []  # until SaslHandshake 0 is answered
         self._late: tuple[bytes, int] | None = None  # has its turn later, from a place on
@@ -55,30 +55,26 @@ class Requests:
         state = self._state
         if state.closed:
             return []
-        skip = self._skip
+        framer = self._framer
         out: list[Command] = []
         if self._late is not None:
             late, at = self._late
             self._late = (late[at:] + data, 0)
-        elif skip:
-            size = len(data)
-            if size < skip:
-                self._skip = skip - size
+        elif framer.left:
+            at = framer.skip(data)
+            if framer.left:
                 return [(SEND_SERVER, data)]
-            self._skip = 0
             if self._begun is not None:
                 state.in_flight.append((*self._begun, now_ns))
                 self._begun = None
-            self._read(data, skip, 0, now_ns, out)
-        elif state.phase is SaslPhase.HANDSHAKE:
+            self._read(data, at, 0, now_ns, out)
+        elif state.sasl.phase is SaslPhase.HANDSHAKE:
             self._waiting.append(data)
         elif self._strange:
             self._open(data, now_ns, out)
-        elif self._part:
-            sent = len(self._part)
-            data = self._part + data
-            self._part = b""
-            self._read(data, 0, sent, now_ns, out)
+        elif framer.kept:
+            sent = framer.kept  # what is not understood yet has gone on all the same
+            self._read(framer.join(data), 0, sent, now_ns, out)
         else:
             self._read(data, 0, 0, now_ns, out)
         return out
@@ -100,7 +96,7 @@ class Requests:
     @property
     def inside(self) -> bool:
         """Whether the end of a request is still to come."""
-        return bool(self._skip or self._part)
+        return self._framer.inside
 
     def finish(self, now_ns: int) -> list[Command]:
         """The client ended its side: what was held back, and what is to be said about it."""
@@ -109,7 +105,7 @@ class Requests:
             out += (command for command in self.go_on(now_ns) if command[0] != YIELD)
         if self._state.closed:
             return out
-        rest = b"".join([self._part if self._strange else b"", *self._waiting])
+        rest = b"".join([self._framer.held() if self._strange else b"", *self._waiting])
         self._waiting.clear()
         if rest:
             out.append((SEND_SERVER, rest))
@@ -119,24 +115,24 @@ class Requests:
 
     def _open(self, data: bytes, now_ns: int, out: list[Command]) -> None:
         """The first bytes of the connection."""
-        data = self._part + data
-        if len(data) >= 4 and not 8 <= int.from_bytes(data[:4], "big", signed=True) <= REQUEST_MAX:
+        data = self._framer.join(data)
+        if len(data) >= SIZE_FIELD and not 8 <= SIZE.unpack_from(data)[0] <= REQUEST_MAX:
             self._refuse(data, 0, 0, out)
         elif len(data) < _SHORTEST:
-            self._part = data
+            self._framer.keep(data, 0)
         else:
-            self._part = b""
             self._strange = False
             if data[4] == _TOKEN:
-                self._state.begin_tokens(GSSAPI)
+                self._state.sasl.opened_with_token()
                 self._hint(GSSAPI, out)
             self._read(data, 0, 0, now_ns, out)
 
     def _read(self, data: bytes, at: int, sent: int, now_ns: int, out: list[Command]) -> None:
         """Frames from `at` on; the first `sent` bytes have been given on before."""
         state = self._state
+        sasl = state.sasl
         while True:
-            phase = state.phase
+            phase = sasl.phase
             if phase is SaslPhase.KAFKA:
                 at = self._requests(data, at, sent, now_ns, out)
             else:
@@ -147,32 +143,33 @@ class Requests:
                 if at > sent:
                     out.append((SEND_SERVER, data[sent:at]))
                 out.append((YIELD, CLIENT))
-                self._crowd(out)
+                if len(state.in_flight) >= MANY:
+                    self._crowd(out)
                 return
-            if state.phase is phase:
+            if sasl.phase is phase:
                 break
-            if state.phase is SaslPhase.HANDSHAKE:
+            if sasl.phase is SaslPhase.HANDSHAKE:
                 out.append((SEND_SERVER, data[sent:at]))
                 if at < len(data):
                     self._waiting.append(data[at:])
                 out.append((PAUSE, CLIENT))
                 return
-        if at < len(data):
-            self._part = data[at:]
         out.append((SEND_SERVER, data[sent:] if sent else data))
-        self._crowd(out)
+        if len(state.in_flight) >= MANY:
+            self._crowd(out)
 
     def _crowd(self, out: list[Command]) -> None:
-        """With so many requests in flight the client is not read."""
-        if len(self._state.in_flight) >= MANY and not self._state.crowded:
+        """So many requests are in flight that the client is not read."""
+        if not self._state.crowded:
             self._state.crowded = True
             out.append((PAUSE, CLIENT))
 
     def _requests(self, data: bytes, at: int, sent: int, now_ns: int, out: list[Command]) -> int:
-        """Note the requests from `at` on; where the first is that is not understood yet."""
+        """Note the requests from `at` on; where those end that are understood."""
         state = self._state
         in_flight = state.in_flight
         end = len(data)
+        known = routes.KNOWN
         left = TURN
         while end - at >= _SHORTEST:
             if not left:
@@ -183,27 +180,26 @@ class Requests:
             if not 8 <= size <= REQUEST_MAX:
                 self._refuse(data, at, sent, out)
                 return at
-            route = routes.route(number)
-            stop = at + 4 + size
-            answered = True
+            route = known.get(number) or routes.route(number)
+            stop = at + SIZE_FIELD + size
+            answered: bool | None = True
             if route.reads:
-                known = self._deep(route, data, at, stop, sent, out)
-                if known is None:
+                answered = self._deep(route, data, at, stop, sent, out)
+                if answered is None:
+                    self._framer.keep(data, at)
                     return at
-                answered = known
             state.silent = not answered
-            if stop <= end:
-                if answered:
-                    in_flight.append((correlation_id, route, now_ns))
-            else:
+            if stop > end:
                 self._begun = (correlation_id, route) if answered else None
-                self._skip = stop - end
-                return end
+            elif answered:
+                in_flight.append((correlation_id, route, now_ns))
             at = stop
             if route.reads == MECHANISM:
                 return at
-        if end - at >= 4 and not 8 <= int.from_bytes(data[at : at + 4], "big", signed=True) <= REQUEST_MAX:
+        if end - at >= SIZE_FIELD and not 8 <= SIZE.unpack_from(data, at)[0] <= REQUEST_MAX:
             self._refuse(data, at, sent, out)
+        elif at != end:
+            self._framer.leave(data, at)
         return at
 
     def _deep(self, route: Route, data: bytes, at: int, stop: int, sent: int, out: list[Command]) -> bool | None:
@@ -230,9 +226,9 @@ class Requests:
             if stop - at > _JUDGED_MAX:
                 self._stop(data, at, sent, f"a {route} of {in_bytes(stop - at)}", out)
             return None
-        self._state.mechanism = routes.mechanism(data, at, stop)
-        self._state.phase = SaslPhase.HANDSHAKE
-        self._hint(self._state.mechanism, out)
+        mechanism = routes.mechanism(data, at, stop)
+        self._state.sasl.asked(mechanism)
+        self._hint(mechanism, out)
         return True
 
     def _hint(self, mechanism: str, out: list[Command]) -> None:
@@ -253,50 +249,48 @@ class Requests:
         except DecodeError:
             return True
 
-    def _tokens(self, data: bytes, at: int, sent: int, now_ns: int, out: list[Command]) -> int:
-        """Note the bare tokens from `at` on; where the first bytes are that are no token, or not known yet."""
+    def _tokens(self, data: bytes, begin: int, sent: int, now_ns: int, out: list[Command]) -> int:
+        """Note the bare tokens from `begin` on; where those end that are known to be some."""
         state = self._state
+        sasl = state.sasl
         end = len(data)
         left = TURN
-        while state.phase is SaslPhase.TOKENS and end - at >= 4:
+        for at, size in self._framer.frames(data, begin):
+            if sasl.phase is not SaslPhase.TOKENS:
+                return at
             if not left:
                 self._late = (data, at)
                 return at
             left -= 1
-            size = int.from_bytes(data[at : at + 4], "big", signed=True)
             if not 0 <= size <= REQUEST_MAX:
                 self._refuse(data, at, sent, out)
                 return at
-            stop = at + 4 + size
-            if state.left is None:
+            stop = at + SIZE_FIELD + size
+            if not sasl.left:
                 shown = min(stop, at + _JUDGED_MAX)
                 if end < shown and (end - at < 6 or int.from_bytes(data[at + 4 : at + 6], "big") in NAMES):
+                    self._framer.keep(data, at)
                     return at
                 if request_verdict(data[at:shown], 0) != NO:
                     self._logged_in()
                     return at
-            else:
-                state.left -= 1
-                if not state.left:
-                    state.phase = SaslPhase.KAFKA
+            sasl.paired()
             if stop > end:
                 self._begun = (0, routes.TOKENS)
-                self._skip = stop - end
-                return end
-            state.in_flight.append((0, routes.TOKENS, now_ns))
-            at = stop
-        return at
+            else:
+                state.in_flight.append((0, routes.TOKENS, now_ns))
+        return end
 
     def _logged_in(self) -> None:
         """A request came where a token might have: the last token of GSSAPI has no answer."""
         state = self._state
-        state.phase = SaslPhase.KAFKA
+        state.sasl.phase = SaslPhase.KAFKA
         while state.in_flight and state.in_flight[-1][1] is routes.TOKENS:
             state.in_flight.pop()
 
     def _refuse(self, data: bytes, at: int, sent: int, out: list[Command]) -> None:
         """The size field at `at` cannot be one."""
-        size = int.from_bytes(data[at : at + 4], "big", signed=True)
+        (size,) = SIZE.unpack_from(data, at)
         self._stop(data, at, sent, f"the client sent what is no Kafka request, a size of {size}{told(data[at:])}", out)
 
     def _stop(self, data: bytes, at: int, sent: int, reason: str, out: list[Command]) -> None:

@@ -13,6 +13,7 @@ from typing import Final
 
 from decoders.exchanges.phases import SaslPhase
 from decoders.limits import FRAME_MAX, MIB
+from decoders.streams.framer import SIZE, SIZE_FIELD, Framer
 from decoders.wire.text import in_bytes
 from kwcli.proxy.core.commands import (
     ANSWERED,
@@ -27,12 +28,12 @@ from kwcli.proxy.core.commands import (
     YIELD,
     Command,
 )
-from kwcli.proxy.core.remembered import Reading, Remembered
+from kwcli.proxy.core.remembered import ReadAnswer, Remembered
 from kwcli.proxy.core.rewrite import Address, RewriteFailed
 from kwcli.proxy.core.routes import CAP, LOGIN, REWRITE, STREAM, TOKEN, Route
 from kwcli.proxy.core.state import FEWER, State, told
 
-_HEAD: Final = Struct(">ii")
+_HEAD: Final = Struct(">ii")  # size, correlation id
 # Consumers may ask for more than a frame's usual limit; what is beyond this is no size.
 STREAMED_MAX: Final = 1024 * MIB
 # So much is done before other connections have their turn, less than half a millisecond: an answer that streams
@@ -52,14 +53,11 @@ class Responses:
         "_at",
         "_blocked",
         "_ended",
+        "_framer",
         "_held",
         "_last",
-        "_need",
-        "_part",
-        "_parts",
         "_remembered",
         "_reserved",
-        "_skip",
         "_state",
         "_ticket",
         "_timed",
@@ -74,12 +72,9 @@ class Responses:
         self._state = state
         self._after_login = after_login
         self._timed = timed
-        self._part = b""  # of a head
-        self._skip = 0  # bytes of the current frame that are still to come and go on at once
-        self._parts: list[bytes] = []  # of the frame that is held
-        self._need = 0  # bytes of it that are still to come
+        self._framer = Framer()
         self._reserved = 0
-        self._held: tuple[Route, bytes, Reading | None] | None = None  # waits for its rest, or for listeners
+        self._held: tuple[Route, bytes, ReadAnswer | None] | None = None  # waits for its rest, or for listeners
         self._remembered = remembered
         self._ticket = 0
         self._blocked = False  # until there is room, or listeners, or others have had their turn
@@ -93,7 +88,7 @@ class Responses:
     @property
     def busy(self) -> bool:
         """Whether there are bytes of an answer in here."""
-        return bool(self._blocked or self._need or self._skip or self._part)
+        return self._blocked or self._framer.inside
 
     def feed(self, data: bytes, now_ns: int) -> list[Command]:
         """The broker's next bytes."""
@@ -104,22 +99,16 @@ class Responses:
             return []
         self._turn = TURN
         out: list[Command] = []
-        skip = self._skip
-        size = len(data)
-        if skip:
-            if size <= skip:
-                self._skip = skip - size
+        framer = self._framer
+        if framer.left:
+            at = framer.skip(data)
+            if at == len(data):
                 return [(SEND_CLIENT, data)]
-            self._skip = 0
-            self._read(data, skip, 0, now_ns, out)
-        elif self._need:
+            self._read(data, at, 0, now_ns, out)
+        elif framer.wanted:
             self._collect(data, now_ns, out)
-        elif self._part:
-            data = self._part + data
-            self._part = b""
-            self._read(data, 0, 0, now_ns, out)
         else:
-            self._read(data, 0, 0, now_ns, out)
+            self._read(framer.join(data) if framer.kept else data, 0, 0, now_ns, out)
         return self._relieved(out) if self._state.crowded else out
 
     def reserved(self, now_ns: int) -> list[Command]:
@@ -158,10 +147,11 @@ class Responses:
             self._ended = True
             return []
         waiting = self._state.in_flight
-        if self._part and (what := told(self._part)).startswith(":"):  # a TLS alert has seven bytes
+        part = b"" if self._framer.wanted else self._framer.held()
+        if part and (what := told(part)).startswith(":"):  # a TLS alert has seven bytes
             return [*self._freed(), self._state.close(f"the broker sent what is no Kafka response{what}")]
         streamed = bool(waiting) and waiting[0][1].answer in (STREAM, TOKEN)
-        out: list[Command] = [(SEND_CLIENT, self._part)] if self._part and streamed else []
+        out: list[Command] = [(SEND_CLIENT, part)] if part and streamed else []
         out += self._freed()
         text = "the broker closed the connection"
         if self.busy:
@@ -200,6 +190,7 @@ class Responses:
         in_flight = state.in_flight
         end = len(data)
         turn = self._turn
+        unpack = _HEAD.unpack_from
         while at < end:
             if turn <= 0:
                 self._yield(data, at, start, out)
@@ -209,9 +200,9 @@ class Responses:
                 return
             correlation_id, route, sent_ns = in_flight[0]
             answer = route.answer
-            if end - at < (4 if answer == TOKEN else 8):
+            if end - at < (SIZE_FIELD if answer == TOKEN else _HEAD.size):
                 break
-            size, got = _HEAD.unpack_from(data, at) if answer != TOKEN else (_size(data, at), correlation_id)
+            size, got = (SIZE.unpack_from(data, at)[0], correlation_id) if answer == TOKEN else unpack(data, at)
             if got != correlation_id or not _LEAST[answer] <= size <= _MOST[answer]:
                 self._out_of_step(data, at, start, out)
                 return
@@ -219,7 +210,7 @@ class Responses:
             self._last = correlation_id
             if self._timed and answer != TOKEN:
                 out.append((ANSWERED, correlation_id, sent_ns, now_ns, route.api_key))
-            stop = at + 4 + size
+            stop = at + SIZE_FIELD + size
             if answer in (STREAM, TOKEN):
                 at = stop
                 turn -= 1
@@ -227,21 +218,18 @@ class Responses:
             self._turn = turn = turn - HELD
             if at > start:
                 out.append((SEND_CLIENT, data[start:at]))
-            if stop <= end:
-                self._whole(route, data[at:stop] if at or stop < end else data, now_ns, out)
-                start = at = stop
-                if self._blocked or state.closed:
-                    if at < end:
-                        self._wait(data, at)
-                    return
-            else:
-                self._begin(route, data[at:], size + 4, out)
+            if stop > end:
+                self._begin(route, data[at:], size, out)
                 return
-        if at > end:
-            self._skip = at - end
-            at = end
-        elif at < end:
-            self._part = data[at:]
+            self._whole(route, data[at:stop] if at or stop < end else data, now_ns, out)
+            start = at = stop
+            if self._blocked or state.closed:
+                if at < end:
+                    self._wait(data, at)
+                return
+        if at != end:
+            self._framer.leave(data, at)
+            at = min(at, end)
         if at > start:
             out.append((SEND_CLIENT, data[start:at] if start or at < end else data))
 
@@ -263,7 +251,7 @@ class Responses:
         state = self._state
         if len(state.in_flight) < FEWER:
             state.crowded = False
-            if state.phase is not SaslPhase.HANDSHAKE:
+            if state.sasl.phase is not SaslPhase.HANDSHAKE:
                 out.append((RESUME, CLIENT))
         return out
 
@@ -272,30 +260,25 @@ class Responses:
     def _begin(self, route: Route, data: bytes, size: int, out: list[Command]) -> None:
         """A frame of which `data` is the beginning has to be held: ask for room."""
         self._held = (route, b"", None)
-        self._need = self._reserved = size
+        self._framer.want(size)
+        self._reserved = self._framer.wanted
         self._blocked = True
         self._waiting.append(data)
-        out.append((RESERVE, size))
+        out.append((RESERVE, self._reserved))
 
     def _collect(self, data: bytes, now_ns: int, out: list[Command]) -> None:
-        need = self._need
-        if len(data) < need:
-            self._parts.append(data)
-            self._need = need - len(data)
+        frame, at = self._framer.collect(data)
+        if frame is None:
             return
-        self._parts.append(data if len(data) == need else data[:need])
-        frame = b"".join(self._parts)
-        self._parts = []
-        self._need = 0
         assert self._held is not None
         route = self._held[0]
         self._held = None
         self._whole(route, frame, now_ns, out)
-        if len(data) > need and not self._state.closed:
+        if at < len(data) and not self._state.closed:
             if self._blocked:
-                self._wait(data, need)
+                self._wait(data, at)
             else:
-                self._read(data, need, need, now_ns, out)
+                self._read(data, at, at, now_ns, out)
 
     def _whole(self, route: Route, frame: bytes, now_ns: int, out: list[Command]) -> None:
         """A held frame is here."""
@@ -318,7 +301,7 @@ class Responses:
         out.append((SEND_CLIENT, frame))
         out += self._freed()
         if route.answer == LOGIN:
-            self._state.logged_in(int.from_bytes(frame[8:10], "big"))
+            self._state.sasl.answered(int.from_bytes(frame[8:10], "big"))
             out += self._after_login(now_ns)
 
     def _freed(self) -> list[Command]:
@@ -328,7 +311,7 @@ class Responses:
     # Answers that are none
 
     def _unasked(self, data: bytes, at: int, start: int, out: list[Command]) -> None:
-        got = int.from_bytes(data[at + 4 : at + 8], "big", signed=True) if len(data) - at >= 8 else None
+        got = _HEAD.unpack_from(data, at)[1] if len(data) - at >= _HEAD.size else None
         if got is not None and got == self._last:
             reason = f"the broker answered twice, with correlation id {got}"
         else:
@@ -336,7 +319,7 @@ class Responses:
         self._stop(data, at, start, reason, out)
 
     def _out_of_step(self, data: bytes, at: int, start: int, out: list[Command]) -> None:
-        size, got = _HEAD.unpack_from(data.ljust(at + 8, b"\0"), at)
+        size, got = _HEAD.unpack_from(data.ljust(at + _HEAD.size, b"\0"), at)
         in_flight = self._state.in_flight
         due, route, _ = in_flight[0]
         if route.answer == TOKEN or not 4 <= size <= FRAME_MAX:
@@ -353,7 +336,3 @@ class Responses:
         if at > start:
             out.append((SEND_CLIENT, data[start:at]))
         out.append(self._state.close(reason))
-
-
-def _size(data: bytes, at: int) -> int:
-    return int.from_bytes(data[at : at + 4], "big", signed=True)

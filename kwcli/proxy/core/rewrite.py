@@ -22,7 +22,7 @@ from decoders.schema.walk import UNKNOWN, Span, walk
 from decoders.wire.primitives import write_size
 from decoders.wire.text import in_bytes
 from decoders.wire.varints import write_uvarint
-from kwcli.proxy.core.rows import CONTROLLERS, Row, row_of
+from kwcli.proxy.core.rows import CONTROLLERS, AddressRow, row_of
 
 Address = tuple[str, int]
 _SIZE: Final = 4
@@ -107,7 +107,7 @@ def _plan(api_key: int, version: int) -> Plan:
 
 
 @cache
-def _reading(api_key: int, version: int) -> tuple[Row, Plan, Projector] | None:
+def _reading(api_key: int, version: int) -> tuple[AddressRow, Plan, Projector] | None:
     """The row of such responses and what reads them (tests/bench/proxy.py, "5 held")."""
     row = row_of(api_key, version)
     if row is None:
@@ -116,7 +116,7 @@ def _reading(api_key: int, version: int) -> tuple[Row, Plan, Projector] | None:
     return row, plan, projector(plan, _paths(row, api_key, version), False)
 
 
-def _paths(row: Row, api_key: int, version: int) -> frozenset[str]:
+def _paths(row: AddressRow, api_key: int, version: int) -> frozenset[str]:
     prefix = f"{row.array}[]." if row.array else ""
     paths = {prefix + row.node_id, f"{prefix}host:span", f"{prefix}port"}
     if api_key == DESCRIBE_CLUSTER and version:
@@ -205,7 +205,7 @@ def _spans(plan: Plan, frame: bytes, at: int) -> list[Span]:
     return spans
 
 
-def _tag(row: Row, spans: list[Span]) -> tuple[Span, int]:
+def _tag(row: AddressRow, spans: list[Span]) -> tuple[Span, int]:
     """The span with the tag and the size of the places' field, and where its value ends."""
     (head,) = (span for span in spans if span.what == "tag" and span.path == row.array)
     inner = [span for span in spans if span.path.startswith(row.array) and span.at >= head.end]
@@ -213,7 +213,7 @@ def _tag(row: Row, spans: list[Span]) -> tuple[Span, int]:
 
 
 def _tag_size(
-    plan: Plan, row: Row, frame: bytes, at: int, edits: Sequence[tuple[int, int, bytes]]
+    plan: Plan, row: AddressRow, frame: bytes, at: int, edits: Sequence[tuple[int, int, bytes]]
 ) -> list[tuple[int, int, bytes]]:
     head, end = _tag(row, _spans(plan, frame, at))
     size = end - head.end + sum(len(data) - (stop - start) for start, stop, data in edits)
@@ -221,7 +221,7 @@ def _tag_size(
     return [(head.at, head.end, write_uvarint(head.value) + write_uvarint(size))]
 
 
-def _without(plan: Plan, row: Row, frame: bytes, at: int) -> bytes:
+def _without(plan: Plan, row: AddressRow, frame: bytes, at: int) -> bytes:
     """The frame without any place: the tagged field taken out, or the array emptied."""
     spans = _spans(plan, frame, at)
     if any(field.name == row.array for field in plan.tagged):

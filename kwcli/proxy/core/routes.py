@@ -54,17 +54,18 @@ class Route:
 
 
 TOKENS: Final = Route(-1, 0, NOTHING, TOKEN)
-_known: dict[int, Route] = {}
+# API key and version, both in one number as on the wire → their route, once it was asked for.
+KNOWN: Final[dict[int, Route]] = {}
 
 
 def route(number: int) -> Route:
     """The route of API key and version, both in one number as on the wire."""
-    found = _known.get(number)
+    found = KNOWN.get(number)
     if found is None:
         key, version = _signed(number >> 16), _signed(number & 0xFFFF)
         found = Route(key, version, _reads(key, version), _answer(key, version))
         if key in NAMES:  # a client that makes up numbers fills no memory
-            _known[number] = found
+            KNOWN[number] = found
     return found
 
 

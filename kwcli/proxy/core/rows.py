@@ -12,7 +12,7 @@ from decoders.apis.keys import API_VERSIONS
 from decoders.schema.model import Side, Versions
 
 
-class Row(NamedTuple):
+class AddressRow(NamedTuple):
     """Where places are in the response of an API at some versions: in the elements of `array`, or at the top ("").
 
     In each, `host` is followed by `port` at once. `optional`: clients do without them, so they may be left out.
@@ -24,14 +24,14 @@ class Row(NamedTuple):
     optional: bool = False
 
 
-ROWS: Final[dict[int, tuple[Row, ...]]] = {
-    0: (Row(Versions(10, 13), "node_endpoints", "node_id", optional=True),),
-    1: (Row(Versions(16, 18), "node_endpoints", "node_id", optional=True),),
-    3: (Row(Versions(0, 13), "brokers", "node_id"),),
-    10: (Row(Versions(0, 3), "", "node_id"), Row(Versions(4, 6), "coordinators", "node_id")),
-    60: (Row(Versions(0, 2), "brokers", "broker_id"),),
-    78: (Row(Versions(0, 2), "node_endpoints", "node_id", optional=True),),
-    79: (Row(Versions(0, 2), "node_endpoints", "node_id", optional=True),),
+ROWS: Final[dict[int, tuple[AddressRow, ...]]] = {
+    0: (AddressRow(Versions(10, 13), "node_endpoints", "node_id", optional=True),),
+    1: (AddressRow(Versions(16, 18), "node_endpoints", "node_id", optional=True),),
+    3: (AddressRow(Versions(0, 13), "brokers", "node_id"),),
+    10: (AddressRow(Versions(0, 3), "", "node_id"), AddressRow(Versions(4, 6), "coordinators", "node_id")),
+    60: (AddressRow(Versions(0, 2), "brokers", "broker_id"),),
+    78: (AddressRow(Versions(0, 2), "node_endpoints", "node_id", optional=True),),
+    79: (AddressRow(Versions(0, 2), "node_endpoints", "node_id", optional=True),),
 }
 # The endpoint type of DescribeCluster (KIP-919) whose places are controllers, not brokers.
 CONTROLLERS: Final = 2
@@ -72,7 +72,7 @@ JUDGED: Final[dict[tuple[int, Side, str], Judgement]] = {
 BYSTANDERS: Final = frozenset(key for (key, _, _), word in JUDGED.items() if word in ("controllers", "between brokers"))
 
 
-def row_of(api_key: int, version: int) -> Row | None:
+def row_of(api_key: int, version: int) -> AddressRow | None:
     """The row for responses of this API at this version."""
     return next((row for row in ROWS.get(api_key, ()) if version in row.versions), None)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import deque
 from typing import Final
 
-from decoders.exchanges.phases import GSSAPI, PAIRS, SaslPhase
+from decoders.exchanges.inflight import InOrder
+from decoders.exchanges.phases import Sasl
 from decoders.limits import IN_FLIGHT_MAX, MIB
 from decoders.streams.explain import explain
 from decoders.streams.foreign import FIRST_MAX
@@ -23,34 +23,17 @@ Entry = tuple[int, Route, int]
 
 
 class State:
-    """`phase` HANDSHAKE: SaslHandshake 0 was sent, and the client's next bytes wait for its answer.
+    """SaslHandshake 0 was sent (`sasl.phase` HANDSHAKE): the client's next bytes wait for its answer."""
 
-    `left` are the tokens that the client will still send, None where the mechanism does not say.
-    """
-
-    __slots__ = ("closed", "crowded", "gone", "in_flight", "left", "mechanism", "phase", "silent")
+    __slots__ = ("closed", "crowded", "gone", "in_flight", "sasl", "silent")
 
     def __init__(self) -> None:
-        self.in_flight: deque[Entry] = deque()
-        self.phase = SaslPhase.KAFKA
-        self.mechanism = ""
-        self.left: int | None = None
+        self.in_flight: InOrder[Entry] = InOrder()
+        self.sasl: Sasl[None] = Sasl()
         self.closed = False
         self.crowded = False  # the client is not read, because of too many requests in flight
         self.gone = False  # the client has ended its side
         self.silent = False  # the last request was a Produce with acks=0
-
-    def logged_in(self, error_code: int) -> None:
-        """SaslHandshake 0 was answered: bare tokens follow, if it did not fail."""
-        if error_code:
-            self.phase = SaslPhase.KAFKA
-        else:
-            self.begin_tokens(self.mechanism)
-
-    def begin_tokens(self, mechanism: str = GSSAPI) -> None:
-        """Bare tokens follow, or the connection opened with one."""
-        self.phase = SaslPhase.TOKENS
-        self.left = PAIRS.get(mechanism)
 
     def close(self, reason: str, *, loud: bool = True) -> Command:
         """The last command of this connection."""

@@ -17,6 +17,7 @@ from decoders.apis import api_name
 from decoders.apis.keys import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from decoders.errors import DecodeError, EncodeError
 from decoders.messages import encode_request, encode_response
+from decoders.streams.framer import SIZE_FIELD, Framer
 from decoders.wire.text import in_bytes
 from kwcli.exits import Failure
 from kwcli.net.core.session import OPENING_FRAME_MAX, Event, Opened, Phase, Session
@@ -26,7 +27,7 @@ from kwcli.proxy.core.commands import CLOSE, END, NOTE, SEND_CLIENT, SEND_SERVER
 if TYPE_CHECKING:
     from kwcli.net.core.sasl.mechanism import Mechanism
 
-# Asks the shell for a mechanism for one login, made where it may take its time: answer by `given` or `failed`.
+# Asks the shell for a mechanism for one login, made where it may take its time: answer by `given`.
 CREDENTIALS: Final = 20
 # Nothing more should be read from the client until READY: the login is done, for the first time or again.
 HOLD: Final = 21
@@ -54,8 +55,6 @@ class UpstreamLogin:
 
     __slots__ = (
         "_answers",
-        "_answers_left",
-        "_collected",
         "_ending",
         "_hand",
         "_held",
@@ -63,9 +62,7 @@ class UpstreamLogin:
         "_mine",
         "_out",
         "_passing",
-        "_refused",
-        "_request",
-        "_request_left",
+        "_requests",
         "_session",
         "_told",
     )
@@ -76,12 +73,8 @@ class UpstreamLogin:
         self._passing = False  # the client's requests go through
         self._held: list[bytes] = []
         self._ending = False  # the client will send nothing more
-        self._request = b""  # the start of a request whose head is not whole
-        self._request_left = 0  # bytes of the request that is going through
-        self._refused: bytearray | None = None  # a request that will not be sent, while it comes
-        self._answers = b""
-        self._answers_left = 0
-        self._collected: bytearray | None = None  # an answer that is ours, while it comes
+        self._requests = Framer()  # whole are those that will not be sent
+        self._answers = Framer()  # whole are those that are ours
         self._mine: dict[int, bytes] = {}  # correlation id of a request in place of a refused one → what to answer
         self._last_id = 0  # of the client
         self._told = False
@@ -103,15 +96,10 @@ class UpstreamLogin:
             self._converse(session.authenticate_again, now_ns)
         return self._done()
 
-    def failed(self, text: str) -> list[Command]:
-        """There are no credentials to be had."""
-        self._out.append((CLOSE, text, True))
-        return self._done()
-
     def to_server(self, data: bytes, now_ns: int) -> list[Command]:
         """What the core has for the broker."""
         if self._passing:
-            self._requests(data, now_ns)
+            self._take_requests(data, now_ns)
         else:
             self._hold(data)
         return self._done()
@@ -126,7 +114,7 @@ class UpstreamLogin:
     def from_server(self, data: bytes, now_ns: int) -> list[Command]:
         """What the broker sent."""
         if self._session.authenticated:
-            self._responses(data, now_ns)
+            self._take_answers(data, now_ns)
         else:
             self._converse(lambda: self._session.receive(data, now_ns), now_ns)
         return self._done()
@@ -168,7 +156,7 @@ class UpstreamLogin:
         held, self._held = self._held, []
         for data in held:
             if self._passing:
-                self._requests(data, now_ns)
+                self._take_requests(data, now_ns)
             else:
                 self._held.append(data)
         if self._ending and self._passing:
@@ -185,41 +173,39 @@ class UpstreamLogin:
 
     # The client's requests: stepped over, unless one begins SASL or has to wait for a new login.
 
-    def _requests(self, data: bytes, now_ns: int) -> None:
-        if self._request_left >= len(data):
-            self._request_left -= len(data)
-            self._out.append((SEND_SERVER, data))
-            return
-        if self._request:
-            data, self._request = self._request + data, b""
-        at = start = 0  # what is behind `start` has not been sent yet
-        end = len(data)
-        while at < end:
-            if self._refused is not None:
-                start = at = self._refuse(data, at)
-                continue
-            if self._request_left:
-                step = min(self._request_left, end - at)
-                self._request_left -= step
-                at += step
-                continue
+    @staticmethod
+    def _resumed(framer: Framer, data: bytes, whole: Callable[[bytes], None]) -> tuple[bytes, int, int]:
+        """What has come, behind what was kept; where the next frame begins; from where on it goes through."""
+        if framer.wanted:
+            frame, at = framer.collect(data)
+            if frame is not None:
+                whole(frame)
+            return data, at, at
+        return framer.join(data), framer.skip(data), 0
+
+    def _take_requests(self, data: bytes, now_ns: int) -> None:
+        framer = self._requests
+        data, begin, start = self._resumed(framer, data, self._answer_for)
+        end = len(data)  # what is behind `start` has not been sent yet
+        for at, size in framer.frames(data, begin):
             if end - at < _HEAD:
+                framer.keep(data, at)
                 break
             if self._is_over(now_ns):
                 self._send(data[start:at])
                 self._renew(data[at:])
                 return
-            size = int.from_bytes(data[at : at + 4], "big", signed=True)
             key = int.from_bytes(data[at + 4 : at + 6], "big")
             if key in (SASL_HANDSHAKE, SASL_AUTHENTICATE) and 8 <= size <= OPENING_FRAME_MAX:
                 self._send(data[start:at])
-                self._refused = bytearray()
-                start = at
-                continue
-            self._last_id = int.from_bytes(data[at + 8 : at + 12], "big", signed=True)
-            self._request_left = max(size, 8) + 4
-        self._send(data[start:at])
-        self._request = data[at:]
+                start = min(at + SIZE_FIELD + size, end)
+                frame = framer.whole(data, at, size)
+                if frame is None:
+                    return
+                self._answer_for(frame)
+            else:
+                self._last_id = int.from_bytes(data[at + 8 : at + 12], "big", signed=True)
+        self._send(data[start : end - framer.kept])
 
     def _send(self, data: bytes) -> None:
         if data:
@@ -233,15 +219,6 @@ class UpstreamLogin:
         self._passing = False
         self._out.append((CREDENTIALS,))
         self._hold(rest)
-
-    def _refuse(self, data: bytes, at: int) -> int:
-        """Take more of a request that is not sent; where in `data` the next one begins."""
-        assert self._refused is not None
-        at, whole = _take(self._refused, data, at)
-        if whole is not None:
-            self._refused = None
-            self._answer_for(whole)
-        return at
 
     def _answer_for(self, frame: bytes) -> None:
         key, version = int.from_bytes(frame[4:6], "big"), int.from_bytes(frame[6:8], "big", signed=True)
@@ -268,27 +245,14 @@ class UpstreamLogin:
 
     # The broker's answers: stepped over, unless they are to requests of our own.
 
-    def _responses(self, data: bytes, now_ns: int) -> None:
-        if self._answers_left >= len(data):
-            self._answers_left -= len(data)
-            self._out.append((SEND_CLIENT, data))
-            return
-        if self._answers:
-            data, self._answers = self._answers + data, b""
-        at = start = 0
+    def _take_answers(self, data: bytes, now_ns: int) -> None:
+        framer = self._answers
+        data, begin, start = self._resumed(framer, data, lambda frame: self._end_answer(frame, now_ns))
         end = len(data)
-        while at < end:
-            if self._collected is not None:
-                at = start = self._collect(data, at, now_ns)
-                continue
-            if self._answers_left:
-                step = min(self._answers_left, end - at)
-                self._answers_left -= step
-                at += step
-                continue
+        for at, size in framer.frames(data, begin):
             if end - at < _ANSWER_HEAD:
+                framer.keep(data, at)
                 break
-            size = int.from_bytes(data[at : at + 4], "big", signed=True)
             number = int.from_bytes(data[at + 4 : at + 8], "big", signed=True)
             due = self._session.due
             if number in self._mine or (due is not None and due.correlation_id == number):
@@ -296,37 +260,21 @@ class UpstreamLogin:
                 if not 4 <= size <= OPENING_FRAME_MAX:
                     self._out.append((CLOSE, f"sent a frame of {in_bytes(size)} for an answer to the proxy", True))
                     return
-                self._collected = bytearray()
-                start = at
-                continue
-            self._answers_left = max(size, 4) + 4
-        self._give(data[start:at])
-        self._answers = data[at:]
+                start = min(at + SIZE_FIELD + size, end)
+                frame = framer.whole(data, at, size)
+                if frame is None:
+                    return
+                self._end_answer(frame, now_ns)
+        self._give(data[start : end - framer.kept])
 
     def _give(self, data: bytes) -> None:
         if data:
             self._out.append((SEND_CLIENT, data))
 
-    def _collect(self, data: bytes, at: int, now_ns: int) -> int:
-        assert self._collected is not None
-        at, whole = _take(self._collected, data, at)
-        if whole is None:
-            return at
-        self._collected = None
-        answer = self._mine.pop(int.from_bytes(whole[4:8], "big"), None)
+    def _end_answer(self, frame: bytes, now_ns: int) -> None:
+        """An answer of our own is whole."""
+        answer = self._mine.pop(int.from_bytes(frame[4:8], "big"), None)
         if answer is not None:
             self._out.append((SEND_CLIENT, answer))
         else:
-            self._converse(lambda: self._session.receive(whole, now_ns), now_ns)
-        return at
-
-
-def _take(frame: bytearray, data: bytes, at: int) -> tuple[int, bytes | None]:
-    """Move what belongs to a frame, its size field in one piece, out of `data`: where the rest is, the whole."""
-    if not frame:
-        frame += data[at : at + 4]
-        at += 4
-    want = 4 + int.from_bytes(frame[:4], "big") - len(frame)
-    part = data[at : at + want]
-    frame += part
-    return at + len(part), bytes(frame) if len(part) == want else None
+            self._converse(lambda: self._session.receive(frame, now_ns), now_ns)

@@ -21,9 +21,9 @@ from kwcli.env import Complaints, Environment
 from kwcli.exits import Failure
 from kwcli.garbage import SELDOM
 from kwcli.proxy.log.keeping import Keeping
-from kwcli.proxy.log.plan import Plan
+from kwcli.proxy.log.plan import LogPlan
 from kwcli.proxy.log.reports import Reporter
-from kwcli.proxy.log.wire import Kind, Parser
+from kwcli.proxy.log.wire import MessageKind, Parser
 from kwcli.proxy.memory import TRIM_S, Trimmer, tune
 
 __all__ = ["main"]
@@ -70,9 +70,9 @@ def _run(env: Environment, sock: socket.socket) -> int:
         messages = parser.feed(data)
         if keeping is None and messages:
             kind, _, _, content = messages.pop(0)
-            if kind != Kind.PLAN:
+            if kind != MessageKind.PLAN:
                 return 2
-            plan = Plan.of_json(content)
+            plan = LogPlan.of_json(content)
             env.debug = plan.debug
             plan.settings.allow_colors(env)
             reporter = Reporter(sock) if plan.report else None

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
-from typing import Final
+from collections import deque
 
-__all__ = ["SIZE", "Code", "Course", "Piece", "Stage"]
+from decoders.streams.framer import Framer
 
-# Bytes of a frame's size field.
-SIZE: Final = 4
+__all__ = ["Code", "Course", "LoggedChunk"]
+
 # API key and version.
 Code = tuple[int, int]
 
 
-class Piece:
+class LoggedChunk:
     """Bytes that came together. Of `shown`, which has stars, those from `cut` on are not for the file."""
 
     __slots__ = ("cut", "data", "gap", "shown", "side", "time_ns", "waits")
@@ -25,7 +24,7 @@ class Piece:
         self.shown: bytes | bytearray = data
         self.cut: int | None = None
         self.gap = gap  # bytes that are missing, where there are no data
-        self.waits = 0  # frames that are not whole yet
+        self.waits = False  # for more of a frame
 
     def star(self, at: int, end: int) -> None:
         """Hide some bytes."""
@@ -35,47 +34,48 @@ class Piece:
             self.shown[at:end] = b"*" * (end - at)
 
 
-class Stage(IntEnum):
-    SIZE = 0
-    HEAD = 1
-    WHOLE = 2
-
-
 class Course:
-    """One direction: `left` bytes of a frame that pass, starred if `blind`; else `parts` of the frame under way."""
+    """One direction. Places count its bytes; `pieces` are those that wait for more of a frame, with their places."""
 
-    __slots__ = ("blind", "code", "first", "have", "left", "lost", "need", "parts", "side", "size", "stage")
+    __slots__ = ("blind", "code", "first", "framer", "lost", "pieces", "place", "side", "size")
 
     def __init__(self, side: int) -> None:
         self.side = side
-        self.first = True
-        self.lost = False
+        self.first = True  # nothing has gone out yet
+        self.lost = False  # out of step
+        self.framer = Framer()
+        self.pieces: deque[tuple[int, LoggedChunk]] = deque()
+        self.place = 0  # behind the last byte that came
         self.begin()
 
     def begin(self) -> None:
         """Between frames."""
-        self.left = 0
-        self.blind = False
-        self.stage = Stage.SIZE
-        self.need = SIZE
-        self.have = 0
-        self.size = 0
+        self.size: int | None = None  # of the frame under way, once it is known
         self.code: Code | None = None
-        self.parts: list[tuple[Piece, int, int]] = []
+        self.blind = False  # what passes of it is starred
 
-    def bytes(self) -> bytes:
-        """The frame under way as far as it has come."""
-        return b"".join([piece.data[at:end] for piece, at, end in self.parts])
+    def stop(self, *, lost: bool = False) -> None:
+        """Nothing is known of the frame under way any more."""
+        self.framer.forget()
+        self.framer.left = 0
+        self.lost = lost
+        self.begin()
+
+    def add(self, piece: LoggedChunk) -> int:
+        """A piece has come; its place."""
+        place = self.place
+        self.place += len(piece.data)
+        self.pieces.append((place, piece))
+        piece.waits = True
+        return place
 
     def star(self, start: int, stop: int) -> None:
-        """Hide bytes of it, by their place in the frame."""
-        place = 0
-        for piece, at, end in self.parts:
-            piece.star(max(at, at + start - place), min(end, at + stop - place))
-            place += end - at
+        """Hide bytes of the pieces that wait, by their places."""
+        for place, piece in self.pieces:
+            piece.star(max(start - place, 0), min(stop - place, len(piece.data)))
 
     def release(self) -> None:
-        """Nothing waits for this frame any more."""
-        for piece, _, _ in self.parts:
-            piece.waits -= 1
-        self.parts = []
+        """What came before the bytes that the framer keeps waits no more."""
+        kept = self.place - self.framer.kept
+        while self.pieces and self.pieces[0][0] + len(self.pieces[0][1].data) <= kept:
+            self.pieces.popleft()[1].waits = False

@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Literal
 
 from kwcli.proxy.log.reports import Errors, Reports
-from kwcli.proxy.log.wire import CLIENT, COUNTS, HEAD, SERVER, SIZE, TIMES, Kind
+from kwcli.proxy.log.wire import CLIENT, COUNTS, HEAD, SERVER, SIZE, TIMES, MessageKind
 
 if TYPE_CHECKING:
     import asyncio
@@ -106,7 +106,7 @@ class Feed:
             self._unseen.add(connection)
             self.dropped_connections += 1
             return
-        self._tell(Kind.OPENED, connection, time_ns, json.dumps([client, listener, upstream]).encode())
+        self._tell(MessageKind.OPENED, connection, time_ns, json.dumps([client, listener, upstream]).encode())
 
     def chunk(self, connection: int, side: int, time_ns: int, data: bytes) -> None:
         """Bytes as the client has sent them (CLIENT) or gets them (SERVER), before TLS. They must not change later."""
@@ -121,7 +121,7 @@ class Feed:
 
     def raw(self, connection: int, side: int, time_ns: int, data: bytes) -> None:
         """Bytes as the broker gets them (CLIENT) or has sent them (SERVER): for a file that has both sides."""
-        self._hard(Kind.RAW + side, connection, time_ns, data)
+        self._hard(MessageKind.RAW + side, connection, time_ns, data)
 
     def upstream(self, connection: int, correlation_id: int, sent_ns: int, first_ns: int) -> None:
         """An answer's first byte came from the broker; its request's last byte had left for it. Before its chunk."""
@@ -129,7 +129,7 @@ class Feed:
             self.dropped_exchanges += 1
             return
         times = TIMES.pack(correlation_id, sent_ns, first_ns)
-        self._parts += (HEAD.pack(Kind.UPSTREAM, connection, first_ns, TIMES.size), times)
+        self._parts += (HEAD.pack(MessageKind.UPSTREAM, connection, first_ns, TIMES.size), times)
         self._held += HEAD.size + TIMES.size
         if self._due is None:
             self._later()
@@ -137,21 +137,16 @@ class Feed:
     def dialled(self, connection: int, local: str, upstream: str, time_ns: int) -> None:
         """The connection to the broker stands, between these addresses: must come before `raw`."""
         if connection not in self._unseen and self._room():
-            self._tell(Kind.DIALLED, connection, time_ns, json.dumps([local, upstream]).encode())
-
-    def note(self, connection: int, text: str) -> None:
-        """Something about a connection that the log should tell (0: about none)."""
-        if self._room():
-            self._tell(Kind.NOTE, connection, 0, text.encode("utf-8", "replace"))
+            self._tell(MessageKind.DIALLED, connection, time_ns, json.dumps([local, upstream]).encode())
 
     def closed(self, connection: int, how: str, time_ns: int) -> None:
         """A connection is over: `fin` or `rst`."""
         if connection in self._unseen:
             self._unseen.discard(connection)
             return
-        for kind in (Kind.GAP, Kind.GAP_SERVER, Kind.RAW_GAP, Kind.RAW_GAP_SERVER):
+        for kind in (MessageKind.GAP, MessageKind.GAP_SERVER, MessageKind.RAW_GAP, MessageKind.RAW_GAP_SERVER):
             self._declare(connection, kind, time_ns)
-        self._must(Kind.CLOSED, connection, time_ns, how.encode())
+        self._must(MessageKind.CLOSED, connection, time_ns, how.encode())
 
     def tell(self, message: bytes) -> None:
         """A message that is whole already (wire.py)."""
@@ -267,11 +262,11 @@ class Feed:
         if full and not self._over:
             self._overflows()
         if full and self._drops:
-            place = (connection, kind + Kind.GAP)
+            place = (connection, kind + MessageKind.GAP)
             self._gaps[place] = self._gaps.get(place, 0) + size
             self.dropped_bytes += size
             return
-        self._declare(connection, kind + Kind.GAP, time_ns)
+        self._declare(connection, kind + MessageKind.GAP, time_ns)
         self._tell(kind, connection, time_ns, data)
 
     def _overflows(self) -> None:
@@ -300,7 +295,7 @@ class Feed:
 
     def _counts(self) -> bytes:
         counts = COUNTS.pack(self.dropped_bytes, self.dropped_exchanges, self.dropped_connections)
-        return HEAD.pack(Kind.DROPPED, 0, 0, len(counts)) + counts
+        return HEAD.pack(MessageKind.DROPPED, 0, 0, len(counts)) + counts
 
     def _declare(self, connection: int, kind: int, time_ns: int) -> None:
         """Tell the log how many bytes it did not get, if so."""

@@ -12,9 +12,9 @@ from kwcli.proxy.log.segments import LINK_RAW
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kwcli.proxy.log.plan import Plan
+    from kwcli.proxy.log.plan import LogPlan
 
-__all__ = ["CLIENTS", "UPSTREAM", "Files"]
+__all__ = ["CLIENTS", "UPSTREAM", "CaptureFiles"]
 
 # The interfaces.
 CLIENTS: Final = 0
@@ -23,10 +23,10 @@ _NAMES: Final = ("kw-proxy-clients", "kw-proxy-brokers")
 _NS: Final = 10**9
 
 
-class Files:
+class CaptureFiles:
     """Where `-w` leads. With rotation, `FILE.pcapng` stands for `FILE-00001.pcapng` and so on. OSError may follow."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: LogPlan) -> None:
         assert plan.write is not None
         self._path = Path(plan.write)
         both = plan.record == "both"

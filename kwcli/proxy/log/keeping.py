@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from decoders.streams.chunks import Chunk, Close, Connection, Gap, How
 from decoders.streams.framing import FrameDirection
-from kwcli.proxy.log.files import CLIENTS, UPSTREAM, Files
-from kwcli.proxy.log.rows import Rows
+from kwcli.proxy.log.files import CLIENTS, UPSTREAM, CaptureFiles
+from kwcli.proxy.log.rows import LogRows
 from kwcli.proxy.log.segments import Conversation
-from kwcli.proxy.log.veil import Piece, Seen, Veil
-from kwcli.proxy.log.wire import COUNTS, SERVER, SIZE, TIMES, Kind
+from kwcli.proxy.log.veil import LoggedChunk, Seen, Veil
+from kwcli.proxy.log.wire import COUNTS, SERVER, SIZE, TIMES, MessageKind
 from kwcli.render.units import amount, counted
 
 if TYPE_CHECKING:
     from kwcli.env import Environment
-    from kwcli.proxy.log.plan import Plan
+    from kwcli.proxy.log.plan import LogPlan
     from kwcli.proxy.log.reports import Reporter
     from kwcli.proxy.log.wire import Message
 
@@ -34,7 +34,7 @@ class Track:
         self.veil = veil
 
 
-class Kept:
+class RecordedConnection:
     """One client's connection. `client` and `upstream` are what the file gets of it."""
 
     __slots__ = ("client", "connection", "halves", "upstream")
@@ -49,22 +49,22 @@ class Kept:
 class Keeping:
     """All connections that are open, and where what they carry goes."""
 
-    def __init__(self, env: Environment, plan: Plan, reporter: Reporter | None = None) -> None:
+    def __init__(self, env: Environment, plan: LogPlan, reporter: Reporter | None = None) -> None:
         self._env = env
         self._reveal = plan.settings.reveal_secrets
-        self._rows = Rows(env, plan, reporter)
+        self._rows = LogRows(env, plan, reporter)
         self._reporter = reporter
-        self._files: Files | None = None
+        self._files: CaptureFiles | None = None
         self._seen = Seen()
-        self._kept: dict[int, Kept] = {}
+        self._kept: dict[int, RecordedConnection] = {}
         self._count = 0
         self._chunks: list[Chunk] = []
         self._ended: list[int] = []
-        self._lost: set[Kept] = set()  # something of theirs is out of step
+        self._lost: set[RecordedConnection] = set()  # something of theirs is out of step
         self._dropped = (0, 0, 0)
         self._unfiled = False
         if plan.write is not None:
-            self._filed(lambda: setattr(self, "_files", Files(plan)))
+            self._filed(lambda: setattr(self, "_files", CaptureFiles(plan)))
 
     @property
     def over(self) -> bool:
@@ -92,7 +92,7 @@ class Keeping:
                     if kept in self._lost:
                         self._settle()  # what comes next is for the file, if this has brought it in step
                         chunks = self._chunks
-            elif kind == Kind.UPSTREAM:
+            elif kind == MessageKind.UPSTREAM:
                 correlation_id, sent_ns, first_ns = TIMES.unpack(content)
                 self._rows.upstream(kept.connection.number, correlation_id, (first_ns - sent_ns) / 1e6)
             else:
@@ -121,42 +121,38 @@ class Keeping:
 
     def _other(self, kind: int, number: int, time_ns: int, content: bytes) -> None:
         """Of no connection that is open."""
-        if kind == Kind.OPENED:
+        if kind == MessageKind.OPENED:
             self._open(number, time_ns, content)
-        elif kind == Kind.DROPPED:
+        elif kind == MessageKind.DROPPED:
             self._dropped = COUNTS.unpack(content)
-        elif kind == Kind.NOTE:
-            self._env.say(f"kw: {content.decode('utf-8', 'replace')}")
 
-    def _event(self, kept: Kept, kind: int, number: int, time_ns: int, content: bytes) -> None:
+    def _event(self, kept: RecordedConnection, kind: int, number: int, time_ns: int, content: bytes) -> None:
         """Of one that is."""
-        if kind in (Kind.GAP, Kind.GAP_SERVER):
-            side, size = kind - Kind.GAP, SIZE.unpack(content)[0]
+        if kind in (MessageKind.GAP, MessageKind.GAP_SERVER):
+            side, size = kind - MessageKind.GAP, SIZE.unpack(content)[0]
             if kept.client is not None:
                 self._track(kept, kept.client, side, time_ns, b"", size)
             else:
                 self._chunks.append((kept.halves[side], time_ns, 0, Gap(size, "lost")))
-        elif kind == Kind.CLOSED:
+        elif kind == MessageKind.CLOSED:
             self._close(number, kept, time_ns, content)
-        elif kind == Kind.DIALLED and self._files is not None:
+        elif kind == MessageKind.DIALLED and self._files is not None:
             kept.upstream = self._begun(tuple(json.loads(content)), time_ns, UPSTREAM)
-        elif kind in (Kind.RAW, Kind.RAW_SERVER) and kept.upstream is not None:
-            self._track(kept, kept.upstream, kind - Kind.RAW, time_ns, content)
-        elif kind in (Kind.RAW_GAP, Kind.RAW_GAP_SERVER) and kept.upstream is not None:
-            self._track(kept, kept.upstream, kind - Kind.RAW_GAP, time_ns, b"", SIZE.unpack(content)[0])
-        elif kind == Kind.NOTE:
-            self._env.say(f"kw: connection {kept.connection.number}: {content.decode('utf-8', 'replace')}")
+        elif kind in (MessageKind.RAW, MessageKind.RAW_SERVER) and kept.upstream is not None:
+            self._track(kept, kept.upstream, kind - MessageKind.RAW, time_ns, content)
+        elif kind in (MessageKind.RAW_GAP, MessageKind.RAW_GAP_SERVER) and kept.upstream is not None:
+            self._track(kept, kept.upstream, kind - MessageKind.RAW_GAP, time_ns, b"", SIZE.unpack(content)[0])
 
     def _open(self, number: int, time_ns: int, content: bytes) -> None:
         client, listener, _upstream = json.loads(content)
         self._count += 1
         connection = Connection(self._count, client, listener, time_ns, opened=True)
-        kept = self._kept[number] = Kept(connection)
+        kept = self._kept[number] = RecordedConnection(connection)
         self._rows.opened(connection)
         if self._files is not None:
             kept.client = self._begun((client, listener), time_ns, CLIENTS)
 
-    def _close(self, number: int, kept: Kept, time_ns: int, content: bytes) -> None:
+    def _close(self, number: int, kept: RecordedConnection, time_ns: int, content: bytes) -> None:
         how: How = "rst" if content == b"rst" else "fin"
         self._drain(kept)
         for track in (kept.client, kept.upstream):
@@ -175,10 +171,12 @@ class Keeping:
         self._write(track, time_ns, track.talk.opening())
         return track
 
-    def _track(self, kept: Kept, track: Track, side: int, time_ns: int, data: bytes, gap: int = 0) -> None:
+    def _track(
+        self, kept: RecordedConnection, track: Track, side: int, time_ns: int, data: bytes, gap: int = 0
+    ) -> None:
         """Bytes, or the lack of them, through the veil into the file, and then to the rows."""
         if track.veil is None:
-            pieces = [Piece(side, time_ns, data, gap)]
+            pieces = [LoggedChunk(side, time_ns, data, gap)]
         else:
             pieces = track.veil.gap(side, time_ns, gap) if gap else track.veil.push(side, time_ns, data)
             if track is kept.client and track.veil.lost:
@@ -186,14 +184,14 @@ class Keeping:
         for piece in pieces:
             self._put(kept, track, piece)
 
-    def _drain(self, kept: Kept) -> None:
+    def _drain(self, kept: RecordedConnection) -> None:
         """What the veil holds comes out."""
         for track in (kept.client, kept.upstream):
             if track is not None and track.veil is not None:
                 for piece in track.veil.end():
                     self._put(kept, track, piece)
 
-    def _put(self, kept: Kept, track: Track, piece: Piece) -> None:
+    def _put(self, kept: RecordedConnection, track: Track, piece: LoggedChunk) -> None:
         side, time_ns, data = piece.side, piece.time_ns, piece.data
         rows = self._chunks if track is kept.client else []
         half = kept.halves[side]

@@ -24,7 +24,7 @@ from kwcli.options import (
 
 if TYPE_CHECKING:
     from kwcli.proxy.log.feed import Overflow
-    from kwcli.proxy.log.plan import Plan, Record
+    from kwcli.proxy.log.plan import LogPlan, Record
 
 __all__ = ["LogOptions", "log_options"]
 
@@ -42,7 +42,7 @@ class LogOptions(NamedTuple):
     rotate_interval: float | None
     overflow: Overflow
 
-    def plan(self, env: Environment) -> Plan | None:
+    def plan(self, env: Environment) -> LogPlan | None:
         """What the log is to do; None where there is to be none. Raises Failure."""
         for name, value in (
             ("--rotate-size", self.rotate_size is not None),
@@ -51,7 +51,7 @@ class LogOptions(NamedTuple):
         ):
             if value and self.write is None:
                 raise Failure(f"{name} is about a capture file: it needs -w FILE.pcapng", Exit.USAGE)
-        from kwcli.proxy.log.plan import Plan
+        from kwcli.proxy.log.plan import LogPlan
 
         self.filters.select()  # what is wrong with them is said before anything begins
         if self.no_log and self.write is None:
@@ -59,7 +59,7 @@ class LogOptions(NamedTuple):
         shown = self.shown.settings(env, self.content, live=True)
         interval = None if self.rotate_interval is None else self.rotate_interval / 1000
         file = (self.write, self.record, self.rotate_size, interval)
-        return Plan(shown, self.filters._asdict(), not self.no_log, *file, env.debug)
+        return LogPlan(shown, self.filters._asdict(), not self.no_log, *file, env.debug)
 
 
 def log_options(command: Callable[..., Any]) -> Callable[..., Any]:

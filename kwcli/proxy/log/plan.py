@@ -7,12 +7,12 @@ from typing import Any, Literal, NamedTuple
 
 from kwcli.config import Settings
 
-__all__ = ["Plan", "Record"]
+__all__ = ["LogPlan", "Record"]
 
 Record = Literal["client", "both"]
 
 
-class Plan(NamedTuple):
+class LogPlan(NamedTuple):
     """`filters` are the arguments of `kwcli.selection.select`; sizes in bytes, times in seconds."""
 
     settings: Settings
@@ -30,7 +30,7 @@ class Plan(NamedTuple):
         return json.dumps({**self._asdict(), "settings": self.settings._asdict()}).encode()
 
     @classmethod
-    def of_json(cls, data: bytes) -> Plan:
+    def of_json(cls, data: bytes) -> LogPlan:
         """The plan that gave this."""
         fields = json.loads(data)
         return cls(**{**fields, "settings": Settings(**fields["settings"])})

@@ -22,19 +22,19 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
     from decoders.streams.chunks import Chunk, Connection
     from kwcli.env import Environment
-    from kwcli.proxy.log.plan import Plan
+    from kwcli.proxy.log.plan import LogPlan
     from kwcli.proxy.log.reports import Reporter
 
-__all__ = ["Rows"]
+__all__ = ["LogRows"]
 
 # Answers that were not asked for twice: how many times of them are kept for one connection.
 TIMES_MOST = 10_000
 
 
-class Rows:
+class LogRows:
     """Decodes, filters and prints; `listening` turns False when nobody reads the rows any more."""
 
-    def __init__(self, env: Environment, plan: Plan, reporter: Reporter | None = None) -> None:
+    def __init__(self, env: Environment, plan: LogPlan, reporter: Reporter | None = None) -> None:
         self._env = env
         self._reporter = reporter
         self._settings = plan.settings

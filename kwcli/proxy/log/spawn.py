@@ -18,8 +18,8 @@ from typing import IO, Any, Final
 from kwcli.exits import Failure
 from kwcli.private_files import open_private
 from kwcli.proxy.log.feed import HELD_MOST, Feed, Overflow
-from kwcli.proxy.log.plan import Plan
-from kwcli.proxy.log.wire import HEAD, Kind
+from kwcli.proxy.log.plan import LogPlan
+from kwcli.proxy.log.wire import HEAD, MessageKind
 
 __all__ = ["Log", "start"]
 
@@ -66,7 +66,7 @@ class Log:
 
 
 def start(
-    plan: Plan,
+    plan: LogPlan,
     *,
     overflow: Overflow = "drop",
     most: int = HELD_MOST,
@@ -96,7 +96,7 @@ def start(
         theirs.close()
     feed = Feed(ours, overflow=overflow, most=most, pause=pause, say=say)
     content = plan.to_json()
-    feed.tell(HEAD.pack(Kind.PLAN, 0, 0, len(content)) + content)
+    feed.tell(HEAD.pack(MessageKind.PLAN, 0, 0, len(content)) + content)
     return Log(feed, process)
 
 

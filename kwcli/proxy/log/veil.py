@@ -19,6 +19,7 @@ from decoders.errors import DecodeError
 from decoders.exchanges.anatomy import anatomy
 from decoders.exchanges.bodies import holds_secrets
 from decoders.exchanges.echoes import ECHOING, echoes
+from decoders.exchanges.inflight import InFlight
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.phases import Sasl, SaslPhase
 from decoders.exchanges.specs import ApiVersion
@@ -27,17 +28,23 @@ from decoders.limits import FRAME_MAX, IN_FLIGHT_MAX
 from decoders.messages import decode_request, decode_response
 from decoders.schema.model import Side
 from decoders.schema.unform import MESSAGE
+from decoders.streams.framer import SIZE_FIELD
 from decoders.wire.hiding import concealer, spellings
-from kwcli.proxy.log.courses import SIZE, Code, Course, Piece, Stage
+from kwcli.proxy.log.courses import Code, Course, LoggedChunk
 from kwcli.proxy.log.wire import CLIENT
 
-__all__ = ["Piece", "Seen", "Veil"]
+__all__ = ["LoggedChunk", "Seen", "Veil"]
 
 # A frame that may hold a secret and is larger is starred from its header on.
 HELD_MOST: Final = 16 << 20
 # Requests whose secrets are remembered until they are answered, and bytes of each; of others all messages are starred.
 REMEMBERED_MOST: Final = 256
 REMEMBERED_SIZE: Final = 64 << 10
+_HANDSHAKE: Final = (SASL_HANDSHAKE, 0)
+# Of a request whose correlation id is in flight twice: there is no telling which of them is answered first.
+_TWICE: Final = (-1, -1)
+# All of a frame has to be looked at before it is known what of it is shown.
+WHOLE: Final = 0
 _NO_NEEDS: Final = Needs()
 _METADATA_NAME: Final = METADATA_TOPIC.encode()
 _METADATA_ID: Final = bytes(15) + b"\x01"
@@ -62,11 +69,10 @@ class Veil:
     def __init__(self, seen: Seen) -> None:
         self._seen = seen
         self._courses = (Course(0), Course(1))
-        self._queue: deque[Piece] = deque()
-        self._asked: dict[int, Code | None] = {}
+        self._queue: deque[LoggedChunk] = deque()
+        self._asked: InFlight[Code] = InFlight()
         self._secrets: dict[int, list[bytes]] = {}  # of requests that may be answered by repeating them
-        self._sasl = Sasl()
-        self._tokens = 0
+        self._sasl: Sasl[None] = Sasl()
         self._doubt = False  # something is missing: where the connection stands in its login is not sure
 
     @property
@@ -77,15 +83,15 @@ class Veil:
     def in_step(self, side: int, left: int = 0) -> None:
         """Behind `left` more bytes of this side, which are starred, a frame begins."""
         course = self._courses[side]
-        course.begin()
-        course.lost = False
-        course.left, course.blind = left, left > 0
+        course.stop()
+        course.framer.left, course.blind = left, left > 0
 
-    def push(self, side: int, time_ns: int, data: bytes) -> list[Piece]:
+    def push(self, side: int, time_ns: int, data: bytes) -> list[LoggedChunk]:
         """Bytes of a side; what may be written now."""
-        piece = Piece(side, time_ns, data)
+        piece = LoggedChunk(side, time_ns, data)
         course = self._courses[side]
         if not self._queue and self._plain(course, data):
+            course.place += len(data)
             return [piece]
         self._queue.append(piece)
         self._follow(course, piece)
@@ -94,19 +100,20 @@ class Veil:
     def _plain(self, course: Course, data: bytes) -> bool:
         """The usual case in short: one frame without secrets, whole, or more of one; False decides nothing."""
         size = len(data)
-        if course.left:
-            if course.blind or course.lost or course.left <= size:
+        framer = course.framer
+        if framer.left:
+            if course.blind or course.lost or framer.left <= size:
                 return False
-            course.left -= size
+            framer.skip(data)
             return True
-        if course.have or course.lost or course.first or self._tokens or self._sasl.phase is not SaslPhase.KAFKA:
+        if framer.kept or course.lost or course.first or self._sasl.tokens or self._sasl.phase is not SaslPhase.KAFKA:
             return False
         if course.side != CLIENT:
             if size < _RESPONSE.size:
                 return False
             need, correlation_id = _RESPONSE.unpack_from(data)
-            code = self._asked.get(correlation_id)
-            if need + SIZE != size or code is None or code[0] == SASL_HANDSHAKE:
+            code = self._asked.first(correlation_id)
+            if need + SIZE_FIELD != size or code is None or code[0] in (_TWICE[0], SASL_HANDSHAKE):
                 return False
             if self._seen.metadata if code[0] == FETCH else secretive(*code, "response"):
                 return False
@@ -115,7 +122,7 @@ class Veil:
         if size < _REQUEST.size:
             return False
         need, key, version, correlation_id, _ = _REQUEST.unpack_from(data)
-        if need + SIZE != size or key == SASL_HANDSHAKE:
+        if need + SIZE_FIELD != size or key == SASL_HANDSHAKE:
             return False
         if key == FETCH:
             if not self._seen.metadata and (_METADATA_NAME in data or _METADATA_ID in data):
@@ -125,31 +132,33 @@ class Veil:
         self._register(correlation_id, (key, version))
         return True
 
-    def gap(self, side: int, time_ns: int, size: int) -> list[Piece]:
+    def gap(self, side: int, time_ns: int, size: int) -> list[LoggedChunk]:
         """As many bytes of a side are missing."""
-        self._queue.append(Piece(side, time_ns, b"", size))
+        self._queue.append(LoggedChunk(side, time_ns, b"", size))
         course = self._courses[side]
-        rest = course.left or (course.size + SIZE - course.have if course.stage != Stage.SIZE else 0)
-        if not course.left and course.have:
+        framer = course.framer
+        rest = framer.left
+        if framer.kept:
+            rest = 0 if course.size is None else course.size + SIZE_FIELD - framer.kept
             self._blind(course)
-        if size <= rest and not course.lost:
-            course.blind = course.blind or not course.left
-            course.left = rest - size
-            if not course.left:
+            course.blind = True
+        if rest and size <= rest and not course.lost:
+            framer.left = rest - size
+            if not framer.left:
                 course.begin()
         else:
-            course.begin()
-            course.lost = self._doubt = True
+            course.stop(lost=True)
+            self._doubt = True
         return self._ready()
 
-    def end(self) -> list[Piece]:
+    def end(self) -> list[LoggedChunk]:
         """The connection is over: what is held of unfinished frames is starred and given."""
         for course in self._courses:
-            if course.have:
+            if course.framer.kept:
                 self._blind(course)
         return self._ready()
 
-    def _ready(self) -> list[Piece]:
+    def _ready(self) -> list[LoggedChunk]:
         queue = self._queue
         out = []
         while queue and not queue[0].waits:
@@ -158,106 +167,96 @@ class Veil:
 
     def _blind(self, course: Course) -> None:
         """Hide all of an unfinished frame but its head."""
-        course.star(SIZE if course.stage == Stage.SIZE or self._tokens else _head(course.side), course.have)
+        place = course.place - course.framer.kept
+        shown = SIZE_FIELD if course.size is None or self._sasl.tokens else _head(course.side)
+        course.star(place + shown, course.place)
+        course.framer.forget()
         course.release()
-        course.have = 0
 
-    def _follow(self, course: Course, piece: Piece) -> None:
+    def _follow(self, course: Course, piece: LoggedChunk) -> None:
         """Go through the frames that a piece holds bytes of."""
-        at, end = 0, len(piece.data)
-        while at < end:
-            if course.lost:
-                piece.cut = at
-                return
-            if course.left:
-                taken = min(course.left, end - at)
-                if course.blind:
-                    piece.star(at, at + taken)
-                course.left -= taken
-                at += taken
-                if not course.left:
-                    course.begin()
-                continue
-            taken = min(course.need - course.have, end - at)
-            course.parts.append((piece, at, at + taken))
-            piece.waits += 1
-            course.have += taken
-            at += taken
-            while course.have == course.need and not course.left and not course.lost:
-                if not self._decide(course):
-                    break
-            if course.lost:
-                piece.cut = at - taken
-                return
-
-    def _decide(self, course: Course) -> bool:
-        """As many bytes have come as were asked for; whether a decision about the same bytes is due."""
-        data = course.bytes()
-        if course.stage == Stage.SIZE:
-            size = int.from_bytes(data, "big", signed=True)
-            if size == 0 and course.side != CLIENT and self._tokens:
-                self._answer()
-                self._pass(course)
-                return False
-            if not 0 < size <= FRAME_MAX:
-                course.release()
-                course.begin()
-                course.lost = self._doubt = True
-                return False
-            course.size = size
-            course.stage = Stage.HEAD
-            course.need = min(size + SIZE, _head(course.side))
-            return False
-        if course.stage == Stage.HEAD:
-            whole = self._asks(course, data) if course.side == CLIENT else self._answers(course, data)
-            if not whole:
-                self._pass(course)
-                return False
-            if course.size > HELD_MOST:
-                if course.code is None:
-                    course.star(SIZE, course.have)
-                course.blind = True
-                self._pass(course)
-                return False
-            course.stage = Stage.WHOLE
-            course.need = course.size + SIZE
-            return course.have == course.need
-        for start, stop in self._request(course, data) if course.side == CLIENT else self._response(course, data):
-            course.star(start, stop)
-        self._pass(course)
-        return False
-
-    def _pass(self, course: Course) -> None:
-        """The rest of the frame goes as it comes."""
+        framer, data = course.framer, piece.data
+        begun = course.add(piece) - framer.kept  # the place of the first byte that is looked at
+        if course.lost:
+            piece.cut = 0
+        elif framer.wanted:
+            frame, at = framer.collect(data)
+            if frame is not None:
+                self._finish(course, frame, begun)
+                self._frames(course, data, at, course.place - len(data))
+        else:
+            at = framer.skip(data)
+            if course.blind:
+                piece.star(0, at)
+            if not framer.left:
+                self._frames(course, framer.join(data), at, begun)
         course.release()
+
+    def _frames(self, course: Course, data: bytes, begin: int, place: int) -> None:
+        """The frames from `begin` on; `place` is that of the first of these bytes."""
+        end = len(data)
+        for at, size in course.framer.frames(data, begin):
+            course.begin()
+            start = place + at
+            if not (0 < size <= FRAME_MAX or (size == 0 and course.side != CLIENT and self._sasl.tokens)):
+                course.stop(lost=True)
+                self._doubt = True
+                last, piece = course.pieces[-1]
+                piece.cut = max(start - last, 0)
+                return
+            course.size = size
+            stop = min(at + SIZE_FIELD + size, end)
+            head = data[at : at + min(SIZE_FIELD + size, _head(course.side))]
+            if len(head) < min(SIZE_FIELD + size, _head(course.side)):
+                course.framer.keep(data, at)
+                return
+            shown = self._asks(course, head) if course.side == CLIENT else self._answers(course, head)
+            if shown == WHOLE and size > HELD_MOST:
+                shown = SIZE_FIELD if course.code is None else len(head)
+            if shown == WHOLE:
+                frame = course.framer.whole(data, at, size)
+                if frame is None:
+                    return
+                self._finish(course, frame, start)
+            elif shown is not None:
+                course.blind = True
+                course.star(start + shown, place + stop)
+            course.first = False
+        if course.framer.kept:
+            course.begin()
+
+    def _finish(self, course: Course, frame: bytes, place: int) -> None:
+        """A frame that had to be looked at is whole."""
+        for start, stop in self._request(course, frame) if course.side == CLIENT else self._response(course, frame):
+            course.star(place + start, place + stop)
         course.first = False
-        left, blind = course.size + SIZE - course.have if course.size else 0, course.blind
-        course.begin()
-        course.left, course.blind = left, blind
 
     # -- requests ------------------------------------------------------------------------------------------------------
 
-    def _asks(self, course: Course, head: bytes) -> bool:
-        """Whether a request has to be looked at as a whole."""
+    def _asks(self, course: Course, head: bytes) -> int | None:
+        """How much of a request is shown: None all of it, WHOLE what all of it says."""
         if len(head) < _REQUEST.size or self._sasl.phase is not SaslPhase.KAFKA:
-            return True
+            return WHOLE
         _, key, version, correlation_id, _ = _REQUEST.unpack(head)
-        if course.first and head[SIZE] == _GSSAPI_TOKEN:
-            return True
+        if course.first and head[SIZE_FIELD] == _GSSAPI_TOKEN:
+            return WHOLE
         if self._doubt and not ApiVersion(key, version, _NO_NEEDS).layouts("request"):
-            return True  # rather a token than a request of the future
+            return WHOLE  # rather a token than a request of the future
         course.code = (key, version)
         self._register(correlation_id, course.code)
         if key == FETCH:
-            return not self._seen.metadata
-        return (key == SASL_HANDSHAKE and version == 0) or secretive(key, version, "request")
+            return None if self._seen.metadata else WHOLE
+        return WHOLE if (key, version) == _HANDSHAKE or secretive(key, version, "request") else None
 
     def _register(self, correlation_id: int, code: Code) -> None:
         asked = self._asked
         if len(asked) >= IN_FLIGHT_MAX:
-            del asked[next(iter(asked))]
-        # Twice in flight: there is no telling which is answered first.
-        asked[correlation_id] = None if correlation_id in asked else code
+            asked.oldest()
+        if correlation_id in asked:
+            asked.take(correlation_id)
+            asked.add(correlation_id, _TWICE)
+        else:
+            asked[correlation_id] = code
 
     def _request(self, course: Course, frame: bytes) -> list[tuple[int, int]]:
         """The bytes to hide of a request, or of a token."""
@@ -267,14 +266,14 @@ class Veil:
             if code is None:
                 if course.first:
                     self._sasl.opened_with_token()
-                self._tokens += 1
-                return [(SIZE, len(frame))]
+                self._sasl.wait(None)
+                return [(SIZE_FIELD, len(frame))]
             self._sasl.phase = SaslPhase.KAFKA
             self._register(_REQUEST.unpack_from(frame)[3], code)
-        key, version = code
-        if key == SASL_HANDSHAKE and version == 0:
+        key, _ = code
+        if code == _HANDSHAKE:
             try:
-                self._sasl.asked(str(decode_request(frame[SIZE:]).body["mechanism"]))
+                self._sasl.asked(str(decode_request(frame[SIZE_FIELD:]).body["mechanism"]))
             except DecodeError:
                 self._sasl.asked("")
             return []
@@ -296,37 +295,29 @@ class Veil:
 
     # -- answers -------------------------------------------------------------------------------------------------------
 
-    def _answers(self, course: Course, head: bytes) -> bool:
-        """Whether an answer has to be looked at as a whole."""
+    def _answers(self, course: Course, head: bytes) -> int | None:
+        """How much of an answer is shown: None all of it, WHOLE what all of it says."""
         correlation_id = _RESPONSE.unpack(head)[1] if len(head) == _RESPONSE.size else None
-        handshake = self._sasl.phase is SaslPhase.HANDSHAKE and self._asked.get(correlation_id or 0) == (
-            SASL_HANDSHAKE,
-            0,
-        )
-        if self._tokens and not handshake:
-            self._answer()
-            course.star(SIZE, course.have)
-            course.blind = True
-            return False
-        code = None if correlation_id is None else self._asked.pop(correlation_id, None)
-        if code is None:
-            course.blind = True
-            return False
+        code = None if correlation_id is None else self._asked.first(correlation_id)
+        handshake = self._sasl.phase is SaslPhase.HANDSHAKE and code == _HANDSHAKE
+        if self._sasl.tokens and not handshake:
+            self._sasl.take()
+            self._sasl.paired()
+            return SIZE_FIELD
+        if correlation_id is not None and code is not None:
+            self._asked.take(correlation_id)
+        if code is None or code == _TWICE:
+            return len(head)
         course.code = code
         if code[0] == FETCH:
-            return self._seen.metadata
-        return code == (SASL_HANDSHAKE, 0) or secretive(*code, "response")
-
-    def _answer(self) -> None:
-        """A token was answered."""
-        self._tokens -= 1
-        self._sasl.paired()
+            return WHOLE if self._seen.metadata else None
+        return WHOLE if code == _HANDSHAKE or secretive(*code, "response") else None
 
     def _response(self, course: Course, frame: bytes) -> list[tuple[int, int]]:
         assert course.code is not None
-        if course.code == (SASL_HANDSHAKE, 0):
+        if course.code == _HANDSHAKE:
             try:
-                error_code = decode_response(frame[SIZE:], *course.code).body["error_code"]
+                error_code = decode_response(frame[SIZE_FIELD:], *course.code).body["error_code"]
             except DecodeError:
                 error_code = 0
             if self._sasl.phase is SaslPhase.HANDSHAKE:
@@ -368,7 +359,7 @@ def hidden(frame: bytes, side: Side, code: Code, told: list[bytes] | None = None
 def _request_code(frame: bytes) -> Code | None:
     """Key and version of a frame that reads as a request to its last byte."""
     try:
-        request = decode_request(frame[SIZE:])
+        request = decode_request(frame[SIZE_FIELD:])
     except DecodeError:
         return None
     return request.api_key, request.api_version

@@ -9,14 +9,14 @@ from enum import IntEnum
 from struct import Struct
 from typing import Final
 
-__all__ = ["CLIENT", "COUNTS", "HEAD", "LIMITS", "SERVER", "SIZE", "TIMES", "Kind", "Message", "Parser"]
+__all__ = ["CLIENT", "COUNTS", "HEAD", "LIMITS", "SERVER", "SIZE", "TIMES", "Message", "MessageKind", "Parser"]
 
 # Who sent a chunk.
 CLIENT: Final = 0
 SERVER: Final = 1
 
 
-class Kind(IntEnum):
+class MessageKind(IntEnum):
     """What a message says. Sides are added to their kind: CHUNK + SERVER."""
 
     CHUNK = 0  # bytes from the client, as it sent them
@@ -30,10 +30,9 @@ class Kind(IntEnum):
     OPENED = 8  # JSON: [client, listener, upstream]
     UPSTREAM = 9  # TIMES: correlation id, when the request had left, when the answer began to come
     CLOSED = 10  # how
-    NOTE = 11  # a text
-    DROPPED = 12  # COUNTS: bytes, exchanges, connections left out so far
-    PLAN = 13  # JSON: what to do (plan.py)
-    DIALLED = 14  # JSON: [local, upstream]
+    DROPPED = 11  # COUNTS: bytes, exchanges, connections left out so far
+    PLAN = 12  # JSON: what to do (plan.py)
+    DIALLED = 13  # JSON: [local, upstream]
 
 
 HEAD: Final = Struct("<BIqI")
@@ -68,7 +67,7 @@ class Parser:
         self._need = head
         while end - at >= head:
             kind, connection, time_ns, size = unpack(data, at)
-            if size > LIMITS or kind > Kind.DIALLED:
+            if size > LIMITS or kind > MessageKind.DIALLED:
                 raise ValueError("not a message of the data path")
             after = at + head + size
             if after > end:

@@ -15,9 +15,9 @@ from decoders.streams.chunks import Chunk, Close
 from decoders.streams.reassembly import Reassembly
 from kwcli.config import Settings
 from kwcli.proxy.log.feed import Feed
-from kwcli.proxy.log.plan import Plan
+from kwcli.proxy.log.plan import LogPlan
 from kwcli.proxy.log.spawn import start
-from kwcli.proxy.log.wire import CLIENT, HEAD, SERVER, SIZE, Kind
+from kwcli.proxy.log.wire import CLIENT, HEAD, SERVER, SIZE, MessageKind
 from tests.cli.worlds import kw
 
 FOLDER: Final = Path(__file__).resolve().parents[3] / "captures"
@@ -63,7 +63,7 @@ def play_with_gaps(feed: Feed, chunks: list[Chunk], lost: Container[int]) -> int
     def declare(number: int, side: int, time_ns: int) -> int:
         size = missing.pop((number, side), 0)
         if size:
-            feed.tell(HEAD.pack(Kind.GAP + side, number, time_ns, SIZE.size) + SIZE.pack(size))
+            feed.tell(HEAD.pack(MessageKind.GAP + side, number, time_ns, SIZE.size) + SIZE.pack(size))
         return size > 0
 
     for place, (half, time_ns, _, data) in enumerate(chunks):
@@ -83,7 +83,7 @@ def play_with_gaps(feed: Feed, chunks: list[Chunk], lost: Container[int]) -> int
     return gaps
 
 
-def logged(folder: Path, plan: Plan, chunks: list[Chunk], **how: Any) -> tuple[bytes, str]:
+def logged(folder: Path, plan: LogPlan, chunks: list[Chunk], **how: Any) -> tuple[bytes, str]:
     """What the log writes of them on standard output and on standard error."""
     with (folder / "out").open("w+b") as out, (folder / "err").open("w+b") as err:
         log = start(plan, stdout=out, stderr=err, most=1 << 30)

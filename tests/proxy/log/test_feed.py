@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kwcli.proxy.log.feed import CLIENT, PIECE, SERVER, Feed, Overflow
-from kwcli.proxy.log.plan import Plan
+from kwcli.proxy.log.plan import LogPlan
 from kwcli.proxy.log.spawn import start
-from kwcli.proxy.log.wire import COUNTS, SIZE, TIMES, Kind, Message, Parser
+from kwcli.proxy.log.wire import COUNTS, SIZE, TIMES, Message, MessageKind, Parser
 from tests.proxy.log.played import NDJSON, chunks_of, play
 
 if TYPE_CHECKING:
@@ -61,16 +61,14 @@ def test_what_is_told_arrives() -> None:
         stage.feed.upstream(7, -5, 12, 13)
         stage.feed.chunk(7, SERVER, 14, b"answer")
         stage.feed.raw(7, SERVER, 14, b"raw")
-        stage.feed.note(7, "text")
         stage.feed.closed(7, "rst", 15)
         assert stage.read() == [
-            (Kind.OPENED, 7, 10, json.dumps(["a:1", "b:2", "c:3"]).encode()),
-            (Kind.CHUNK, 7, 11, b"question"),
-            (Kind.UPSTREAM, 7, 13, TIMES.pack(-5, 12, 13)),
-            (Kind.CHUNK_SERVER, 7, 14, b"answer"),
-            (Kind.RAW_SERVER, 7, 14, b"raw"),
-            (Kind.NOTE, 7, 0, b"text"),
-            (Kind.CLOSED, 7, 15, b"rst"),
+            (MessageKind.OPENED, 7, 10, json.dumps(["a:1", "b:2", "c:3"]).encode()),
+            (MessageKind.CHUNK, 7, 11, b"question"),
+            (MessageKind.UPSTREAM, 7, 13, TIMES.pack(-5, 12, 13)),
+            (MessageKind.CHUNK_SERVER, 7, 14, b"answer"),
+            (MessageKind.RAW_SERVER, 7, 14, b"raw"),
+            (MessageKind.CLOSED, 7, 15, b"rst"),
         ]
         assert stage.feed.held == 0
         assert stage.said == []
@@ -118,13 +116,17 @@ def test_too_much_is_left_out_counted_and_declared() -> None:
         stage.feed.closed(1, "fin", 202)
         rest = stage.read()
     sent = {side: sum(len(content) for kind, _, _, content in first if kind == side) for side in (CLIENT, SERVER)}
-    gaps = [(kind, SIZE.unpack(content)[0]) for kind, _, _, content in rest if kind in (Kind.GAP, Kind.GAP_SERVER)]
-    assert gaps == [(Kind.GAP, 50_000 - sent[CLIENT]), (Kind.GAP_SERVER, 50_000 - sent[SERVER])]
+    gaps = [
+        (kind, SIZE.unpack(content)[0])
+        for kind, _, _, content in rest
+        if kind in (MessageKind.GAP, MessageKind.GAP_SERVER)
+    ]
+    assert gaps == [(MessageKind.GAP, 50_000 - sent[CLIENT]), (MessageKind.GAP_SERVER, 50_000 - sent[SERVER])]
     dropped = 100_000 - sum(sent.values())
-    answers = sum(kind == Kind.UPSTREAM for kind, *_ in first)
-    (counts,) = [COUNTS.unpack(content) for kind, _, _, content in first if kind == Kind.DROPPED]
+    answers = sum(kind == MessageKind.UPSTREAM for kind, *_ in first)
+    (counts,) = [COUNTS.unpack(content) for kind, _, _, content in first if kind == MessageKind.DROPPED]
     assert counts == (dropped, 100 - answers, 0)
-    assert [kind for kind, *_ in rest] == [Kind.GAP, CLIENT, Kind.GAP_SERVER, SERVER, Kind.CLOSED]
+    assert [kind for kind, *_ in rest] == [MessageKind.GAP, CLIENT, MessageKind.GAP_SERVER, SERVER, MessageKind.CLOSED]
     assert stage.said == ["the log cannot keep up: traffic is left out of it (--log-overflow block makes clients wait)"]
     assert stage.paused == []
 
@@ -139,9 +141,9 @@ def test_connections_are_left_out_when_there_is_no_room_even_for_them() -> None:
             stage.feed.closed(number, "fin", 2)
         assert stage.feed.held < 4200
         told = [(kind, number) for kind, number, *_ in stage.read()]
-    opened = [number for kind, number in told if kind == Kind.OPENED]
+    opened = [number for kind, number in told if kind == MessageKind.OPENED]
     assert len(opened) == 200 - stage.feed.dropped_connections
-    assert [number for kind, number in told if kind == Kind.CLOSED] == opened
+    assert [number for kind, number in told if kind == MessageKind.CLOSED] == opened
 
 
 def test_reading_is_paused_where_nothing_may_be_left_out() -> None:
@@ -211,18 +213,18 @@ def test_bytes_and_gaps_add_up(steps: list[tuple[int, int, int, bool]]) -> None:
             place = places[number, kind]
             assert streams[number, kind][place : place + len(content)] == content
             places[number, kind] += len(content)
-        elif kind in (Kind.GAP, Kind.GAP_SERVER):
-            places[number, kind - Kind.GAP] += SIZE.unpack(content)[0]
+        elif kind in (MessageKind.GAP, MessageKind.GAP_SERVER):
+            places[number, kind - MessageKind.GAP] += SIZE.unpack(content)[0]
             gaps += SIZE.unpack(content)[0]
     assert places == {key: len(stream) for key, stream in streams.items()}
     assert gaps == left_out
-    assert sorted(number for kind, number, *_ in told if kind == Kind.CLOSED) == [0, 1, 2]
+    assert sorted(number for kind, number, *_ in told if kind == MessageKind.CLOSED) == [0, 1, 2]
 
 
 def test_a_loop_sends_by_itself(tmp_path: Path) -> None:
     async def run() -> None:
         with (tmp_path / "out").open("wb") as out:
-            log = start(Plan(NDJSON), stdout=out)
+            log = start(LogPlan(NDJSON), stdout=out)
         log.feed.attach(asyncio.get_running_loop())
         play(log.feed, chunks_of("tour.pcapng"))
         end = time.monotonic() + 60
@@ -239,7 +241,7 @@ def test_a_killed_log_is_noticed() -> None:
     said: list[str] = []
 
     async def run() -> None:
-        log = start(Plan(NDJSON), stdout=subprocess.DEVNULL, say=said.append)
+        log = start(LogPlan(NDJSON), stdout=subprocess.DEVNULL, say=said.append)
         log.feed.attach(asyncio.get_running_loop())
         log.process.kill()
         await asyncio.to_thread(log.process.wait)
@@ -259,7 +261,7 @@ def test_a_slow_log_leaves_a_gap_and_says_so(tmp_path: Path) -> None:
     path = tmp_path / "x.pcapng"
     chunks = chunks_of("first-steps.pcapng")
     with (tmp_path / "out").open("w+b") as out, (tmp_path / "err").open("w+b") as err:
-        log = start(Plan(NDJSON._replace(quiet=False), write=str(path)), stdout=out, stderr=err, most=100_000)
+        log = start(LogPlan(NDJSON._replace(quiet=False), write=str(path)), stdout=out, stderr=err, most=100_000)
         play(log.feed, chunks)
         assert log.feed.dropped_bytes > 10_000
         assert log.finish()

@@ -15,9 +15,9 @@ import pytest
 
 from decoders.streams.chunks import Close
 from kwcli.proxy.log.keeping import Keeping
-from kwcli.proxy.log.plan import Plan
+from kwcli.proxy.log.plan import LogPlan
 from kwcli.proxy.log.spawn import start
-from kwcli.proxy.log.wire import CLIENT, SERVER, SIZE, Kind, Message
+from kwcli.proxy.log.wire import CLIENT, SERVER, SIZE, Message, MessageKind
 from tests.bench.proxy_log import conversation
 from tests.captures.test_secrets import _all_secrets
 from tests.cli.worlds import kw, world
@@ -39,7 +39,7 @@ def _lines(text: str | bytes) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("seed", [None, 3])
 def test_the_file_gives_the_rows_that_were_logged(name: str, seed: int | None, tmp_path: Path) -> None:
     path = tmp_path / "x.pcapng"
-    out, err = logged(tmp_path, Plan(NDJSON, write=str(path)), chunks_of(name), seed=seed)
+    out, err = logged(tmp_path, LogPlan(NDJSON, write=str(path)), chunks_of(name), seed=seed)
     assert err == ""
     # Numbers of connections and packets are those of the file, so all of a row is the same.
     assert _lines(out) == _lines(kw("sniff", str(path), "-o", "ndjson").out)
@@ -51,7 +51,7 @@ def test_the_file_gives_the_rows_that_were_logged(name: str, seed: int | None, t
 def test_no_secret_is_in_the_file(name: str, seed: int | None, tmp_path: Path) -> None:
     secrets = _all_secrets(name)
     plain, starred = tmp_path / "plain.pcapng", tmp_path / "x.pcapng"
-    for path, plan in ((plain, Plan(NDJSON._replace(reveal_secrets=True))), (starred, Plan(NDJSON))):
+    for path, plan in ((plain, LogPlan(NDJSON._replace(reveal_secrets=True))), (starred, LogPlan(NDJSON))):
         logged(tmp_path, plan._replace(write=str(path)), chunks_of(name), seed=seed)
     # What chunks are cut by would not be found in one piece.
     if seed is None:
@@ -66,7 +66,7 @@ def test_no_secret_is_in_the_file(name: str, seed: int | None, tmp_path: Path) -
 @pytest.mark.parametrize("name", ["first-steps.pcapng", "sasl-raw.pcap", "tour.pcapng"])
 def test_wireshark_finds_nothing_wrong_that_it_does_not_find_in_the_original(name: str, tmp_path: Path) -> None:
     path = tmp_path / "x.pcapng"
-    out, _ = logged(tmp_path, Plan(NDJSON, write=str(path)), chunks_of(name))
+    out, _ = logged(tmp_path, LogPlan(NDJSON, write=str(path)), chunks_of(name))
     ports = {json.loads(line)["broker"].rpartition(":")[2] for line in out.splitlines()}
     shown = [_told(source, ports, "_ws.malformed") for source in (path, FOLDER / name)]
     assert shown[0] == shown[1]
@@ -86,7 +86,7 @@ def _told(path: Path, ports: set[str], display: str) -> list[str]:
 
 def test_both_sides(tmp_path: Path) -> None:
     path = tmp_path / "x.pcapng"
-    log = start(Plan(NDJSON, write=str(path), record="both"), stdout=subprocess.DEVNULL)
+    log = start(LogPlan(NDJSON, write=str(path), record="both"), stdout=subprocess.DEVNULL)
     chunks = [chunk for chunk in chunks_of("tour.pcapng") if chunk[0].connection.number == 2]
     connection = chunks[0][0].connection
     play(log.feed, chunks[:0])
@@ -117,7 +117,7 @@ def test_both_sides(tmp_path: Path) -> None:
     ("rotation", "least"), [({"rotate_size": 50_000}, 3), ({"rotate_interval": 2.0}, 3), ({"rotate_size": 10**9}, 1)]
 )
 def test_rotation(rotation: dict[str, Any], least: int, tmp_path: Path) -> None:
-    plan = Plan(NDJSON, write=str(tmp_path / "x.pcapng"), **rotation)
+    plan = LogPlan(NDJSON, write=str(tmp_path / "x.pcapng"), **rotation)
     out, _ = logged(tmp_path, plan, chunks_of("first-steps.pcapng"))
     files = sorted(str(path) for path in tmp_path.glob("x-*.pcapng"))
     assert len(files) >= least
@@ -132,11 +132,11 @@ def test_a_file_that_cannot_be_made(tmp_path: Path) -> None:
     from kwcli.exits import Failure
 
     with pytest.raises(Failure, match="no such file or directory"):
-        start(Plan(NDJSON, write=str(tmp_path / "not there" / "x.pcapng")))
+        start(LogPlan(NDJSON, write=str(tmp_path / "not there" / "x.pcapng")))
 
 
 def test_the_rows_go_on_when_the_file_is_full(tmp_path: Path) -> None:
-    out, err = logged(tmp_path, Plan(NDJSON, write="/dev/full"), chunks_of("tour.pcapng"))
+    out, err = logged(tmp_path, LogPlan(NDJSON, write="/dev/full"), chunks_of("tour.pcapng"))
     assert err == "kw: the capture file: no space left on device; nothing more is written to it\n"
     assert records(out) == sniffed(FOLDER / "tour.pcapng")
 
@@ -166,7 +166,7 @@ def test_what_is_around_a_gap_is_right_in_rows_and_file(name: str, seed: int, tm
         lost.update(range(begin, begin + dice.randrange(1, 20)))
     path = tmp_path / "x.pcapng"
     with (tmp_path / "out").open("w+b") as out:
-        log = start(Plan(NDJSON, write=str(path)), stdout=out, most=1 << 30)
+        log = start(LogPlan(NDJSON, write=str(path)), stdout=out, most=1 << 30)
         gaps = play_with_gaps(log.feed, chunks, lost)
         assert log.finish()
         out.seek(0)
@@ -186,15 +186,15 @@ def test_what_is_around_a_gap_is_right_in_rows_and_file(name: str, seed: int, tm
 def test_a_gap_of_one_connection_costs_no_rows_of_another(tmp_path: Path) -> None:
     """The second one opens when the file cannot be written any more: its bytes go to the rows alone."""
     env = world()
-    keeping = Keeping(env, Plan(NDJSON, write=str(tmp_path / "x.pcapng")))
+    keeping = Keeping(env, LogPlan(NDJSON, write=str(tmp_path / "x.pcapng")))
     told = conversation(6)
     ends = json.dumps(["127.0.0.1:5000", "127.0.0.1:19093", "127.0.0.1:9092"]).encode()
-    keeping.take([(Kind.OPENED, 1, 1, ends)])
+    keeping.take([(MessageKind.OPENED, 1, 1, ends)])
     assert keeping._files is not None
     keeping._files.close()
     keeping._files = None
-    messages: list[Message] = [(Kind.OPENED, 2, 2, ends.replace(b"5000", b"5001"))]
-    messages += [(Kind.GAP, 1, 3, SIZE.pack(10_000))]
+    messages: list[Message] = [(MessageKind.OPENED, 2, 2, ends.replace(b"5000", b"5001"))]
+    messages += [(MessageKind.GAP, 1, 3, SIZE.pack(10_000))]
     for side, time_ns, data in told:
         messages += [(side, 1, time_ns, data), (side, 2, time_ns, data)]
     keeping.take(messages)
@@ -207,7 +207,7 @@ def test_rows_and_file_find_their_step_again_behind_a_gap(tmp_path: Path) -> Non
     told = conversation(30_000)
     path = tmp_path / "x.pcapng"
     with (tmp_path / "out").open("w+b") as out:
-        log = start(Plan(NDJSON, write=str(path)), stdout=out, most=300_000)
+        log = start(LogPlan(NDJSON, write=str(path)), stdout=out, most=300_000)
         log.feed.opened(1, "127.0.0.1:5000", "127.0.0.1:19093", "127.0.0.1:9092", told[0][1])
         for number, (side, time_ns, data) in enumerate(told):
             log.feed.chunk(1, side, time_ns, data)

@@ -10,7 +10,7 @@ import pytest
 
 from decoders.streams.chunks import Chunk
 from kwcli.config import Settings
-from kwcli.proxy.log.plan import Plan
+from kwcli.proxy.log.plan import LogPlan
 from kwcli.proxy.log.spawn import start
 from tests.cli.worlds import kw, world
 from tests.proxy.log.played import FOLDER, NDJSON, chunks_of, logged, play, records, sniffed
@@ -28,21 +28,21 @@ def _from_the_start(name: str) -> list[Chunk]:
 def test_the_rows_are_those_of_a_capture(name: str, seed: int | None, tmp_path: Path) -> None:
     chunks = _from_the_start(name)
     assert len(chunks) == len(chunks_of(name))
-    out, err = logged(tmp_path, Plan(NDJSON._replace(records=True)), chunks, seed=seed)
+    out, err = logged(tmp_path, LogPlan(NDJSON._replace(records=True)), chunks, seed=seed)
     assert err == ""
     assert records(out) == sniffed(FOLDER / name, "--records")
     assert all(json.loads(line)["via"] == "proxy" for line in out.splitlines() if b'"exchange"' in line[:30])
 
 
 def test_text_rows_are_those_of_a_capture(tmp_path: Path) -> None:
-    out, err = logged(tmp_path, Plan(Settings(width=100)), chunks_of("first-steps.pcapng"))
+    out, err = logged(tmp_path, LogPlan(Settings(width=100)), chunks_of("first-steps.pcapng"))
     shown = kw("sniff", str(FOLDER / "first-steps.pcapng"), "-o", "text", env=world(columns=100))
     assert sorted(out.decode().splitlines()) == sorted(shown.out.splitlines())
     assert err.startswith("263 exchanges, 6 clients, 2 brokers, 34 errors, 1 unanswered · 2026-11-21 16:48:26")
 
 
 def test_filters_hold(tmp_path: Path) -> None:
-    plan = Plan(NDJSON, {"expression": "api_version > 3", "apis": ["Metadata", "18"], "errors": False})
+    plan = LogPlan(NDJSON, {"expression": "api_version > 3", "apis": ["Metadata", "18"], "errors": False})
     out, _ = logged(tmp_path, plan, chunks_of("tour.pcapng"))
     expected = sniffed(FOLDER / "tour.pcapng", "-f", "api_version > 3", "--api", "Metadata,18")
     assert records(out) == expected != []
@@ -51,7 +51,7 @@ def test_filters_hold(tmp_path: Path) -> None:
 def test_what_the_broker_took_is_told(tmp_path: Path) -> None:
     chunks = [chunk for chunk in chunks_of("tour.pcapng") if chunk[0].connection.number == 1]
     with (tmp_path / "out").open("w+b") as out:
-        log = start(Plan(NDJSON), stdout=out)
+        log = start(LogPlan(NDJSON), stdout=out)
         (_, begun_ns, _, request), *_ = chunks
         assert isinstance(request, bytes)
         play(log.feed, chunks[:1])
@@ -69,7 +69,7 @@ def test_what_the_broker_took_is_told(tmp_path: Path) -> None:
 def test_a_ctrl_c_does_not_end_it(tmp_path: Path) -> None:
     chunks = chunks_of("tour.pcapng")
     with (tmp_path / "out").open("w+b") as out:
-        log = start(Plan(NDJSON), stdout=out)
+        log = start(LogPlan(NDJSON), stdout=out)
         play(log.feed, chunks[:50])
         log.process.send_signal(signal.SIGINT)
         log.process.send_signal(signal.SIGTERM)
@@ -89,7 +89,7 @@ def test_nobody_reads_the_rows(tmp_path: Path) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     with (tmp_path / "err").open("w+b") as err:
-        log = start(Plan(NDJSON), stdout=writer, stderr=err)
+        log = start(LogPlan(NDJSON), stdout=writer, stderr=err)
         os.close(writer)
         play(log.feed, chunks_of("tour.pcapng"))
         log.finish()

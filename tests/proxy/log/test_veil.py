@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from decoders.messages import encode_request, encode_response
 from decoders.records.model import Record
 from decoders.records.write import encode_batch
-from kwcli.proxy.log.veil import Piece, Seen, Veil
+from kwcli.proxy.log.veil import LoggedChunk, Seen, Veil
 from kwcli.proxy.log.wire import CLIENT, SERVER
 from tests.captures.test_secrets import _all_secrets
 from tests.proxy.log.played import chunks_of
@@ -37,7 +37,7 @@ def _secrets(name: str) -> set[bytes]:
     return _all_secrets(name)
 
 
-def _shown(pieces: list[Piece], side: int) -> bytes:
+def _shown(pieces: list[LoggedChunk], side: int) -> bytes:
     """What is for the file of one side, with zeros for what is not."""
     out = b""
     for piece in pieces:
@@ -60,7 +60,7 @@ def test_no_secret_passes_however_it_is_cut_and_whatever_is_missing(name: str, s
     seen = Seen()
     for talk in rng.sample(_talks(name), 6):
         veil = Veil(seen)
-        pieces: list[Piece] = []
+        pieces: list[LoggedChunk] = []
         for side, data in talk:
             while data:
                 size = rng.choice([1, 2, 5, 13, 60, len(data)])
