@@ -20,9 +20,9 @@ if TYPE_CHECKING:
         UnknownApi,
         UnsupportedVersion,
     )
+    from decoders.exchanges.engine import read_exchanges
     from decoders.exchanges.exchange import Exchange, Skipped
-    from decoders.exchanges.reading import read_exchanges
-    from decoders.messages import (
+    from decoders.messages.whole_messages import (
         Request,
         Response,
         decode_message,
@@ -74,24 +74,24 @@ _HOMES: Final = {
     "LimitExceeded": "decoders.errors",
     "Malformed": "decoders.errors",
     "Record": "decoders.records",
-    "Request": "decoders.messages",
-    "Response": "decoders.messages",
+    "Request": "decoders.messages.whole_messages",
+    "Response": "decoders.messages.whole_messages",
     "Skipped": "decoders.exchanges.exchange",
     "Truncated": "decoders.errors",
     "UnknownApi": "decoders.errors",
     "UnsupportedVersion": "decoders.errors",
     "api": "decoders.apis",
     "decode_embedded": "decoders.embedded",
-    "decode_message": "decoders.messages",
+    "decode_message": "decoders.messages.whole_messages",
     "decode_records": "decoders.records",
-    "decode_request": "decoders.messages",
-    "decode_response": "decoders.messages",
+    "decode_request": "decoders.messages.whole_messages",
+    "decode_response": "decoders.messages.whole_messages",
     "encode_embedded": "decoders.embedded",
-    "encode_message": "decoders.messages",
+    "encode_message": "decoders.messages.whole_messages",
     "encode_records": "decoders.records",
-    "encode_request": "decoders.messages",
-    "encode_response": "decoders.messages",
-    "read_exchanges": "decoders.exchanges.reading",
+    "encode_request": "decoders.messages.whole_messages",
+    "encode_response": "decoders.messages.whole_messages",
+    "read_exchanges": "decoders.exchanges.engine",
 }
 
 

@@ -1,10 +1,8 @@
-"""The outside world as one value: streams, variables, terminal facts and clocks, handed to every command.
-
-Commands touch the process only through an `Environment`, so that a test can hand them another one.
-"""
+"""Surroundings of one run: streams, variables, clock, exit codes, and the settings file of output."""
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import shutil
@@ -12,10 +10,117 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol, cast
+from enum import IntEnum
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, cast
 
 if TYPE_CHECKING:
     from kwcli.terminal import Writable
+
+# Ends of a write that no defect of ours is the cause of: what it goes to is full, closed, broken or too large.
+_UNWRITABLE: Final = frozenset({
+    errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF, errno.ENXIO, errno.EROFS, errno.ESTALE
+})  # fmt: skip
+
+
+class Exit(IntEnum):
+    """Exit codes of `kw`; scripts rely on them."""
+
+    DONE = 0
+    FAILURE = 1  # of the input, or a Kafka-level error in the answer to a call
+    USAGE = 2
+    LOSSY = 3  # only under --strict: traffic was lost or could not be decoded
+    FINDINGS = 4  # a check found something
+    UNREACHABLE = 5  # could not connect
+    REFUSED = 6  # authentication refused
+    TIMEOUT = 124
+    INTERRUPTED = 130
+
+
+def unwritten(error: OSError, what: str = "the output") -> str | None:
+    """The line for something that was to be written and could not be; None where the error says something else."""
+    if error.errno not in _UNWRITABLE:
+        return None
+    return f"{error.filename or what} cannot be written: {(error.strerror or str(error)).lower()}"
+
+
+class Failure(Exception):
+    """An end that is not a defect: `text` is the one line shown to the user, after `kw: `."""
+
+    def __init__(self, text: str, code: Exit = Exit.FAILURE) -> None:
+        super().__init__(text)
+        self.text = text
+        self.code = code
+
+
+# Options and surroundings in, the settings that output is made by out: format, width, colours.
+
+
+# Formats that have colours; no value in them is written before it is clean.
+PAINTED: Final = frozenset({"text", "table", "hex"})
+
+
+class Settings(NamedTuple):
+    """How to show things. `width` None: as wide as it gets, nothing is shortened."""
+
+    format: str = "text"
+    width: int | None = None
+    color: bool = False
+    verbose: int = 0
+    quiet: bool = False
+    records: bool = False
+    reveal_secrets: bool = False
+    heading: bool = True  # the names of the columns above them
+    prompt: bool = False  # rows are wanted as they settle, not in large pieces
+    csv_safe: bool = False  # no cell of CSV is a formula to a spreadsheet
+
+    def allow_colors(self, env: Environment) -> None:
+        """Let a terminal have the codes of colours where these settings make some."""
+        env.allow_colors(self.color and self.format in PAINTED)
+
+
+def settings(
+    env: Environment,
+    *,
+    output: str | None,
+    color: str,
+    verbose: int,
+    quiet: bool,
+    records: bool = False,
+    reveal_secrets: bool = False,
+    live: bool = False,
+) -> Settings:
+    """Settings by the rules of every command: text on a terminal, ndjson in a pipe, NO_COLOR and COLUMNS honoured.
+
+    Raises Failure.
+    """
+    if env.csv_safe and output != "csv":
+        raise Failure("--csv-safe is for -o csv", Exit.USAGE)
+    found = Settings(
+        format=output or ("text" if env.stdout_terminal else "ndjson"),
+        width=env.columns,
+        color=_color(env, color),
+        verbose=verbose,
+        quiet=quiet,
+        records=records,
+        reveal_secrets=reveal_secrets,
+        prompt=live or env.stdout_terminal,
+        csv_safe=env.csv_safe,
+    )
+    found.allow_colors(env)
+    return found
+
+
+def _color(env: Environment, color: str) -> bool:
+    if color != "auto":
+        return color == "always"
+    if env.variables.get("NO_COLOR"):  # no-color.org: any value but the empty one
+        return False
+    return env.stdout_terminal and env.variables.get("TERM") != "dumb"
+
+
+# The outside world as one value: streams, variables, terminal facts and clocks, handed to every command.
+#
+# Commands touch the process only through an `Environment`, so that a test can hand them another one.
 
 
 class Readable(Protocol):
@@ -110,7 +215,7 @@ class Environment:
         """Passwords and the like that this process was given: nothing that is said has one of them in it."""
         known = self._secrets | frozenset(values)
         if known != self._secrets:
-            from decoders.wire.hiding import concealer
+            from decoders.wire.text import concealer
 
             self._secrets, self._hide = known, concealer(known)
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from decoders.limits import LZ4_BLOCK_MAX
 from decoders.wire.text import in_bytes
-from kwcli.exits import Failure
+from kwcli.env import Failure
 
 __all__ = ["PIECE_SIZE", "InputProblem", "inflated", "is_compressed", "shown"]
 

@@ -1,26 +1,317 @@
-"""Names of captures in, their bytes out in pieces, decompressed: files, standard input, pipes.
-
-Pieces are what is there, and small, so that a slow pipe is followed as it grows. Compression is recognised by the
-first bytes, never by a name. What is wrong with an input is an `InputProblem`, after everything that came before it.
-"""
+"""Names of captures in, their bytes and segments in the order of their times out, with few files open."""
 
 from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+import stat
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import chain
+from threading import Lock
 from typing import TYPE_CHECKING, Final, Protocol
 
-from decoders.limits import COMPRESSED_NESTING_MAX
+from decoders.capture.files import CaptureReader
+from decoders.capture.merge import merged
+from decoders.limits import COMPRESSED_NESTING_MAX, MERGED_MAX, OPEN_FILES_MAX
 from kwcli.inflating import PIECE_SIZE, InputProblem, inflated, is_compressed, shown
-from kwcli.open_files import OpenFiles, StoredFile, open_files_limit
 
 if TYPE_CHECKING:
+    from decoders.errors import DecodeError
+    from decoders.tcp.chunks import Segment
     from kwcli.env import Environment, Readable
 
-__all__ = ["CAPTURE_MAGICS", "PIECE_SIZE", "CaptureSource", "InputProblem", "open_source", "placed", "reason"]
+__all__ = [
+    "CAPTURE_MAGICS",
+    "PIECE_SIZE",
+    "CaptureSource",
+    "Captures",
+    "InputProblem",
+    "OpenFiles",
+    "Replaced",
+    "StoredFile",
+    "open_source",
+    "placed",
+    "reason",
+]
+
+_FLAGS: Final = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+class Replaced(OSError):
+    """Under the name of a file that is opened again there is another one now."""
+
+
+class OpenFiles:
+    """Files of which at most `most` are open, and a quarter of what the system allows; pipes may be half of that.
+
+    `_open` begins with the one that was read longest ago.
+    """
+
+    def __init__(self, most: int = OPEN_FILES_MAX) -> None:
+        limit = open_files_limit()
+        self._most = most if limit is None else max(min(most, limit // 4), 1)
+        self._pipes_most = None if limit is None else limit // 2
+        self._open: dict[StoredFile, None] = {}
+        self._pipes = 0
+        self._lock = Lock()  # a run on Spark looks at files in a thread of its own
+
+    @property
+    def count(self) -> int:
+        """How many are open."""
+        return len(self._open)
+
+    def open(self, name: str) -> StoredFile:
+        """Open a file, or what can be read only once, which stays open."""
+        with self._lock:
+            file = StoredFile(name, self)
+            self._open_again(file)
+            if not file.is_regular:
+                del self._open[file]
+                self._pipes += 1
+                if self._pipes_most is not None and self._pipes > self._pipes_most:
+                    self._pipes -= 1
+                    self._drop(file)
+                    raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+            return file
+
+    def read(self, file: StoredFile, at: int, size: int) -> bytes:
+        """Bytes of a file, fewer than `size` at its end and of a pipe; `at` is for files that have places."""
+        with self._lock:
+            if file.is_regular:
+                if file in self._open:
+                    del self._open[file]
+                    self._open[file] = None  # behind all others
+                else:
+                    self._open_again(file)
+                assert file.descriptor is not None
+                return _read_at(file.descriptor, size, at)
+        assert file.descriptor is not None
+        return os.read(file.descriptor, size)  # which may wait
+
+    def close(self, file: StoredFile) -> None:
+        """Nobody reads it any more."""
+        with self._lock:
+            if file in self._open:
+                del self._open[file]
+            elif not file.is_regular and file.descriptor is not None:
+                self._pipes -= 1
+            self._drop(file)
+
+    def _open_again(self, file: StoredFile) -> None:
+        while len(self._open) >= self._most:
+            self._close_first()
+        while True:
+            try:
+                descriptor = os.open(file.name, _FLAGS)
+                break
+            except OSError as error:
+                if error.errno not in (errno.EMFILE, errno.ENFILE) or not self._open:
+                    raise
+            self._close_first()
+        try:
+            file.take(descriptor)
+        except OSError:
+            os.close(descriptor)
+            raise
+        self._open[file] = None
+
+    def _close_first(self) -> None:
+        file = next(iter(self._open))
+        del self._open[file]
+        self._drop(file)
+
+    @staticmethod
+    def _drop(file: StoredFile) -> None:
+        if file.descriptor is not None:
+            os.close(file.descriptor)
+            file.descriptor = None
+
+
+def _read_in_two_steps(descriptor: int, size: int, at: int) -> bytes:
+    os.lseek(descriptor, at, os.SEEK_SET)
+    return os.read(descriptor, size)
+
+
+# A process that was forked shares the place of a descriptor with its parent, but not this.
+_read_at: Final = getattr(os, "pread", _read_in_two_steps)
+
+
+class StoredFile:
+    """One file, maybe closed at the moment. `size` is None where it has none: a pipe, a device."""
+
+    __slots__ = ("_files", "_identity", "descriptor", "is_folder", "is_regular", "name", "size")
+
+    def __init__(self, name: str, files: OpenFiles) -> None:
+        self.name = name
+        self.size: int | None = None
+        self.is_regular = False
+        self.is_folder = False
+        self.descriptor: int | None = None
+        self._files = files
+        self._identity: tuple[int, int] | None = None
+
+    def take(self, descriptor: int) -> None:
+        """It is open; raises OSError where another file has its name now."""
+        about = os.fstat(descriptor)
+        identity = (about.st_dev, about.st_ino)
+        if self._identity is None:
+            self._identity = identity
+            self.is_folder = stat.S_ISDIR(about.st_mode)
+            self.is_regular = stat.S_ISREG(about.st_mode)
+            self.size = about.st_size if self.is_regular else None
+        elif self._identity != identity:
+            raise Replaced("was replaced by another file while it was read")
+        self.descriptor = descriptor
+
+    def read(self, at: int, size: int) -> bytes:
+        """Up to `size` bytes at a place; of a pipe the next ones."""
+        return self._files.read(self, at, size)
+
+    def close(self) -> None:
+        """Give it back to the system."""
+        self._files.close(self)
+
+
+def open_files_limit() -> int | None:
+    """How many files this process may have open (`ulimit -n`), None where nobody says."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return None if soft == resource.RLIM_INFINITY else soft
+
+
+# Names of captures in, their segments by packet time out: each is read when its turn comes, whatever their number.
+#
+# A capture's turn comes with its first segment. Where that is found near its beginning, nothing more is read before,
+# and the file is not kept open; else it is read at once up to its first segment, as one that can be read only once is.
+# Captures that overlap in time are read side by side: few of them open at a time, and in smaller pieces the more there
+# are, so that memory stays the same.
+
+
+# Where a first segment is looked for: the first bytes, and where it is not in these, all of a piece.
+_LOOKS: Final = (4096, PIECE_SIZE)
+# Fewer bytes at a time cost more than they save.
+_PIECE_MIN: Final = 4096
+
+
+class Captures:
+    """The inputs of one run. `problems` are those that cannot be opened, then those that cannot be read on.
+
+    `size` is that of all together, where each has one; `taken` how much of it has been read.
+    """
+
+    def __init__(self, names: Iterable[str], env: Environment) -> None:
+        self.problems: list[str] = []
+        self.taken = 0
+        self._files = OpenFiles()
+        self._sources: list[CaptureSource] = []
+        self._ended: Counter[str] = Counter()  # what the readers of those that have ended have counted
+        self._reading: dict[int, CaptureReader] = {}
+        self._cut: dict[int, DecodeError] = {}
+        for name in names:
+            try:
+                self._sources.append(open_source(name, env, self._files))
+            except InputProblem as problem:
+                self.problems.append(problem.text)
+
+    @property
+    def count(self) -> int:
+        """How many could be opened."""
+        return len(self._sources)
+
+    @property
+    def size(self) -> int | None:
+        """Bytes of all together, None where one of them has no size."""
+        sizes = [source.size for source in self._sources]
+        return None if None in sizes else sum(size or 0 for size in sizes)
+
+    def __iter__(self) -> Iterator[list[Segment]]:
+        """The segments; what is wrong with an input is noted, not raised."""
+        feeds = [self._segments(number, source) for number, source in enumerate(self._sources)]
+        if len(feeds) == 1:
+            yield from feeds[0]
+        else:
+            yield from merged(feeds, [_first_ns(source) for source in self._sources])
+
+    def _segments(self, number: int, source: CaptureSource) -> Iterator[list[Segment]]:
+        reader = self._reading[number] = CaptureReader()
+        taken = 0
+        try:
+            for piece in source.pieces():
+                self.taken += source.taken - taken
+                taken = source.taken
+                for part in self._parts(piece):
+                    yield reader.feed(part)
+                    if reader.problem is not None:
+                        return
+            yield reader.finish()
+        except InputProblem as problem:
+            yield reader.feed(b"")
+            self.problems.append(problem.text)
+        finally:
+            source.close()
+            self._end(number)
+
+    def _parts(self, piece: bytes) -> Iterator[bytes]:
+        """A piece, in parts where many captures have one at hand."""
+        size = max(MERGED_MAX // max(len(self._reading), 1), _PIECE_MIN)
+        if len(piece) <= size:
+            yield piece
+            return
+        for at in range(0, len(piece), size):
+            yield piece[at : at + size]
+
+    def _end(self, number: int) -> None:
+        reader = self._reading.pop(number)
+        self._ended.update(reader.counts)
+        if reader.problem is not None:
+            self._cut[number] = reader.problem
+
+    def cut(self) -> Iterator[tuple[str, DecodeError]]:
+        """The names of those that end inside a packet, or have something else in them, with what is wrong."""
+        for number in sorted(self._cut):
+            yield self._sources[number].name, self._cut[number]
+
+    def counts(self) -> Counter[str]:
+        """What the readers have counted."""
+        counts = Counter(self._ended)
+        for reader in self._reading.values():
+            counts.update(reader.counts)
+        return counts
+
+    def close(self) -> None:
+        """Give all files back to the system."""
+        for source in self._sources:
+            source.close()
+
+
+def _first_ns(source: CaptureSource) -> int:
+    """The time of the first segment, 0 where it is not near the beginning: then the capture is begun at once."""
+    if not source.is_stored:
+        return 0
+    reader = CaptureReader()
+    at = 0
+    try:
+        piece = next(source.again().pieces(), b"")
+    except InputProblem:
+        return 0  # told when its turn comes
+    for end in _LOOKS:
+        segments = reader.feed(piece[at:end])
+        at = end
+        if segments:
+            return segments[0][1]
+    return 0
+
+
+# Names of captures in, their bytes out in pieces, decompressed: files, standard input, pipes.
+#
+# Pieces are what is there, and small, so that a slow pipe is followed as it grows. Compression is recognised by the
+# first bytes, never by a name. What is wrong with an input is an `InputProblem`, after everything that came before it.
+
 
 # First bytes of the captures that kw reads: classic pcap in both byte orders, µs, ns and the old patched form; pcapng.
 CAPTURE_MAGICS: Final = frozenset(

@@ -1,7 +1,7 @@
 """The program `kw`: command-line words in, one command run, an exit code out.
 
 Commands are loaded when they are asked for, so that `kw --help` and completion stay fast. Whatever goes wrong ends in
-one line on standard error and an exit code of `exits.py`; `--debug` shows the traceback as well.
+one line on standard error and an exit code of `env.py`; `--debug` shows the traceback as well.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ from typing import NoReturn
 
 import click
 
-from kwcli.env import Complaints, Environment
-from kwcli.exits import Exit, Failure, unwritten
-from kwcli.garbage import SELDOM
+from kwcli.env import Complaints, Environment, Exit, Failure, unwritten
+from kwcli.gc_tuning import SELDOM
 
 # Command → module under kwcli.commands and the line that `kw --help` shows for it.
 COMMANDS: dict[str, tuple[str, str]] = {

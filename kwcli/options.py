@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import click
 
-from kwcli.config import Settings, settings
-from kwcli.env import Environment
+from kwcli.env import Environment, Settings, settings
 
 if TYPE_CHECKING:
     from decoders.filters import Filter
@@ -115,7 +114,7 @@ class CaptureOptions(NamedTuple):
 
 
 class FilterOptions(NamedTuple):
-    """Which exchanges are meant: the arguments of `kwcli.selection.select`."""
+    """Which exchanges are meant: the arguments of `kwcli.filter_options.select`."""
 
     apis: tuple[str, ...]
     client_ids: tuple[str, ...]
@@ -126,7 +125,7 @@ class FilterOptions(NamedTuple):
 
     def select(self) -> Filter:
         """The filter that they make. Raises Failure (usage)."""
-        from kwcli.selection import select
+        from kwcli.filter_options import select
 
         return select(**self._asdict())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from kwcli.exits import Exit, Failure
+from kwcli.env import Exit, Failure
 
 if TYPE_CHECKING:
     from decoders.schema.model import Api

@@ -9,11 +9,11 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import UUID
 
-from decoders.analysis.contents import TOPIC_FIELDS, topic_by_id, topic_of
+from decoders.analysis.exchange_facts import TOPIC_FIELDS, topic_by_id, topic_of
 from decoders.apis.error_codes import error_name
-from decoders.exchanges.specs import SIDES
+from decoders.exchanges.api_versions import SIDES
 from decoders.exchanges.topics import at_path
-from decoders.filters.topics import all_names, entity_paths
+from decoders.filters.fields import all_names, entity_paths
 from decoders.schema.model import Side
 
 if TYPE_CHECKING:

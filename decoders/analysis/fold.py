@@ -1,13 +1,81 @@
-"""What all folds have in common: exchanges in, rows out, a state that merges and can be handed over."""
+"""What all folds have in common: exchanges in, rows out, a state that merges; and the sketch of percentiles."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from functools import cache
+from math import log
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeVar
+
+from ddsketch.mapping import LogarithmicMapping
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Side
+
+ACCURACY: Final = 0.01
+
+# The greatest value of a column of tables.
+VALUE_MAX: Final = (1 << 63) - 1
+
+_MAPPING: Final = LogarithmicMapping(ACCURACY)
+_key: Final = _MAPPING.key
+# How many bins there are until values are e times as large: the bin of a value is the next integer above its natural
+# logarithm by this, and 1.
+BINS_PER_E: Final = 1 / log(_MAPPING.gamma)
+
+
+def bin_of(value: int) -> int:
+    """The bin of a value; bins are in the order of their values."""
+    if value > 0:
+        return _key(value) + 1
+    return -_key(-value) - 1 if value else 0
+
+
+@cache
+def value_of(number: int) -> int:
+    """The value that stands for all of a bin: none of them differs from it by more than 1 %, and half of a unit."""
+    if number > 0:
+        return round(_MAPPING.value(number - 1))
+    return -round(_MAPPING.value(-number - 1)) if number else 0
+
+
+@cache
+def edges() -> tuple[int, ...]:
+    """The least value of bin 1, of bin 2 and so on, for values below 2^63; an empty bin has that of the next one.
+
+    So the bin of a positive value is the number of edges that are not above it: what sorts whole columns into bins.
+    """
+    found = [1]
+    for number in range(2, bin_of(VALUE_MAX) + 1):
+        low = found[-1]
+        found.append(bisect_left(range(VALUE_MAX), number, low, min(low * 21 // 20 + 2, VALUE_MAX), key=bin_of))
+    return tuple(found)
+
+
+def bins_of(values: Iterable[int]) -> Counter[int]:
+    """How many of the values are in each bin."""
+    return Counter(map(bin_of, values))
+
+
+def percentile(bins: Mapping[int, int], percent: int, low: int, high: int) -> int:
+    """The smallest value that at least `percent` % of all are not above; `low` and `high` are least and greatest."""
+    count = sum(bins.values())
+    rank = (count * percent + 99) // 100
+    if rank >= count:
+        return high
+    seen = 0
+    for number in sorted(bins):
+        seen += bins[number]
+        if seen >= rank:
+            return min(max(value_of(number), low), high)
+    return high
+
+
+# What all folds have in common: exchanges in, rows out, a state that merges and can be handed over.
+
 
 Row = dict[str, Any]
 Value = TypeVar("Value")
@@ -21,8 +89,8 @@ def in_order(found: Mapping[tuple[Any, ...], Value]) -> list[tuple[tuple[Any, ..
 class Fold(Protocol):
     """`merge` is associative and commutative; folds that are merged were made with the same arguments.
 
-    `needs` are the paths that `add` reads of a side of an API (needs.py). `export` gives the state as bytes; `resume`
-    takes one into a fold that has seen nothing, and raises DecodeError when it is none of this fold's.
+    `needs` are the paths that `add` reads of a side of an API (exchanges/api_versions.py). `export` gives the state as
+    bytes; `resume` takes one into a fold that has seen nothing, and raises DecodeError when it is none of this fold's.
     """
 
     def needs(self, key: int, side: Side) -> frozenset[str]: ...

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from decoders.analysis.contents import RECORDS, held, throttle_needs, throttle_ns
-from decoders.analysis.slices import Join, added
+from decoders.analysis.exchange_facts import RECORDS, held, throttle_needs, throttle_ns
+from decoders.analysis.time_buckets import Join, added
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from heapq import heappush, heappushpop
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.analysis.contents import WAITING, WAITS, waited_ns
+from decoders.analysis.exchange_facts import WAITING, WAITS, waited_ns
 from decoders.analysis.fold import Row
 from decoders.errors import Malformed
-from decoders.exchanges.times import rfc3339
-from decoders.wire.state import fields, pack, unpack
+from decoders.exchanges.exchange import rfc3339
+from decoders.wire.pack import fields, pack, unpack
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange

@@ -1,15 +1,24 @@
-"""Keys and amounts in, one row for each key out, with what amounts of equal keys come to: the plainest fold."""
+"""Keys and amounts in, one row for each key out: the plain fold; versions by client, sizes of record batches."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
+from decoders.analysis.dimensions import host_of
 from decoders.analysis.fold import Row, in_order
-from decoders.analysis.slices import Join, added
+from decoders.analysis.statistics import Group
+from decoders.analysis.time_buckets import Join, added
+from decoders.apis import NAMES, api
 from decoders.errors import LimitExceeded, Malformed
+from decoders.exchanges.exchange import rfc3339
 from decoders.limits import GROUPS_MAX
-from decoders.wire.state import fields, pack, unpack
+from decoders.wire.pack import fields, pack, unpack
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Exchange
+    from decoders.schema.model import Side
 
 # What a key is made of.
 _PART: Final = str | int | None
@@ -72,3 +81,143 @@ class Tally:
 def sums(*names: str) -> dict[str, Join]:
     """Amounts that are added up."""
     return dict.fromkeys(names, added)
+
+
+# Exchanges in, which versions of which APIs each client uses out: what an upgrade of the brokers would break.
+
+
+USE: Final = ("address", "client_id", "software", "software_version", "api_key", "api_version")
+
+
+class ClientVersions(Tally):
+    """How often each client (address without port, client id, software) used each version of an API, and when."""
+
+    def __init__(self) -> None:
+        super().__init__(USE, {"count": added, "first": min, "last": max}, "versions of APIs used by clients")
+
+    def needs(self, key: int, side: Side) -> frozenset[str]:  # noqa: ARG002  # as all folds have it
+        """Nothing of any body."""
+        return frozenset()
+
+    def add(self, exchange: Exchange) -> None:
+        """Count an exchange; what is no request of an API counts nowhere."""
+        key, version = exchange.api_key, exchange.api_version
+        if key is None or version is None:
+            return
+        software = exchange.client_software
+        name, its = (software["name"], software["version"]) if software else (None, None)
+        use = (host_of(exchange.ends.client), exchange.client_id, name, its, key, version)
+        self.take(use, (1, exchange.time_ns, exchange.time_ns))
+
+    def rows(self) -> list[Row]:
+        """A row for each client, API and version, in that order."""
+        return [_row(row) for row in super().rows()]
+
+
+def _row(row: Row) -> Row:
+    number = row["api_key"]
+    return {
+        **{name: row[name] for name in USE[:5]},
+        "api": api(number).name if number in NAMES else f"UNKNOWN({number})",
+        **{name: row[name] for name in ("api_version", "count")},
+        **{name: rfc3339(row[name]) for name in ("first", "last")},
+    }
+
+
+# Sizes of record batches in, how large those of each topic are out: batches, bytes, records, codecs.
+
+
+Key = tuple[str | None, str | None]
+
+
+class Batches:
+    """What is known of the batches of one topic: `sizes` and `counts` are distributions of bytes and records.
+
+    `codecs` are those of rows of the table, with commas where a row has several.
+    """
+
+    __slots__ = ("batches", "codecs", "counts", "records", "size", "sizes")
+
+    def __init__(self, batches: int = 0, records: int = 0, size: int = 0) -> None:
+        self.batches, self.records, self.size = batches, records, size
+        self.codecs: Counter[str] = Counter()
+        self.sizes = Group()
+        self.counts = Group()
+
+    def merge(self, other: Batches) -> None:
+        """Take in another."""
+        self.batches += other.batches
+        self.records += other.records
+        self.size += other.size
+        self.codecs.update(other.codecs)
+        self.sizes.merge(other.sizes, 0, added)
+        self.counts.merge(other.counts, 0, added)
+
+    def state(self) -> list[object]:
+        """What is handed over."""
+        amounts = [self.batches, self.records, self.size]
+        return [amounts, dict(self.codecs), self.sizes.state(), self.counts.state()]
+
+    @classmethod
+    def of(cls, state: object) -> Batches:
+        """Those of a state. Raises DecodeError."""
+        amounts, codecs, sizes, counts = fields(state, list, dict, list, list)
+        made = cls(*fields(amounts, int, int, int))
+        for item in codecs.items():
+            fields(item, str, int)
+        made.codecs, made.sizes, made.counts = Counter(codecs), Group.of(sizes), Group.of(counts)
+        return made
+
+    def row(self) -> Row:
+        """The numbers of the topic."""
+        ordered = sorted(self.codecs.items(), key=lambda item: (-item[1], item[0]))
+        row: Row = {
+            "batches": self.batches,
+            "records": self.records,
+            "bytes": self.size,
+            "codecs": dict(ordered),
+            "records_per_batch": self.records / self.batches,
+            "bytes_per_batch": self.size / self.batches,
+            "bytes_per_record": self.size / self.records if self.records else None,
+        }
+        for name, group in (("bytes", self.sizes), ("records", self.counts)):
+            row |= {f"{name}_{key}": value for key, value in (*group.percentiles().items(), ("max", group.high))}
+        return row
+
+
+class BatchSizes:
+    """How large batches are by API and topic. Where a row has several batches, all of them count with their mean."""
+
+    def __init__(self) -> None:
+        self._found: dict[Key, Batches] = {}
+
+    def take(self, key: Key, batches: Batches) -> None:
+        """Take in batches of an API and a topic, which are this fold's from now on. Raises LimitExceeded."""
+        before = self._found.get(key)
+        if before is not None:
+            before.merge(batches)
+        elif len(self._found) >= GROUPS_MAX:
+            raise LimitExceeded(f"more than {GROUPS_MAX:,} groups by api, topic")
+        else:
+            self._found[key] = batches
+
+    def merge(self, other: BatchSizes) -> None:
+        """Take in what another has counted, which stays as it is. Raises LimitExceeded."""
+        for key, batches in other._found.items():
+            self.take(key, Batches.of(batches.state()))
+
+    def export(self) -> bytes:
+        """The state, for `resume`."""
+        return pack([[key, batches.state()] for key, batches in self._found.items()])
+
+    def resume(self, state: bytes) -> None:
+        """Go on where `export` was called. Raises DecodeError."""
+        (items,) = fields([unpack(state)], list)
+        for item in items:
+            key, batches = fields(item, tuple, list)
+            api, topic = fields(key, str | None, str | None)
+            self.take((api, topic), Batches.of(batches))
+
+    def rows(self) -> list[Row]:
+        """A row for each API and topic, in that order."""
+        return [{"api": api, "topic": topic, **its.row()} for (api, topic), its in in_order(self._found)]

@@ -7,8 +7,7 @@ from importlib import import_module
 from typing import Final
 
 from decoders.errors import UnknownApi
-from decoders.schema.model import Api
-from decoders.schema.vocabulary import DeclarationError, parse_api
+from decoders.schema.model import Api, DeclarationError, parse_api
 
 __all__ = ["KEYS", "NAMES", "api", "api_name"]
 

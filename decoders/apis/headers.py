@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from decoders.apis import NAMES, api
-from decoders.schema.model import NONE, Message, Plan, Side, Versions
-from decoders.schema.resolve import resolve
-from decoders.schema.vocabulary import parse_message
+from decoders.schema.model import NONE, Message, Plan, Side, Versions, parse_message, resolve
 
 REQUEST_HEADER: Final = """
 message RequestHeader

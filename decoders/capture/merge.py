@@ -1,7 +1,4 @@
-"""The segments of several captures in, one sequence by packet time out.
-
-Each capture keeps its own order, whatever its clock does: of the captures' next segments the earliest goes first.
-"""
+"""Segments of several captures in, one sequence by packet time out, with numbers that name file and packet."""
 
 from __future__ import annotations
 
@@ -9,9 +6,34 @@ from collections.abc import Iterable, Iterator, Sequence
 from heapq import heapify, heappop, heapreplace
 from typing import Final
 
-from decoders.streams.chunks import Segment
+from decoders.tcp.chunks import Segment
 
-__all__ = ["merged"]
+__all__ = ["FILE_SHIFT", "before", "file_of", "merged", "number_of"]
+
+# A file of 2**40 packets has at least 16 TB, and an index of 23 bits still leaves the number a signed 64-bit one.
+FILE_SHIFT: Final = 40
+_NUMBERS: Final = (1 << FILE_SHIFT) - 1
+
+
+def before(file: int) -> int:
+    """What the numbers of the packets of this file follow: its first packet is this and 1."""
+    return file << FILE_SHIFT
+
+
+def file_of(packet: int) -> int:
+    """The index of the file that holds this packet."""
+    return packet >> FILE_SHIFT
+
+
+def number_of(packet: int) -> int:
+    """The packet's number in its file, as Wireshark counts, from 1."""
+    return packet & _NUMBERS
+
+
+# The segments of several captures in, one sequence by packet time out.
+#
+# Each capture keeps its own order, whatever its clock does: of the captures' next segments the earliest goes first.
+
 
 _TIME: Final = 1  # of a segment
 # Segments of many captures that are given at once.

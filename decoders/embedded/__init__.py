@@ -13,12 +13,9 @@ from typing import Any, Final, NamedTuple
 from decoders.apis.names import current_names
 from decoders.errors import DecodeError, EncodeError, Truncated, UnknownApi, UnsupportedVersion
 from decoders.limits import EMBEDDED_MAX
-from decoders.schema.form import to_json
-from decoders.schema.message import decode, encode
-from decoders.schema.model import Message, Plan
-from decoders.schema.resolve import resolve
-from decoders.schema.unform import Makers, from_json, shown
-from decoders.schema.vocabulary import parse_message
+from decoders.schema.codec import decode, encode
+from decoders.schema.json_form import Makers, from_json, shown, to_json
+from decoders.schema.model import Message, Plan, parse_message, resolve
 
 __all__ = [
     "STRUCTURES",

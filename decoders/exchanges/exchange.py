@@ -1,29 +1,128 @@
-"""The values that come out: one request with its response, and one run of bytes that is no exchange.
+"""The values that come out: one request with its response, a run of bytes that is no exchange, the end of a connection.
 
-Both hold, they do not decode: an Exchange keeps its frames' bytes, and specs.py reads them when asked. Attributes
-have the names of the exchange record. Plain slots set by the loop, because there are hundreds of thousands of them.
+They hold, they do not decode: an Exchange keeps its frames' bytes, and api_versions.py reads them when asked.
+Attributes have the names of the exchange record. Plain slots set by the engine, because there are hundreds of
+thousands.
+
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict
 from uuid import UUID
 
 from decoders.apis.error_codes import error_name
 from decoders.apis.keys import FETCH
-from decoders.exchanges.times import rfc3339
+from decoders.errors import Malformed
 from decoders.schema.model import Side
+from decoders.tcp.chunks import Connection, Half, How
 
 if TYPE_CHECKING:
-    from decoders.exchanges.specs import ApiVersion, Failure
+    from decoders.exchanges.api_versions import ApiVersion, Failure
     from decoders.exchanges.topics import Topics
+
+__all__ = [
+    "SESSION_PATHS",
+    "ApiError",
+    "ClientSoftware",
+    "ConnectionInfo",
+    "Ended",
+    "Exchange",
+    "FetchSession",
+    "Packets",
+    "Row",
+    "Seen",
+    "Settled",
+    "Skipped",
+    "Status",
+    "Summary",
+    "View",
+    "client_software",
+    "fetch_session",
+    "known_client",
+    "rfc3339",
+    "session_of",
+]
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@lru_cache(maxsize=64)
+def _second(second: int) -> str:
+    try:
+        return (_EPOCH + timedelta(seconds=second)).strftime("%Y-%m-%dT%H:%M:%S")
+    except OverflowError:  # a time stamp beyond year 9999, which a corrupt capture may have
+        return f"{second}s"
+
+
+def rfc3339(time_ns: int) -> str:
+    """`2026-11-21T03:04:05.123456Z`, with nine digits where the capture has nanoseconds."""
+    second, fraction = divmod(time_ns, 1_000_000_000)
+    micros, nanos = divmod(fraction, 1000)
+    if nanos:
+        return f"{_second(second)}.{fraction:09d}Z"
+    return f"{_second(second)}.{micros:06d}Z"
+
+
+# Settled exchanges and skipped runs in, the counts of the closing line out.
+
+
+class Summary:
+    """What an engine has seen so far. How many exchanges have errors only who looks at them knows."""
+
+    __slots__ = (
+        "brokers",
+        "client_ids",
+        "clients",
+        "connections",
+        "exchanges",
+        "first_ns",
+        "gaps",
+        "last_ns",
+        "skipped",
+        "skipped_bytes",
+        "unanswered",
+    )
+
+    def __init__(self) -> None:
+        self.exchanges = 0
+        self.clients: set[str] = set()  # hosts that asked
+        self.client_ids: set[tuple[str, str]] = set()  # host and client id
+        self.brokers: set[str] = set()  # host:port that answered
+        self.connections = 0  # that are Kafka
+        self.unanswered = 0
+        self.gaps = 0
+        self.skipped: Counter[str] = Counter()  # reason → runs
+        self.skipped_bytes: Counter[str] = Counter()
+        self.first_ns = 0
+        self.last_ns = 0
+
+    def client(self, address: str, client_id: str) -> None:
+        """A client has shown itself."""
+        self.client_ids.add((address.rpartition(":")[0], client_id))
+
+    def connection(self, client: str, broker: str) -> None:
+        """A connection has proved to be Kafka."""
+        self.connections += 1
+        self.clients.add(client.rpartition(":")[0])
+        self.brokers.add(broker)
+
+
+# The values that come out: one request with its response, and one run of bytes that is no exchange.
+#
+# Both hold, they do not decode: an Exchange keeps its frames' bytes, and api_versions.py reads them when asked.
+# Attributes have the names of the exchange record. Plain slots set by the loop, because there are hundreds of thousands
+# of them.
+
 
 Status = Literal["complete", "no_response_expected", "unanswered", "orphan_response", "token", "undecoded"]
 # View of a message: nested dicts and lists.
 View = Any
 
-# What `fetch_session` needs to be in a view (needs.py).
+# What `fetch_session` needs to be in a view (api_versions.py).
 SESSION_PATHS: Final[dict[tuple[int, Side], tuple[str, ...]]] = {
     (FETCH, "request"): ("session_id", "session_epoch"),
     (FETCH, "response"): ("session_id",),
@@ -220,7 +319,7 @@ class Exchange(Seen):
         self.early = layout
 
     def view(self, side: Side) -> View:
-        """The fields of a side that the engine's needs name (needs.py); None where the side is not there.
+        """The fields of a side that the engine's needs name (api_versions.py); None where the side is not there.
 
         When the side cannot be decoded: all fields before the failure, so any key may be missing.
         """
@@ -408,3 +507,63 @@ def session_of(request: object, response: object) -> FetchSession | None:
     if not identity:
         return None
     return {"id": int(identity), "epoch": int(epoch), "incremental": epoch > 0}
+
+
+# A connection that is over in, what is to be said of it as a whole out: how it ended, who spoke, what lacks.
+
+
+class Ended(Seen):
+    """One connection at its end, Kafka or not. `time_ns` is its first packet's time: with the ends its identity.
+
+    `kafka` says whether it showed to be Kafka; where it did not, `reason` (`tls`, `not_kafka`) and `detail` are those
+    of its Skipped, empty where no byte came. `opened`: its SYN came before its bytes. `exchanges` counts those that
+    were settled of it. Each direction (the client is who opened it, where it is no Kafka) has the packets and bytes of
+    its stream, those of gaps included, its gaps and their bytes, and the segments sent again.
+    """
+
+    __slots__ = (
+        *("client_again", "client_bytes", "client_gaps", "client_id", "client_missing", "client_packets"),
+        *("client_software", "detail", "ends", "exchanges", "how", "kafka", "last_ns", "opened", "reason"),
+        *("server_again", "server_bytes", "server_gaps", "server_missing", "server_packets", "time_ns"),
+    )
+
+    kind: Literal["connection"] = "connection"
+
+    def __init__(self, ends: ConnectionInfo, connection: Connection, client: Half, how: How) -> None:
+        server = client.peer
+        self.ends = ends
+        self.how: How = how
+        self.time_ns = ends.began_ns
+        self.last_ns = max(client.last_ns, server.last_ns)
+        self.opened = connection.opened
+        self.kafka = False
+        self.reason = ""
+        self.detail = ""
+        self.client_id: str | None = None  # of the latest request
+        self.client_software: ClientSoftware | None = None
+        self.exchanges = 0
+        self.client_packets, self.server_packets = client.packets, server.packets
+        self.client_bytes, self.server_bytes = client.size, server.size
+        self.client_gaps, self.server_gaps = client.gaps, server.gaps
+        self.client_missing, self.server_missing = client.missing, server.missing
+        self.client_again, self.server_again = client.again, server.again
+
+    def export(self) -> list[object]:
+        """All but its ends, as built-in values."""
+        return [getattr(self, name) for name in _SAID]
+
+    @classmethod
+    def resumed(cls, ends: ConnectionInfo, state: object) -> Ended:
+        """The end of this connection, of which `export` gave the rest. Raises DecodeError when it is something else."""
+        if not isinstance(state, list) or len(state) != len(_SAID):
+            raise Malformed("no end of a connection")
+        ended = cls.__new__(cls)
+        ended.ends = ends
+        for name, value in zip(_SAID, state, strict=True):
+            setattr(ended, name, value)
+        return ended
+
+
+_SAID: Final = tuple(name for name in Ended.__slots__ if name != "ends")
+# What comes of an engine that gives connections too.
+Row = Exchange | Skipped | Ended

@@ -4,7 +4,7 @@ The problem. A response does not say which API it answers, nor in which version:
 missing. Ids repeat, answers come in any order, some requests have no answer (Produce with acks=0), and SASL tokens have
 no header at all.
 
-The idea. One table of requests in flight for each connection (inflight.py), and one state of SASL (phases.py):
+The idea. One table of requests in flight for each connection (in_flight.py), and one state of SASL (sasl_phase.py):
 
 ```
 request  ─► table[correlation id] ────────────────────┐
@@ -16,7 +16,7 @@ token    ─► with the next token of the other side       → settled as token
 end      ─► all that waits is settled as unanswered
 ```
 
-What every exchange goes through is done by loop.py on the attributes here; this is the same for whatever is unusual.
+What every exchange goes through is done by engine.py on the attributes here; this is the same for whatever is unusual.
 
 What always holds: each frame is in exactly one exchange, and each exchange is settled once. A correlation id that is in
 flight twice is first in, first out. `budget.held` is the bytes of requests in flight and frames under way.
@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from decoders.apis import NAMES, api
 from decoders.apis.keys import API_VERSIONS, CONTROLLED_SHUTDOWN, PRODUCE, SASL_HANDSHAKE
 from decoders.errors import DecodeError
+from decoders.exchanges.api_versions import SOFTWARE_SINCE, ApiVersion, ApiVersions
 from decoders.exchanges.exchange import (
     ClientSoftware,
     ConnectionInfo,
@@ -41,20 +42,24 @@ from decoders.exchanges.exchange import (
     Settled,
     Skipped,
     Status,
+    Summary,
     client_software,
     known_client,
 )
-from decoders.exchanges.fill import begin, orphan, put_no_response, put_request, put_response, wants_no_answer
-from decoders.exchanges.inflight import InFlight
-from decoders.exchanges.phases import Sasl, SaslPhase
-from decoders.exchanges.specs import SOFTWARE_SINCE, ApiVersions
-from decoders.exchanges.summary import Summary
+from decoders.exchanges.in_flight import InFlight
+from decoders.exchanges.sasl_phase import Sasl, SaslPhase
 from decoders.exchanges.topics import Topics
-from decoders.limits import FRAME_MAX, IN_FLIGHT_MAX
-from decoders.schema.model import Side
-from decoders.streams.chunks import Half, How
-from decoders.streams.detect import GSSAPI_TAG, TOKEN_MAX
-from decoders.streams.framing import (
+from decoders.frames.detect import GSSAPI_TAG, TOKEN_MAX
+from decoders.frames.frame_search import (
+    NO,
+    YES,
+    request_head,
+    request_places,
+    request_verdict,
+    response_places,
+    response_verdict,
+)
+from decoders.frames.framing import (
     ASK,
     JUMP,
     REQUEST,
@@ -68,10 +73,107 @@ from decoders.streams.framing import (
     Unframed,
     close,
 )
-from decoders.streams.heads import request_head
-from decoders.streams.places import request_places, response_places
-from decoders.streams.resync import NO, YES
-from decoders.streams.verdict import request_verdict, response_verdict
+from decoders.limits import FRAME_MAX, IN_FLIGHT_MAX
+from decoders.schema.model import Side
+from decoders.tcp.chunks import Half, How
+from decoders.wire.primitives import read_uvarint
+
+# An exchange and the frames of its sides in, its attributes set: the plain form of what the loop does in line.
+
+
+def begin(exchange: Exchange, ends: ConnectionInfo, spec: ApiVersion) -> None:
+    """What every exchange begins with."""
+    exchange.ends = ends
+    exchange.spec = spec
+    exchange.api_key = None
+    exchange.api_version = None
+    exchange.client_id = None
+    exchange.client_software = None
+    exchange.outcome = "complete"
+    exchange.extra = None
+    exchange.looked = False
+    exchange.place = 0
+    exchange.known = 0
+
+
+def orphan(ends: ConnectionInfo, spec: ApiVersion, frame: Frame, correlation_id: int) -> Exchange:
+    """A response whose request is not in the capture."""
+    exchange = Exchange()
+    begin(exchange, ends, spec)
+    exchange.outcome = "orphan_response"
+    exchange.correlation_id = correlation_id
+    put_no_request(exchange)
+    put_response(exchange, frame)
+    exchange.time_ns = frame.first_ns
+    return exchange
+
+
+def put_request(exchange: Exchange, frame: Frame) -> None:
+    """Take over a request's frame."""
+    exchange.time_ns = frame.first_ns
+    exchange.request_end_ns = frame.last_ns
+    exchange.request_packet = frame.first_packet
+    exchange.request_packet_end = frame.last_packet
+    exchange.request_size = frame.size
+    exchange.request_raw = frame.data
+    exchange.place = frame.place
+    if frame.missing or frame.again:
+        _put_damage(exchange, frame, "request")
+
+
+def put_response(exchange: Exchange, frame: Frame) -> None:
+    """Take over a response's frame."""
+    exchange.response_ns = frame.first_ns
+    exchange.response_end_ns = None if frame.missing == "incomplete" else frame.last_ns
+    exchange.response_packet = frame.first_packet
+    exchange.response_packet_end = frame.last_packet
+    exchange.response_size = frame.size
+    exchange.response_raw = frame.data
+    if frame.missing or frame.again:
+        _put_damage(exchange, frame, "response")
+
+
+def _put_damage(exchange: Exchange, frame: Frame, side: Side) -> None:
+    """What is missing of a frame, and that bytes of it were sent again."""
+    said: dict[str, Any] = {side: frame.missing} if frame.missing else {}
+    if frame.again:
+        said["retransmitted"] = True
+    exchange.extra = {**(exchange.extra or {}), **said}
+
+
+def put_no_request(exchange: Exchange) -> None:
+    """There is no request."""
+    exchange.request_end_ns = None
+    exchange.request_packet = None
+    exchange.request_packet_end = None
+    exchange.request_size = None
+    exchange.request_raw = None
+
+
+def put_no_response(exchange: Exchange) -> None:
+    """There is no response."""
+    exchange.response_ns = None
+    exchange.response_end_ns = None
+    exchange.response_packet = None
+    exchange.response_packet_end = None
+    exchange.response_size = None
+    exchange.response_raw = None
+
+
+def wants_no_answer(spec: ApiVersion, data: bytes, body: int) -> bool:
+    """Whether a Produce request, whose body begins at `body`, has acks=0; unseen acks count as others."""
+    if not spec.null_id:
+        return data[body : body + 2] == b"\0\0"
+    if not spec.flexible:
+        body += 2 + max(int.from_bytes(data[body : body + 2], "big", signed=True), 0)
+    else:
+        try:
+            size, body = read_uvarint(data, body, len(data))
+        except DecodeError:
+            return False
+        body += max(size - 1, 0)
+    return data[body : body + 2] == b"\0\0"
+
 
 # API keys that a lane in step may carry: those known and as many again for newer releases.
 KEY_MAX: Final = 1000

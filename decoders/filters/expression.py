@@ -2,21 +2,244 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.filters import questions
+from decoders.apis import KEYS, NAMES, api
+from decoders.apis.paths import PathStep, parse_path
+from decoders.filters import values as questions
 from decoders.filters.errors import FilterError
-from decoders.filters.fields import ALIASES, BODIES, FIELDS, FieldRow, Phase
-from decoders.filters.nodes import All, Always, Any_, Atom, Node, Not
-from decoders.filters.paths import all_paths, apis_with, paths_in
-from decoders.filters.scan import Scanner, Word
-from decoders.filters.values import value_of
-from decoders.schema.getter import getter
-from decoders.schema.model import Side
+from decoders.filters.fields import ALIASES, BODIES, FIELDS, FieldRow, Phase, entity_paths, names
+from decoders.filters.values import Scanner, Word, value_of
+from decoders.schema.model import Field, Side
+from decoders.schema.projection import getter
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
+
+
+@cache
+def paths_in(key: int, side: Side, path: str) -> tuple[str, ...]:
+    """The path as the declaration of this API spells it: one or, where fields took turns under a name, several."""
+    if key not in NAMES:
+        return ()
+    message = api(key).message(side)
+    return tuple(dict.fromkeys(_spelt(message.fields, parse_path(path))))
+
+
+def apis_with(side: Side, path: str) -> frozenset[int]:
+    """The keys of all APIs that have such a field."""
+    return frozenset(key for key in KEYS if paths_in(key, side, path))
+
+
+def all_paths(side: Side, keys: Iterable[int] = KEYS) -> list[str]:
+    """Every path of every API, without brackets: what a misspelt one may have been meant for."""
+    found: dict[str, None] = {}
+    for key in keys:
+        message = api(key).message(side)
+        found.update(dict.fromkeys(_every(message.fields, "")))
+    return list(found)
+
+
+def _spelt(fields: Iterable[Field], steps: Sequence[PathStep]) -> Iterator[str]:
+    """The paths that these steps stand for, in the declaration's words, arrays with their brackets."""
+    (name, indices), *rest = steps
+    bracket = "".join("[]" if index is None else f"[{index}]" for index in indices)
+    for field in _called(fields, name):
+        head = field.name + ((bracket or "[]") if field.array else "")
+        if bracket and not field.array:
+            continue
+        if not rest:
+            yield head
+        elif field.fields:
+            for tail in _spelt(field.fields, rest):
+                yield f"{head}.{tail}"
+
+
+def _called(fields: Iterable[Field], name: str) -> list[Field]:
+    """The fields that have this name; those that once had it, when none has it now."""
+    folded = _folded(name)
+    fields = list(fields)
+    found = [field for field in fields if _folded(field.name) == folded]
+    return found or [field for field in fields if any(_folded(old) == folded for old in field.was)]
+
+
+def _every(fields: Iterable[Field], prefix: str) -> Iterator[str]:
+    for field in fields:
+        yield prefix + field.name
+        if field.fields:
+            yield from _every(field.fields, f"{prefix}{field.name}.")
+
+
+def _folded(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+# The parts of a compiled expression: questions about one field, and how they are joined (three-valued, by Kleene).
+
+
+Question = Callable[["Exchange"], bool]
+# API keys that may pass; None: any.
+Keys = frozenset[int] | None
+
+
+class Always:
+    """No question at all."""
+
+    phase = Phase.HEADER
+
+    def test(self) -> Question:
+        return lambda _exchange: True
+
+    def decide(self, exchange: Exchange, phase: Phase) -> bool | None:  # noqa: ARG002 - as the others have it
+        return True
+
+    def keys(self) -> Keys:
+        return None
+
+    def atoms(self) -> Iterator[Atom]:
+        return iter(())
+
+
+class Atom:
+    """Whether a value of a field passes a test; without a test, whether the field says anything."""
+
+    def __init__(
+        self,
+        row: FieldRow,
+        test: Callable[[Any], bool] | None,
+        sides: Sequence[Side],
+        path: str,
+        keys: Keys = None,
+    ) -> None:
+        self.phase = row.phase if not row.entity else Phase.RESPONSE
+        self._row = row
+        self._test = test
+        self._sides = sides
+        self._path = path
+        self._keys = keys
+
+    def test(self) -> Question:
+        get, test = self._row.get, self._test
+        if test is None:
+            return lambda exchange: _says(get(exchange))
+
+        def ask(exchange: Exchange) -> bool:
+            value = get(exchange)
+            if isinstance(value, list):
+                return any(map(test, value))
+            return value is not None and test(value)
+
+        return ask
+
+    def decide(self, exchange: Exchange, phase: Phase) -> bool | None:
+        if phase >= self.phase:
+            return self.test()(exchange)
+        if self._row.entity and phase == Phase.REQUEST:
+            # A name in the request is enough; what the response names is not known yet.
+            found = list(names(exchange, "request", self._row.entity))
+            return True if (any(map(self._test, found)) if self._test else found) else None
+        return None
+
+    def keys(self) -> Keys:
+        return self._keys
+
+    def atoms(self) -> Iterator[Atom]:
+        yield self
+
+    def needs(self, key: int, side: Side) -> tuple[str, ...]:
+        """The paths that it reads of a side."""
+        if side not in self._sides:
+            return ()
+        if self._row.entity:
+            return entity_paths(key, side, self._row.entity)
+        return tuple(_without_indices(path) for path in paths_in(key, side, self._path))
+
+
+class Not:
+    """The opposite."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self.phase: Phase = node.phase
+
+    def test(self) -> Question:
+        inner = self._node.test()
+        return lambda exchange: not inner(exchange)
+
+    def decide(self, exchange: Exchange, phase: Phase) -> bool | None:
+        answer = self._node.decide(exchange, phase)
+        return None if answer is None else not answer
+
+    def keys(self) -> Keys:
+        return None
+
+    def atoms(self) -> Iterator[Atom]:
+        return self._node.atoms()
+
+
+class _Joined:
+    """Several questions."""
+
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        self._nodes = nodes
+        self.phase: Phase = max(node.phase for node in nodes)
+
+    def atoms(self) -> Iterator[Atom]:
+        for node in self._nodes:
+            yield from node.atoms()
+
+
+class All(_Joined):
+    """Every one of them; those that are known earlier are asked first."""
+
+    def test(self) -> Question:
+        tests = [node.test() for node in sorted(self._nodes, key=lambda node: node.phase)]
+        if len(tests) == 2:
+            first, second = tests
+            return lambda exchange: first(exchange) and second(exchange)
+        return lambda exchange: all(test(exchange) for test in tests)
+
+    def decide(self, exchange: Exchange, phase: Phase) -> bool | None:
+        answers = [node.decide(exchange, phase) for node in self._nodes]
+        return False if False in answers else None if None in answers else True
+
+    def keys(self) -> Keys:
+        known = [keys for node in self._nodes if (keys := node.keys()) is not None]
+        return frozenset.intersection(*known) if known else None
+
+
+class Any_(_Joined):  # noqa: N801 - any() and typing.Any have the name without the stroke
+    """One of them at least."""
+
+    def test(self) -> Question:
+        tests = [node.test() for node in sorted(self._nodes, key=lambda node: node.phase)]
+        return tests[0] if len(tests) == 1 else lambda exchange: any(test(exchange) for test in tests)
+
+    def decide(self, exchange: Exchange, phase: Phase) -> bool | None:
+        answers = [node.decide(exchange, phase) for node in self._nodes]
+        return True if True in answers else None if None in answers else False
+
+    def keys(self) -> Keys:
+        known = [node.keys() for node in self._nodes]
+        return None if None in known else frozenset().union(*(keys for keys in known if keys is not None))
+
+
+Node = Always | Atom | Not | All | Any_
+
+
+def _says(value: Any) -> bool:
+    return value not in (None, [], False, "")
+
+
+def _without_indices(path: str) -> str:
+    return re.sub(r"\[\d*\]", "[]", path).removesuffix("[]")
+
+
+# The text of an expression in, a `Filter` out: what it asks, of which fields, and when that can be answered.
+
 
 DEPTH_MAX: Final = 100
 TEXT_MAX: Final = 64 * 1024
@@ -40,7 +263,9 @@ class Filter:
         return self._node.decide(exchange, phase)
 
     def needs(self, key: int, side: Side) -> frozenset[str]:
-        """The paths that it reads of a side of an API (needs.py); none where the API cannot pass in any case."""
+        """The paths that it reads of a side of an API (exchanges/api_versions.py); none where the API cannot pass in
+        any case.
+        """
         keys = self._node.keys()
         if keys is not None and key not in keys:
             return frozenset()

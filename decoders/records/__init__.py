@@ -9,11 +9,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from decoders.records.json_form import batch_json, records_json
+    from decoders.records.json_form import batch_json, holds_secret, records_json
     from decoders.records.model import Batch, Budget, Record
-    from decoders.records.read import batches_json, decode_records, read_batches
-    from decoders.records.secrets import holds_secret
-    from decoders.records.summary import RecordsSummary, sole, summarize
+    from decoders.records.read import RecordsSummary, batches_json, decode_records, read_batches, sole, summarize
     from decoders.records.write import encode_batch, encode_records
 
 __all__ = [

@@ -1,26 +1,87 @@
-"""A records field in, its batches out: as JSON-ready dicts, or as Batch and Record; whatever the magics in it.
-
-A batch that cannot be read is a value with an error, never an exception. What cannot be stepped over (a size that
-cannot be) takes the rest of the buffer with it.
-"""
+"""A records field in, its batches out: as values, as JSON-ready dicts, or as the few numbers of a line of text."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import repeat
 from struct import Struct
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
+
+import google_crc32c
 
 from decoders.limits import BATCH_COST, PIECE, RECORD_BYTE_COST
 from decoders.records import batch, legacy
+from decoders.records.batch import CRC_START, FAR, LOG_OVERHEAD, SIZE, header_fields
+from decoders.records.codecs import CODEC_MASK, codec_name
 from decoders.records.json_form import records_json
 from decoders.records.model import Batch, Budget, Form, Record, Row, TooLarge, blank, failed
-from decoders.records.single import single_json
 from decoders.wire.deferred import DeferredList
-from decoders.wire.text import in_bytes
+from decoders.wire.text import in_bytes, json_bytes
+
+# A record of one-byte fields with neither key nor value nor headers.
+_LEAST: Final = SIZE + 7
+_TWO_BYTES: Final = 0x4000
+_MAGIC, _MAGIC_AT = 2, 16
+# From the attributes on: no codec, create time, no transaction, a last offset delta of 0.
+_PLAIN: Final = bytes(6)
+_ONE_RECORD: Final = b"\0\0\0\x01"
+
+
+def single_json(data: bytes) -> list[dict[str, Any]] | None:
+    """The `records` value with its one record; None where this is not the case or anything is wrong."""
+    size = len(data)
+    if size < _LEAST or data[SIZE - 4 : SIZE] != _ONE_RECORD or data[_MAGIC_AT] != _MAGIC:
+        return None
+    if data[CRC_START : CRC_START + 6] != _PLAIN:
+        return None
+    if int.from_bytes(data[8:12], "big") != size - LOG_OVERHEAD:
+        return None
+    fields, crc, _ = header_fields(data, 0, size)
+    base, first = fields["base_offset"], fields["base_timestamp"]
+    if not -FAR < base < FAR or not -FAR < first < FAR or google_crc32c.value(data[CRC_START:]) != crc:
+        return None
+    length, at = _length(data, SIZE)
+    # Attributes and the two deltas, which are 0 in a first record.
+    if length is None or at + length != size or data[at + 1 : at + 3] != b"\0\0":
+        return None
+    key, at = _shown(data, at + 3, size)
+    value, at = _shown(data, at, size)
+    if at + 1 != size or data[at]:
+        return None
+    fields["records"] = [{"offset": base, "timestamp": first, "key": key, "value": value, "headers": []}]
+    return [fields]
+
+
+def _length(data: bytes, at: int) -> tuple[int | None, int]:
+    """A length of one or two bytes and the offset behind it; None for -1 and whatever else is no such length."""
+    number = data[at]
+    at += 1
+    if number > 127 and at < len(data):
+        number += (data[at] << 7) - 128
+        at += 1
+    return (None if number & 1 or number >= _TWO_BYTES else number >> 1), at
+
+
+def _shown(data: bytes, at: int, size: int) -> tuple[Any, int]:
+    """The JSON form of a key or value and the offset behind it, which is `size` where it is no usual one."""
+    if at >= size:
+        return None, size
+    if data[at] == 1:
+        return None, at + 1
+    length, start = _length(data, at)
+    if length is None or start + length >= size:
+        return None, size
+    return json_bytes(data[start : start + length]), start + length
+
+
+# A records field in, its batches out: as JSON-ready dicts, or as Batch and Record; whatever the magics in it.
+#
+# A batch that cannot be read is a value with an error, never an exception. What cannot be stepped over (a size that
+# cannot be) takes the rest of the buffer with it.
+
 
 _INT32: Final = Struct(">i")
-_MAGIC_AT: Final = 16
+_READ_MAGIC_AT: Final = 16
 _MAGIC_MAX: Final = 2
 _LENGTH_MIN: Final = (legacy.SIZE_MIN[0], legacy.SIZE_MIN[1], batch.SIZE - batch.LOG_OVERHEAD)
 _Reader = Callable[[bytes, int, int, Budget, Form | None], dict[str, Any]]
@@ -155,7 +216,7 @@ def _fields(data: bytes, budget: Budget, form: Form | None) -> Iterator[dict[str
         if budget.batches < 0:
             yield failed(_nothing(end - at, form), "limit", "too many batches for one exchange")
             return
-        if end - at >= batch.SIZE and data[at + _MAGIC_AT] == _MAGIC_MAX:
+        if end - at >= batch.SIZE and data[at + _READ_MAGIC_AT] == _MAGIC_MAX:
             # What nearly every one is: a whole batch of magic 2.
             (length,) = _INT32.unpack_from(data, at + 8)
             stop = at + batch.LOG_OVERHEAD + length
@@ -164,7 +225,7 @@ def _fields(data: bytes, budget: Budget, form: Form | None) -> Iterator[dict[str
                 at = stop
                 continue
         stop, problem = _extent(data, at, end)
-        magic = data[at + _MAGIC_AT] if end - at > _MAGIC_AT else _MAGIC_MAX
+        magic = data[at + _READ_MAGIC_AT] if end - at > _READ_MAGIC_AT else _MAGIC_MAX
         if problem:
             yield failed(_nothing(stop - at, form), "malformed", problem)
         elif stop > end:
@@ -184,9 +245,9 @@ def _extent(data: bytes, at: int, end: int) -> tuple[int, str]:
         return end + 1, ""
     (length,) = _INT32.unpack_from(data, at + 8)
     stop = at + batch.LOG_OVERHEAD + length
-    if left <= _MAGIC_AT:
+    if left <= _READ_MAGIC_AT:
         return (end, f"a batch of {in_bytes(length)}") if length < _LENGTH_MIN[0] else (max(stop, end + 1), "")
-    magic = data[at + _MAGIC_AT]
+    magic = data[at + _READ_MAGIC_AT]
     if magic > _MAGIC_MAX:
         good = length >= _LENGTH_MIN[0] and stop <= end
         return stop if good else end, f"a batch of magic {magic}"
@@ -200,3 +261,89 @@ def _nothing(size: int, form: Form | None) -> dict[str, Any]:
     if form is not None:
         fields["records"] = []
     return fields
+
+
+# A records field in, the few numbers of a text line out; by headers alone, without checksums (0.3 µs a batch).
+#
+# Only a compressed message of magic 0 or 1 does not say how many records it holds; it is decompressed to count them.
+
+
+# base offset, length; magic; low byte of the attributes; last offset delta; record count
+_HEADER: Final = Struct(">qi4xb5xBi30xi")
+
+
+_CODECS: Final = tuple(map(codec_name, range(CODEC_MASK + 1)))
+_ALONE: Final = tuple((name,) for name in _CODECS)
+_MAGIC_2: Final = (2,)
+_unpack: Final = _HEADER.unpack_from
+
+
+class RecordsSummary(NamedTuple):
+    """What a records field holds.
+
+    `records` counts those of the whole batches, `size` all bytes. Codecs and magics in order of appearance.
+    `last_offset` is None where there is no whole batch. `truncated`: the last batch is cut off.
+    """
+
+    batches: int
+    records: int
+    size: int
+    codecs: tuple[str, ...]
+    magics: tuple[int, ...]
+    last_offset: int | None
+    truncated: bool
+
+
+def sole(buf: bytes, at: int, size: int) -> tuple[int, str] | None:
+    """Records and codec of a records field that is one whole batch of magic 2, as most are; None for any other."""
+    if size < SIZE:
+        return None
+    _, length, magic, attributes, _, count = _unpack(buf, at)
+    if LOG_OVERHEAD + length != size or magic != 2 or count < 0:
+        return None
+    return count, _CODECS[attributes & CODEC_MASK]
+
+
+def summarize(buf: bytes, at: int = 0, size: int | None = None, budget: Budget | None = None) -> RecordsSummary:
+    """The summary of the `size` bytes (default: the rest) of `buf` from `at` on."""
+    end = len(buf) if size is None else at + size
+    start = at
+    batches = records = 0
+    codecs: list[int] = []
+    last = None
+    while end - at >= SIZE:
+        base, length, magic, attributes, delta, count = _unpack(buf, at)
+        stop = at + LOG_OVERHEAD + length
+        if magic != 2 or length < SIZE - LOG_OVERHEAD or stop > end or count < 0:
+            break
+        at = stop
+        batches += 1
+        records += count
+        last = base + delta
+        codec = attributes & CODEC_MASK
+        if codec not in codecs:
+            codecs.append(codec)
+    names = _ALONE[codecs[0]] if len(codecs) == 1 else tuple(map(codec_name, codecs))
+    magics = _MAGIC_2 if batches else ()
+    if at >= end:
+        return _new(RecordsSummary, (batches, records, end - start, names, magics, last, False))
+    found = RecordsSummary(batches, records, end - start, names, magics, last, False)
+    return _with_rest(found, buf[at:end], budget or Budget())
+
+
+def _with_rest(found: RecordsSummary, data: bytes, budget: Budget) -> RecordsSummary:
+    """The same with the batches that are not whole ones of magic 2."""
+    batches, records, size, codecs, magics, last, truncated = found
+    for fields in batches_json(data, budget=budget) or []:
+        if fields["truncated"]:
+            truncated = True
+            continue
+        count, codec, magic = fields["record_count"], fields["codec"], fields["magic"]
+        if magic is None:
+            continue
+        batches += 1
+        records += max(count or 0, 0)
+        last = fields["last_offset"]
+        codecs = codecs if codec in codecs else (*codecs, codec)
+        magics = magics if magic in magics else (*magics, magic)
+    return RecordsSummary(batches, records, size, codecs, magics, last, truncated)

@@ -1,27 +1,113 @@
-"""Records and what their batch says in, the bytes of a batch out, as Kafka's Java code writes them.
-
-Magic 2 is written here, the message sets of magic 0 and 1 by `write_legacy`.
-"""
+"""Records, or the JSON form of batches, in; a records field in any of the three formats out, as Kafka writes it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count
 from struct import Struct, error
-from typing import Final
+from typing import Any, Final
 
 import google_crc32c
 
 from decoders.errors import EncodeError
-from decoders.records.batch import CONTROL, CRC_START, DELETE_HORIZON, HEADER, LOG_OVERHEAD, TRANSACTIONAL
+from decoders.records.batch import CONTROL, CRC_START, DELETE_HORIZON, HEADER, LOG_APPEND, LOG_OVERHEAD, TRANSACTIONAL
 from decoders.records.codecs import NUMBERS, deflate
-from decoders.records.model import Batch, Record
-from decoders.records.write_legacy import TIMESTAMP_TYPES, encode_message_set
-from decoders.wire.varints import write_varint, write_varlong
+from decoders.records.model import Batch, Header, Record
+from decoders.schema.json_form import bytes_from_json, leaf_from_json, shown, text_from_json
+from decoders.wire.primitives import write_varint, write_varlong
+
+_OVERHEAD: Final = Struct(">qiI")  # offset, size, crc
+_HEADS: Final = (Struct(">bb"), Struct(">bbq"))  # magic, attributes, timestamp
+_INT32: Final = Struct(">i")
+_CRC_SIZE: Final = 4
+_NULL: Final = _INT32.pack(-1)
+_CODECS: Final = ("none", "gzip", "snappy", "lz4")
+TIMESTAMP_TYPES: Final = {"create": 0, "log_append": LOG_APPEND}
+
+
+def encode_message_set(
+    records: Sequence[Record],
+    magic: int,
+    *,
+    codec: str = "none",
+    last_offset: int | None = None,
+    timestamp_type: str | None = None,
+    max_timestamp: int | None = None,
+) -> bytes:
+    """One message a record, or all of them in one wrapper when there is a codec. Raises EncodeError.
+
+    `last_offset` and `max_timestamp` are what the wrapper says, where that does not follow from the records.
+    """
+    _check(records, magic, codec, timestamp_type)
+    kind = TIMESTAMP_TYPES[timestamp_type or "create"] if magic else 0
+    stamps = [-1 if record.timestamp is None else record.timestamp for record in records]
+    if codec == "none":
+        return b"".join(
+            _message(record.offset, magic, kind, stamp, record.key, record.value, f"records[{index}]")
+            for index, (record, stamp) in enumerate(zip(records, stamps, strict=True))
+        )
+    last = records[-1].offset
+    if last_offset is None:
+        last_offset = last
+    base = records[0].offset if magic and last_offset else 0
+    if magic and last_offset not in (0, last):
+        raise EncodeError(f"in magic 1 this is the last record's, {last}", path="last_offset")
+    inner = b"".join(
+        _message(record.offset - base, magic, kind, stamp, record.key, record.value, f"records[{index}]")
+        for index, (record, stamp) in enumerate(zip(records, stamps, strict=True))
+    )
+    if max_timestamp is None:
+        max_timestamp = max(stamps)
+    packed = deflate(codec, inner, magic)
+    return _message(last_offset, magic, kind | NUMBERS[codec], max_timestamp, None, packed, "")
+
+
+def _check(records: Sequence[Record], magic: int, codec: str, timestamp_type: str | None) -> None:
+    """Whether these records can be written in this format."""
+    if magic not in (0, 1):
+        raise EncodeError(f"no records have magic {magic}; there are 0, 1 and 2", path="magic")
+    if codec in NUMBERS and codec not in _CODECS:
+        raise EncodeError(f"{codec} needs magic 2", path="codec")
+    if codec not in NUMBERS:
+        raise EncodeError(f"no compression is called {codec!r}; there are {', '.join(_CODECS)}", path="codec")
+    if timestamp_type is not None and (timestamp_type not in TIMESTAMP_TYPES or not magic):
+        text = "needs magic 1 or 2" if timestamp_type in TIMESTAMP_TYPES else "is neither create nor log_append"
+        raise EncodeError(f"{timestamp_type!r} {text}", path="timestamp_type")
+    if codec != "none" and not records:
+        raise EncodeError(f"magic {magic} cannot compress no records at all", path="records")
+    for index, record in enumerate(records):
+        if record.headers:
+            raise EncodeError("headers need magic 2", path=f"records[{index}].headers")
+        if not magic and record.timestamp not in (None, -1):
+            raise EncodeError("a timestamp needs magic 1 or 2", path=f"records[{index}].timestamp")
+
+
+def _message(
+    offset: int, magic: int, attributes: int, timestamp: int, key: bytes | None, value: bytes | None, path: str
+) -> bytes:
+    """One message with its offset, size and checksum before it."""
+    try:
+        head = _HEADS[magic].pack(magic, attributes, *([timestamp] if magic else []))
+        body = b"".join((head, *_sized(key), *_sized(value)))
+        return _OVERHEAD.pack(offset, _CRC_SIZE + len(body), zlib.crc32(body)) + body
+    except error as failure:
+        raise EncodeError(f"offset, timestamp or size is out of range: {failure}", path=path) from None
+
+
+def _sized(data: bytes | None) -> tuple[bytes, ...]:
+    return (_NULL,) if data is None else (_INT32.pack(len(data)), data)
+
+
+# Records and what their batch says in, the bytes of a batch out, as Kafka's Java code writes them.
+#
+# Magic 2 is written here, the message sets of magic 0 and 1 by `write_legacy`.
+
 
 _MAGIC: Final = 2
 _CRC: Final = Struct(">I")
 _CRC_AT: Final = CRC_START - _CRC.size
-_NULL: Final = write_varint(-1)
+_WRITE_NULL: Final = write_varint(-1)
 
 
 def encode_batch(
@@ -172,15 +258,149 @@ def _record(record: Record, timestamp_delta: int, base_offset: int, index: int) 
         b"\0",
         write_varlong(timestamp_delta),
         write_varint(offset_delta),
-        _sized(record.key),
-        _sized(record.value),
+        _write_sized(record.key),
+        _write_sized(record.value),
         write_varint(len(record.headers)),
     ]
     for key, value in record.headers:
-        parts += (_sized(key.encode("utf-8", "surrogateescape")), _sized(value))
+        parts += (_write_sized(key.encode("utf-8", "surrogateescape")), _write_sized(value))
     body = b"".join(parts)
     return write_varint(len(body)) + body
 
 
-def _sized(data: bytes | None) -> bytes:
-    return _NULL if data is None else write_varint(len(data)) + data
+def _write_sized(data: bytes | None) -> bytes:
+    return _WRITE_NULL if data is None else write_varint(len(data)) + data
+
+
+# The JSON form of a records field in (a list of batches with their records), its bytes out.
+#
+# What follows from the records is not read: `size`, `crc`, `record_count`. What the JSON form does not hold cannot come
+# back: how the batch was compressed exactly, the own timestamps of records that the broker stamped (`log_append`), the
+# rest of a batch that was cut off.
+
+
+MAGIC_MAX: Final = 2
+# Kinds of the fields that say something; those that are derived are passed over.
+_NUMBERS: Final = {
+    "base_offset": "int64",
+    "last_offset": "int64",
+    "base_timestamp": "int64",
+    "max_timestamp": "int64",
+    "partition_leader_epoch": "int32",
+    "producer_id": "int64",
+    "producer_epoch": "int16",
+    "base_sequence": "int32",
+    "transactional": "bool",
+    "control": "bool",
+    "delete_horizon_ms": "int64",
+}
+_CHOICES: Final = {"codec": tuple(NUMBERS), "timestamp_type": ("create", "log_append")}
+_DERIVED: Final = frozenset({"crc", "record_count", "size"})
+_PROBLEMS: Final = frozenset({"truncated", "error", "records_cut"})
+_BATCH: Final = frozenset({"magic", "records", *_NUMBERS, *_CHOICES, *_DERIVED, *_PROBLEMS})
+_RECORD: Final = frozenset({"offset", "timestamp", "key", "value", "headers", "control_record"})
+_HEADER: Final = frozenset({"key", "value"})
+
+
+def records_from_json(batches: list[Any], path: str) -> bytes:
+    """The bytes of a records field. Raises EncodeError, the path of the batch before its own."""
+    return b"".join(_written(batch, f"{path}[{index}]") for index, batch in enumerate(batches))
+
+
+def batch_from_json(value: object, path: str) -> Batch:
+    """One batch with its records; what is left out follows from them. Raises EncodeError."""
+    fields = _named(value, _BATCH, "a batch", path)
+    _check_whole(fields, path)
+    known: dict[str, Any] = {}
+    for name, inner in fields.items():
+        if inner is None:
+            continue
+        if name in _NUMBERS:
+            known[name] = leaf_from_json(_NUMBERS[name], inner, f"{path}.{name}")
+        elif name in _CHOICES:
+            if inner not in _CHOICES[name]:
+                raise EncodeError(f"{' or '.join(_CHOICES[name])}, not {shown(inner)}", path=f"{path}.{name}")
+            known[name] = inner
+    magic = fields.get("magic")
+    if magic is None:
+        magic = MAGIC_MAX
+    if not isinstance(magic, int) or isinstance(magic, bool) or not 0 <= magic <= MAGIC_MAX:
+        raise EncodeError(f"0, 1 or 2, not {shown(magic)}", path=f"{path}.magic")
+    records = list(_records(fields["records"], known.get("base_offset", 0), f"{path}.records"))
+    return Batch(magic=magic, records=records, **known)
+
+
+def _written(value: object, path: str) -> bytes:
+
+    batch = batch_from_json(value, path)
+    try:
+        return encode_records([batch])
+    except EncodeError as failure:
+        # The path inside begins with the number of the one batch.
+        raise EncodeError(failure.text, path=path + failure.path.removeprefix("[0]")) from None
+
+
+def _check_whole(fields: Mapping[str, Any], path: str) -> None:
+    error = fields.get("error")
+    if error is not None:
+        reason = error.get("reason") if isinstance(error, Mapping) else error
+        raise EncodeError(f"a batch that could not be read ({shown(reason)}) cannot be encoded", path=f"{path}.error")
+    if fields.get("truncated"):
+        raise EncodeError("a batch that was cut off cannot be encoded", path=f"{path}.truncated")
+    if fields.get("records_cut"):
+        text = f"{shown(fields['records_cut'])} records were left out by a limit; the batch cannot be encoded"
+        raise EncodeError(text, path=f"{path}.records_cut")
+    if fields.get("records") is None:
+        raise EncodeError("a batch without its records cannot be encoded; --records keeps them", path=f"{path}.records")
+
+
+def _records(value: object, base: int, path: str) -> Iterator[Record]:
+    if not isinstance(value, list | tuple):
+        raise EncodeError(f"an array of records expected, not {shown(value)}", path=path)
+    for element, offset, place in zip(value, count(base), (f"{path}[{n}]" for n in count()), strict=False):
+        fields = _named(element, _RECORD, "a record", place)
+        stated, timestamp = fields.get("offset"), fields.get("timestamp")
+        headers = fields.get("headers")
+        yield Record(
+            offset if stated is None else _int64(stated, f"{place}.offset"),
+            None if timestamp is None else _int64(timestamp, f"{place}.timestamp"),
+            _data(fields.get("key"), f"{place}.key"),
+            _data(fields.get("value"), f"{place}.value"),
+            () if headers is None else tuple(_headers(headers, f"{place}.headers")),
+        )
+
+
+def _headers(value: object, path: str) -> Iterator[Header]:
+    if not isinstance(value, list | tuple):
+        raise EncodeError(f"an array of headers expected, not {shown(value)}", path=path)
+    for index, element in enumerate(value):
+        place = f"{path}[{index}]"
+        fields = _named(element, _HEADER, "a header", place)
+        yield text_from_json(fields.get("key"), f"{place}.key"), _data(fields.get("value"), f"{place}.value")
+
+
+def _named(value: object, names: frozenset[str], what: str, path: str) -> dict[str, Any]:
+    """The fields of an object under their names, camelCase accepted."""
+    if not isinstance(value, Mapping):
+        raise EncodeError(f"{what} (an object) expected, not {shown(value)}", path=path)
+    known = {name.replace("_", ""): name for name in names}
+    out: dict[str, Any] = {}
+    for name, inner in value.items():
+        found = name if name in names else known.get(str(name).replace("_", "").lower())
+        if found is None or found in out:
+            problem = (
+                "the same field twice" if found else f"{what} has no such field; there are {', '.join(sorted(names))}"
+            )
+            raise EncodeError(problem, path=f"{path}.{name}")
+        out[found] = inner
+    return out
+
+
+def _int64(value: object, path: str) -> int:
+    number = leaf_from_json("int64", value, path)
+    assert isinstance(number, int)
+    return number
+
+
+def _data(value: object, path: str) -> bytes | None:
+    return None if value is None else bytes_from_json(value, path)

@@ -1,7 +1,7 @@
 """Plan in, source of a decoder out: of everything as Python values or in JSON form, or of the wanted fields only.
 
-What is not wanted is stepped over (want.py). Tagged fields are read by functions of their own, called only when there
-are any.
+What is not wanted is stepped over (projection.py). Tagged fields are read by functions of their own, called only when
+there are any.
 """
 
 from __future__ import annotations
@@ -11,13 +11,12 @@ from struct import Struct
 from typing import Any, Final, NamedTuple
 
 from decoders.limits import BODY_WHOLE_MAX, VALUES_MAX, VIEW_ELEMENTS_MAX
-from decoders.schema import form, runtime
+from decoders.schema import emit, json_form
 from decoders.schema.emit import Body, Piece, Tail, Unit, long_table, plus, run_format, table, targets
-from decoders.schema.guess import Guessing
-from decoders.schema.model import FIXED, Plan, PlanField
-from decoders.schema.resolve import least_element, least_struct
+from decoders.schema.model import FIXED, Plan, PlanField, least_element, least_struct
+from decoders.schema.projection import SIZED, Mode, Want, part
+from decoders.schema.specialize.speculate import Guessing
 from decoders.schema.walk import UNKNOWN, weight
-from decoders.schema.want import SIZED, Mode, Want, part
 from decoders.wire.primitives import LETTERS
 
 # Messages of fewer bytes may be read in one step.
@@ -61,16 +60,16 @@ class DecoderSource:
             for name, there in (("table", mode.json), ("errs", mode.errors), ("left", mode.careful))
             if there
         )
-        unit.names.update({name: getattr(runtime, name) for name in _RUNTIME})
+        unit.names.update({name: getattr(emit, name) for name in _RUNTIME})
         unit.names.update(
-            {name: getattr(form, name) for name in ("json_bytes", "string_json", "float_json", "is_public")}
+            {name: getattr(json_form, name) for name in ("json_bytes", "string_json", "float_json", "is_public")}
         )
 
     def root(self, plan: Plan, want: Want, *, asks: bool = False, studies: bool = False) -> None:
         """The function `decode(buf, at, end)`; JSON decoders also take the hook table, projections return errors.
 
         One that `asks` looks in `shapes`, by the size of the message, for a function that reads such messages in one
-        step; one that `studies` shows large messages to `study` (see learn.py).
+        step; one that `studies` shows large messages to `study` (see specialize/learn.py).
         """
         body = Body(self.unit)
         careful = self.mode.careful
@@ -514,7 +513,7 @@ class ArrayReading:
 
     def _numbers_up(self) -> str:
         """The expression of 0, 1, 2 … below the count."""
-        kept = self.body.const("ranges", runtime.RANGES)
+        kept = self.body.const("ranges", emit.RANGES)
         index = self.number if self.field.compact else f"{self.number} + 1"
         return f"({kept}[{index}] if {self.number} < 127 else range({self.count}))"
 

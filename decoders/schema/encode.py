@@ -1,8 +1,8 @@
-"""Plan in, source of an encoder out: for complete values of the right types; anything else is left to write.py.
+"""Plan in, source of an encoder out: for complete values of the right types; anything else is left to walk.py.
 
 Fixed-width fields are packed in runs. A string, bytes or an array of numbers is packed with the fields around it by a
 struct looked up by its length. The pieces are joined at the end. A value that this cannot take (a field is missing,
-a name unknown, a number too large) makes the encoder fail in some way, and write.py then encodes it or says what is
+a name unknown, a number too large) makes the encoder fail in some way, and walk.py then encodes it or says what is
 wrong.
 """
 
@@ -13,13 +13,11 @@ from functools import lru_cache
 from struct import Struct
 from typing import Any, Final, NamedTuple
 
-from decoders.schema import runtime
+from decoders.schema import emit
 from decoders.schema.emit import Lines, Unit
 from decoders.schema.model import FIXED, Plan, PlanField
-from decoders.schema.walk import UNKNOWN
-from decoders.schema.write import default_bytes, unknown_tags
-from decoders.wire.primitives import LETTERS, uuid_bytes, write_number
-from decoders.wire.varints import write_uvarint
+from decoders.schema.walk import UNKNOWN, default_bytes, unknown_tags
+from decoders.wire.primitives import LETTERS, uuid_bytes, write_number, write_uvarint
 
 Pack = Callable[..., bytes]
 # Sizes that, one more, stand in one byte.
@@ -41,7 +39,7 @@ class PackTable(dict[int, Pack]):
         before, each, after = self._parts
         middle = f"{length}{each}" if len(each) == 1 else each * length
         pack = Struct(f">{before}{middle}{after}").pack
-        if length < runtime.KEPT:
+        if length < emit.KEPT:
             self[length] = pack
         return pack
 
@@ -75,13 +73,13 @@ def add_unknown(tags: dict[int, bytes], value: object, known: frozenset[int]) ->
     """Add what `_tagged_fields` holds."""
     unknown = unknown_tags(value, UNKNOWN)
     if not known.isdisjoint(unknown):
-        raise runtime.Crude
+        raise emit.Crude
     tags.update(unknown)
 
 
 def unfit() -> None:
-    """Give up on a value that only write.py can judge."""
-    raise runtime.Crude
+    """Give up on a value that only walk.py can judge."""
+    raise emit.Crude
 
 
 class Variable(NamedTuple):
@@ -202,7 +200,7 @@ class EncoderSource:
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
         unit.names.update(
-            Crude=runtime.Crude, BOOLS=BOOLS, add_unknown=add_unknown, many=many, tag_section=tag_section,
+            Crude=emit.Crude, BOOLS=BOOLS, add_unknown=add_unknown, many=many, tag_section=tag_section,
             unfit=unfit, uuid_bytes=uuid_bytes, write_number=write_number, write_uvarint=write_uvarint,
         )  # fmt: skip
 

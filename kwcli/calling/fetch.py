@@ -15,10 +15,18 @@ from decoders.apis import api
 from decoders.apis.keys import FETCH
 from decoders.apis.names import known_fields
 from decoders.schema.model import Versions
-from kwcli.calling.moments import moment_ms
-from kwcli.calling.record_words import number, said
-from kwcli.calling.sugar import OFFLINE, TopicLookup, check_names, need, split, topic_field
-from kwcli.exits import Exit, Failure
+from kwcli.calling.common_words import (
+    OFFLINE,
+    TopicLookup,
+    check_names,
+    moment_ms,
+    need,
+    number,
+    said,
+    split,
+    topic_field,
+)
+from kwcli.env import Exit, Failure
 
 WORDS: Final = ("topic", "partition", "offset")
 # Timestamps of ListOffsets that stand for the ends of a partition.

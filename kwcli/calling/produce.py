@@ -18,11 +18,24 @@ from decoders.records import records_json
 from decoders.records.codecs import NAMES, NUMBERS
 from decoders.records.model import Row
 from decoders.schema.model import FOREVER, Versions
-from kwcli.calling.partitioning import partition_of
-from kwcli.calling.record_words import Contents, Entry, RecordWord, from_lines, from_words, number, said
-from kwcli.calling.sugar import OFFLINE, TopicLookup, check_names, need, split, topic_field
-from kwcli.composing.sources import STDIN
-from kwcli.exits import Exit, Failure
+from kwcli.calling.bodies import STDIN
+from kwcli.calling.common_words import (
+    OFFLINE,
+    Contents,
+    Entry,
+    RecordWord,
+    TopicLookup,
+    check_names,
+    from_lines,
+    from_words,
+    need,
+    number,
+    partition_of,
+    said,
+    split,
+    topic_field,
+)
+from kwcli.env import Exit, Failure
 
 MAGICS: Final = ("0", "1", "2")
 ACKS: Final = {"all": -1, "-1": -1, "0": 0, "1": 1}

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from decoders.apis.keys import FETCH, PRODUCE
 from decoders.apis.releases import UNSTABLE, history, spoken
 from decoders.schema.model import NONE, Api, Versions
-from kwcli.exits import Exit, Failure
+from kwcli.env import Exit, Failure
 from kwcli.spelling import release_named
 
 # Brokers from 4.0 on list Produce 0-2 for the sake of old librdkafka, and close the connection on it (KIP-896). They
@@ -59,7 +59,7 @@ def as_spoken(api: Api, release: str) -> Versions:
 
 def _not_offered(api: Api, advertised: Mapping[int, Versions]) -> str:
     """Who does not offer an API, where one of the two kinds of listener was taken for the other."""
-    from kwcli.net.core.negotiation import is_controller
+    from kwcli.net.session.opening import is_controller
 
     if is_controller(advertised) and "controller" not in api.listeners:
         return f"is a controller, which has no {api.name}: ask a broker"

@@ -57,8 +57,8 @@ def command(
     response needs --api and --version, or is guessed, and what else it may be is listed. With both even a bare body
     decodes. What stands before a failure is shown.
     """
-    from kwcli.decoding.frames import MessageHints
-    from kwcli.decoding.running import explained, run
+    from kwcli.decoding.messages import MessageHints
+    from kwcli.decoding.run import explained, run
     from kwcli.spelling import api_named
 
     env: Environment = ctx.obj

@@ -57,7 +57,7 @@ def command(
     Missing fields take their defaults. An exchange record of `kw sniff -o json --records --reveal-secrets`, or a
     message of `kw decode -o json`, is taken as it is.
     """
-    from kwcli.composing.message import Header, encoded, to_fill_in, written
+    from kwcli.calling.encode import Header, encoded, to_fill_in, written
 
     env: Environment = ctx.obj
     side: Side = "response" if response else "request"

@@ -7,8 +7,7 @@ from importlib.util import find_spec
 
 import click
 
-from kwcli.env import Environment
-from kwcli.exits import Failure
+from kwcli.env import Environment, Failure
 from kwcli.options import (
     Amount,
     FilterOptions,
@@ -19,9 +18,9 @@ from kwcli.options import (
     ports_option,
     set_debug,
 )
-from kwcli.pipeline.options import Moment, Point, TableNames
+from kwcli.pipeline.command_words import Moment, Point, TableNames
+from kwcli.pipeline.run_options import RunOptions
 from kwcli.pipeline.tables.columns import TABLES
-from kwcli.pipeline.wish import RunOptions
 
 EXAMPLES = """\b
 Examples:
@@ -162,7 +161,7 @@ def report_command(
     Latencies by API, client, topic and broker, over time; the clients that a release no longer serves (KIP-896).
     """
     _check_installed()
-    from kwcli.pipeline.report.making import report
+    from kwcli.pipeline.report.command import report
 
     return report(env, shown.settings(env), folder, target=target, html_path=html_path, master=master)
 

@@ -99,7 +99,7 @@ def command(ctx: click.Context, /, **wanted: Any) -> int | None:
     """
     if ctx.invoked_subcommand is not None:
         return None
-    from kwcli.playground.play import Wish, play
+    from kwcli.playground.run import Wish, play
 
     env: Environment = ctx.obj
     return play(env, Wish(**wanted))
@@ -124,6 +124,6 @@ def node(
     """
     if (action == "list") == bool(numbers):
         raise click.UsageError("list takes no ID" if numbers else f"{action} which node? Give its ID, as list has them")
-    from kwcli.playground.nodes import act
+    from kwcli.playground.node_control import act
 
     return act(env, action, numbers, port=port, timeout_s=timeout_s, output=output)

@@ -45,8 +45,7 @@ def command() -> None:
 @click.pass_obj
 def list_command(env: Environment, shown: OutputOptions) -> None:
     """List the profiles; the active one has a star."""
-    from kwcli.net.profiles import Profiles
-    from kwcli.net.profiles_shown import as_json, list_lines, listed
+    from kwcli.net.config.profiles import Profiles, as_json, list_lines, listed
 
     how = shown.settings(env)
     rows = listed(Profiles.of(env))
@@ -63,9 +62,8 @@ def list_command(env: Environment, shown: OutputOptions) -> None:
 @click.pass_obj
 def show_command(env: Environment, name: str | None, reveal_secrets: bool, shown: OutputOptions) -> None:
     """Show the properties of a profile; without NAME, of the active one."""
-    from kwcli.net.profiles import Profiles
-    from kwcli.net.profiles_shown import as_json, show_lines
-    from kwcli.net.profiles_shown import shown as described
+    from kwcli.net.config.profiles import Profiles, as_json, show_lines
+    from kwcli.net.config.profiles import shown as described
 
     how = shown.settings(env)
     profiles = Profiles.of(env)
@@ -85,7 +83,7 @@ def show_command(env: Environment, name: str | None, reveal_secrets: bool, shown
 @click.pass_obj
 def use_command(env: Environment, name: str | None, none: bool) -> None:
     """Make NAME the profile that is used when no other place says where the cluster is."""
-    from kwcli.net.profiles import Profiles
+    from kwcli.net.config.profiles import Profiles
 
     if bool(name) == none:
         raise click.UsageError("give a name, or --none", click.get_current_context())
@@ -102,7 +100,7 @@ def use_command(env: Environment, name: str | None, none: bool) -> None:
 @click.pass_obj
 def import_command(env: Environment, name: str, file: str, active: bool, force: bool, verbose: int) -> None:
     """Make a profile NAME of FILE: kcat.conf, librdkafka.config or a Java client.properties."""
-    from kwcli.net.importing import import_profile
+    from kwcli.net.config.profiles import import_profile
 
     import_profile(env, name, file, active=active, force=force, verbose=bool(verbose))
 
@@ -112,7 +110,7 @@ def import_command(env: Environment, name: str, file: str, active: bool, force: 
 @click.pass_obj
 def remove_command(env: Environment, name: str) -> None:
     """Take the profile NAME away."""
-    from kwcli.net.profiles import Profiles
+    from kwcli.net.config.profiles import Profiles
 
     Profiles.of(env).remove(name)
     env.say(f"kw: removed profile {name}")

@@ -55,8 +55,8 @@ def command(
 
     Give clients the line with bootstrap.servers. Ctrl-C waits for answers and ends; once more: at once.
     """
+    from kwcli.proxy.command import start
     from kwcli.proxy.settings import Listening
-    from kwcli.proxy.starting import start
 
     config = connection.config(env, verbose=log.shown.verbose)
     return start(env, config, Listening(**listening), security, log, only_check=only_check)

@@ -49,7 +49,7 @@ def command(
     FILE is a pcap or pcapng capture, also compressed with gzip, zstd or lz4; several are merged by packet time; `-` is
     standard input. Kafka is found on any port.
     """
-    from kwcli.sniffing import Sniffing
+    from kwcli.sniff.run import Sniffing
 
     capture.check()
     sniffing = Sniffing(

@@ -29,7 +29,7 @@ Examples:
 
 
 class Grouping(NamedTuple):
-    """What is counted and how it is ordered: the arguments of `kwcli.stats.asked.asked`."""
+    """What is counted and how it is ordered: the arguments of `kwcli.stats.options.asked`."""
 
     by: tuple[str, ...]
     metric: str
@@ -76,8 +76,8 @@ def command(
     One row a group, with count, rate, errors and percentiles (within 1 %). FILE as for `kw sniff`. The empty answers of
     fetches that waited for records are counted apart.
     """
-    from kwcli.sniffing import Sniffing
-    from kwcli.stats.asked import asked
+    from kwcli.sniff.run import Sniffing
+    from kwcli.stats.options import asked
     from kwcli.stats.view import view
 
     capture.check()

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from kwcli.completion.facts import api_names, apis, error_names, releases
-from kwcli.completion.program import Kind, Verb, Word
+from kwcli.completion.program import Kind, Verb, Word, api_names, apis, error_names, releases
 
 _OFFER: Final = r"""# bash completion for kw; made by `kw completion bash`
 _kw_offer() {  # the words of $1 that begin as `plain`; `head` goes before them

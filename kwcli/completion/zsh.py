@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from kwcli.completion.facts import api_names, apis, error_names, releases
-from kwcli.completion.program import Kind, Verb, Word
+from kwcli.completion.program import Kind, Verb, Word, api_names, apis, error_names, releases
 
 _HELPERS: Final = r"""_kw_apis() {
     local -a all

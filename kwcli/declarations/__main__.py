@@ -8,15 +8,12 @@ from pathlib import Path
 import click
 
 from decoders.apis.releases import RELEASES
-from decoders.schema.generate import decoder_source, encoder_source
-from decoders.schema.model import Side
-from decoders.schema.resolve import resolve
-from decoders.schema.want import Mode
-from kwcli.declarations.compare import compare, truth
-from kwcli.declarations.definitions import DefinitionError, Release, read_release
-from kwcli.declarations.files import declared, module_path, replaced, unformatted
-from kwcli.declarations.notation import api_text
-from kwcli.declarations.others import compare_structures, compare_tables
+from decoders.schema.model import Side, resolve
+from decoders.schema.projection import Mode
+from decoders.schema.specialize.learn import decoder_source, encoder_source
+from kwcli.declarations.compare import compare, compare_structures, compare_tables, truth
+from kwcli.declarations.notation import api_text, declared, module_path, replaced, unformatted
+from kwcli.declarations.releases import DefinitionError, Release, read_release
 from kwcli.declarations.write import united
 
 _PATHS = click.argument("jars", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path), metavar="JAR…")

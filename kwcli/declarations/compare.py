@@ -1,13 +1,99 @@
-"""Our API and a release's definition of it in; every difference out, one line of text each, versions together."""
+"""Our declarations and a release's in; every difference out, one line each."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import field as slot
 
-from decoders.schema.model import Api, Message, Side, Versions
-from kwcli.declarations.definitions import Release
-from kwcli.declarations.layout import Cell, layout, paired, wire_type
+from decoders.apis.headers import REQUEST_HEADER, RESPONSE_HEADER
+from decoders.apis.releases import HISTORY, RELEASES, UNSTABLE, spoken
+from decoders.embedded import STRUCTURES, structure
+from decoders.schema.model import NONE, Api, Field, Message, Side, Versions, parse_message
+from kwcli.declarations.releases import Release
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One field of one version. `default` is a literal or None; `has_default` False means the type's own."""
+
+    name: str
+    type: str
+    nullable: bool
+    tag: int | None
+    default: object
+    has_default: bool
+    ignorable: bool
+    key: bool
+    entity: str
+    cells: tuple[Cell, ...]
+    was: tuple[str, ...] = slot(default=(), compare=False)
+
+
+def cells(fields: Iterable[Field], version: int) -> tuple[Cell, ...]:
+    """Plain fields in wire order, then tagged ones by tag."""
+    plain: list[Cell] = []
+    tagged: list[Cell] = []
+    for field in fields:
+        if version not in field.versions:
+            continue
+        tag = field.tag if version in field.tagged else None
+        cell = Cell(
+            field.name,
+            "[]" * field.array + field.kind,
+            version in field.nullable,
+            tag,
+            field.default,
+            field.has_default and (field.default is not None or version in field.nullable),
+            field.ignorable,
+            field.key,
+            field.entity,
+            cells(field.fields, version),
+            field.was,
+        )
+        (plain if tag is None else tagged).append(cell)
+    return *plain, *sorted(tagged, key=lambda cell: cell.tag or 0)
+
+
+def layout(message: Message, version: int) -> tuple[Cell, ...]:
+    return cells(message.fields, version)
+
+
+def paired(ours: Iterable[Cell], theirs: Iterable[Cell]) -> Iterator[tuple[Cell | None, Cell | None]]:
+    """Fields that stand for each other: by place when plain, by tag when tagged; None where a side has no more."""
+    ours, theirs = list(ours), list(theirs)
+    plain = [[cell for cell in side if cell.tag is None] for side in (ours, theirs)]
+    for place in range(max(map(len, plain))):
+        one, other = (side[place] if place < len(side) else None for side in plain)
+        yield one, other
+    tags = [{cell.tag: cell for cell in side if cell.tag is not None} for side in (ours, theirs)]
+    for tag in sorted(tags[0].keys() | tags[1].keys()):
+        yield tags[0].get(tag), tags[1].get(tag)
+
+
+def wire_type(word: str) -> str:
+    """Definitions up to 2.7 call records `bytes`: the bytes are the same."""
+    return "bytes" if word == "records" else word
+
+
+def compatible(ours: Iterable[Cell], theirs: Iterable[Cell]) -> bool:
+    """Whether bytes of `theirs` read as `ours` mean the same: ours may only know more tags."""
+    for one, other in paired(ours, theirs):
+        if other is None:
+            if one is None or one.tag is None:
+                return False
+        elif one is None or not _agree(one, other):
+            return False
+    return True
+
+
+def _agree(one: Cell, other: Cell) -> bool:
+    same = one.nullable == other.nullable and wire_type(one.type) == wire_type(other.type)
+    return same and compatible(one.cells, other.cells)
+
+
+# Our API and a release's definition of it in; every difference out, one line of text each, versions together.
+
 
 _SIDES: tuple[Side, Side] = ("request", "response")
 _WIRE = ("nullable", "tag")
@@ -121,3 +207,50 @@ def truth(releases: Sequence[Release]) -> list[tuple[Release, dict[int, list[int
 
 def _numbers(versions: Versions) -> range:
     return range(versions.low, versions.high + 1)
+
+
+# What a release says besides its APIs, in; its differences from our headers, structures and release table, out.
+
+
+_TABLE = "decoders/apis/releases.py"
+
+
+def compare_structures(release: Release) -> Iterator[Difference]:
+    """Differences of headers and of the structures that we declare (others are none) from those of the newest release.
+
+    Older releases are not asked: up to 2.8 control records of the KRaft preview had other layouts.
+    """
+    ours: dict[str, Message] = {name: structure(name) for name in STRUCTURES}
+    ours |= {message.name: message for message in map(parse_message, (REQUEST_HEADER, RESPONSE_HEADER))}
+    for name, mine in ours.items():
+        theirs = release.structures.get(name)
+        if theirs is None:
+            continue
+        versions = range(theirs.versions.low, theirs.versions.high + 1)
+        lacking = tuple(version for version in versions if version not in mine.versions)
+        if lacking:
+            yield Difference(name, lacking, "versions are missing")
+        known = [version for version in versions if version in mine.versions]
+        flexible = tuple(version for version in known if (version in mine.flexible) != (version in theirs.flexible))
+        if flexible:
+            yield Difference(name, flexible, "flexible on one side only")
+        yield from compare_messages(((version, mine, theirs) for version in known), name, details=True)
+
+
+def compare_tables(release: Release) -> Iterator[Difference]:
+    """Where the release table says something else about this release than the release does."""
+    if release.minor not in RELEASES:
+        yield Difference(release.minor, (), f"not in {_TABLE}: add it to RELEASES, and what it changes to HISTORY")
+        before = spoken(RELEASES[-1])
+    else:
+        before = spoken(release.minor)
+    for key in sorted(HISTORY.keys() | release.apis.keys()):
+        has = release.apis[key].versions if key in release.apis else NONE
+        name = release.apis[key].name if key in release.apis else str(key)
+        if before.get(key, NONE) != has and (before.get(key) or has):
+            change = f"{release.minor}:{f'{has.low}-{has.high}' if has else '-'}"
+            yield Difference(name, (), f"{_TABLE} has versions {before.get(key, NONE)}, Kafka {has}: `{change}`")
+    if UNSTABLE.get(release.minor, {}) != release.unstable:
+        yield Difference(
+            release.minor, (), f"UNSTABLE in {_TABLE} has {UNSTABLE.get(release.minor, {})}, Kafka {release.unstable}"
+        )

@@ -1,12 +1,208 @@
-"""Releases and our own declarations in; the declaration of every API over all of them out."""
+"""Releases and our declarations in; the declaration of every API over all of them, as text, out."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from decoders.schema.model import Api, Field, Message, Side
-from kwcli.declarations.definitions import Release
-from kwcli.declarations.merge import Source, early_layouts, merge
+from decoders.schema.model import NONE, Api, Field, Message, Side, Versions
+from kwcli.declarations.compare import Cell, cells, compatible, layout, paired, wire_type
+from kwcli.declarations.releases import Release
+
+
+class MergeError(Exception):
+    """Definitions that no single declaration can describe."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One release's view of a message."""
+
+    label: str
+    message: Message
+
+
+@dataclass(slots=True)
+class _Merged:
+    """A field over the versions covered so far."""
+
+    field: Field
+    versions: set[int]
+    nullable: set[int]
+    tagged: set[int]
+    children: list[_Merged]
+
+
+def merge(sources: Sequence[Source]) -> Message:
+    """The union of `sources`, newest first."""
+    names = _current_names(sources)
+    level: list[_Merged] = []
+    covered: set[int] = set()
+    truths: list[tuple[Source, set[int]]] = []
+    for source in sources:
+        mine = _set(source.message.versions) - covered
+        if not mine:
+            continue
+        truths.append((source, mine))
+        level = _merge_level(level, source.message.fields, mine, _Sight(names, source.label, ()))
+        covered |= mine
+    if not covered:
+        raise MergeError(f"{sources[0].message.name}: no source has any version")
+    span = _range(covered, sources[0].message.name)
+    flexible = {version for source, mine in truths for version in mine if version in source.message.flexible}
+    name = truths[0][0].message.name
+    fields = tuple(_finish(merged, span, names, ()) for merged in level)
+    result = Message(name, span, _open(flexible, covered, span, name), fields)
+    for source, mine in truths:
+        for version in mine:
+            if not compatible(layout(result, version), layout(source.message, version)):
+                raise MergeError(f"{name} v{version}: the merged declaration is not that of {source.label}")
+    return result
+
+
+_Path = tuple[str, ...]
+
+
+def _set(versions: Versions) -> set[int]:
+    return set(range(versions.low, min(versions.high, 255) + 1))
+
+
+def _range(numbers: set[int], name: str) -> Versions:
+    if not numbers:
+        return NONE
+    low, high = min(numbers), max(numbers)
+    if len(numbers) != high - low + 1:
+        raise MergeError(f"{name}: versions {sorted(numbers)} have a gap")
+    return Versions(low, high)
+
+
+def _open(numbers: set[int], whole: set[int], span: Versions, name: str) -> Versions:
+    """As a range that stays open (`5+`) where it reaches the newest version of the API."""
+    found = _range(numbers & whole, name)
+    return Versions.parse(f"{found.low}+") if found and found.high == span.high else found
+
+
+@dataclass(slots=True)
+class _Names:
+    """What a source's names became: {(its label, path of current names, its name): current name}."""
+
+    now: dict[tuple[str, _Path, str], str]
+
+    def current(self, label: str, path: _Path, name: str) -> str:
+        return self.now.get((label, path, name), name)
+
+    def was(self, path: _Path, name: str) -> tuple[str, ...]:
+        found = (old for (_, place, old), new in self.now.items() if place == path and new == name)
+        return tuple(dict.fromkeys(found))
+
+
+def _current_names(sources: Sequence[Source]) -> _Names:
+    """Compare versions that two releases both have, newest first; where the bytes agree, so do the fields' places."""
+    names = _Names({})
+    for at, newer in enumerate(sources):
+        for older in sources[at + 1 :]:
+            for version in _set(newer.message.versions & older.message.versions):
+                now, was = layout(newer.message, version), layout(older.message, version)
+                if compatible(now, was):
+                    _learn(names, (newer.label, older.label), now, was, ())
+    return names
+
+
+def _learn(names: _Names, labels: tuple[str, str], now: Sequence[Cell], was: Sequence[Cell], path: _Path) -> None:
+    for one, other in paired(now, was):
+        if one is None or other is None:
+            continue
+        current = names.current(labels[0], path, one.name)
+        if other.name != current:
+            names.now.setdefault((labels[1], path, other.name), current)
+        _learn(names, labels, one.cells, other.cells, (*path, current))
+
+
+@dataclass(frozen=True, slots=True)
+class _Sight:
+    """Where in which source the merging is."""
+
+    names: _Names
+    label: str
+    path: _Path
+
+    def below(self, name: str) -> _Sight:
+        return replace(self, path=(*self.path, name))
+
+
+def _merge_level(level: list[_Merged], fields: Sequence[Field], mine: set[int], sight: _Sight) -> list[_Merged]:
+    """Put the fields that one source has in the versions `mine` into a level of merged fields."""
+    found: list[_Merged] = []
+    taken: set[int] = set()
+    for field in fields:
+        active = _set(field.versions) & mine
+        if not active:
+            continue
+        merged = _match(level, field, sight, taken)
+        taken.add(id(merged))
+        if merged.field.tag is None and field.tag is not None:
+            merged.field = merged.field._replace(tag=field.tag)
+        merged.versions |= active
+        merged.nullable |= _set(field.nullable) & active
+        merged.tagged |= _set(field.tagged) & active
+        merged.children = _merge_level(merged.children, field.fields, active, sight.below(merged.field.name))
+        found.append(merged)
+    return _order(level, found)
+
+
+def _match(level: list[_Merged], field: Field, sight: _Sight, taken: set[int]) -> _Merged:
+    """The merged field that this one continues, or a new one."""
+    current = sight.names.current(sight.label, sight.path, field.name)
+    for name in (current, field.name):
+        for merged in level:
+            known = merged.field
+            same = known.name == name and known.array == field.array and wire_type(known.kind) == wire_type(field.kind)
+            if same and id(merged) not in taken:
+                return merged
+    return _Merged(field._replace(name=current, fields=()), set(), set(), set(), [])
+
+
+def _order(level: list[_Merged], found: list[_Merged]) -> list[_Merged]:
+    """`level` with the new ones of `found` put in, each after what stands before it in a common version."""
+    result = list(level)
+    for at, merged in enumerate(found):
+        if any(merged is known for known in result):
+            continue
+        low = 0
+        for before in found[:at]:
+            low = max(low, 1 + next(i for i, known in enumerate(result) if known is before))
+        result.insert(low, merged)
+    return result
+
+
+def _finish(merged: _Merged, span: Versions, names: _Names, path: _Path) -> Field:
+    """A model field again, its ranges open where they reach the newest version."""
+    field = merged.field
+    name = ".".join((*path, field.name))
+    versions = _open(merged.versions, merged.versions, span, name)
+    here = (*path, field.name)
+    return field._replace(
+        versions=versions,
+        nullable=_open(merged.nullable, merged.versions, span, name),
+        tagged=_open(merged.tagged, merged.versions, span, name),
+        was=names.was(path, field.name),
+        fields=tuple(_finish(child, span, names, here) for child in merged.children),
+    )
+
+
+def early_layouts(result: Message, sources: Sequence[Source]) -> dict[tuple[int, str], Message]:
+    """Versions that an older source lays out differently, {(version, label): its message}."""
+    found: dict[tuple[int, str], Message] = {}
+    for source in sources:
+        for version in sorted(_set(source.message.versions & result.versions)):
+            theirs = cells(source.message.fields, version)
+            if not compatible(layout(result, version), theirs):
+                found[version, source.label] = source.message
+    return found
+
+
+# Releases and our own declarations in; the declaration of every API over all of them out.
+
 
 _DECLARED = "ours"
 

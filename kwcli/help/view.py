@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import io
 
-from kwcli.config import settings
-from kwcli.env import Environment
-from kwcli.exits import Exit, Failure
+from kwcli.env import Environment, Exit, Failure, settings
 from kwcli.help.pages import ALIASES, TOPICS, describe_topic, read_page, search
-from kwcli.pager import write_paged
+from kwcli.output.pager import write_paged
 from kwcli.spelling import did_you_mean
 
 # Lines of prose that are longer than this are hard to read, however wide the terminal is.

@@ -1,1 +1,1 @@
-"""Connections to brokers: a sans-IO core and the drivers that do its reading and writing."""
+"""Connections to brokers: configuration, connectors, sessions, and the cluster behind them."""

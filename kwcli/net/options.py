@@ -7,9 +7,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import click
 
-from kwcli.env import Environment
-from kwcli.exits import Failure
-from kwcli.net.core.config import Address, ClientConfig
+from kwcli.env import Environment, Failure
+from kwcli.net.config.client_config import Address, ClientConfig
 from kwcli.options import gathered, with_options
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -23,7 +22,7 @@ class Seconds(click.ParamType[float]):
     def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
         if isinstance(value, float):
             return value
-        from kwcli.net.settings import seconds
+        from kwcli.net.config.build_config import seconds
 
         try:
             return seconds(value, "time")
@@ -43,7 +42,7 @@ class KeyValue(click.ParamType[tuple[str, str]]):
             return value
         name, equals, text = value.partition("=")
         if not equals or not name.strip():
-            from kwcli.net.core.secrets import shown_name
+            from kwcli.net.config.secrets import shown_name
 
             self.fail(f"{shown_name(name.strip())!r} has no value: write key=value", param, ctx)
         return name.strip(), text
@@ -59,7 +58,7 @@ class Dial(click.ParamType[tuple[Address, Address]]):
     ) -> tuple[Address, Address]:
         if isinstance(value, tuple):
             return value
-        from kwcli.net.settings import dial_pair
+        from kwcli.net.config.build_config import dial_pair
 
         try:
             return dial_pair(value, "")
@@ -82,7 +81,7 @@ class ConnectionOptions(NamedTuple):
 
     def config(self, env: Environment, *, verbose: int = 0) -> ClientConfig:
         """The settings; unknown properties are warned about, and with `verbose` those without meaning are told."""
-        from kwcli.net.settings import client_config
+        from kwcli.net.config.build_config import client_config
 
         config = client_config(
             env,

@@ -6,21 +6,21 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kwcli.exits import Failure
-from kwcli.pipeline.engines import java
-from kwcli.pipeline.splits import split_size_for
-from kwcli.render.units import amount, counted
-from kwcli.summary import time_span
+from kwcli.env import Failure
+from kwcli.output.units import amount, counted
+from kwcli.pipeline.choose_engine import java
+from kwcli.pipeline.plan import split_size_for
+from kwcli.sniff.run import time_span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kwcli.pipeline.covering import Covered
-    from kwcli.pipeline.engines import EngineChoice
-    from kwcli.pipeline.pieces import FileRange
-    from kwcli.pipeline.sources import SourceFile
-    from kwcli.pipeline.splits import SplitPlan
-    from kwcli.pipeline.wish import RunOptions
+    from kwcli.pipeline.choose_engine import EngineChoice
+    from kwcli.pipeline.plan import SplitPlan
+    from kwcli.pipeline.read.captures import SourceFile
+    from kwcli.pipeline.read.file_ranges import FileRange
+    from kwcli.pipeline.run_options import RunOptions
+    from kwcli.pipeline.sources_to_read import Covered
 
 __all__ = ["explained", "sources"]
 

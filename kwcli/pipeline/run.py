@@ -10,29 +10,27 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from kwcli.exits import Exit, Failure
+from kwcli.env import Exit, Failure
 from kwcli.inputs import utf8_text
-from kwcli.pipeline.closing import closing_line, tables_line
-from kwcli.pipeline.covering import Covered, cover, look
-from kwcli.pipeline.engines import EngineChoice, choose
-from kwcli.pipeline.planning import at_once, planning
-from kwcli.pipeline.progress import Bar
+from kwcli.pipeline.choose_engine import EngineChoice, choose
+from kwcli.pipeline.job_spec import JobSpec
+from kwcli.pipeline.plan import at_once, planning
+from kwcli.pipeline.run_messages import Bar, closing_line, tables_line
+from kwcli.pipeline.sources_to_read import Covered, cover, look
 from kwcli.pipeline.store.files import OutputFolder, local_root
 from kwcli.pipeline.store.manifest import plain
 from kwcli.pipeline.store.store import TableStore, opened, refuse_foreign
-from kwcli.pipeline.work import JobSpec
-from kwcli.summary import left_over
+from kwcli.sniff.run import left_over
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from kwcli.env import Environment
-    from kwcli.pipeline.pieces import Problem
-    from kwcli.pipeline.planning import Coming
-    from kwcli.pipeline.sources import FoundCaptures, SourceFile
-    from kwcli.pipeline.splits import SplitPlan
+    from kwcli.pipeline.job_spec import EngineResult, Progress
+    from kwcli.pipeline.plan import Coming, SplitPlan
+    from kwcli.pipeline.read.captures import FoundCaptures, SourceFile
+    from kwcli.pipeline.read.file_ranges import Problem
+    from kwcli.pipeline.run_options import RunOptions
     from kwcli.pipeline.store.staging import Staging
-    from kwcli.pipeline.wish import RunOptions
-    from kwcli.pipeline.work import EngineResult, Progress
 
 __all__ = ["run"]
 
@@ -186,12 +184,12 @@ def _spec(options: RunOptions, files: list[SourceFile]) -> JobSpec:
 def _ready(env: Environment, chosen: EngineChoice) -> Iterator[Engine]:
     """The engine, for as long as it is needed."""
     if chosen.engine == "local":
-        from kwcli.pipeline import local
+        from kwcli.pipeline import one_process
 
-        yield local.run
+        yield one_process.run
         return
     from kwcli.pipeline.spark import engine
-    from kwcli.pipeline.spark.owning import LEAN, owned
+    from kwcli.pipeline.spark.session import LEAN, owned
 
     with owned(chosen.master, env, LEAN) as spark:
         yield partial(engine.run, spark, raw=chosen.engine == "shuffle")

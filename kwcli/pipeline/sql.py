@@ -9,20 +9,19 @@ from contextlib import contextmanager
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from kwcli.exits import Exit, Failure
+from kwcli.env import Exit, Failure
+from kwcli.output.csv import csv_lines
+from kwcli.output.table import Column, draw_table
+from kwcli.output.units import palette
 from kwcli.pipeline.tables.columns import MEANINGS
 from kwcli.pipeline.views import VIEWS, query_of
-from kwcli.render.columns import Column, draw_table
-from kwcli.render.csv import csv_lines
-from kwcli.render.palette import palette
 from kwcli.spelling import did_you_mean
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from kwcli.config import Settings
-    from kwcli.env import Environment
+    from kwcli.env import Environment, Settings
     from kwcli.pipeline.report.tables import Tables
 
 # Rows that a terminal gets without --limit.
@@ -54,7 +53,7 @@ def sql(
     """What `kw pipeline sql FOLDER QUERY` does; the exit code. Failure says in one line what is wrong."""
     from kwcli.pipeline.report.tables import Tables
     from kwcli.pipeline.spark.failures import failure_of
-    from kwcli.pipeline.spark.owning import owned
+    from kwcli.pipeline.spark.session import owned
 
     tables = Tables(folder)
     on_screen = env.stdout_terminal and limit is None and shown.format in ("text", "table")

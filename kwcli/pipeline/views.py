@@ -10,8 +10,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from decoders.analysis.group import PERCENTS
-from decoders.analysis.sketch import BINS_PER_E, VALUE_MAX, edges, value_of
+from decoders.analysis.fold import BINS_PER_E, VALUE_MAX, edges, value_of
+from decoders.analysis.statistics import PERCENTS
 from decoders.apis.releases import HISTORY, RELEASES, spoken
 
 _ADDRESS: Final = "regexp_replace(client, ':[^:]*$', '')"

@@ -14,13 +14,11 @@ from types import TracebackType
 from typing import Final, Literal, Self
 
 from kwcli.playground import properties
-from kwcli.playground.certificates import make_certificates
+from kwcli.playground.client_configs import make_certificates
 from kwcli.playground.jars import broker_jars, cache
-from kwcli.playground.options import LISTENERS, PASSWORDS, Options
 from kwcli.playground.ports import free_ports, next_ports
-from kwcli.playground.process import JAVA_FLAGS, Process, run_java
-from kwcli.playground.properties import NodePlan
-from kwcli.playground.ready import answers, brokers_known
+from kwcli.playground.process import JAVA_FLAGS, Process, answers, brokers_known, run_java
+from kwcli.playground.properties import LISTENERS, PASSWORDS, NodePlan, Options
 
 __all__ = ["Cluster", "StartFailed", "class_path"]
 

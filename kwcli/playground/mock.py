@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any, Final, Self
 
-from kwcli.exits import Failure
+from kwcli.env import Failure
 
 __all__ = ["MockCluster"]
 

@@ -1,15 +1,17 @@
-"""A cluster and topics in, a little traffic out, so that there is something to see: one producer, a group of two."""
+"""A cluster in, its topics made and a little traffic on them out: one producer, a group of two."""
 
 from __future__ import annotations
 
 import random
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final, Self
 
+from decoders.apis.error_codes import error_name
 from decoders.apis.keys import (
+    CREATE_TOPICS,
     FETCH,
     HEARTBEAT,
     JOIN_GROUP,
@@ -22,11 +24,74 @@ from decoders.apis.keys import (
 from decoders.embedded import decode_embedded, encode_embedded
 from decoders.errors import DecodeError, EncodeError
 from decoders.records import Record, decode_records, encode_batch
-from kwcli.exits import Failure
-from kwcli.net.blocking import Connection
-from kwcli.playground.client import Client
+from kwcli.env import Failure
+from kwcli.net.addresses import addresses
+from kwcli.net.cluster.cluster import Cluster
+from kwcli.net.config.client_config import ClientConfig
+from kwcli.net.session.blocking import Connection
+from kwcli.net.with_timeout import Deadline
 
-__all__ = ["Traffic"]
+__all__ = ["Client", "Traffic", "make_topics"]
+
+PATIENCE_S: Final = 10.0
+# Highest versions that speak of topics by name, of one group at a time: what mocks and old releases take as well.
+_CAPS: Final = {0: 9, 1: 12, 8: 9, 9: 7, 11: 9, 14: 4, 19: 7}
+
+
+class Client(Cluster):
+    """A cluster whose every question has its own time to be answered in."""
+
+    def __init__(self, bootstrap: str, client_id: str) -> None:
+        super().__init__(ClientConfig(addresses(bootstrap), client_id=client_id), _patience())
+
+    def again(self) -> Self:
+        """The same, with time to look something up."""
+        self.renew(_patience())
+        return self
+
+    def request(self, to: Connection | None, key: int, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Send a request to a node; the body of the answer. Raises Failure, also where there is no such node (None)."""
+        if to is None:
+            raise Failure("the topic has gone")
+        return self.again().ask(to, key, self.version(to, key, most=_CAPS.get(key, 99)), body)
+
+
+def _patience() -> Deadline:
+    return Deadline(PATIENCE_S, time.monotonic)
+
+
+# Names and numbers of partitions in, topics on a cluster out, made with requests of our own.
+
+
+_EXISTS: Final = 36
+# Brokers that have just started and are not known to the controller yet; a controller that has no leader yet.
+_SOON: Final = frozenset({5, 7, 14, 15, 38, 41})
+_WAIT_S: Final = 20.0
+
+
+def make_topics(bootstrap: str, topics: Sequence[tuple[str, int]], copies: int) -> None:
+    """Make topics with so many copies; those that exist stay. Raises Failure with what the cluster says."""
+    deadline = time.monotonic() + _WAIT_S
+    left: list[tuple[str, int]] = list(topics)
+    with Client(bootstrap, "playground") as client:
+        while left:
+            answer = client.request(client.again().any(), CREATE_TOPICS, _wanted(left, copies))
+            bad = [row for row in answer["topics"] if row["error_code"] not in (0, _EXISTS)]
+            for row in bad:
+                if row["error_code"] not in _SOON or time.monotonic() > deadline:
+                    raise Failure(f"topic {row['name']}: {error_name(row['error_code'])}: {row.get('error_message')}")
+            left = [(name, count) for name, count in left if name in {row["name"] for row in bad}]
+            if left:
+                time.sleep(0.1)
+
+
+def _wanted(topics: Sequence[tuple[str, int]], copies: int) -> dict[str, Any]:
+    rows = [{"name": name, "num_partitions": count, "replication_factor": copies} for name, count in topics]
+    return {"topics": rows, "timeout_ms": 10_000}
+
+
+# A cluster and topics in, a little traffic out, so that there is something to see: one producer, a group of two.
+
 
 GROUP: Final = "playground"
 MEMBERS: Final = 2

@@ -1,20 +1,91 @@
-"""A listener's socket in, clients accepted out; or refused, as by the broker itself, while that does not answer.
+"""Brokers that did not let the proxy in, how long they are not asked again out: from a second to half a minute.
 
-A client that is accepted and closed at once takes that for a fault of this connection and tries again, hundreds of
-times a second; one that is refused waits, longer each time. So as long as no broker of a listener can be reached its
-socket does not listen, and the system answers every SYN with RST. The port stays bound meanwhile, without SO_REUSEADDR,
-so no other program can take it. The broker is probed after pauses that grow, from a tenth of a second to two seconds;
-when it answers, the socket listens again. Connections that are open already go on. Where a system cannot stop a socket
-from listening, clients are accepted and reset.
+Clients try again many times a second, and an account that fails as often may be locked. Whoever comes meanwhile is
+turned away at once.
 """
 
 from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+from kwcli.env import Failure
+from kwcli.net.addresses import shown
+from kwcli.net.config.client_config import Address
+
+if TYPE_CHECKING:
+    from kwcli.net.session.aio import Dialler
+
+BACKOFF_FIRST_S: Final = 1.0
+BACKOFF_MOST_S: Final = 30.0
+
+
+class Pauses:
+    """`now_s` is a clock that never goes back."""
+
+    def __init__(self, now_s: Callable[[], float]) -> None:
+        self._now_s = now_s
+        self._known: dict[Address, tuple[float, float]] = {}  # until when, and how long that was
+
+    def begin(self, address: Address) -> float | None:
+        """A login failed: so many seconds nobody tries again; None where that is settled already."""
+        until, last_s = self._known.get(address, (0.0, 0.0))
+        if self._now_s() < until:
+            return None
+        length_s = min(max(2 * last_s, BACKOFF_FIRST_S), BACKOFF_MOST_S)
+        self._known[address] = (self._now_s() + length_s, length_s)
+        return length_s
+
+    def end(self, address: Address) -> None:
+        """A login was taken."""
+        self._known.pop(address, None)
+
+    def holds(self, address: Address) -> bool:
+        """Whether nobody should try now."""
+        return address in self._known and self._now_s() < self._known[address][0]
+
+
+# Where a listener leads in, a broker that took the connection out, or why there is none.
+
+
+class Reached(NamedTuple):
+    """`target` is who took it; `failures` what others said, `paused` who is not asked at the moment."""
+
+    target: Address | None
+    failures: Sequence[str]
+    paused: Sequence[str]
+
+
+async def reach(
+    targets: Sequence[Address], dialler: Dialler, pauses: Pauses, factory: Callable[[], asyncio.Protocol]
+) -> Reached:
+    """One after the other, until one takes it."""
+    failures, paused = [], []
+    for target in targets:
+        if pauses.holds(target):
+            paused.append(f"{shown(target)} did not take the proxy's login; it is not asked again for a while")
+            continue
+        try:
+            await dialler.dial(target, factory)
+        except Failure as failure:
+            failures.append(failure.text)
+            continue
+        return Reached(target, failures, paused)
+    return Reached(None, failures, paused)
+
+
+# A listener's socket in, clients accepted out; or refused, as by the broker itself, while that does not answer.
+#
+# A client that is accepted and closed at once takes that for a fault of this connection and tries again, hundreds of
+# times a second; one that is refused waits, longer each time. So as long as no broker of a listener can be reached its
+# socket does not listen, and the system answers every SYN with RST. The port stays bound meanwhile, without
+# SO_REUSEADDR, so no other program can take it. The broker is probed after pauses that grow, from a tenth of a second
+# to two seconds; when it answers, the socket listens again. Connections that are open already go on. Where a system
+# cannot stop a socket from listening, clients are accepted and reset.
+
 
 FIRST_S: Final = 0.1
 MOST_S: Final = 2.0

@@ -14,24 +14,22 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from decoders.apis import NAMES, api
-from kwcli.env import Environment
-from kwcli.exits import Exit, Failure
-from kwcli.net.cluster import Cluster
-from kwcli.net.core.addresses import shown
-from kwcli.net.core.config import Address, ClientConfig
-from kwcli.net.core.negotiation import impossible
-from kwcli.net.deadline import Deadline
-from kwcli.proxy.core.rows import ROWS, highest
-from kwcli.proxy.listeners import listening
-from kwcli.proxy.metrics_server import metrics_socket
-from kwcli.proxy.ports import ProxyPorts, ports_file
-from kwcli.render.units import counted, cut
+from kwcli.env import Environment, Exit, Failure
+from kwcli.net.addresses import shown
+from kwcli.net.cluster.cluster import Cluster
+from kwcli.net.config.client_config import Address, ClientConfig
+from kwcli.net.session.opening import impossible
+from kwcli.net.with_timeout import Deadline
+from kwcli.output.units import counted, cut
+from kwcli.proxy.listeners import ProxyPorts, listening, ports_file
+from kwcli.proxy.metrics import metrics_socket
+from kwcli.proxy.relay.rewrite import ROWS, highest
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from decoders.schema.model import Versions
-    from kwcli.net.blocking import Connection
-    from kwcli.net.core.lookups import Node
+    from kwcli.net.cluster.metadata_requests import Node
+    from kwcli.net.session.blocking import Connection
     from kwcli.proxy.tls.inbound import Inbound
 
 

@@ -1,21 +1,27 @@
-"""What passes the proxy in, counts and latencies as Prometheus reads them out (text format 0.0.4).
-
-The data path counts what headers and commands of the core tell: answers by node and API with their latency (from the
-request's last byte to the answer's first), bytes, connections, answers that were rewritten, versions that were capped.
-It reads no bodies, so errors in answers are counted by the log's process, which does, and are told in pieces now and
-then; what the log had to leave out is not among them, and is counted as dropped.
-"""
+"""What passes the proxy in, counts and latencies as Prometheus reads them out (text format 0.0.4), over HTTP."""
 
 from __future__ import annotations
 
+import asyncio
+import socket
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from decoders.apis import NAMES, api
+from kwcli.env import Failure
+from kwcli.proxy.listeners import listening
 
 if TYPE_CHECKING:
     from kwcli.proxy.listeners import Listener
+
+# What passes the proxy in, counts and latencies as Prometheus reads them out (text format 0.0.4).
+#
+# The data path counts what headers and commands of the core tell: answers by node and API with their latency (from the
+# request's last byte to the answer's first), bytes, connections, answers that were rewritten, versions that were
+# capped. It reads no bodies, so errors in answers are counted by the log's process, which does, and are told in pieces
+# now and then; what the log had to leave out is not among them, and is counted as dropped.
+
 
 # Upper bounds in seconds; a Fetch that finds nothing waits half a second.
 BOUNDS_S: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -166,3 +172,66 @@ def _row(name: str, labels: Mapping[str, str], value: float) -> str:
 
 def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+# Requests for /metrics on loopback in, the text out: as much of HTTP/1.1 as Prometheus and curl need.
+
+
+LOOPBACK: Final = "127.0.0.1"
+_HEAD_MAX: Final = 16 * 1024
+# Who says nothing for so long is not asked for more.
+_PATIENCE_S: Final = 10.0
+_CONTENT: Final = "text/plain; version=0.0.4; charset=utf-8"
+
+
+def metrics_socket(port: int) -> socket.socket:
+    """A socket that listens for Prometheus. Raises Failure."""
+    try:
+        return listening(LOOPBACK, port)
+    except Failure as failure:
+        raise Failure(failure.text.replace("--port-base", "--metrics"), failure.code) from None
+
+
+class MetricsConnection(asyncio.Protocol):
+    """One request; `text` gives what is told."""
+
+    def __init__(self, text: Callable[[], str]) -> None:
+        self._text = text
+        self._head = b""
+        self._transport: asyncio.Transport | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self._timer = asyncio.get_running_loop().call_later(_PATIENCE_S, self._transport.abort)
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def data_received(self, data: bytes) -> None:
+        if len(self._head) > _HEAD_MAX:
+            return
+        self._head += data
+        if b"\r\n\r\n" in self._head or b"\n\n" in self._head:
+            self._answer(self._head.split(b"\n", 1)[0].split())
+            self._head = b" " * (_HEAD_MAX + 1)
+        elif len(self._head) > _HEAD_MAX:
+            self._send(431, "Request Header Fields Too Large", "too long a request\n")
+
+    def _answer(self, words: list[bytes]) -> None:
+        method = words[0] if words else b""
+        path = words[1].partition(b"?")[0] if len(words) > 1 else b""
+        if method not in (b"GET", b"HEAD"):
+            self._send(405, "Method Not Allowed", "only GET\n")
+        elif path != b"/metrics":
+            self._send(404, "Not Found", "see /metrics\n")
+        else:
+            self._send(200, "OK", self._text(), head=method == b"HEAD")
+
+    def _send(self, status: int, reason: str, text: str, *, head: bool = False) -> None:
+        body = text.encode()
+        lines = f"HTTP/1.1 {status} {reason}\r\nContent-Type: {_CONTENT}\r\nContent-Length: {len(body)}\r\n"
+        assert self._transport is not None
+        self._transport.write(f"{lines}Connection: close\r\n\r\n".encode() + (b"" if head else body))
+        self._transport.close()

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kwcli.net.core.config import ClientConfig
-from kwcli.proxy.core.budget import BUDGET
+from kwcli.env import Exit, Failure
+from kwcli.net.cluster.cluster import Cluster
+from kwcli.net.cluster.metadata_requests import Node
+from kwcli.net.config.client_config import ClientConfig
+from kwcli.net.with_timeout import Deadline
+from kwcli.proxy.relay.memory_share import BUDGET
 
 if TYPE_CHECKING:
     from kwcli.proxy.tls.inbound import Inbound
@@ -38,3 +44,37 @@ class ProxySettings(NamedTuple):
     quiet: bool = False  # say nothing at the end
     metrics: int | None = None  # the port for Prometheus on loopback
     tls: Inbound | None = None  # what listeners speak TLS by
+
+
+# The way to a cluster in, its nodes out, before the first client comes.
+
+
+# So many nodes whose places cannot be are told one by one.
+_TOLD_MAX: Final = 3
+
+
+class Discovered(NamedTuple):
+    """`remark` says why nothing is known of the nodes yet, or which of them are nowhere."""
+
+    nodes: Mapping[int, Node]
+    cluster_id: str | None
+    remark: str | None = None
+
+
+def discover(config: ClientConfig) -> Discovered:
+    """Ask the cluster for its nodes. Raises Failure where nobody answers.
+
+    A cluster that wants to know who we are is no failure where clients log in by themselves.
+    """
+    try:
+        with Cluster(config, Deadline(config.timeout_s, time.monotonic)) as cluster:
+            nodes = cluster.nodes()
+            problems = [node.problem for node in nodes.values() if node.problem is not None]
+            more = f"; so are {len(problems) - _TOLD_MAX} more" * (len(problems) > _TOLD_MAX)
+            remark = "; ".join(problems[:_TOLD_MAX]) + more if problems else None
+            usable = {number: node for number, node in nodes.items() if node.problem is None}
+            return Discovered(usable, cluster.cluster_id, remark)
+    except Failure as failure:
+        if failure.code != Exit.REFUSED or "SASL" in config.protocol:
+            raise
+        return Discovered({}, None, f"{failure.text}; nodes will be known when a client has asked for them")

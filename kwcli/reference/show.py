@@ -10,10 +10,8 @@ import click
 from decoders.apis import KEYS
 from decoders.apis.releases import RELEASES, spoken
 from decoders.schema.model import Api
-from kwcli.config import Settings
-from kwcli.env import Environment
-from kwcli.exits import Exit, Failure
-from kwcli.render.palette import palette
+from kwcli.env import Environment, Exit, Failure, Settings
+from kwcli.output.units import palette
 from kwcli.spelling import api_named, release_named
 
 Row = dict[str, Any]
@@ -44,23 +42,23 @@ def show_apis(
     if diff:
         _show_diff(env, settings, found, diff)
     elif grep:
-        from kwcli.reference.find import find
+        from kwcli.reference.catalog import find
 
         rows = find(grep)
         _show(env, settings, rows, lambda: text_apis.found_lines(rows, grep, *how))
     elif found is None:
-        from kwcli.reference.entry import entries
+        from kwcli.reference.catalog import entries
 
         rows = [row for row in entries() if release is None or release in row["releases"]]
         _show(env, settings, rows, lambda: text_apis.list_lines(rows, *how, release))
     elif version is None:
+        from kwcli.reference.catalog import tree
         from kwcli.reference.errors import returned_by
-        from kwcli.reference.tree import tree
 
         row = tree(_in_release(found, release)) | {"errors": returned_by(found.key)}
         _show(env, settings, row, lambda: text_apis.tree_lines(row, *how))
     else:
-        from kwcli.reference.wire import layouts
+        from kwcli.reference.wire_layout import layouts
 
         its = _in_release(found, release)
         row = layouts(its, _version(its, version, release), release)
@@ -68,7 +66,7 @@ def show_apis(
 
 
 def _show_diff(env: Environment, settings: Settings, found: Api | None, diff: tuple[str, str]) -> None:
-    from kwcli.reference.changes import changes, version_changes
+    from kwcli.reference.releases import changes, version_changes
     from kwcli.reference.text_changes import changes_lines, version_lines
 
     if found is not None and all(word.isdecimal() for word in diff):
@@ -83,7 +81,7 @@ def _show_diff(env: Environment, settings: Settings, found: Api | None, diff: tu
 def show_errors(env: Environment, settings: Settings, *, word: str | None, grep: str | None) -> int:
     """Whatever `kw errors` was asked. Raises click.UsageError."""
     from kwcli.reference import errors
-    from kwcli.reference.text_errors import error_lines, list_lines
+    from kwcli.reference.errors import error_lines, list_lines
 
     if word is not None and grep is not None:
         raise click.UsageError("--grep does not go with a code")

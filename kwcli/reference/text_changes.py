@@ -6,10 +6,9 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from kwcli.output.table import Column, draw_table, fill, painted
+from kwcli.output.units import Palette, ranges
 from kwcli.reference.text_apis import INDENT, span
-from kwcli.render.columns import Column, draw_table, fill, painted
-from kwcli.render.palette import Palette
-from kwcli.render.units import ranges
 
 Row = dict[str, Any]
 SIGNS: Final = {"added": "+", "removed": "-", "gone": "-", "changed": "~", "renamed": "="}

@@ -6,16 +6,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from decoders.analysis.metrics import METRICS
-from decoders.analysis.slices import Join
-from kwcli.render.columns import Column, draw_table
-from kwcli.render.palette import palette
-from kwcli.render.units import amount, took
-from kwcli.render.units import counted as number_of
+from decoders.analysis.time_buckets import Join
+from kwcli.output.table import Column, draw_table
+from kwcli.output.units import amount, palette, took
+from kwcli.output.units import counted as number_of
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
-    from kwcli.config import Settings
+    from kwcli.env import Settings
     from kwcli.stats.view import Counted
 
 MARKS: Final = "▁▂▃▄▅▆▇█"

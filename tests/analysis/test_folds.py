@@ -14,24 +14,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoders.analysis import dimensions
-from decoders.analysis.batches import Batches, BatchSizes
-from decoders.analysis.fold import Fold
+from decoders.analysis.fold import ACCURACY, Fold, bins_of, percentile
 from decoders.analysis.metrics import METRICS
-from decoders.analysis.sketch import ACCURACY, bins_of, percentile
-from decoders.analysis.slices import added
 from decoders.analysis.slowest import Slowest
 from decoders.analysis.statistics import Statistics
-from decoders.analysis.tally import Tally
-from decoders.analysis.versions import ClientVersions
+from decoders.analysis.tally import Batches, BatchSizes, ClientVersions, Tally
+from decoders.analysis.time_buckets import added
 from decoders.apis import KEYS
-from decoders.capture.reader import CaptureReader
+from decoders.capture.files import CaptureReader
 from decoders.errors import DecodeError
-from decoders.exchanges.bodies import Options
+from decoders.exchanges.api_versions import Needs
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange
-from decoders.exchanges.needs import Needs
-from decoders.exchanges.record import to_json_dict
-from decoders.exchanges.recorded import from_json_dict
+from decoders.messages.bodies import Options
+from decoders.messages.from_record import from_json_dict
+from decoders.messages.record import to_json_dict
 from tests.captures.shipped import CLEAN, capture_bytes, segments
 
 Make = Callable[[], Fold]
@@ -406,7 +403,7 @@ def test_batches_merge_as_if_one_had_counted_all(taken: list[tuple[str, int, str
 def test_states_of_batches_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DecodeError):
         BatchSizes().resume(tally().export())
-    monkeypatch.setattr("decoders.analysis.batches.GROUPS_MAX", 1)
+    monkeypatch.setattr("decoders.analysis.tally.GROUPS_MAX", 1)
     full = BatchSizes()
     full.take(("Produce", "a"), batches(1, 1, "none"))
     with pytest.raises(DecodeError, match="more than 1 groups by api, topic"):

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from decoders.apis import KEYS, api
-from decoders.schema.model import Plan, Side
-from decoders.schema.resolve import resolve
+from decoders.schema.model import Plan, Side, resolve
 
 
 class Declared(NamedTuple):

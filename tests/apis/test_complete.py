@@ -14,9 +14,9 @@ from decoders.apis.examples import EXAMPLES
 from decoders.apis.releases import HISTORY, RELEASES, history
 from decoders.apis.returned import LISTED, OBSERVED
 from decoders.apis.routing import ROUTES
-from kwcli.declarations.files import declared
-from kwcli.render.fact_functions import FUNCTIONS
-from kwcli.render.fact_rows import ROWS
+from kwcli.declarations.notation import declared
+from kwcli.output.fact_functions import FUNCTIONS
+from kwcli.output.fact_rows import ROWS
 
 # The table and its file → the API keys in it.
 TABLES: Final[Mapping[str, Collection[int]]] = {
@@ -25,7 +25,7 @@ TABLES: Final[Mapping[str, Collection[int]]] = {
     "ROUTES in decoders/apis/routing.py": ROUTES,
     "EXAMPLES in decoders/apis/examples.py": EXAMPLES,
     "LISTED or OBSERVED in decoders/apis/returned.py": {*LISTED, *OBSERVED},
-    "ROWS in kwcli/render/fact_rows.py": {*ROWS, *FUNCTIONS},
+    "ROWS in kwcli/output/fact_rows.py": {*ROWS, *FUNCTIONS},
 }
 
 

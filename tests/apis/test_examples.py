@@ -12,9 +12,9 @@ from decoders.apis import KEYS, api
 from decoders.apis.elements import ELEMENTS
 from decoders.apis.examples import EXAMPLES, NAME, ON_CONTROLLER
 from decoders.apis.routing import ROUTES
-from decoders.messages import decode_message, encode_json
+from decoders.messages.whole_messages import decode_message, encode_json
 from decoders.schema.model import Field, Versions
-from kwcli.composing.examples import element, example
+from kwcli.calling.bodies import element, example
 
 
 def versions_of(key: int) -> range:

@@ -11,10 +11,10 @@ import pytest
 
 import decoders
 from decoders import EncodeError, Exchange
-from decoders.exchanges.bodies import Options, hooks_of, table
-from decoders.exchanges.record import to_json_dict
-from decoders.messages import encode_json
-from decoders.schema.compile import json_decoder
+from decoders.messages.bodies import Options, hooks_of, table
+from decoders.messages.record import to_json_dict
+from decoders.messages.whole_messages import encode_json
+from decoders.schema.codec import json_decoder
 from decoders.schema.model import Side
 from tests.captures.shipped import CLEAN, capture_bytes
 

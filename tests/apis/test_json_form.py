@@ -11,12 +11,12 @@ import pytest
 
 from decoders import EncodeError
 from decoders.apis import KEYS, api
-from decoders.messages import encode_json, encode_message
-from decoders.schema.form import to_json
-from decoders.schema.message import encode
+from decoders.messages.whole_messages import encode_json, encode_message
+from decoders.schema.codec import encode
+from decoders.schema.json_form import to_json
 from decoders.schema.model import Plan
-from kwcli.composing.typed import Checker
-from kwcli.exits import Failure
+from kwcli.calling.validate import Checker
+from kwcli.env import Failure
 from tests.apis.everything import Declared, layouts
 from tests.schema.values import random_value
 

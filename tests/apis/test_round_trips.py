@@ -9,9 +9,8 @@ import pytest
 
 from decoders.apis import KEYS, api
 from decoders.errors import DecodeError
-from decoders.schema.compile import json_decoder
-from decoders.schema.form import to_json
-from decoders.schema.message import decode, encode, examine
+from decoders.schema.codec import decode, encode, examine, json_decoder
+from decoders.schema.json_form import to_json
 from tests.apis.everything import Declared, all_layouts, layouts
 from tests.schema.values import random_value, without_defaults
 

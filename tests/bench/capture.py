@@ -13,10 +13,10 @@ from itertools import cycle
 from pathlib import Path
 from time import process_time
 
-from decoders.capture.reader import CaptureReader
-from decoders.capture.walk import Walk
-from decoders.capture.write import PcapngWriter
-from decoders.streams.reassembly import Reassembly
+from decoders.capture.files import CaptureReader
+from decoders.capture.packet_index import Walk
+from decoders.capture.pcapng_writer import PcapngWriter
+from decoders.tcp.reassembly import Reassembly
 from tests.capture.frames import ACK, PSH, ethernet, ipv4, ipv6, tcp
 from tests.capture.pcap_writer import PcapWriter
 

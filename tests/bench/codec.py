@@ -17,14 +17,13 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from decoders.apis import KEYS, api
-from decoders.schema.compile import decoder, encoder, json_decoder, projector
-from decoders.schema.model import Plan, PlanField, Side
-from decoders.schema.resolve import resolve
-from decoders.schema.write import write
+from decoders.schema.codec import decoder, encoder, json_decoder, projector
+from decoders.schema.model import Plan, PlanField, Side, resolve
+from decoders.schema.walk import write
 from tests.bench.peers import kafka_python, kio
 
 SIZES = {"one": (1, 1, 1), "many": (10, 5, 2)}
-# Calls before measuring, at most: all sides generate code at first, kw again for what repeats (schema/learn.py).
+# Calls before measuring, at most: all sides generate code at first, kw again for what repeats (specialize/learn.py).
 WARM = 1000
 # Each cell is measured so many times, in turn with the others of its row.
 TURNS = 12

@@ -12,13 +12,12 @@ from random import Random
 from time import process_time
 from typing import Any
 
-from decoders.exchanges.engine import Engine
-from decoders.exchanges.needs import Needs
-from decoders.exchanges.stage import Pairer
+from decoders.exchanges.api_versions import Needs
+from decoders.exchanges.engine import Engine, Pairer
 from decoders.records.model import Record
 from decoders.records.write import encode_batch
-from decoders.streams.chunks import Segment
-from decoders.streams.reassembly import Reassembly
+from decoders.tcp.chunks import Segment
+from decoders.tcp.reassembly import Reassembly
 from tests.exchanges.json_lines import to_json_bytes
 from tests.exchanges.talks import request, response, segments
 

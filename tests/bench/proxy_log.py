@@ -13,11 +13,11 @@ import time
 from pathlib import Path
 from typing import Final
 
-from decoders.messages import encode_request, encode_response
-from kwcli.config import Settings
-from kwcli.proxy.log.feed import CLIENT, SERVER, Feed
-from kwcli.proxy.log.plan import LogPlan
-from kwcli.proxy.log.spawn import start
+from decoders.messages.whole_messages import encode_request, encode_response
+from kwcli.env import Settings
+from kwcli.proxy.log.log_protocol import LogPlan
+from kwcli.proxy.log.log_queue import CLIENT, SERVER, Feed
+from kwcli.proxy.log.start_process import start
 
 CHUNKS: Final = 200_000
 EXCHANGES: Final = 60_000

@@ -6,7 +6,7 @@ import asyncio
 import sys
 from typing import cast
 
-from kwcli.proxy.running import loop_factory
+from kwcli.proxy.server import loop_factory
 
 
 class _End(asyncio.Protocol):

@@ -18,16 +18,15 @@ from unittest.mock import patch
 
 import pyarrow as pa
 
-from decoders.streams.chunks import Segment
-from kwcli.pipeline.pieces import Split
-from kwcli.pipeline.reading import SplitReader
+from decoders.tcp.chunks import Segment
+from kwcli.pipeline.read.file_ranges import Split
+from kwcli.pipeline.read.split_reader import SplitReader
 from kwcli.pipeline.spark import stitch_stage
-from kwcli.pipeline.spark.arrays import PARTS
+from kwcli.pipeline.spark.coordination import Coordination
 from kwcli.pipeline.spark.engine import ORDER
-from kwcli.pipeline.spark.job import Order
-from kwcli.pipeline.spark.notes import Coordination
+from kwcli.pipeline.spark.messages import PARTS, Order
 from kwcli.pipeline.spark.read_stage import read_split
-from kwcli.pipeline.spark.rereading import Rereading
+from kwcli.pipeline.spark.stitch_stage import Rereading
 from kwcli.pipeline.store.store import opened
 from tests.bench.volume import write
 from tests.pipeline.jobs import Job, job_of

@@ -16,12 +16,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from decoders.exchanges.engine import Engine
-from kwcli.pipeline.reading import SplitReader
-from kwcli.pipeline.sources import find
-from kwcli.pipeline.splits import SplitPlan, plan
+from kwcli.pipeline.plan import SplitPlan, plan
+from kwcli.pipeline.read.captures import find
+from kwcli.pipeline.read.split_reader import SplitReader
 from kwcli.pipeline.tables.columns import TABLES
 from kwcli.pipeline.tables.connections import ConnectionColumns
-from kwcli.pipeline.tables.needs import TableNeeds
+from kwcli.pipeline.tables.partitions import TableNeeds
 from kwcli.pipeline.tables.rows import ExchangeColumns
 from kwcli.pipeline.tables.write import TableWriter
 

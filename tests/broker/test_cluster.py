@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from kwcli.playground.certificates import make_certificates
+from kwcli.playground.client_configs import make_certificates
 from kwcli.playground.ports import free_ports
-from kwcli.playground.ready import answers
+from kwcli.playground.process import answers
 from tests.broker.clients.everything import offered
 from tests.broker.cluster import Cluster, StartFailed
 from tests.broker.fixture import cluster, needs_brokers

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from decoders.messages import Request, decode_request, encode_response
+from decoders.messages.whole_messages import Request, decode_request, encode_response
 from tests.net.responder import Responder, each_request, framed
 
 API_VERSIONS = 18

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from decoders.apis import api
-from kwcli.calling.running import CallRun
-from kwcli.exits import Exit, Failure
-from kwcli.net.blocking import Connection
+from kwcli.calling.run import CallRun
+from kwcli.env import Exit, Failure
+from kwcli.net.session.blocking import Connection
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
 from tests.broker.options import Options

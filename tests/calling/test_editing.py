@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from kwcli.exits import Exit
+from kwcli.env import Exit
 from tests.cli.worlds import kw, world
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from decoders.apis.releases import RELEASES
-from kwcli.calling.matrix import BrokerOffer, Matrix, likeness, stable, table
-from kwcli.config import Settings
-from kwcli.render.palette import palette
-from kwcli.render.units import cells
+from kwcli.calling.version_table import BrokerOffer, Matrix, likeness, stable, table
+from kwcli.env import Settings
+from kwcli.output.units import cells, palette
 
 FEATURES = {"eligible.leader.replicas.version": "1", "metadata.version": "29"}
 

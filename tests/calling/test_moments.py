@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kwcli.calling.moments import moment_ms
-from kwcli.exits import Exit, Failure
+from kwcli.calling.common_words import moment_ms
+from kwcli.env import Exit, Failure
 
 NOW = 1_800_000_000_000
 

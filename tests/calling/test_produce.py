@@ -12,14 +12,14 @@ import pytest
 
 from decoders import Record, decode_message, decode_records
 from decoders.apis import api
-from decoders.messages import encode_json
+from decoders.messages.whole_messages import encode_json
 from decoders.records.codecs import NAMES
 from decoders.schema.model import Versions
+from kwcli.calling.common_words import Entry
 from kwcli.calling.produce import Produce
-from kwcli.calling.record_words import Entry
-from kwcli.calling.short import RecordOptions, read_short
+from kwcli.calling.shorthand import RecordOptions, read_short
 from kwcli.commands.call import CODECS
-from kwcli.exits import Exit, Failure
+from kwcli.env import Exit, Failure
 from tests.calling.surroundings import environment
 from tests.oracle.asking import ask
 

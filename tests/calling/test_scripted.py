@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from decoders.messages import Request
-from kwcli.net.blocking import Connection
+from decoders.messages.whole_messages import Request
+from kwcli.net.session.blocking import Connection
 from tests.calling.scripted import Node, metadata
 from tests.cli.worlds import kw
 
@@ -237,4 +237,4 @@ def test_a_plain_call_in_a_pipe_loads_nothing_that_it_does_not_need() -> None:
         "logging",
         "lz4",
     }
-    assert "decoders.schema.generate" not in done.stderr.split(), "no code is worth generating for one message"
+    assert "decoders.schema.specialize.learn" not in done.stderr.split(), "no code is worth generating for one message"

@@ -8,8 +8,8 @@ import pytest
 
 from decoders.apis import api
 from decoders.schema.model import Side
-from kwcli.calling.select import Path
-from kwcli.exits import Exit, Failure
+from kwcli.calling.extract import Path
+from kwcli.env import Exit, Failure
 
 BODY = {
     "throttle_time_ms": 0,

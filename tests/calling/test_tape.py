@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from decoders.exchanges.record import to_json_dict
-from decoders.messages import encode_request, encode_response
-from kwcli.calling.tape import Tape
+from decoders.messages.record import to_json_dict
+from decoders.messages.whole_messages import encode_request, encode_response
+from kwcli.calling.as_exchanges import Tape
 
 
 @dataclass

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kwcli.calling.targets import Target
-from kwcli.exits import Exit, Failure
+from kwcli.calling.run import Target
+from kwcli.env import Exit, Failure
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from decoders.apis import api
-from decoders.messages import decode_request
-from kwcli.composing.sources import parse
+from decoders.messages.whole_messages import decode_request
+from kwcli.calling.bodies import parse
 from tests.cli.worlds import kw, world
 from tests.exchanges.test_captures import VALIDATOR
 

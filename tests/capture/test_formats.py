@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoders.capture.reader import CaptureReader
-from decoders.capture.write import PcapngWriter
+from decoders.capture.files import CaptureReader
+from decoders.capture.pcapng_writer import PcapngWriter
 from decoders.errors import DecodeError
 from decoders.limits import BLOCK_MAX, PACKET_MAX
-from decoders.streams.chunks import Segment
+from decoders.tcp.chunks import Segment
 from tests.capture.blocks import block, enhanced, interface, obsolete, section, simple, statistics
 from tests.capture.frames import ACK, ethernet, ipv4, ipv6, tcp
 from tests.capture.pcap_writer import PcapWriter

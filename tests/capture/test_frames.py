@@ -8,11 +8,11 @@ from random import Random
 
 import pytest
 
-from decoders.capture.fragments import Fragments
-from decoders.capture.reader import CaptureReader
-from decoders.capture.write import PcapngWriter
+from decoders.capture.files import CaptureReader
+from decoders.capture.packets import Fragments
+from decoders.capture.pcapng_writer import PcapngWriter
 from decoders.limits import FRAGMENTED_MAX
-from decoders.streams.chunks import Segment
+from decoders.tcp.chunks import Segment
 from tests.capture.frames import ACK, PSH, ethernet, ipv4, ipv6, tcp
 
 TIME = 1_700_000_000_123_456_789

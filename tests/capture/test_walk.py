@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoders.capture.numbering import before, file_of, number_of
-from decoders.capture.reader import CaptureReader
-from decoders.capture.walk import Mark, Walk
-from decoders.streams.chunks import Segment
+from decoders.capture.files import CaptureReader
+from decoders.capture.merge import before, file_of, number_of
+from decoders.capture.packet_index import Mark, Walk
+from decoders.tcp.chunks import Segment
 from tests.capture.made import capture, damaged
 from tests.captures.shipped import CLEAN, NEGATIVE, capture_bytes
 

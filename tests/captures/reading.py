@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from decoders.capture.reader import CaptureReader
-from decoders.exchanges.bodies import Options
+from decoders.capture.files import CaptureReader
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange, Settled
-from decoders.exchanges.record import to_json_dict
+from decoders.messages.bodies import Options
+from decoders.messages.record import to_json_dict
 
 __all__ = ["EVERYTHING", "records", "settled"]
 

@@ -6,8 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from decoders.capture.reader import CaptureReader
-from decoders.streams.chunks import Segment
+from decoders.capture.files import CaptureReader
+from decoders.tcp.chunks import Segment
 from tests.captures.plain import read_bytes
 
 __all__ = ["CLEAN", "FOLDER", "NEGATIVE", "capture_bytes", "segments"]

@@ -15,7 +15,7 @@ import pytest
 
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange, Settled, Skipped
-from decoders.streams.chunks import Segment
+from decoders.tcp.chunks import Segment
 from tests.captures.shipped import CLEAN, segments
 
 _RST = 4

@@ -15,8 +15,8 @@ from threading import Timer
 from typing import Any, NamedTuple
 
 import decoders
-from kwcli.proxy.log.segments import LINK_RAW, Conversation
-from kwcli.proxy.log.wire import CLIENT, SERVER
+from kwcli.proxy.log.capture_file import LINK_RAW, Conversation
+from kwcli.proxy.log.log_protocol import CLIENT, SERVER
 from tests.capture.pcap_writer import PcapWriter
 from tests.net.playbook import offers
 from tests.net.responder import Responder, each_request, framed

@@ -10,11 +10,10 @@ from typing import Any
 import decoders
 from decoders.apis import KEYS, api
 from decoders.errors import EncodeError
-from decoders.schema.model import Side
-from decoders.schema.resolve import resolve
+from decoders.schema.model import Side, resolve
 from kwcli.options import FORMATS
-from kwcli.proxy.log.segments import LINK_RAW, Conversation
-from kwcli.proxy.log.wire import CLIENT, SERVER
+from kwcli.proxy.log.capture_file import LINK_RAW, Conversation
+from kwcli.proxy.log.log_protocol import CLIENT, SERVER
 from tests.capture.pcap_writer import PcapWriter
 from tests.cli.hostile import ADDRESS, FORGED, NAME, Seen
 from tests.cli.worlds import kw, world

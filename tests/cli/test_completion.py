@@ -17,8 +17,7 @@ from decoders.apis.error_codes import ERRORS
 from decoders.apis.releases import RELEASES
 from kwcli.completion import SHELLS, __main__
 from kwcli.completion.__main__ import FILES
-from kwcli.completion.facts import apis
-from kwcli.completion.program import Kind, verbs
+from kwcli.completion.program import Kind, apis, verbs
 from kwcli.main import kw as program
 from tests.cli.shells import COMPLETIONS, Answer, ask
 from tests.cli.worlds import kw

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from kwcli.exits import Exit
+from kwcli.env import Exit
 from kwcli.options import FORMATS
 from tests.cli.worlds import kw, world
 

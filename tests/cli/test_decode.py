@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoders.exchanges.bodies import Options, body_json
 from decoders.exchanges.exchange import Exchange
-from kwcli.render.units import cells
+from decoders.messages.bodies import Options, body_json
+from kwcli.output.units import cells
 from tests.captures.reading import exchanges
 from tests.captures.shipped import CLEAN, FOLDER, capture_bytes
 from tests.cli.worlds import Outcome, kw, world

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import decoders
-from kwcli.exits import Exit
+from kwcli.env import Exit
 from tests.cli.worlds import kw, world
 from tests.composing.test_sources import MESSAGE
 

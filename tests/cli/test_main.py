@@ -10,7 +10,7 @@ import click
 import pytest
 
 from kwcli import VERSION
-from kwcli.exits import Exit, Failure
+from kwcli.env import Exit, Failure
 from kwcli.main import COMMANDS
 from kwcli.main import kw as program
 from tests.cli.worlds import kw, world
@@ -18,7 +18,7 @@ from tests.cli.worlds import kw, world
 ROOT = Path(__file__).resolve().parents[2]
 
 # What `kw --help` may import beyond what the interpreter and click themselves load: nothing that costs anything.
-START_UP = {"kwcli", "kwcli.main", "kwcli.env", "kwcli.exits", "kwcli.garbage"}
+START_UP = {"kwcli", "kwcli.main", "kwcli.env", "kwcli.gc_tuning"}
 # Libraries that no command may load before it needs them.
 HEAVY = {"rich", "scapy", "orjson", "numpy", "pyspark", "zstandard", "lz4", "asyncio", "ssl", "decoders"}
 

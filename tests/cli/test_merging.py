@@ -16,15 +16,13 @@ from threading import Thread
 
 import pytest
 
+from decoders.capture.files import CaptureReader
 from decoders.capture.merge import merged
-from decoders.capture.reader import CaptureReader
 from decoders.limits import MERGED_MAX
-from decoders.streams.chunks import Segment
-from kwcli import open_files
-from kwcli.exits import Exit
-from kwcli.inputs import InputProblem, open_source
-from kwcli.merging import Captures
-from kwcli.open_files import OpenFiles
+from decoders.tcp.chunks import Segment
+from kwcli import inputs
+from kwcli.env import Exit
+from kwcli.inputs import Captures, InputProblem, OpenFiles, open_source
 from tests.capture.frames import ACK, ethernet, ipv4, tcp
 from tests.capture.made import capture
 from tests.capture.pcap_writer import PcapWriter
@@ -86,9 +84,9 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         now.discard(descriptor)
         system_close(descriptor)
 
-    monkeypatch.setattr("kwcli.open_files.os.open", opens)
-    monkeypatch.setattr("kwcli.open_files.os.close", closes)
-    monkeypatch.setattr("kwcli.open_files.OpenFiles.__init__.__defaults__", (MOST,))
+    monkeypatch.setattr("kwcli.inputs.os.open", opens)
+    monkeypatch.setattr("kwcli.inputs.os.close", closes)
+    monkeypatch.setattr("kwcli.inputs.OpenFiles.__init__.__defaults__", (MOST,))
     return counts
 
 
@@ -143,7 +141,7 @@ def test_the_more_there_are_the_smaller_are_their_pieces(tmp_path: Path, monkeyp
         return feed(self, data, now_ns)
 
     monkeypatch.setattr(CaptureReader, "feed", counted)
-    monkeypatch.setattr("kwcli.merging.MERGED_MAX", MERGED_MAX >> 8)
+    monkeypatch.setattr("kwcli.inputs.MERGED_MAX", MERGED_MAX >> 8)
     data = [pcap(*(packet(n, BEGIN + n * SECOND + at) for n in range(500))) for at in range(10)]
     captures = Captures(written(tmp_path, data), world())
     assert sum(map(len, captures)) == 5000
@@ -175,7 +173,7 @@ def test_a_file_that_is_replaced_is_not_read_on(tmp_path: Path) -> None:
     assert other.descriptor is None
     other.read(0, 1)
     os.replace(names[2], names[0])
-    with pytest.raises(open_files.Replaced, match="was replaced by another file while it was read"):
+    with pytest.raises(inputs.Replaced, match="was replaced by another file while it was read"):
         file.read(0, 1)
     file.close()
     other.close()
@@ -214,7 +212,7 @@ def test_pipes_stay_open(tmp_path: Path, opened: list[int]) -> None:
 
 
 def test_too_many_pipes_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(open_files, "open_files_limit", lambda: 8)
+    monkeypatch.setattr(inputs, "open_files_limit", lambda: 8)
     monkeypatch.setattr("kwcli.inputs.open_files_limit", lambda: 8)
     files = OpenFiles()
     for _ in range(4):

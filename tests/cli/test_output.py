@@ -8,14 +8,12 @@ from typing import Any
 
 import pytest
 
-from decoders.exchanges.summary import Summary
-from kwcli.config import settings
-from kwcli.exits import Exit
+from decoders.exchanges.exchange import Summary
+from kwcli.env import Exit, settings
 from kwcli.options import FORMATS
+from kwcli.output import FORMATS as RENDERERS
 from kwcli.progress import Progress
-from kwcli.render import FORMATS as RENDERERS
-from kwcli.sniffing import WRITE_SIZE, Output
-from kwcli.summary import closing_lines, is_lossy, left_over
+from kwcli.sniff.run import WRITE_SIZE, Output, closing_lines, is_lossy, left_over
 from kwcli.terminal import ERASE
 from tests.capture.pcap_writer import PcapWriter
 from tests.cli.worlds import kw, world, written
@@ -24,7 +22,7 @@ from tests.cli.worlds import kw, world, written
 def test_every_format_is_offered_and_has_a_renderer() -> None:
     """The tests for secrets, damage and hostile text run over FORMATS, so that a new format is tested with it."""
     missing = [f"{name}: no row in FORMATS of kwcli/options.py" for name in RENDERERS if name not in FORMATS]
-    missing += [f"{name}: no row in FORMATS of kwcli/render/__init__.py" for name in FORMATS if name not in RENDERERS]
+    missing += [f"{name}: no row in FORMATS of kwcli/output/__init__.py" for name in FORMATS if name not in RENDERERS]
     assert missing == []
 
 

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 import decoders
-from decoders.exchanges.echoes import ECHOING
+from decoders.messages.bodies import ECHOING
 from kwcli.commands import decode
-from kwcli.exits import Exit
+from kwcli.env import Exit
 from kwcli.main import kw as program
 from kwcli.options import FORMATS
-from kwcli.proxy.log.segments import LINK_RAW, Conversation
-from kwcli.proxy.log.veil import Seen, Veil
-from kwcli.proxy.log.wire import CLIENT, SERVER
+from kwcli.proxy.log.capture_file import LINK_RAW, Conversation
+from kwcli.proxy.log.log_protocol import CLIENT, SERVER
+from kwcli.proxy.log.redact import Seen, Veil
 from tests.capture.pcap_writer import PcapWriter
 from tests.cli.worlds import Outcome, kw, world
 from tests.net.endpoint import endpoint
@@ -238,7 +238,7 @@ def test_a_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_words: object, **_options: object) -> None:
         raise RuntimeError(f"could not use {SECRET}")
 
-    monkeypatch.setattr("kwcli.net.cluster.Cluster.__enter__", fail)
+    monkeypatch.setattr("kwcli.net.cluster.cluster.Cluster.__enter__", fail)
     login = (*LOGIN, "-X", f"sasl.password={SECRET}", *NOBODY)
     for debug in (False, True):
         outcome = free_of(kw_at(tmp_path, "call", "Metadata", *login, debug=debug))

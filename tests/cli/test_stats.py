@@ -16,15 +16,13 @@ import pytest
 
 from decoders.analysis.dimensions import DIMENSIONS
 from decoders.analysis.metrics import METRICS as MEASURES
-from kwcli.config import Settings
-from kwcli.exits import Exit
-from kwcli.render.columns import Column, draw_table
-from kwcli.render.palette import PLAIN
+from kwcli.env import Exit, Settings
+from kwcli.output.table import Column, draw_table
+from kwcli.output.units import PLAIN
 from kwcli.stats import BY, METRICS
-from kwcli.stats.asked import asked
-from kwcli.stats.plain import table
+from kwcli.stats.options import asked
 from kwcli.stats.text import sparkline, text
-from kwcli.stats.view import Counted
+from kwcli.stats.view import Counted, table
 from tests.cli.worlds import Outcome, kw, world
 
 CAPTURES = Path(__file__).resolve().parents[2] / "captures"

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from kwcli.commands import decode
-from kwcli.exits import Failure
+from kwcli.env import Failure
 from kwcli.main import COMMANDS
 from kwcli.options import FORMATS
+from kwcli.output.csv import csv_lines
+from kwcli.output.units import COLORED
 from kwcli.pipeline.spark.java import find_java
-from kwcli.render.csv import csv_lines
-from kwcli.render.palette import COLORED
 from kwcli.stats.view import FORMATS as STATS_FORMATS
 from kwcli.terminal import Terminal, clean
 from tests.cli.hostile import (

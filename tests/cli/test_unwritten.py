@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kwcli.private_files import make_folder, open_private
+from kwcli.user_files import make_folder, open_private
 from tests.captures.shipped import FOLDER
 from tests.cli.worlds import kw
 

@@ -8,11 +8,11 @@ import pytest
 
 import decoders
 from decoders import Exchange, api
-from decoders.exchanges.bodies import Options
-from decoders.messages import encode_json
-from kwcli.composing.examples import example
-from kwcli.composing.skeleton import skeleton
-from kwcli.composing.words import check_words, compose, encode_body
+from decoders.messages.bodies import Options
+from decoders.messages.whole_messages import encode_json
+from kwcli.calling.assignments import check_words, compose, encode_body
+from kwcli.calling.bodies import example
+from kwcli.calling.skeleton import skeleton
 from tests.captures.shipped import CLEAN, capture_bytes
 from tests.cli.worlds import world
 from tests.exchanges.json_lines import to_json_bytes

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoders.apis import KEYS, api
-from decoders.messages import encode_json
-from decoders.schema.form import to_json
-from kwcli.composing.examples import example
-from kwcli.composing.words import check_words, compose, encode_body
-from kwcli.exits import Exit, Failure
+from decoders.messages.whole_messages import encode_json
+from decoders.schema.json_form import to_json
+from kwcli.calling.assignments import check_words, compose, encode_body
+from kwcli.calling.bodies import example
+from kwcli.env import Exit, Failure
 from tests.apis.everything import layouts
 from tests.schema.values import random_value
 

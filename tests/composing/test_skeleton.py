@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 
 from decoders.apis import KEYS, api
-from decoders.messages import encode_json
-from decoders.schema.form import to_json
-from decoders.schema.resolve import resolve
-from kwcli.composing.examples import example
-from kwcli.composing.skeleton import skeleton
-from kwcli.composing.sources import parse
-from kwcli.composing.typed import Checker
+from decoders.messages.whole_messages import encode_json
+from decoders.schema.json_form import to_json
+from decoders.schema.model import resolve
+from kwcli.calling.bodies import example, parse
+from kwcli.calling.skeleton import skeleton
+from kwcli.calling.validate import Checker
 from tests.apis.everything import Declared, layouts
 from tests.schema.values import random_value
 

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from decoders.apis import api
-from kwcli.composing.editor import edited
-from kwcli.composing.skeleton import skeleton
-from kwcli.composing.sources import body_in, parse
-from kwcli.composing.typed import PlainWord
-from kwcli.composing.words import check_words, compose
-from kwcli.exits import Exit, Failure
+from kwcli.calling.assignments import check_words, compose
+from kwcli.calling.bodies import body_in, parse
+from kwcli.calling.dry_run import edited
+from kwcli.calling.skeleton import skeleton
+from kwcli.calling.validate import PlainWord
+from kwcli.env import Exit, Failure
 from tests.cli.worlds import world
 
 

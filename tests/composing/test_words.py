@@ -10,9 +10,9 @@ import pytest
 
 from decoders import decode_message, decode_records, encode_message
 from decoders.apis import api
-from kwcli.composing.examples import example
-from kwcli.composing.words import check_words, compose, encode_body
-from kwcli.exits import Exit, Failure
+from kwcli.calling.assignments import check_words, compose, encode_body
+from kwcli.calling.bodies import example
+from kwcli.env import Exit, Failure
 from tests.cli.worlds import kw, world
 
 METADATA = api("Metadata").versions

@@ -13,13 +13,13 @@ from click.testing import CliRunner
 
 from decoders.apis import KEYS, api
 from decoders.apis.releases import RELEASES, spoken
-from decoders.schema.model import Api, Versions
-from decoders.schema.vocabulary import parse_api
-from kwcli.declarations import files, others
+from decoders.schema.model import Api, Versions, parse_api
+from kwcli.declarations import compare as others
+from kwcli.declarations import notation
 from kwcli.declarations.__main__ import main
 from kwcli.declarations.compare import compare, truth
-from kwcli.declarations.definitions import DefinitionError, Release, parse_json, read_release, snake
 from kwcli.declarations.notation import api_text
+from kwcli.declarations.releases import DefinitionError, Release, parse_json, read_release, snake
 from kwcli.declarations.write import united
 from tests.broker.jars import Missing, client_jars, missing_tools
 from tests.reference.jars import PATCHES
@@ -64,10 +64,10 @@ def test_our_declarations_are_those_of_the_newest_releases() -> None:
 def test_writing_from_the_newest_releases_changes_nothing() -> None:
     releases = [read_release(jar(version)) for version in TRUTHS]
     newest = releases[-1].version
-    for written in united(files.declared(), releases, newest):
-        path = files.module_path(written.key, written.name)
+    for written in united(notation.declared(), releases, newest):
+        path = notation.module_path(written.key, written.name)
         source = path.read_text("utf-8")
-        assert files.replaced(source, written.name, api_text(written)) == source
+        assert notation.replaced(source, written.name, api_text(written)) == source
 
 
 @pytest.mark.oracle
@@ -79,7 +79,7 @@ def test_all_declarations_come_out_of_the_jars_alone() -> None:
     assert sum(map(messages, written.values())) == MESSAGES
     as_release = Release(newest, written, {}, {})
     every = {key: range(one.versions.low, one.versions.high + 1) for key, one in written.items()}
-    assert compare(files.declared(), as_release, every, details=False) == []
+    assert compare(notation.declared(), as_release, every, details=False) == []
 
 
 def definition(name: str, versions: str, fields: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
@@ -296,9 +296,9 @@ def test_each_release_speaks_for_what_no_newer_one_has(tmp_path: Path) -> None:
 def test_the_command_writes_files_and_then_finds_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = tmp_path / "apis"
     made.mkdir()
-    shutil.copy(files.APIS / "heartbeat.py", made)
+    shutil.copy(notation.APIS / "heartbeat.py", made)
     heartbeat = (made / "heartbeat.py").read_text()
-    monkeypatch.setattr(files, "APIS", made)
+    monkeypatch.setattr(notation, "APIS", made)
     monkeypatch.setattr(others, "HISTORY", {500: "4.4:0-1"})
     monkeypatch.setattr(others, "spoken", lambda _: {500: Versions(0, 1)})
     monkeypatch.setattr(others, "UNSTABLE", {})
@@ -378,19 +378,19 @@ def test_snake_case_by_kafkas_rule(name: str, snaked: str) -> None:
 
 def test_every_declaration_is_as_the_tool_writes_it() -> None:
     """Columns are aligned and words stand in their order; `declared` sees every file, so none is left out."""
-    assert files.declared().keys() >= {*KEYS}
-    assert [path.name for path in files.unformatted()] == [], "`python -m kwcli.declarations format` mends them"
+    assert notation.declared().keys() >= {*KEYS}
+    assert [path.name for path in notation.unformatted()] == [], "`python -m kwcli.declarations format` mends them"
 
 
 @pytest.mark.parametrize("folder", ["APIS", "STRUCTURES"])
 def test_the_command_formats_what_is_declared(folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = getattr(files, folder)
+    source = getattr(notation, folder)
     (tmp_path / "nothing").mkdir()
-    monkeypatch.setattr(files, "APIS", tmp_path / "nothing")
-    monkeypatch.setattr(files, "STRUCTURES", tmp_path / "nothing")
+    monkeypatch.setattr(notation, "APIS", tmp_path / "nothing")
+    monkeypatch.setattr(notation, "STRUCTURES", tmp_path / "nothing")
     for path in source.glob("[a-l]*.py"):
         shutil.copy(path, tmp_path)
-    monkeypatch.setattr(files, folder, tmp_path)
+    monkeypatch.setattr(notation, folder, tmp_path)
     name = {"APIS": "heartbeat.py", "STRUCTURES": "leader_change_message.py"}[folder]
     CliRunner().invoke(main, ["format"])
     text = (tmp_path / name).read_text()

@@ -10,12 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwcli.decoding.dumps import dumped
-from kwcli.decoding.given import gather, of_bytes, of_text
-from kwcli.decoding.packets import payload
-from kwcli.exits import Failure
-from kwcli.render.hexdump import HexStyle, hex_lines
-from kwcli.render.palette import COLORED, PLAIN
+from kwcli.decoding.inputs import dumped, gather, of_bytes, of_text, payload
+from kwcli.env import Failure
+from kwcli.output.hex import HexStyle, hex_lines
+from kwcli.output.units import COLORED, PLAIN
 from tests.captures.shipped import segments
 from tests.cli.worlds import world
 from tests.exchanges.talks import request

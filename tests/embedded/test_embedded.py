@@ -12,7 +12,7 @@ from decoders import DecodeError, EncodeError, UnknownApi, UnsupportedVersion, d
 from decoders.apis import api
 from decoders.embedded import STRUCTURES, embedded_json, structure
 from decoders.embedded.holders import HOLDERS, HOOKS
-from decoders.schema.resolve import resolve
+from decoders.schema.model import resolve
 from tests.schema.values import random_value
 
 # (name, version, bytes, fields)

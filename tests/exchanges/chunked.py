@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from decoders.exchanges.engine import Pairer
 from decoders.exchanges.exchange import Exchange, Settled, Skipped
-from decoders.exchanges.stage import Pairer
-from decoders.streams.chunks import Chunk, Close, Connection, Gap, Retransmission
+from decoders.tcp.chunks import Chunk, Close, Connection, Gap, Retransmission
 
 MS = 10**6
 Row = tuple[str, bytes | Gap | Retransmission | Close]

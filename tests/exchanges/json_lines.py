@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import orjson
 
-from decoders.exchanges.bodies import Options
 from decoders.exchanges.exchange import Settled
-from decoders.exchanges.record import to_json_dict
+from decoders.messages.bodies import Options
+from decoders.messages.record import to_json_dict
 
 
 def to_json_bytes(settled: Settled, options: Options | None = None) -> bytes:

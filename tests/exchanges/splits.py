@@ -7,14 +7,13 @@ from functools import partial
 from itertools import pairwise
 from typing import Any, cast
 
-from decoders.exchanges.ended import Ended, Row
 from decoders.exchanges.engine import Engine
-from decoders.exchanges.exchange import Exchange
-from decoders.exchanges.parts import FACT, ROWS, Facts, Part, canonical
-from decoders.exchanges.record import to_json_dict
-from decoders.exchanges.splitting import Splitter
-from decoders.exchanges.stitching import Stitcher
-from decoders.streams.chunks import Segment
+from decoders.exchanges.exchange import Ended, Exchange, Row
+from decoders.messages.record import to_json_dict
+from decoders.splits.parts import FACT, ROWS, Facts, Part, canonical
+from decoders.splits.splitting import Splitter
+from decoders.splits.stitching import Stitcher
+from decoders.tcp.chunks import Segment
 from tests.exchanges.talks import REVEALED
 
 Shown = tuple[Any, ...]

@@ -15,14 +15,13 @@ from decoders.apis.headers import (
     response_header_plan,
     response_header_version,
 )
-from decoders.exchanges.bodies import Options
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange, Settled
-from decoders.exchanges.record import to_json_dict
-from decoders.schema.message import encode
-from decoders.schema.model import Plan, Side
-from decoders.schema.resolve import resolve
-from decoders.streams.chunks import Segment
+from decoders.messages.bodies import Options
+from decoders.messages.record import to_json_dict
+from decoders.schema.codec import encode
+from decoders.schema.model import Plan, Side, resolve
+from decoders.tcp.chunks import Segment
 from tests.schema.values import random_value
 
 Turns = list[tuple[bool, bytes]]

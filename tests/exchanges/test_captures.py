@@ -13,15 +13,14 @@ import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
 import decoders
-from decoders.capture.reader import CaptureReader
-from decoders.exchanges.bodies import Options
+from decoders.capture.files import CaptureReader
 from decoders.exchanges.engine import Engine
-from decoders.exchanges.errors import errors_in
 from decoders.exchanges.exchange import Exchange, Settled, Skipped
-from decoders.exchanges.record import SCALARS, to_json_dict
-from decoders.exchanges.recorded import from_json_dict
-from decoders.streams.chunks import Gap
-from decoders.streams.reassembly import Reassembly
+from decoders.messages.bodies import Options, errors_in
+from decoders.messages.from_record import from_json_dict
+from decoders.messages.record import SCALARS, to_json_dict
+from decoders.tcp.chunks import Gap
+from decoders.tcp.reassembly import Reassembly
 from tests.captures.plain import read_bytes
 from tests.exchanges.json_lines import to_json_bytes
 

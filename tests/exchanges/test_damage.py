@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from decoders.exchanges.exchange import Exchange, Settled
-from decoders.exchanges.record import to_json_dict
-from decoders.streams.chunks import Segment
+from decoders.messages.record import to_json_dict
+from decoders.tcp.chunks import Segment
 from tests.exchanges.talks import REVEALED, Talk, Talker, run, segments
 
 SEEDS = range(40)

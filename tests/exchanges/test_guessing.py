@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoders.exchanges.bodies import body_json
-from decoders.exchanges.guessing import Candidate, guess, guess_response
-from decoders.messages import encode_message
+from decoders.messages.bodies import body_json
+from decoders.messages.guess_api import Candidate, guess, guess_response
+from decoders.messages.whole_messages import encode_message
 from decoders.schema.model import Versions
 from tests.captures.reading import exchanges
 from tests.captures.shipped import CLEAN, capture_bytes

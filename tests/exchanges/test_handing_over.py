@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from decoders.errors import DecodeError
 from decoders.exchanges.engine import Engine
-from decoders.streams.chunks import Segment
-from decoders.wire.state import pack, unpack
+from decoders.tcp.chunks import Segment
+from decoders.wire.pack import pack, unpack
 from tests.exchanges.splits import Shown, cut, rows, shown, stitched, whole
 from tests.exchanges.talks import API_VERSIONS, SYN, Talker, request, response
 from tests.exchanges.talks import segments as spoken

@@ -8,14 +8,14 @@ from random import Random
 
 import pytest
 
-from decoders.capture.reader import CaptureReader
-from decoders.exchanges import stage
+from decoders.capture.files import CaptureReader
+from decoders.exchanges import engine
 from decoders.exchanges.context import Context
+from decoders.exchanges.engine import UnusualHandler
 from decoders.exchanges.exchange import Exchange
-from decoders.exchanges.loop import UnusualHandler
-from decoders.exchanges.record import to_json_dict
-from decoders.streams.chunks import Chunk, Segment
-from decoders.streams.framing import FrameDirection, take
+from decoders.frames.framing import FrameDirection, take
+from decoders.messages.record import to_json_dict
+from decoders.tcp.chunks import Chunk, Segment
 from tests.captures.plain import read_bytes
 from tests.exchanges.talks import Talker, interleaved, records, run, segments
 from tests.exchanges.test_captures import CAPTURES, NEGATIVE, VALIDATOR
@@ -43,7 +43,7 @@ def same(every: list[Segment], monkeypatch: pytest.MonkeyPatch) -> None:
     """The loop and the plain way give the same."""
     quick = records(run(every))
     with monkeypatch.context() as patch:
-        patch.setattr(stage, "advance", plainly)
+        patch.setattr(engine, "advance", plainly)
         slow = records(run(every))
     assert quick == slow
 

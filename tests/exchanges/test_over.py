@@ -12,9 +12,9 @@ from decoders import encode_request, encode_response
 from decoders.exchanges import context
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange, Settled
-from decoders.streams import connections
-from decoders.streams.chunks import Connection, Segment
-from decoders.streams.reassembly import ACK, FIN, RST, SYN
+from decoders.tcp import connections
+from decoders.tcp.chunks import Connection, Segment
+from decoders.tcp.reassembly import ACK, FIN, RST, SYN
 
 SECOND = 10**9
 BROKER = bytes([10, 9, 9, 9])

@@ -11,14 +11,14 @@ import pytest
 
 from decoders.apis import api
 from decoders.exchanges import context, pairing
-from decoders.exchanges.bodies import Options
+from decoders.exchanges.engine import Pairer
 from decoders.exchanges.exchange import Exchange
-from decoders.exchanges.record import to_json_dict
-from decoders.exchanges.stage import Pairer
-from decoders.schema.message import encode
-from decoders.schema.resolve import resolve
-from decoders.streams import framing, verdict
-from decoders.streams.chunks import Close, Gap, Retransmission
+from decoders.frames import frame_search, framing
+from decoders.messages.bodies import Options
+from decoders.messages.record import to_json_dict
+from decoders.schema.codec import encode
+from decoders.schema.model import resolve
+from decoders.tcp.chunks import Close, Gap, Retransmission
 from tests.exchanges.chunked import MS, Line, Row, exchanges, play, told
 from tests.exchanges.json_lines import to_json_bytes
 from tests.exchanges.talks import framed, request, response
@@ -350,7 +350,7 @@ def test_what_was_sent_again_while_it_waited_is_marked() -> None:
 
 def test_too_many_in_flight_gives_up_the_oldest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pairing, "IN_FLIGHT_MAX", 3)
-    monkeypatch.setattr("decoders.exchanges.loop.IN_FLIGHT_MAX", 3)
+    monkeypatch.setattr("decoders.exchanges.engine.IN_FLIGHT_MAX", 3)
     rows: list[Row] = [("c", beat(number)) for number in range(5)]
     settled = exchanges(play(*rows, *(("b", beaten(number)) for number in range(2, 5))))
     assert told(settled)[:2] == ["Heartbeat 3 #0 unanswered limit", "Heartbeat 3 #1 unanswered limit"]
@@ -358,7 +358,7 @@ def test_too_many_in_flight_gives_up_the_oldest(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_frame_beyond_the_limit_keeps_its_header(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (framing, pairing, verdict):
+    for module in (framing, pairing, frame_search):
         monkeypatch.setattr(module, "FRAME_MAX", 1000)
     large = request(METADATA, 1, 2, "app", {"topics": [{"name": "x" * 2000}]})
     rows: list[Row] = [("c", beat(1)), ("b", beaten(1)), ("c", large[:900]), ("c", large[900:])]

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from decoders.exchanges.bodies import Options
 from decoders.exchanges.exchange import Exchange
-from decoders.exchanges.record import to_json_dict
+from decoders.messages.bodies import Options
+from decoders.messages.record import to_json_dict
 from tests.broker.clients.batches import batch
 from tests.exchanges.talks import request, response, run, segments
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoders.exchanges.ended import Ended
 from decoders.exchanges.engine import Engine
-from decoders.exchanges.parts import SEGMENTS
+from decoders.exchanges.exchange import Ended
+from decoders.splits.parts import SEGMENTS
 from tests.captures.shipped import CLEAN, NEGATIVE, segments
 from tests.exchanges.mistreated import capture
 from tests.exchanges.splits import AGAIN, RERUNS, cut, parts_of, rows, stitched, whole

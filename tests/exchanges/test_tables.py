@@ -10,19 +10,14 @@ import pytest
 from decoders.apis import KEYS, api
 from decoders.apis.keys import FETCH_SNAPSHOT
 from decoders.errors import DecodeError
+from decoders.exchanges.api_versions import ApiVersions, Needs
 from decoders.exchanges.engine import Engine
-from decoders.exchanges.errors import error_finder, errors_in
-from decoders.exchanges.exchange import SESSION_PATHS, Exchange
-from decoders.exchanges.needs import Needs
-from decoders.exchanges.specs import ApiVersions
-from decoders.exchanges.times import rfc3339
-from decoders.exchanges.topic_arrays import RECORD_ARRAYS
-from decoders.exchanges.topics import TOPIC_ID_SOURCES, TopicIdSource
-from decoders.schema.compile import projector
-from decoders.schema.message import encode
-from decoders.schema.model import Plan, Side
-from decoders.schema.project import wanted
-from decoders.schema.resolve import resolve
+from decoders.exchanges.exchange import SESSION_PATHS, Exchange, rfc3339
+from decoders.exchanges.topics import RECORD_ARRAYS, TOPIC_ID_SOURCES, TopicIdSource
+from decoders.messages.bodies import error_finder, errors_in
+from decoders.schema.codec import encode, projector
+from decoders.schema.model import Plan, Side, resolve
+from decoders.schema.projection import wanted
 from decoders.wire.units import parse_time
 from tests.exchanges.talks import Talker, run, segments
 from tests.schema.values import random_value

@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoders import read_exchanges
-from decoders.exchanges.bodies import Options
+from decoders.exchanges.api_versions import Needs
 from decoders.exchanges.exchange import Exchange
-from decoders.exchanges.needs import Needs
-from decoders.exchanges.record import to_json_dict
 from decoders.filters import Filter, Phase, parse
+from decoders.messages.bodies import Options
+from decoders.messages.record import to_json_dict
 from decoders.schema.model import Side
 
 CAPTURES = Path(__file__).resolve().parents[2] / "captures"

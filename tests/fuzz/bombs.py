@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple
 
 from decoders.limits import MIB
-from decoders.messages import encode_response
+from decoders.messages.whole_messages import encode_response
 from decoders.records.codecs import NAMES, deflate
 from kwcli.options import FORMATS
 from tests.capture.spoken import spoken

@@ -13,9 +13,9 @@ from typing import Final
 
 from decoders.exchanges.engine import Engine
 from decoders.limits import IDLE_NS
-from decoders.streams.chunks import Segment
-from decoders.streams.flow import FAR, PATIENCE_NS
-from decoders.streams.reassembly import Reassembly
+from decoders.tcp.chunks import Segment
+from decoders.tcp.connections import FAR, PATIENCE_NS
+from decoders.tcp.reassembly import Reassembly
 from tests.exchanges.mistreated import shaken
 from tests.exchanges.splits import Shown, cut, rows, shown, stitched, whole
 from tests.exchanges.talks import ACK, FIN, MS, SYN, Talker, Turns, segments

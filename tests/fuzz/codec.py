@@ -10,11 +10,9 @@ from functools import cache
 from random import Random
 
 from decoders.errors import DecodeError
-from decoders.schema.compile import encoder
-from decoders.schema.message import decode, encode, examine
-from decoders.schema.model import Plan
-from decoders.schema.resolve import resolve
-from decoders.schema.write import write
+from decoders.schema.codec import decode, encode, encoder, examine
+from decoders.schema.model import Plan, resolve
+from decoders.schema.walk import write
 from tests.apis.everything import all_layouts
 from tests.schema.declarations import message
 from tests.schema.readers import random_paths, readers_agree, specialised_agree, strange

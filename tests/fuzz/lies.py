@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from decoders.apis import KEYS, api
 from decoders.errors import DecodeError
-from decoders.messages import Request, decode_request, encode_response
+from decoders.messages.whole_messages import Request, decode_request, encode_response
 from kwcli.options import FORMATS
 from tests.cli.worlds import Outcome, kw
 from tests.exchanges.talks import plan

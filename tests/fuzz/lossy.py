@@ -12,11 +12,11 @@ from functools import cache
 from random import Random
 from typing import Any, Final, NamedTuple
 
-from decoders.exchanges.ended import Ended, Row
 from decoders.exchanges.engine import Engine
-from decoders.exchanges.record import to_json_dict
-from decoders.streams.chunks import Gap, Segment
-from decoders.streams.flow import FAR
+from decoders.exchanges.exchange import Ended, Row
+from decoders.messages.record import to_json_dict
+from decoders.tcp.chunks import Gap, Segment
+from decoders.tcp.connections import FAR
 from tests.exchanges.mistreated import shaken
 from tests.exchanges.splits import rows
 from tests.exchanges.talks import MS, REVEALED, Talker, Turns, segments

@@ -13,7 +13,7 @@ import click
 import pytest
 
 import decoders
-from kwcli.exits import Exit
+from kwcli.env import Exit
 from kwcli.main import kw as program
 from tests.cli.worlds import kw, world
 from tests.help.reading import README, ROOT, TEXTS, block, python_of

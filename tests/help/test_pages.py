@@ -18,7 +18,7 @@ import kwcli.help
 from decoders.analysis.dimensions import DIMENSIONS
 from decoders.analysis.metrics import METRICS
 from decoders.filters import FIELDS
-from kwcli.exits import Exit
+from kwcli.env import Exit
 from kwcli.help.pages import ALIASES, TOPICS, describe_topic, read_page
 from kwcli.main import COMMANDS
 from kwcli.main import kw as program

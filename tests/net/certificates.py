@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from kwcli.playground.certificates import make_certificates
+from kwcli.playground.client_configs import make_certificates
 
 STORE, KEY = "store-secret", "key-secret"
 

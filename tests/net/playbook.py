@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import decoders
-from kwcli.net.core.config import Sasl
-from kwcli.net.core.sasl import Mechanism, mechanism
-from kwcli.net.core.session import Answer, Event, Opened, Outgoing, Session
-from kwcli.net.core.stops import Stop
+from kwcli.net.config.client_config import Sasl
+from kwcli.net.errors.connection_stops import Stop
+from kwcli.net.sasl import Mechanism, mechanism
+from kwcli.net.session.session import Answer, Event, Opened, Outgoing, Session
 
 API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE = 18, 17, 36
 # A broker of today, as far as these plays need it.

@@ -12,11 +12,11 @@ from typing import Any, TypeVar, cast
 import pytest
 import uvloop
 
-from kwcli.exits import Exit, Failure
-from kwcli.net.aio import Dialler, Logins
-from kwcli.net.aio import TlsServer as DoorServer
-from kwcli.net.core.config import ClientConfig, OAuth, Sasl, Store, Tls
-from kwcli.playground.certificates import make_certificates
+from kwcli.env import Exit, Failure
+from kwcli.net.config.client_config import ClientConfig, OAuth, Sasl, Store, Tls
+from kwcli.net.session.aio import Dialler, Logins
+from kwcli.net.session.aio import TlsServer as DoorServer
+from kwcli.playground.client_configs import make_certificates
 from tests.net.tls_server import TlsServer, server_context
 
 Outcome = TypeVar("Outcome")

@@ -7,11 +7,13 @@ from contextlib import suppress
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kwcli.net.core import jaas, jks, pem, pkcs12, property_files, tokens
-from kwcli.net.core.addresses import AddressError, address, addresses, shown
-from kwcli.net.core.sasl import SaslRefused
-from kwcli.net.core.sasl.oauthbearer import OAuthBearer
-from kwcli.net.core.sasl.scram import Scram
+from kwcli.net.addresses import AddressError, address, addresses, shown
+from kwcli.net.config import jaas, properties
+from kwcli.net.sasl import SaslRefused
+from kwcli.net.sasl.oauthbearer import OAuthBearer
+from kwcli.net.sasl.scram import Scram
+from kwcli.net.session import credentials
+from kwcli.net.tls import key_stores
 
 FIELDS = st.lists(st.tuples(st.sampled_from("rsivem"), st.text(max_size=30)), max_size=6)
 JKS_HEAD = b"\xfe\xed\xfe\xed\0\0\0\x02\0\0\0\x01\0\0\0\x01"
@@ -48,8 +50,8 @@ def test_oauthbearer(challenge: bytes, token: str) -> None:
 @example(200, b'{"access_token":"x","expires_in":NaN}')
 @example(200, b'{"access_token":"x","more":%b' % (b"[" * 200_000))
 def test_answers_of_token_endpoints(status: int, content: bytes) -> None:
-    with suppress(tokens.TokenRefused):
-        lifetime_s = tokens.read(status, content).lifetime_s
+    with suppress(credentials.TokenRefused):
+        lifetime_s = credentials.read(status, content).lifetime_s
         assert lifetime_s is None or 0 <= lifetime_s <= 365 * 86_400
 
 
@@ -57,19 +59,19 @@ def test_answers_of_token_endpoints(status: int, content: bytes) -> None:
 @settings(max_examples=200)
 def test_stores(content: bytes, password: str | None) -> None:
     for start in (JKS_HEAD, JKS_HEAD[:8], b""):
-        with suppress(jks.StoreError):
-            jks.read(start + content, password, password)
-    with suppress(jks.StoreError):
-        pkcs12.read(b"\x30" + content, password)
+        with suppress(key_stores.StoreError):
+            key_stores.read_jks(start + content, password, password)
+    with suppress(key_stores.StoreError):
+        key_stores.read_pkcs12(b"\x30" + content, password)
 
 
 @given(st.text(max_size=200))
 def test_texts(text: str) -> None:
     with suppress(jaas.JaasError):
         jaas.parse(text)
-    property_files.parse(text)
-    list(pem.blocks(text))
-    list(pem.blocks(f"-----BEGIN X-----{text}-----END X-----"))
+    properties.parse(text)
+    list(key_stores.blocks(text))
+    list(key_stores.blocks(f"-----BEGIN X-----{text}-----END X-----"))
     with suppress(AddressError):
         assert addresses(",".join(shown(each) for each in addresses(text))) == addresses(text)
     with suppress(AddressError):
@@ -78,4 +80,4 @@ def test_texts(text: str) -> None:
 
 @given(st.lists(st.tuples(st.text(min_size=1, max_size=10), st.text(max_size=20)), max_size=5))
 def test_properties_that_are_written_are_read(pairs: list[tuple[str, str]]) -> None:
-    assert property_files.java_pairs(property_files.write(pairs)) == pairs
+    assert properties.java_pairs(properties.write(pairs)) == pairs

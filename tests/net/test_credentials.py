@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from kwcli.exits import Exit, Failure
-from kwcli.net.core.config import OAuth, Sasl, Store
-from kwcli.net.credentials import Credentials
-from kwcli.net.deadline import Deadline
-from kwcli.playground.certificates import make_certificates
+from kwcli.env import Exit, Failure
+from kwcli.net.config.client_config import OAuth, Sasl, Store
+from kwcli.net.session.credentials import Credentials
+from kwcli.net.with_timeout import Deadline
+from kwcli.playground.client_configs import make_certificates
 from tests.net.endpoint import endpoint
 
 

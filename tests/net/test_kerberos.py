@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from kwcli.exits import Exit
+from kwcli.env import Exit
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
 from tests.broker.options import Options

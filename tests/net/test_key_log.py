@@ -15,10 +15,10 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 
-from kwcli.net.core.config import Store, Tls
-from kwcli.net.settings import client_config
-from kwcli.net.tls import client_context
-from kwcli.playground.certificates import make_certificates
+from kwcli.net.config.build_config import client_config
+from kwcli.net.config.client_config import Store, Tls
+from kwcli.net.connector.tls_connect import client_context
+from kwcli.playground.client_configs import make_certificates
 from tests.cli.worlds import world
 from tests.net.tls_server import TlsServer, server_context
 

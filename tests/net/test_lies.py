@@ -14,15 +14,14 @@ from typing import Any
 
 import pytest
 
-from kwcli.exits import Failure
-from kwcli.net.aio import Dialler
-from kwcli.net.blocking import Connection
-from kwcli.net.core.addresses import unusable
-from kwcli.net.core.config import ClientConfig
-from kwcli.proxy.core.rewrite import Endpoint
-from kwcli.proxy.discovery import discover
-from kwcli.proxy.listeners import ProxyListeners
-from kwcli.proxy.ports import ProxyPorts
+from kwcli.env import Failure
+from kwcli.net.addresses import unusable
+from kwcli.net.config.client_config import ClientConfig
+from kwcli.net.session.aio import Dialler
+from kwcli.net.session.blocking import Connection
+from kwcli.proxy.listeners import ProxyListeners, ProxyPorts
+from kwcli.proxy.relay.rewrite import Endpoint
+from kwcli.proxy.settings import discover
 from tests.cli.worlds import Outcome, kw, world
 from tests.net.liar import Change, Liar
 from tests.net.responder import Responder
@@ -297,7 +296,7 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
         clock.now += 1 / 64
         raise Failure(f"{address[0]} refused the connection")
 
-    monkeypatch.setattr("kwcli.net.cluster.Connection.open", attempt)
+    monkeypatch.setattr("kwcli.net.cluster.cluster.Connection.open", attempt)
     monkeypatch.setattr("kwcli.proxy.check.time", SimpleNamespace(monotonic=clock.monotonic))
     monkeypatch.setattr("tests.net.test_lies.CLOCK", clock)
     return places
@@ -355,7 +354,7 @@ def test_ports_of_many_nodes_are_written_down_once(tmp_path: Any, monkeypatch: p
         written.append(target)
         replace(source, target)
 
-    monkeypatch.setattr("kwcli.proxy.ports.os.replace", counted)
+    monkeypatch.setattr("kwcli.proxy.listeners.os.replace", counted)
     file = str(tmp_path / "ports.json")
     first = ProxyPorts(20000, "one", file, nodes=range(1000, 21000))
     assert (first.port(20999), written) == (41000, [file])

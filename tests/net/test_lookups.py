@@ -13,17 +13,17 @@ import pytest
 import decoders.apis
 from decoders.apis import api
 from decoders.apis.keys import DESCRIBE_CLUSTER, FIND_COORDINATOR, LIST_OFFSETS, METADATA
-from decoders.messages import decode_message, encode_message
+from decoders.messages.whole_messages import decode_message, encode_message
 from decoders.schema.model import ALL, FOREVER, Api, Field, Message, Versions
-from kwcli.net.cluster import Cluster
-from kwcli.net.core import lookups
-from kwcli.net.core.config import ClientConfig
-from kwcli.net.core.lookups import KINDS
-from kwcli.net.deadline import Deadline
+from kwcli.net.cluster import metadata_requests
+from kwcli.net.cluster.cluster import Cluster
+from kwcli.net.cluster.metadata_requests import KINDS
+from kwcli.net.config.client_config import ClientConfig
+from kwcli.net.with_timeout import Deadline
 from tests.calling.scripted import Node, metadata
 
 TOPIC_ID: Final = UUID(int=7)
-NAMED: Final = Versions(lookups.WITHOUT_CREATING, FOREVER)
+NAMED: Final = Versions(metadata_requests.WITHOUT_CREATING, FOREVER)
 
 
 class LookUp(NamedTuple):
@@ -35,24 +35,34 @@ class LookUp(NamedTuple):
     asks: tuple[str, ...] = ()
 
 
-COORDINATORS: Final = cast("list[tuple[lookups.Kind, tuple[int, int]]]", list(KINDS.items()))
+COORDINATORS: Final = cast("list[tuple[metadata_requests.Kind, tuple[int, int]]]", list(KINDS.items()))
 
 
-def coordinator(kind: lookups.Kind, version: int) -> dict[str, Any]:
-    return lookups.ask_coordinator(version, kind, "k-1")
+def coordinator(kind: metadata_requests.Kind, version: int) -> dict[str, Any]:
+    return metadata_requests.ask_coordinator(version, kind, "k-1")
 
 
 LOOK_UPS: Final[dict[str, LookUp]] = {
-    "nodes": LookUp(METADATA, ALL, lookups.ask_nodes),
-    "topics": LookUp(METADATA, NAMED, lambda version: lookups.ask_topics(version, ["t-1"]), ("t-1",)),
-    "all topics": LookUp(METADATA, Versions(0, NAMED.low - 1), lambda version: lookups.ask_topics(version, ["t-1"])),
+    "nodes": LookUp(METADATA, ALL, metadata_requests.ask_nodes),
+    "topics": LookUp(METADATA, NAMED, lambda version: metadata_requests.ask_topics(version, ["t-1"]), ("t-1",)),
+    "all topics": LookUp(
+        METADATA, Versions(0, NAMED.low - 1), lambda version: metadata_requests.ask_topics(version, ["t-1"])
+    ),
     "id": LookUp(
-        METADATA, Versions(lookups.BY_ID, FOREVER), lambda version: lookups.ask_id(version, TOPIC_ID), (str(TOPIC_ID),)
+        METADATA,
+        Versions(metadata_requests.BY_ID, FOREVER),
+        lambda version: metadata_requests.ask_id(version, TOPIC_ID),
+        (str(TOPIC_ID),),
     ),
     "controllers": LookUp(
-        DESCRIBE_CLUSTER, Versions(lookups.ENDPOINT_TYPE, FOREVER), lookups.ask_controllers, ("'endpoint_type': 2",)
+        DESCRIBE_CLUSTER,
+        Versions(metadata_requests.ENDPOINT_TYPE, FOREVER),
+        metadata_requests.ask_controllers,
+        ("'endpoint_type': 2",),
     ),
-    "offset": LookUp(LIST_OFFSETS, ALL, lambda version: lookups.ask_offset(version, "t-1", 3, -2), ("t-1", "3", "-2")),
+    "offset": LookUp(
+        LIST_OFFSETS, ALL, lambda version: metadata_requests.ask_offset(version, "t-1", 3, -2), ("t-1", "3", "-2")
+    ),
     **{
         kind: LookUp(FIND_COORDINATOR, Versions(since, FOREVER), partial(coordinator, kind), ("k-1",))
         for kind, (_, since) in COORDINATORS

@@ -14,12 +14,12 @@ import pytest
 
 import decoders
 from decoders.limits import FRAME_MAX
-from kwcli.exits import Exit
-from kwcli.net.blocking import Connection, Reply
-from kwcli.net.core.config import ClientConfig, Protocol, Tls
-from kwcli.net.core.session import OPENING_FRAME_MAX
-from kwcli.net.deadline import Deadline
-from kwcli.net.way import Way
+from kwcli.env import Exit
+from kwcli.net.config.client_config import ClientConfig, Protocol, Tls
+from kwcli.net.connector.connector import Way
+from kwcli.net.session.blocking import Connection, Reply
+from kwcli.net.session.session import OPENING_FRAME_MAX
+from kwcli.net.with_timeout import Deadline
 from tests.net.playbook import offers
 from tests.net.responder import Responder, Script, each_request, framed, sends
 from tests.net.servers import (

@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from kwcli.env import Environment
-from kwcli.exits import Exit, Failure
-from kwcli.net.core import property_files
-from kwcli.net.profiles import Profiles
-from kwcli.net.settings import client_config
+from kwcli.env import Environment, Exit, Failure
+from kwcli.net.config import properties
+from kwcli.net.config.build_config import client_config
+from kwcli.net.config.profiles import Profiles
 from tests.cli.worlds import Outcome, kw, world
 
 KCAT = (
@@ -178,7 +177,7 @@ def test_a_misspelt_variable_is_told(home: Path) -> None:
     ],
 )
 def test_what_is_written_is_read_again(pairs: list[tuple[str, str]]) -> None:
-    assert property_files.java_pairs(property_files.write(pairs)) == pairs
+    assert properties.java_pairs(properties.write(pairs)) == pairs
 
 
 @pytest.mark.parametrize(
@@ -196,15 +195,15 @@ def test_what_is_written_is_read_again(pairs: list[tuple[str, str]]) -> None:
     ],
 )
 def test_javas_rules(text: str, pairs: list[tuple[str, str]]) -> None:
-    assert property_files.java_pairs(text) == pairs
+    assert properties.java_pairs(text) == pairs
 
 
 def test_the_two_kinds_are_told_apart_by_their_names() -> None:
-    assert property_files.parse("sasl.username=a\\b\nssl.ca.location=C:\\x\n") == [
+    assert properties.parse("sasl.username=a\\b\nssl.ca.location=C:\\x\n") == [
         ("sasl.username", "a\\b"),
         ("ssl.ca.location", "C:\\x"),
     ]
-    assert property_files.parse("ssl.truststore.location=C\\:\\\\x\n") == [("ssl.truststore.location", "C:\\x")]
+    assert properties.parse("ssl.truststore.location=C\\:\\\\x\n") == [("ssl.truststore.location", "C:\\x")]
 
 
 def test_standard_input_in_pieces(home: Path) -> None:

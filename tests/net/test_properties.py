@@ -10,8 +10,8 @@ from pathlib import Path
 import confluent_kafka
 import pytest
 
-from kwcli.net.core import properties
-from kwcli.net.core.jaas import JaasError, JaasLogin, parse
+from kwcli.net.config import properties
+from kwcli.net.config.jaas import JaasError, JaasLogin, parse
 from tests.broker.fixture import needs_brokers
 from tests.broker.jars import client_jars
 

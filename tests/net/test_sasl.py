@@ -8,11 +8,11 @@ from base64 import b64encode
 
 import pytest
 
-from kwcli.net.core.config import OAuth, Sasl
-from kwcli.net.core.sasl import SaslRefused, mechanism
-from kwcli.net.core.sasl.oauthbearer import OAuthBearer
-from kwcli.net.core.sasl.plain import Plain
-from kwcli.net.core.sasl.scram import Scram
+from kwcli.net.config.client_config import OAuth, Sasl
+from kwcli.net.sasl import SaslRefused, mechanism
+from kwcli.net.sasl.oauthbearer import OAuthBearer
+from kwcli.net.sasl.plain import Plain
+from kwcli.net.sasl.scram import Scram
 
 # RFC 7677, section 3 (the user is "user", the password "pencil"); SHA-512's messages from its definition in RFC 5802.
 RFC7677 = (

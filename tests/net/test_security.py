@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from kwcli.exits import Exit
-from kwcli.net.core import authentication
-from kwcli.net.core.sasl.plain import Plain
-from kwcli.playground.certificates import make_certificates
+from kwcli.env import Exit
+from kwcli.net.sasl.plain import Plain
+from kwcli.net.session import authentication
+from kwcli.playground.client_configs import make_certificates
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
 from tests.broker.options import Options
@@ -282,7 +282,7 @@ class Stranger(Plain):
 def test_a_mechanism_that_the_broker_does_not_take(
     scene: Scene, handshake: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kwcli.net.core.sasl.kerberos.Gssapi", lambda _sasl, _host: Stranger("u", "p"))
+    monkeypatch.setattr("kwcli.net.sasl.kerberos.Gssapi", lambda _sasl, _host: Stranger("u", "p"))
     if handshake == 0:
         monkeypatch.setattr(authentication, "_framed", lambda _versions: None)
     done = scene.call("SASL_PLAINTEXT", "SASL_PLAINTEXT", {"sasl.mechanism": "GSSAPI"})

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoders.limits import FRAME_MAX
-from decoders.messages import encode_response
-from kwcli.exits import Exit
-from kwcli.net.core.negotiation import assumed_offer
-from kwcli.net.core.session import OPENING_FRAME_MAX, Phase, Session
-from kwcli.net.core.stops import Cause
+from decoders.messages.whole_messages import encode_response
+from kwcli.env import Exit
+from kwcli.net.errors.connection_stops import Cause
+from kwcli.net.session.opening import assumed_offer
+from kwcli.net.session.session import OPENING_FRAME_MAX, Phase, Session
 from tests.net.playbook import MODERN, PIECES, Play, framed, offers, plain
 
 # Negotiation

@@ -6,9 +6,9 @@ import asyncio
 import time
 
 import decoders
-from kwcli.net.core.config import Sasl
-from kwcli.net.core.sasl import mechanism
-from kwcli.net.core.session import Answer, Event, Phase, Session
+from kwcli.net.config.client_config import Sasl
+from kwcli.net.sasl import mechanism
+from kwcli.net.session.session import Answer, Event, Phase, Session
 from tests.net.playbook import MODERN, offers
 from tests.net.responder import Responder, each_request, framed
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import pytest
 
-from kwcli.exits import Exit
-from kwcli.net.core.config import Sasl
-from kwcli.net.core.negotiation import assumed_offer
-from kwcli.net.core.sasl import mechanism
-from kwcli.net.core.session import Phase, Session
+from kwcli.env import Exit
+from kwcli.net.config.client_config import Sasl
+from kwcli.net.sasl import mechanism
+from kwcli.net.session.opening import assumed_offer
+from kwcli.net.session.session import Phase, Session
 from tests.net.playbook import MODERN, PIECES, Play, framed, offers, plain
 
 

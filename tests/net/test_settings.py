@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from kwcli.exits import Exit, Failure
-from kwcli.net.core.config import ClientConfig, OAuth, Sasl, Store
-from kwcli.net.settings import client_config
+from kwcli.env import Exit, Failure
+from kwcli.net.config.build_config import client_config
+from kwcli.net.config.client_config import ClientConfig, OAuth, Sasl, Store
 from tests.cli.worlds import world
 
 JAAS = "org.apache.kafka.common.security"

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from kwcli.exits import Exit, Failure
-from kwcli.net.core import jks
-from kwcli.net.core.ciphers import openssl_ciphers
-from kwcli.net.core.config import Store, Tls
-from kwcli.net.tls import client_context
-from kwcli.playground.certificates import make_certificates
+from kwcli.env import Exit, Failure
+from kwcli.net.config.client_config import Store, Tls
+from kwcli.net.connector.tls_connect import client_context
+from kwcli.net.tls import key_stores
+from kwcli.net.tls.ciphers import openssl_ciphers
+from kwcli.playground.client_configs import make_certificates
 from tests.net.certificates import KEY, STORE, make_stores
 from tests.net.tls_server import TlsServer, connect, server_context, stop
 
@@ -221,13 +221,13 @@ def test_what_cannot_be_read_is_said_before_connecting(
 def test_a_jks_store_cut_or_bent_anywhere_is_an_error_or_read(stores: Path, password: str | None) -> None:
     whole = (stores / "client.jks").read_bytes()
     for at in range(4, len(whole), 7):
-        with pytest.raises(jks.StoreError):
-            jks.read(whole[:at], password, KEY)
+        with pytest.raises(key_stores.StoreError):
+            key_stores.read_jks(whole[:at], password, KEY)
         bent = bytearray(whole)
         bent[at] ^= 0xFF
         if password is not None:
-            with pytest.raises(jks.StoreError):
-                jks.read(bytes(bent), password, KEY)
+            with pytest.raises(key_stores.StoreError):
+                key_stores.read_jks(bytes(bent), password, KEY)
 
 
 @pytest.mark.parametrize(
@@ -335,7 +335,8 @@ def test_a_cipher_suite_is_chosen() -> None:
 @pytest.mark.parametrize(("certificate", "loads"), [("client.pem", False), ("client.jks", False), ("client.p12", True)])
 def test_the_crypto_library_is_loaded_only_for_pkcs12(stores: Path, certificate: str, loads: bool) -> None:
     code = (
-        "import sys; from kwcli.net.core.config import Store, Tls; from kwcli.net.tls import client_context;"
+        "import sys; from kwcli.net.config.client_config import Store, Tls;"
+        "from kwcli.net.connector.tls_connect import client_context;"
         f"client_context(Tls(certificate=Store({str(stores / certificate)!r}, {None}, {STORE!r}, {KEY!r})));"
         "print('cryptography' in sys.modules)"
     )

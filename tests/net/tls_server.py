@@ -10,10 +10,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from kwcli.net.core.config import Tls
-from kwcli.net.core.stops import Stop
-from kwcli.net.core.tls_stops import tls_stop
-from kwcli.net.tls import client_context
+from kwcli.net.config.client_config import Tls
+from kwcli.net.connector.tls_connect import client_context
+from kwcli.net.errors.connection_stops import Stop, tls_stop
 
 
 def server_context(chain: Path, authorities: Path | None = None) -> ssl.SSLContext:

@@ -17,8 +17,7 @@ from uuid import UUID
 
 from decoders.apis import api
 from decoders.apis.releases import spoken
-from decoders.schema.model import Plan, PlanField, Side
-from decoders.schema.resolve import resolve
+from decoders.schema.model import Plan, PlanField, Side, resolve
 from tests.broker.jars import client_jars
 
 ROOT: Final = Path(__file__).resolve().parents[2]

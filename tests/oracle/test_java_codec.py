@@ -13,9 +13,8 @@ from decoders.apis.error_codes import ERRORS
 from decoders.apis.headers import request_header_version, response_header_version
 from decoders.apis.releases import spoken
 from decoders.embedded import STRUCTURES, structure
-from decoders.schema.message import decode, encode
-from decoders.schema.model import Field, Plan
-from decoders.schema.resolve import resolve
+from decoders.schema.codec import decode, encode
+from decoders.schema.model import Field, Plan, resolve
 from tests.broker.jars import Missing, missing_tools
 from tests.oracle.java_oracle import SIDES, Case, Java, cases, differences, expected_layout, minor, plan_of
 from tests.oracle.java_values import STYLES, random_value

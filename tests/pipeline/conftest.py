@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kwcli.exits import Failure
+from kwcli.env import Failure
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

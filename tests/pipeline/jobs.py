@@ -8,14 +8,13 @@ from typing import Any, NamedTuple
 
 import pyarrow.dataset as ds
 
-from kwcli.pipeline import local
-from kwcli.pipeline.pieces import Split
-from kwcli.pipeline.planning import Coming, known
-from kwcli.pipeline.sources import find
-from kwcli.pipeline.splits import SplitPlan, plan
+from kwcli.pipeline import one_process
+from kwcli.pipeline.job_spec import EngineResult, JobSpec
+from kwcli.pipeline.plan import Coming, SplitPlan, known, plan
+from kwcli.pipeline.read.captures import find
+from kwcli.pipeline.read.file_ranges import Split
 from kwcli.pipeline.store.store import opened
 from kwcli.pipeline.tables.columns import TABLES
-from kwcli.pipeline.work import EngineResult, JobSpec
 
 
 class Job(NamedTuple):
@@ -43,7 +42,7 @@ def run(folder: Path, job: Job) -> EngineResult:
     """Into tables."""
     with opened(str(folder)) as store:
         staging = store.staging()
-        outcome = local.run(job.spec, job.coming, staging)
+        outcome = one_process.run(job.spec, job.coming, staging)
         store.commit(staging, outcome.written, sources=[], options={}, tables=job.spec.tables, facts={})
     return outcome
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from decoders.streams.chunks import Segment
+from decoders.tcp.chunks import Segment
 from tests.capture.frames import ethernet
 from tests.capture.pcap_writer import PcapWriter
 from tests.exchanges.talks import Talker

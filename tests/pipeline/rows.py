@@ -8,11 +8,11 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from decoders.exchanges.bodies import Options
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Settled
-from decoders.streams.chunks import Segment
-from kwcli.pipeline.tables.needs import TableNeeds
+from decoders.messages.bodies import Options
+from decoders.tcp.chunks import Segment
+from kwcli.pipeline.tables.partitions import TableNeeds
 from kwcli.pipeline.tables.rows import ExchangeColumns
 
 ROW_TABLES: Final = ("exchanges", "topic_partitions", "skipped")

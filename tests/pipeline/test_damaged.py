@@ -9,16 +9,15 @@ from datetime import UTC, datetime
 import pyarrow as pa
 import pytest
 
-from decoders.exchanges.bodies import PLAIN
-from decoders.exchanges.ended import Ended, Row
 from decoders.exchanges.engine import Engine
-from decoders.streams.chunks import Segment
+from decoders.exchanges.exchange import Ended, Row
+from decoders.messages.bodies import PLAIN
+from decoders.tcp.chunks import Segment
 from kwcli.pipeline.tables.columns import TABLES
 from kwcli.pipeline.tables.connections import ConnectionColumns
-from kwcli.pipeline.tables.needs import TableNeeds
+from kwcli.pipeline.tables.partitions import TableNeeds
 from kwcli.pipeline.tables.rows import ExchangeColumns
-from kwcli.pipeline.tables.schemas import ROWS
-from kwcli.pipeline.tables.split import by_date, by_table
+from kwcli.pipeline.tables.schemas import ROWS, by_date, by_table
 from tests.captures.shipped import CLEAN, segments
 from tests.exchanges.chunked import exchanges, play
 from tests.exchanges.talks import framed, request

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from kwcli.exits import Exit
-from kwcli.pipeline import access
-from kwcli.pipeline.sources import find
+from kwcli.env import Exit
+from kwcli.pipeline.read import captures
+from kwcli.pipeline.read.captures import find
 from tests.captures.shipped import FOLDER
 from tests.pipeline.test_run import RAW, TOUR, known, rows, run
 
@@ -92,7 +92,7 @@ def test_of_a_large_file_parts_are_needed(
     server: tuple[str, Path], request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url, _ = server
-    monkeypatch.setattr(access, "_REMOTE_SIZE", 20_000)
+    monkeypatch.setattr(captures, "_REMOTE_SIZE", 20_000)
     plain = request.node.callspec.params["server"] is Plain
     code = Exit.FAILURE if plain else Exit.DONE
     said = run(f"{url}/a.pcap", "--out", tmp_path / "out", "--split-size", "30kB", code=code).err

@@ -12,11 +12,10 @@ from typing import Final
 
 import pytest
 
-from kwcli.pipeline import local
-from kwcli.pipeline.sources import find
-from kwcli.pipeline.store.reading import tables_at
+from kwcli.pipeline import one_process
+from kwcli.pipeline.read.captures import find
 from kwcli.pipeline.store.staging import STAGING
-from kwcli.pipeline.store.store import JOURNAL, opened
+from kwcli.pipeline.store.store import JOURNAL, opened, tables_at
 from kwcli.pipeline.tables.columns import TABLES
 from tests.captures.shipped import FOLDER
 from tests.pipeline.jobs import job_of, rows_in
@@ -33,7 +32,7 @@ def run_over(out: str, words: list[str]) -> None:
     job = job_of(words, size=40_000)
     with opened(out) as store:
         staging = store.staging()
-        done = local.run(job.spec, job.coming, staging)
+        done = one_process.run(job.spec, job.coming, staging)
         store.commit(staging, done.written, sources=find(words).files, options={}, tables=TABLES, facts={})
 
 

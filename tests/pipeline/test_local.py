@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from decoders.exchanges.ended import Ended, Row
 from decoders.exchanges.engine import Engine
-from decoders.exchanges.record import to_json_dict
+from decoders.exchanges.exchange import Ended, Row
+from decoders.messages.record import to_json_dict
 from kwcli.pipeline.tables.columns import TABLES
 from tests.captures.shipped import CLEAN, FOLDER, NEGATIVE, segments
 from tests.pipeline.jobs import job_of, rows_in, run

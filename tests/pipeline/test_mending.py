@@ -7,11 +7,11 @@ import pytest
 
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange
-from decoders.exchanges.parts import Facts
-from decoders.wire.state import pack
-from kwcli.pipeline.spark.arrays import IDENTITY, STITCHED
-from kwcli.pipeline.spark.mending import Mending
-from kwcli.pipeline.tables.needs import TableNeeds
+from decoders.splits.parts import Facts
+from decoders.wire.pack import pack
+from kwcli.pipeline.spark.messages import IDENTITY, STITCHED
+from kwcli.pipeline.spark.settled_rows import Mending
+from kwcli.pipeline.tables.partitions import TableNeeds
 from tests.captures.shipped import segments
 from tests.pipeline.rows import ROW_TABLES, batch_of
 

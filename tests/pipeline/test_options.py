@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import pytest
 
-from kwcli.pipeline.options import Moment, Point, TableNames
+from kwcli.pipeline.command_words import Moment, Point, TableNames
 
 TABLES = ("exchanges", "topic_partitions", "connections")
 

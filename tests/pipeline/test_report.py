@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from decoders.apis.releases import RELEASES
-from kwcli.config import Settings
-from kwcli.exits import Exit, Failure
+from kwcli.env import Exit, Failure, Settings
 from kwcli.help.pages import read_page
-from kwcli.pipeline.report.making import report
+from kwcli.pipeline.report.command import report
 from tests.cli.worlds import kw, world
 from tests.help.reading import block
 
@@ -195,7 +194,7 @@ def test_connections_alone_make_a_report_too(tmp_path: Path) -> None:
 def test_what_is_not_installed_is_one_line(
     missing: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kwcli.pipeline.report.making.find_spec", lambda name: None if name == missing else True)
+    monkeypatch.setattr("kwcli.pipeline.report.command.find_spec", lambda name: None if name == missing else True)
     outcome = kw("pipeline", "report", str(tmp_path), "--html", str(tmp_path / "page.html"))
     assert (outcome.code, outcome.out, outcome.err) == (Exit.FAILURE, "", f"kw: {said}\n")
 

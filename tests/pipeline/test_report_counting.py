@@ -12,18 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoders.analysis.group import Group
-from decoders.analysis.sketch import bin_of, bins_of, edges
+from decoders.analysis.fold import bin_of, bins_of, edges
 from decoders.analysis.slowest import Slowest
-from decoders.analysis.statistics import Statistics
-from decoders.analysis.versions import ClientVersions
+from decoders.analysis.statistics import Group, Statistics
+from decoders.analysis.tally import ClientVersions
 from decoders.errors import LimitExceeded
 from decoders.exchanges.exchange import Exchange
-from kwcli.pipeline.report.coded import Coded, combined, compact
-from kwcli.pipeline.report.counting import bins, count, gather
-from kwcli.pipeline.report.listing import list_slowest, list_versions
-from kwcli.pipeline.report.rows import Rows
-from kwcli.pipeline.tables.split import by_table
+from kwcli.pipeline.report.columns import Coded, Rows, combined, compact
+from kwcli.pipeline.report.feed_folds import bins, count, gather, list_slowest, list_versions
+from kwcli.pipeline.tables.schemas import by_table
 from tests.captures.shipped import CLEAN, segments
 from tests.pipeline.rows import batch_of, settled_for_tables
 

@@ -12,10 +12,10 @@ from typing import Any
 import plotly.graph_objects as go
 import pytest
 
-from kwcli.exits import Exit
+from kwcli.env import Exit
+from kwcli.output.units import cut
 from kwcli.pipeline.report.page import NAME, ROWS
 from kwcli.pipeline.report.sections import SECTIONS, title_of, totals
-from kwcli.render.units import cut
 from tests.cli.worlds import kw
 from tests.pipeline.browser import Browser, find_browser
 from tests.pipeline.made import Names, make, usual

@@ -7,13 +7,13 @@ from random import Random
 
 import pytest
 
-from decoders.exchanges.parts import canonical
-from decoders.streams.chunks import Segment
-from kwcli.pipeline.reading import SplitReader, between
-from kwcli.pipeline.sources import find
-from kwcli.pipeline.spark import rereading
-from kwcli.pipeline.spark.rereading import Rereading
-from kwcli.pipeline.splits import plan
+from decoders.splits.parts import canonical
+from decoders.tcp.chunks import Segment
+from kwcli.pipeline.plan import plan
+from kwcli.pipeline.read.captures import find
+from kwcli.pipeline.read.split_reader import SplitReader, between
+from kwcli.pipeline.spark import stitch_stage
+from kwcli.pipeline.spark.stitch_stage import Rereading
 from tests.captures.shipped import FOLDER, capture_bytes
 
 NAMES = ("tour.pcapng", "three-nodes.pcapng.zst", "sasl-raw.pcap")
@@ -23,8 +23,8 @@ NAMES = ("tour.pcapng", "three-nodes.pcapng.zst", "sasl-raw.pcap")
 @pytest.mark.parametrize("name", NAMES)
 def test_any_part_of_any_connection(name: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = Random(seed)
-    monkeypatch.setattr(rereading, "WINDOW", rng.choice([1, 5000, 30_000]))
-    monkeypatch.setattr("kwcli.pipeline.reading.PIECE_SIZE", rng.choice([300, 4000]))
+    monkeypatch.setattr(stitch_stage, "WINDOW", rng.choice([1, 5000, 30_000]))
+    monkeypatch.setattr("kwcli.pipeline.read.split_reader.PIECE_SIZE", rng.choice([300, 4000]))
     splits = plan(find([str(FOLDER / name)]).files, rng.choice([20_000, 60_000])).splits
     again = Rereading(splits)
     again.begin("")
@@ -40,8 +40,8 @@ def test_any_part_of_any_connection(name: str, seed: int, monkeypatch: pytest.Mo
 
 
 def test_where_a_connection_is_not_nothing_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rereading, "WINDOW", 1000)
-    monkeypatch.setattr("kwcli.pipeline.reading.PIECE_SIZE", 1000)
+    monkeypatch.setattr(stitch_stage, "WINDOW", 1000)
+    monkeypatch.setattr("kwcli.pipeline.read.split_reader.PIECE_SIZE", 1000)
     path = tmp_path / "plain.pcap"
     path.write_bytes(capture_bytes("sasl-raw.pcap"))
     (split,) = plan(find([str(path)]).files).splits
@@ -55,7 +55,7 @@ def test_where_a_connection_is_not_nothing_is_read(tmp_path: Path, monkeypatch: 
             read.extend(batch)
             yield batch
 
-    monkeypatch.setattr(rereading, "between", counted)
+    monkeypatch.setattr(stitch_stage, "between", counted)
     again = Rereading([split])
     again.begin("")
     found = [segment for batch in again(last, every[0][2], None) for segment in batch]

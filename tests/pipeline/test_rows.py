@@ -7,14 +7,13 @@ from typing import Any
 
 import pytest
 
-from decoders.analysis.contents import held, waited_ns
 from decoders.analysis.dimensions import DIMENSIONS
-from decoders.exchanges.bodies import PLAIN
+from decoders.analysis.exchange_facts import held, waited_ns
 from decoders.exchanges.exchange import Exchange
-from decoders.exchanges.record import SCALARS, to_json_dict
+from decoders.messages.bodies import PLAIN
+from decoders.messages.record import SCALARS, to_json_dict
 from kwcli.pipeline.tables.columns import TABLES
-from kwcli.pipeline.tables.schemas import ROWS, SCHEMAS
-from kwcli.pipeline.tables.split import by_table
+from kwcli.pipeline.tables.schemas import ROWS, SCHEMAS, by_table
 from tests.captures.shipped import CLEAN, NEGATIVE, segments
 from tests.pipeline.rows import batch_of, settled_for_tables
 
@@ -27,7 +26,7 @@ def test_the_scalar_keys_of_the_record_are_columns() -> None:
 
 
 def _time(row: dict[str, Any]) -> str:
-    from decoders.exchanges.times import rfc3339
+    from decoders.exchanges.exchange import rfc3339
 
     return rfc3339(row["time_ns"])
 

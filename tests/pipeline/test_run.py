@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 import pyarrow.dataset as ds
 import pytest
 
-from kwcli.exits import Exit
+from kwcli.env import Exit
 from kwcli.pipeline.store.files import OutputFolder
 from kwcli.pipeline.tables.columns import TABLES
 from tests.cli.worlds import Outcome, kw
@@ -345,7 +345,7 @@ def test_a_table_that_somebody_has_changed_is_made_again(tmp_path: Path) -> None
 
 
 def test_an_interrupted_run_leaves_the_tables_as_they_were(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from kwcli.pipeline import local
+    from kwcli.pipeline import one_process
 
     out = tmp_path / "out"
     run(TOUR, "--out", out)
@@ -354,7 +354,7 @@ def test_an_interrupted_run_leaves_the_tables_as_they_were(tmp_path: Path, monke
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(local, "run", interrupted)
+    monkeypatch.setattr(one_process, "run", interrupted)
     run(RAW, "--out", out, code=Exit.INTERRUPTED)
     monkeypatch.undo()
     assert every_table(out) == before

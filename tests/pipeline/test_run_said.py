@@ -5,10 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from kwcli.pipeline.closing import closing_line, tables_line, took
-from kwcli.pipeline.progress import Bar
-from kwcli.pipeline.tables.write import Written
-from kwcli.pipeline.tally import RunCounts
+from kwcli.pipeline.run_messages import Bar, closing_line, tables_line, took
+from kwcli.pipeline.tables.write import RunCounts, Written
 from tests.cli.worlds import world, written
 
 SECOND = 10**9

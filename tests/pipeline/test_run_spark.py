@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kwcli.exits import Exit
-from kwcli.pipeline import engines
+from kwcli.env import Exit
+from kwcli.pipeline import choose_engine
 from kwcli.pipeline.tables.columns import TABLES
 from tests.bench.volume import write
 from tests.cli.worlds import kw, world
@@ -125,7 +125,7 @@ def test_a_master_asks_for_spark(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_much_goes_to_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engines, "LOCAL_MAX", 300_000)
+    monkeypatch.setattr(choose_engine, "LOCAL_MAX", 300_000)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     said = run(TOUR, RAW, "--out", tmp_path / "out", "--explain").out
     assert "engine   stitch: 311.1kB of captures, more than 300.0kB, on local[*]" in said.splitlines()
@@ -163,8 +163,8 @@ def test_without_java_one_line_says_what_to_install(tmp_path: Path, no_java: str
 def test_without_java_much_is_done_in_one_process(
     tmp_path: Path, no_java: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engines, "LOCAL_MAX", 1000)
-    monkeypatch.setattr(engines, "CORES_MIN", 1)
+    monkeypatch.setattr(choose_engine, "LOCAL_MAX", 1000)
+    monkeypatch.setattr(choose_engine, "CORES_MIN", 1)
     env = world(variables={"JAVA_HOME": no_java})
     outcome = kw("pipeline", "run", str(CAPTURES / "tour.pcapng"), "--out", str(tmp_path / "out"), env=env)
     assert outcome.code == Exit.DONE

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from kwcli.exits import Exit
+from kwcli.env import Exit
 from tests.captures.shipped import CLEAN, FOLDER
 from tests.cli.worlds import kw
 from tests.pipeline.test_report_page import Page
@@ -67,7 +67,7 @@ def stats(captures: list[str]) -> Stats:
 @pytest.fixture
 def ask(folder: str, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[Row]]:
     assert spark.version
-    monkeypatch.setattr("kwcli.pipeline.spark.owning.session", lambda *_, **__: spark)
+    monkeypatch.setattr("kwcli.pipeline.spark.session.session", lambda *_, **__: spark)
 
     def rows(query: str) -> list[Row]:
         found = json.loads(said("pipeline", "sql", folder, query, "-o", "json"))

@@ -12,11 +12,10 @@ from typing import Any
 import fsspec
 import pytest
 
-from kwcli.exits import Exit, Failure
-from kwcli.pipeline.access import _Remote, open_place
-from kwcli.pipeline.reading import SplitReader
-from kwcli.pipeline.sources import SourceFile, find
-from kwcli.pipeline.splits import plan
+from kwcli.env import Exit, Failure
+from kwcli.pipeline.plan import plan
+from kwcli.pipeline.read.captures import SourceFile, _Remote, find, open_place
+from kwcli.pipeline.read.split_reader import SplitReader
 from tests.captures.shipped import FOLDER
 from tests.captures.shipped import segments as read
 
@@ -281,8 +280,8 @@ def test_a_fingerprint_reads_a_little_of_a_large_file(here: Path) -> None:
 
 def test_files_of_a_store_share_what_is_kept_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """The more are read side by side, the less is asked for at once."""
-    monkeypatch.setattr("kwcli.pipeline.access.REMOTE_HELD_MAX", 1 << 20)
-    monkeypatch.setattr("kwcli.pipeline.access._REMOTE_MIN", 1 << 10)
+    monkeypatch.setattr("kwcli.pipeline.read.captures.REMOTE_HELD_MAX", 1 << 20)
+    monkeypatch.setattr("kwcli.pipeline.read.captures._REMOTE_MIN", 1 << 10)
     system = fsspec.filesystem("memory")
     system.pipe_file("/side/by", CAPTURE * 10)
     before = _Remote.count

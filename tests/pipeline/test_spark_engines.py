@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kwcli.pipeline.job_spec import EngineResult
 from kwcli.pipeline.store.store import opened
-from kwcli.pipeline.work import EngineResult
 from tests.captures.shipped import CLEAN, FOLDER, NEGATIVE, capture_bytes
 from tests.pipeline.jobs import Job, job_of
 from tests.pipeline.jobs import run as run_local

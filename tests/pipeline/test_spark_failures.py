@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import tests.pipeline.mishaps
-from kwcli.exits import Failure
+from kwcli.env import Failure
 from kwcli.pipeline.spark.failures import failure_of, reason_in
 from kwcli.pipeline.store.store import opened
 from tests.pipeline.jobs import job_of
@@ -32,7 +32,7 @@ Traceback (most recent call last):
     ("text", "said"),
     [
         (WORKER.format(last="kwcli.inputs.InputProblem: a.pcap: not a capture: empty"), "a.pcap: not a capture: empty"),
-        (WORKER.format(last="kwcli.exits.Failure: -f: no such field"), "-f: no such field"),
+        (WORKER.format(last="kwcli.env.Failure: -f: no such field"), "-f: no such field"),
         (WORKER.format(last="ValueError: 7 is too many"), "Spark: ValueError: 7 is too many"),
         (WORKER.format(last="decoders.errors.Malformed: no such state"), "Spark: Malformed: no such state"),
         (WORKER.format(last="AssertionError"), "Spark: AssertionError"),

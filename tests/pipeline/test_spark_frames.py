@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kwcli.exits import Failure
+from kwcli.env import Failure
 from kwcli.pipeline.tables.schemas import SCHEMAS
 from tests.captures.shipped import FOLDER
 from tests.help.reading import TEXTS, python_of

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kwcli.exits import Failure
+from kwcli.env import Failure
 from kwcli.pipeline.spark import java
 from kwcli.pipeline.spark.java import find_java, java_version, make_home
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import pytest
 
-from kwcli.exits import Exit, Failure
+from kwcli.env import Exit, Failure
 from kwcli.pipeline.store.staging import STAGING
 from kwcli.pipeline.tables.columns import TABLES
 from tests.captures.shipped import FOLDER

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from decoders.capture.reader import CaptureReader
+from decoders.capture.files import CaptureReader
 from kwcli.pipeline.spark.failures import failure_of
 from tests.captures.shipped import segments
 

@@ -17,17 +17,16 @@ import zstandard
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from decoders.capture.merge import merged
-from decoders.capture.numbering import before
-from decoders.capture.reader import CaptureReader
-from decoders.capture.walk import Walk
-from decoders.streams.chunks import Segment
+from decoders.capture.files import CaptureReader
+from decoders.capture.merge import before, merged
+from decoders.capture.packet_index import Walk
+from decoders.tcp.chunks import Segment
 from kwcli.env import Environment
 from kwcli.inputs import InputProblem, open_source
-from kwcli.pipeline.pieces import Problem, Split
-from kwcli.pipeline.reading import SplitReader
-from kwcli.pipeline.sources import find
-from kwcli.pipeline.splits import SplitPlan, arriving, plan
+from kwcli.pipeline.plan import SplitPlan, arriving, plan
+from kwcli.pipeline.read.captures import find
+from kwcli.pipeline.read.file_ranges import Problem, Split
+from kwcli.pipeline.read.split_reader import SplitReader
 from tests.capture.frames import ACK, ethernet, ipv4, tcp
 from tests.capture.made import SECOND_NS, capture, damaged
 from tests.capture.pcap_writer import PcapWriter
@@ -142,7 +141,7 @@ def test_what_was_read_is_read_again(seed: int) -> None:
     random = Random(seed)
     files = [damaged(random, capture(random, random.choice([3, 40, 150]))) for _ in range(3)]
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kwcli.pipeline.reading.PIECE_SIZE", random.choice([50, 400, 5000]))
+        patch.setattr("kwcli.pipeline.read.split_reader.PIECE_SIZE", random.choice([50, 400, 5000]))
         plans = [planned([path], random.choice([700, 20_000]), 300) for path in written(Path(folder), files)]
         pieces = [piece for made in plans for one in made.splits for piece in one.pieces]
         assume(pieces)  # of nothing there is no split

@@ -18,16 +18,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from decoders.exchanges.parts import END, ROWS, RUN, SEGMENTS
-from decoders.exchanges.splitting import Splitter
-from decoders.exchanges.stitching import Stitcher
-from kwcli.exits import Failure
+from decoders.splits.parts import END, ROWS, RUN, SEGMENTS
+from decoders.splits.splitting import Splitter
+from decoders.splits.stitching import Stitcher
+from kwcli.env import Failure
 from kwcli.pipeline.spark import read_stage
-from kwcli.pipeline.spark.arrays import PARTS, STITCHED
-from kwcli.pipeline.spark.job import Order, WriteReport
-from kwcli.pipeline.spark.mending import Mending
-from kwcli.pipeline.spark.notes import Coordination
+from kwcli.pipeline.spark.coordination import Coordination
+from kwcli.pipeline.spark.messages import PARTS, STITCHED, Order, WriteReport
 from kwcli.pipeline.spark.read_stage import read_split
+from kwcli.pipeline.spark.settled_rows import Mending
 from kwcli.pipeline.spark.stitch_stage import stitch
 from kwcli.pipeline.spark.write_stage import write_tables
 from kwcli.pipeline.store.store import opened

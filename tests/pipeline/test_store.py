@@ -12,11 +12,10 @@ from typing import Any, Final
 
 import pytest
 
-from kwcli.exits import Failure
+from kwcli.env import Failure
 from kwcli.pipeline.store.files import OutputFolder
-from kwcli.pipeline.store.reading import tables_at
 from kwcli.pipeline.store.staging import STAGING
-from kwcli.pipeline.store.store import LOCK, TableStore, opened
+from kwcli.pipeline.store.store import LOCK, TableStore, opened, tables_at
 from kwcli.pipeline.tables.columns import TABLES
 from tests.pipeline.stores import NAMES, NEW, ROWS, check_whole, put, seen, source
 

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kwcli.exits import Failure
-from kwcli.pipeline.store.reading import tables_at
-from kwcli.pipeline.store.store import opened
+from kwcli.env import Failure
+from kwcli.pipeline.store.store import opened, tables_at
 from tests.pipeline.stores import NEW, put
 
 

@@ -12,10 +12,9 @@ from typing import BinaryIO
 
 import pytest
 
-from kwcli.exits import Failure
+from kwcli.env import Failure
 from kwcli.pipeline.store.files import OutputFolder
-from kwcli.pipeline.store.reading import tables_at
-from kwcli.pipeline.store.store import JOURNAL, TableStore, opened
+from kwcli.pipeline.store.store import JOURNAL, TableStore, opened, tables_at
 from tests.pipeline.stores import NAMES, NEW, OLD, Quick, check_whole, put, seen
 
 

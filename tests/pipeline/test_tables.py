@@ -11,17 +11,16 @@ from typing import Any, Final
 import pyarrow as pa
 import pytest
 
-from decoders.analysis.contents import held
+from decoders.analysis.exchange_facts import held
 from decoders.apis import api
-from decoders.exchanges.bodies import PLAIN
 from decoders.exchanges.exchange import Exchange
-from decoders.exchanges.record import to_json_dict
-from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, TopicArray, paths
+from decoders.exchanges.topics import TOPIC_ARRAYS, TopicArray, paths
+from decoders.messages.bodies import PLAIN
+from decoders.messages.record import to_json_dict
 from kwcli.pipeline.tables import write
 from kwcli.pipeline.tables.columns import MEANINGS, TABLES
 from kwcli.pipeline.tables.partitions import NAMES
-from kwcli.pipeline.tables.schemas import OWN, ROWS, SCHEMAS, TYPES
-from kwcli.pipeline.tables.split import by_table
+from kwcli.pipeline.tables.schemas import OWN, ROWS, SCHEMAS, TYPES, by_table
 from kwcli.pipeline.tables.write import TableWriter
 from tests.captures.shipped import CLEAN, segments
 from tests.pipeline.rows import Memory, batch_of, rows_of, settled_for_tables

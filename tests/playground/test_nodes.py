@@ -14,11 +14,11 @@ from typing import Any, cast
 
 import pytest
 
-from kwcli.exits import Exit
+from kwcli.env import Exit
 from kwcli.playground.cluster import Cluster
-from kwcli.playground.control import SOCKET, Control, ask
+from kwcli.playground.node_control import SOCKET, Control, ask
 from kwcli.playground.process import Process
-from kwcli.playground.scratch import Scratch
+from kwcli.playground.temp_dirs import Scratch
 from tests.broker.fixture import needs_brokers
 from tests.cli.worlds import Outcome, kw, world
 from tests.playground.rounds import Round
@@ -190,7 +190,7 @@ def test_where_none_runs(tmp_path: Path) -> None:
 def test_nonsense_does_no_harm(ground: Ground, line: bytes) -> None:
     import socket
 
-    from kwcli.playground.control import _short
+    from kwcli.playground.node_control import _short
 
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link, _short(ground.folder) as place:
         link.connect(place)

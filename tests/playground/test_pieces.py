@@ -12,10 +12,10 @@ import pytest
 
 from kwcli.commands.playground import ListenerNames, TopicList
 from kwcli.playground import jars
-from kwcli.playground.doors import Door, doors
+from kwcli.playground.client_configs import Door, doors
 from kwcli.playground.jars import Missing, broker_jars, java_problem
 from kwcli.playground.ports import next_ports
-from kwcli.playground.scratch import Scratch, clean_abandoned, playgrounds
+from kwcli.playground.temp_dirs import Scratch, clean_abandoned, playgrounds
 
 
 def test_a_folder_lives_as_long_as_its_block(tmp_path: Path) -> None:
@@ -27,7 +27,7 @@ def test_a_folder_lives_as_long_as_its_block(tmp_path: Path) -> None:
 
 
 def test_a_folder_whose_owner_is_gone_is_cleaned(tmp_path: Path) -> None:
-    code = f"from pathlib import Path; from kwcli.playground.scratch import Scratch; Scratch(Path({str(tmp_path)!r}))"
+    code = f"from pathlib import Path; from kwcli.playground.temp_dirs import Scratch; Scratch(Path({str(tmp_path)!r}))"
     subprocess.run([sys.executable, "-c", code], check=True)
     (left,) = tmp_path.iterdir()
     told: list[Path] = []

@@ -10,11 +10,10 @@ from functools import wraps
 from typing import Any
 
 from kwcli.env import Environment
-from kwcli.net.core.config import Address, ClientConfig
+from kwcli.net.config.client_config import Address, ClientConfig
 from kwcli.playground.ports import free_ports
-from kwcli.proxy.discovery import Discovered
-from kwcli.proxy.running import Proxy
-from kwcli.proxy.settings import ProxySettings
+from kwcli.proxy.server import Proxy
+from kwcli.proxy.settings import Discovered, ProxySettings
 from tests.proxy.hidden import port_base
 from tests.proxy.stage import HEARTBEAT, request, response
 

@@ -6,8 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import decoders
-from kwcli.proxy.core.budget import Budget
-from kwcli.proxy.core.commands import (
+from kwcli.proxy.relay.core import RelayCore
+from kwcli.proxy.relay.memory_share import Budget
+from kwcli.proxy.relay.rewrite import Endpoint
+from kwcli.proxy.relay.rewritten_answers import Remembered
+from kwcli.proxy.relay.state import (
     ANSWERED,
     CAPPED,
     CLIENT,
@@ -24,9 +27,6 @@ from kwcli.proxy.core.commands import (
     YIELD,
     Command,
 )
-from kwcli.proxy.core.connection import RelayCore
-from kwcli.proxy.core.remembered import Remembered
-from kwcli.proxy.core.rewrite import Endpoint
 
 API_VERSIONS, METADATA, PRODUCE, FETCH, SASL_HANDSHAKE, HEARTBEAT = 18, 3, 0, 1, 17, 12
 NAMES = {

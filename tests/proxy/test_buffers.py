@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from kwcli.net.core.config import Address
+from kwcli.net.config.client_config import Address
 from tests.bench.fake_broker import records
 from tests.proxy.running import (
     ANSWERS,

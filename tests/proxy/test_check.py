@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 import decoders
-from kwcli.exits import Exit
-from kwcli.net.core.config import ClientConfig
-from kwcli.playground.certificates import make_certificates
+from kwcli.env import Exit
+from kwcli.net.config.client_config import ClientConfig
+from kwcli.playground.client_configs import make_certificates
 from kwcli.proxy.check import CheckOptions, check, findings
 from kwcli.proxy.tls.inbound import Inbound, TlsIn
 from tests.cli.worlds import kw, world

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import decoders
-from kwcli.proxy.core.commands import NOTE
-from kwcli.proxy.core.connection import RelayCore
+from kwcli.proxy.relay.core import RelayCore
+from kwcli.proxy.relay.state import NOTE
 from tests.proxy.stage import SASL_HANDSHAKE, request
 
 

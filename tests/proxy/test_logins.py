@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from kwcli.net.core.config import Sasl
-from kwcli.proxy.notes import SaidOnce
-from kwcli.proxy.pauses import FIRST_S, MOST_S, Pauses
+from kwcli.net.config.client_config import Sasl
+from kwcli.proxy.accepting import BACKOFF_FIRST_S, BACKOFF_MOST_S, Pauses
+from kwcli.proxy.log_once import SaidOnce
 from tests.proxy.running import in_loop, rest, running
 from tests.proxy.test_upstream_auth import Broker, request, response
 
@@ -90,9 +90,9 @@ def test_pauses_grow_to_a_bound_and_end_with_a_login() -> None:
         lengths.append(length)
         now[0] += length
         assert not pauses.holds(where)
-    assert lengths == [FIRST_S, 2.0, 4.0, 8.0, 16.0, MOST_S, MOST_S, MOST_S]
+    assert lengths == [BACKOFF_FIRST_S, 2.0, 4.0, 8.0, 16.0, BACKOFF_MOST_S, BACKOFF_MOST_S, BACKOFF_MOST_S]
     pauses.end(where)
-    assert pauses.begin(where) == FIRST_S
+    assert pauses.begin(where) == BACKOFF_FIRST_S
 
 
 def test_notes_are_said_once_and_counted() -> None:

@@ -7,13 +7,13 @@ import sys
 
 import pytest
 
-from kwcli.proxy import memory
+from kwcli.proxy import malloc_trim
 
 # 100 MiB in blocks that grow, so that glibc would learn to keep them; between them small ones that stay.
 _BURST = """
 import sys
 from pathlib import Path
-from kwcli.proxy.memory import trim, tune
+from kwcli.proxy.malloc_trim import trim, tune
 
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
@@ -48,9 +48,9 @@ def test_what_a_burst_took_is_given_back() -> None:
 def test_what_has_not_grown_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = [100, 60, 62, 66, 61, 50, 55, 50]  # MiB, as it is asked for: once, or before and after
     trims: list[int] = []
-    monkeypatch.setattr(memory, "resident", lambda: sizes.pop(0) << 20)
-    monkeypatch.setattr(memory, "trim", lambda: trims.append(len(sizes)))
-    trimmer = memory.Trimmer()
+    monkeypatch.setattr(malloc_trim, "resident", lambda: sizes.pop(0) << 20)
+    monkeypatch.setattr(malloc_trim, "trim", lambda: trims.append(len(sizes)))
+    trimmer = malloc_trim.Trimmer()
     assert [trimmer.trim() for _ in range(5)] == [True, False, True, False, True]
     assert trims == [7, 4, 1]
     assert not sizes

@@ -12,10 +12,9 @@ from collections.abc import Iterator
 import pytest
 from prometheus_client.parser import text_string_to_metric_families as parse
 
-from kwcli.exits import Failure
+from kwcli.env import Failure
 from kwcli.proxy.listeners import Listener
-from kwcli.proxy.metrics import BOUNDS_S, Metrics
-from kwcli.proxy.metrics_server import MetricsConnection, metrics_socket
+from kwcli.proxy.metrics import BOUNDS_S, Metrics, MetricsConnection, metrics_socket
 
 NODE = Listener(2, ("127.0.0.1", 19095), (("kafka2", 9092),), None)
 BOOT = Listener(None, ("127.0.0.1", 19092), (("kafka1", 9092),), None)

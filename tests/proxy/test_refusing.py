@@ -9,13 +9,13 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from kwcli.net.core.addresses import shown
-from kwcli.net.core.config import Address
+from kwcli.net.addresses import shown
+from kwcli.net.config.client_config import Address
 from kwcli.playground.ports import free_ports
 from kwcli.proxy import accepting
-from kwcli.proxy.core.rewrite import Endpoint
 from kwcli.proxy.listeners import listening
-from kwcli.proxy.notes import FOLD_S, Folded
+from kwcli.proxy.log_once import FOLD_S, Folded
+from kwcli.proxy.relay.rewrite import Endpoint
 from tests.proxy.running import WAIT_S, Running, beat, echo, in_loop, rest, running, sooner_or_later
 from tests.proxy.test_metrics import samples
 
@@ -206,7 +206,7 @@ def test_equal_lines_are_folded_and_counted() -> None:
 
 
 def test_lines_without_end_fill_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kwcli.proxy.notes._MOST", 10)
+    monkeypatch.setattr("kwcli.proxy.log_once._MOST", 10)
     said = list[str]()
     folded = Folded(lambda: 0.0, said.append)
     for number in range(100):

@@ -12,9 +12,20 @@ from hypothesis import strategies as st
 import decoders
 from decoders.apis import KEYS, api
 from decoders.schema.model import Field
-from kwcli.proxy.core.capping import Cap, cap_api_versions
-from kwcli.proxy.core.rewrite import RewriteFailed, endpoints, rewrite
-from kwcli.proxy.core.rows import BYSTANDERS, JUDGED, ROWS, AddressRow, held, highest, row_of
+from kwcli.proxy.relay.rewrite import (
+    BYSTANDERS,
+    JUDGED,
+    ROWS,
+    AddressRow,
+    Cap,
+    RewriteFailed,
+    cap_api_versions,
+    endpoints,
+    held,
+    highest,
+    rewrite,
+    row_of,
+)
 
 CASES = [
     (key, version, row)

@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
-from kwcli.exits import Exit, Failure
-from kwcli.proxy.clock import now_ns
-from kwcli.proxy.core.rewrite import Endpoint
-from kwcli.proxy.listeners import listening
-from kwcli.proxy.ports import ProxyPorts
+from kwcli.env import Exit, Failure
+from kwcli.proxy.listeners import ProxyPorts, listening
+from kwcli.proxy.relay.connection import now_ns
+from kwcli.proxy.relay.rewrite import Endpoint
 from tests.proxy.running import (
     ANSWERS,
     ASKED,

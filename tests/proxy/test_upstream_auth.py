@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import decoders
-from kwcli.net.core.config import Sasl
-from kwcli.net.core.sasl import mechanism
-from kwcli.proxy.core.commands import CLOSE, END, NOTE, SEND_CLIENT, SEND_SERVER, Command
-from kwcli.proxy.core.upstream_auth import CREDENTIALS, HOLD, READY, UpstreamLogin
+from kwcli.net.config.client_config import Sasl
+from kwcli.net.sasl import mechanism
+from kwcli.proxy.relay.state import CLOSE, END, NOTE, SEND_CLIENT, SEND_SERVER, Command
+from kwcli.proxy.relay.upstream_login import CREDENTIALS, HOLD, READY, UpstreamLogin
 from tests.net.playbook import MODERN, framed, offers
 
 SECOND = 1_000_000_000

@@ -12,7 +12,7 @@ from io import BytesIO
 from pathlib import Path
 
 from kwcli.env import Environment
-from kwcli.garbage import SELDOM
+from kwcli.gc_tuning import SELDOM
 from kwcli.main import run
 
 _STATUS = Path("/proc/self/status")

@@ -12,11 +12,10 @@ from struct import unpack_from
 
 import pytest
 
-from decoders.exchanges.guessing import guess_request
+from decoders.frames.frame_search import FITS, NO, request_verdict
+from decoders.messages.guess_api import guess_request
 from decoders.records.read import first_batch, read_batches
-from decoders.streams.resync import FITS, NO
-from decoders.streams.verdict import request_verdict
-from kwcli.exits import Exit
+from kwcli.env import Exit
 from tests.fuzz.bombs import COMMANDS, Bomb
 from tests.records.bombs import BOMBS, capture
 from tests.records.making import batch

@@ -9,7 +9,7 @@ import pytest
 
 from decoders import Record, decode_records, encode_embedded
 from decoders.records import batches_json, holds_secret, records_json
-from decoders.records.control import TYPES
+from decoders.records.json_form import TYPES
 from tests.records.making import batch, record
 
 CONTROL = 0x20

@@ -10,14 +10,13 @@ import pytest
 
 from decoders import limits
 from decoders.errors import DecodeError
-from decoders.exchanges.bodies import Options, hooks_of, table
+from decoders.messages.bodies import Options, hooks_of, table
 from decoders.records import Budget, Record, batches_json, encode_batch
 from decoders.records.codecs import NAMES, deflate
 from decoders.records.read import DeferredBatches, deferrable_batches
-from decoders.schema import deferred
-from decoders.schema.compile import json_decoder
-from decoders.schema.message import partial
-from decoders.schema.write import write
+from decoders.schema import large_body
+from decoders.schema.codec import json_decoder, partial
+from decoders.schema.walk import write
 from decoders.wire.deferred import DeferredText, json_pieces
 from decoders.wire.text import json_bytes
 from tests.apis.everything import all_layouts
@@ -44,7 +43,7 @@ def both(data: bytes, **limits: int) -> tuple[Any, Any]:
 @pytest.mark.parametrize("size", [64 * 1024, 20], ids=["whole batches", "single records"])
 @pytest.mark.parametrize("codec", NAMES)
 def test_records(monkeypatch: pytest.MonkeyPatch, codec: str, size: int) -> None:
-    monkeypatch.setattr("decoders.records.deferred.PIECE", size)
+    monkeypatch.setattr("decoders.records.json_form.PIECE", size)
     monkeypatch.setattr("decoders.records.read._AT_ONCE", size)
     rows = [Record(5 + index, index, b"k%d" % index, value, (("h", value),)) for index, value in enumerate(TEXTS * 40)]
     values, written = both(encode_batch(rows, codec=codec) * 3 + MIXED)
@@ -92,8 +91,8 @@ def test_long_values(data: bytes) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_bodies(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     """Every layout of every API, as the JSON decoder reads it; and cut off, as the walker reads what is left."""
-    monkeypatch.setattr(deferred, "PIECE", 3)
-    monkeypatch.setattr(deferred, "VALUE_WHOLE_MAX", 8)
+    monkeypatch.setattr(large_body, "PIECE", 3)
+    monkeypatch.setattr(large_body, "VALUE_WHOLE_MAX", 8)
     rng = Random(seed)
     arrays = 0
     for each in all_layouts():
@@ -101,16 +100,16 @@ def test_bodies(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
         data = write(plan, random_value(plan, rng, values=60))
         names = hooks_of(each.key, each.side, plan)
         hooks = table(Options())
-        reading = deferred.BodyReader(names, hooks, reveal=False)
+        reading = large_body.BodyReader(names, hooks, reveal=False)
         body, after, failure = reading.read(plan, data, 0, len(data))
         expected, end = json_decoder(plan, names, False)(data, 0, len(data), hooks)
         assert (after, failure) == (end, None)
         text = b"".join(json_pieces(body))
         assert text == orjson.dumps(expected)
         assert b"".join(json_pieces(body)) == text
-        arrays += any(isinstance(value, deferred.DeferredArray) for value in body.values())
+        arrays += any(isinstance(value, large_body.DeferredArray) for value in body.values())
         cut = rng.randrange(len(data) + 1)
-        left, problem = deferred.partial(plan, data, 0, cut, reading)
+        left, problem = large_body.partial(plan, data, 0, cut, reading)
         known, expected_problem = partial(plan, data, 0, cut, json=True, hooks=names, table=hooks)
         assert b"".join(json_pieces(left)) == orjson.dumps(known)
         if expected_problem is not None:

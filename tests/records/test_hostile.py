@@ -14,17 +14,9 @@ from hypothesis import strategies as st
 
 from decoders import Batch, DecodeError, decode_records
 from decoders.limits import BATCH_INFLATED_MAX, MIB
-from decoders.records import (
-    Budget,
-    Record,
-    batch_json,
-    batches_json,
-    encode_batch,
-    fast,
-    plain,
-    read_batches,
-    summarize,
-)
+from decoders.records import Budget, Record, batch_json, batches_json, encode_batch, read_batches, summarize
+from decoders.records import batch as fast
+from decoders.records import batch as plain
 from decoders.records.codecs import NAMES, deflate
 from decoders.wire.text import in_bytes
 from tests.records.making import batch, message, record, varint
@@ -65,7 +57,7 @@ def check(data: bytes) -> list[Batch]:
 def by_the_plain_reader(payload: bytes, count: int) -> tuple[list[Record], tuple[str, str] | None]:
     out: list[Record] = []
     try:
-        for row in plain.rows(payload, 0, len(payload), count, 0, 1000, Budget()):
+        for row in plain.plain_rows(payload, 0, len(payload), count, 0, 1000, Budget()):
             out.append(Record(*row))
     except DecodeError as failure:
         return out, (failure.reason, failure.text)
@@ -77,9 +69,9 @@ def test_the_fast_reader_takes_every_usual_batch(made: list[Record]) -> None:
     payload = encode_batch(made)[61:]
     base, first = (made[0][0], made[0][1] or 0) if made else (0, 0)
     arguments = 0, len(payload), len(made), base, first
-    quick = [Record(*row) for row in fast.rows(payload, *arguments, Budget())]
+    quick = [Record(*row) for row in fast.fast_rows(payload, *arguments, Budget())]
     wide = [Record(*row) for row in fast.wide_rows(payload, *arguments, Budget())]
-    slow = [Record(*row) for row in plain.rows(payload, *arguments, Budget())]
+    slow = [Record(*row) for row in plain.plain_rows(payload, *arguments, Budget())]
     assert quick == wide == slow == made
 
 

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from decoders.records import Budget, Record, batches_json, encode_batch
 from decoders.records.json_form import records_json
-from decoders.records.read import _fields
-from decoders.records.single import single_json
+from decoders.records.read import _fields, single_json
 
 CONTENTS = st.none() | st.binary(max_size=5) | st.integers(0, 20_000).map(bytes)
 RECORDS = st.builds(

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from decoders import Batch, EncodeError, Record, decode_records, encode_records
 from decoders.records import batches_json
-from decoders.records.unform import records_from_json
-from decoders.records.write import encode_batch
+from decoders.records.write import encode_batch, records_from_json
 
 INT16 = st.integers(-(1 << 15), (1 << 15) - 1)
 INT32 = st.integers(-(1 << 31), (1 << 31) - 1)

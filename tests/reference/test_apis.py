@@ -11,7 +11,7 @@ import pytest
 from decoders.apis import KEYS, api
 from decoders.apis.releases import RELEASES, spoken
 from decoders.apis.routing import route
-from kwcli.exits import Exit
+from kwcli.env import Exit
 from kwcli.help.pages import read_page
 from kwcli.reference.text_apis import through
 from tests.cli.worlds import kw, world

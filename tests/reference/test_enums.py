@@ -11,7 +11,7 @@ import pytest
 
 from decoders.apis import api, enums
 from decoders.apis.enums import ENUMS
-from kwcli.reference.tree import paths
+from kwcli.reference.catalog import paths
 from tests.reference.jars import release_jars
 
 ROOT = Path(__file__).resolve().parents[2]

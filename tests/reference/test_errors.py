@@ -13,7 +13,7 @@ from decoders.apis import api
 from decoders.apis.error_codes import ERRORS
 from decoders.apis.remedies import REMEDIES
 from decoders.apis.returned import GENERIC, LISTED, OBSERVED
-from kwcli.exits import Exit
+from kwcli.env import Exit
 from tests.captures.shipped import CLEAN, capture_bytes
 from tests.cli.worlds import kw, world
 from tests.reference.jars import release_jars

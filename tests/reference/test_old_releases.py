@@ -14,7 +14,7 @@ import pytest
 from decoders.apis import KEYS
 from decoders.apis.releases import RELEASES
 from kwcli.reference.at_release import as_of
-from kwcli.reference.wire import layouts
+from kwcli.reference.wire_layout import layouts
 from tests.broker.jars import client_jars
 from tests.reference.jars import FIRST_DEFINITIONS, release_jars
 

@@ -12,7 +12,7 @@ import pytest
 from decoders.apis import KEYS
 from decoders.apis.releases import RELEASES
 from kwcli.reference.at_release import as_of
-from kwcli.reference.wire import layouts
+from kwcli.reference.wire_layout import layouts
 from tests.cli.worlds import kw
 from tests.reference.definitions import Defined, Spot, definitions
 from tests.reference.jars import FIRST_DEFINITIONS, release_jars

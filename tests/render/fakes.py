@@ -8,8 +8,8 @@ from uuid import UUID
 
 from decoders.apis import api
 from decoders.apis.error_codes import error_name
+from decoders.exchanges.api_versions import Failure
 from decoders.exchanges.exchange import ApiError, Exchange, Skipped
-from decoders.exchanges.specs import Failure
 
 # 2026-11-21 03:04:05.123456 UTC
 TIME_NS = 1_795_230_245_123_456_000

@@ -8,10 +8,8 @@ import pytest
 
 from decoders import Record
 from decoders.records import batches_json, encode_batch
-from kwcli.render.batches import moment
-from kwcli.render.body import BodyPrinter
-from kwcli.render.palette import PLAIN
-from kwcli.render.units import cells
+from kwcli.output.body import BodyPrinter, moment
+from kwcli.output.units import PLAIN, cells
 
 STAMP = 1_795_282_486_519
 

@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoders.apis import api
-from decoders.schema.resolve import resolve
-from kwcli.render.body import BodyPrinter
-from kwcli.render.palette import COLORED, PLAIN
-from kwcli.render.units import cells
+from decoders.schema.model import resolve
+from kwcli.output.body import BodyPrinter
+from kwcli.output.units import COLORED, PLAIN, cells
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 

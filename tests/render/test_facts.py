@@ -12,9 +12,9 @@ import pytest
 from decoders.apis import api
 from decoders.exchanges.exchange import Exchange
 from decoders.schema.model import Field, Side
-from kwcli.render.fact_functions import FUNCTIONS, NO_VIEW, needs, row_of
-from kwcli.render.fact_rows import ROWS
-from kwcli.render.facts import TOPIC_FIELDS, Shape
+from kwcli.output.fact_functions import FUNCTIONS, NO_VIEW, needs, row_of
+from kwcli.output.fact_rows import ROWS
+from kwcli.output.facts import TOPIC_FIELDS, Shape
 from tests.render.fakes import exchange
 
 TOPIC = UUID(int=7)

@@ -13,9 +13,8 @@ from decoders.exchanges.exchange import Exchange
 from decoders.records.model import Record
 from decoders.records.write import encode_batch
 from decoders.schema.model import Side
-from kwcli.render.hexdump import HexStyle, columns, hex_lines, token_lines
-from kwcli.render.palette import COLORED, PLAIN
-from kwcli.render.units import cells
+from kwcli.output.hex import HexStyle, columns, hex_lines, token_lines
+from kwcli.output.units import COLORED, PLAIN, cells
 from tests.broker.options import PASSWORDS
 from tests.captures.reading import exchanges
 from tests.captures.shipped import CLEAN, capture_bytes

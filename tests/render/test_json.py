@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import orjson
 
-from decoders.exchanges.stage import Pairer
-from decoders.streams.reassembly import Reassembly
-from kwcli.config import Settings
-from kwcli.render.json import LINES_MAX, Ndjson
+from decoders.exchanges.engine import Pairer
+from decoders.tcp.reassembly import Reassembly
+from kwcli.env import Settings
+from kwcli.output.json import LINES_MAX, Ndjson
 from tests.exchanges.json_lines import to_json_bytes
 from tests.exchanges.talks import request
 from tests.streams.conversations import numbered

@@ -7,13 +7,12 @@ from typing import Any, cast
 
 import pytest
 
+from decoders.exchanges.api_versions import Failure
 from decoders.exchanges.exchange import Exchange, Settled
-from decoders.exchanges.specs import Failure
-from kwcli.config import Settings
-from kwcli.render import open_renderer
-from kwcli.render.layout import layout
-from kwcli.render.text import TextLines
-from kwcli.render.units import cells
+from kwcli.env import Settings
+from kwcli.output import open_renderer
+from kwcli.output.text import TextLines, layout
+from kwcli.output.units import cells
 from tests.render.fakes import TIME_NS, exchange, skipped
 
 WIDTHS = [60, 72, 80, 96, 100, 116, 120, 150, 180, 200, 250]

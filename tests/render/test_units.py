@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwcli.render.units import amount, cells, counted, cut, cut_left, listed, period, ranges, short_name, took
+from kwcli.output.units import amount, cells, counted, cut, cut_left, listed, period, ranges, short_name, took
 from kwcli.terminal import clean
 
 

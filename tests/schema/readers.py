@@ -8,16 +8,13 @@ from random import Random
 from typing import Any
 
 from decoders.errors import DecodeError
-from decoders.schema import pick
-from decoders.schema.compile import CRUDE, decoder, has_errors, json_decoder, projector
-from decoders.schema.form import to_json
-from decoders.schema.generate import build
+from decoders.schema import projection
+from decoders.schema.codec import CRUDE, LazyDecoder, decoder, has_errors, json_decoder, projector
+from decoders.schema.json_form import to_json
 from decoders.schema.model import Plan
-from decoders.schema.project import wanted
-from decoders.schema.start import LazyDecoder
-from decoders.schema.walk import walk
-from decoders.schema.want import ALL, Mode
-from decoders.schema.write import write
+from decoders.schema.projection import ALL, Mode, wanted
+from decoders.schema.specialize.learn import build
+from decoders.schema.walk import walk, write
 from tests.schema.values import random_value
 
 
@@ -78,7 +75,7 @@ def readers_agree(plan: Plan, buf: bytes, at: int, end: int, paths: frozenset[st
         got = verdict(generated(json_decoder(plan, {}, reveal)), buf, at, end, TABLE)
         form = expected if expected == "fails" else (to_json(plan, expected[0], {}, TABLE, reveal=reveal), expected[1])
         assert repr(got) == repr(form)
-    view = verdict(pick.project, plan, wanted(plan, paths), True, buf, at, end)
+    view = verdict(projection.project, plan, wanted(plan, paths), True, buf, at, end)
     assert repr(verdict(generated(projector(plan, paths, True)), buf, at, end)) == repr(view)
     without_errors = view if view == "fails" else (view[0], None, view[2])
     assert repr(verdict(generated(projector(plan, paths, False)), buf, at, end)) == repr(without_errors)
@@ -103,5 +100,5 @@ def specialised_agree(plan: Plan, rng: Random) -> None:
         assert repr(verdict(learnt, buf, 1, end)) == repr(expected)
         form = expected if expected == "fails" else (to_json(plan, expected[0], {}, TABLE), expected[1])
         assert repr(verdict(as_json, buf, 1, end, TABLE)) == repr(form)
-        view = verdict(pick.project, plan, want, True, buf, 1, end)
+        view = verdict(projection.project, plan, want, True, buf, 1, end)
         assert repr(verdict(projecting, buf, 1, end)) == repr(view)

@@ -13,17 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoders.errors import DecodeError, EncodeError
-from decoders.schema import pick
-from decoders.schema.compile import decoder, encoder, json_decoder, projector
-from decoders.schema.form import to_json
-from decoders.schema.generate import decoder_source, encoder_source
-from decoders.schema.message import decode, encode, partial
-from decoders.schema.model import Plan
-from decoders.schema.project import wanted
-from decoders.schema.resolve import resolve
-from decoders.schema.walk import walk
-from decoders.schema.want import Mode
-from decoders.schema.write import write
+from decoders.schema import projection
+from decoders.schema.codec import decode, decoder, encode, encoder, json_decoder, partial, projector
+from decoders.schema.json_form import to_json
+from decoders.schema.model import Plan, resolve
+from decoders.schema.projection import Mode, wanted
+from decoders.schema.specialize.learn import decoder_source, encoder_source
+from decoders.schema.walk import walk, write
 from tests.schema.declarations import message
 from tests.schema.readers import random_paths, readers_agree, specialised_agree, strange, text_of, verdict
 from tests.schema.values import random_value, without_defaults
@@ -148,7 +144,7 @@ def test_the_first_messages_are_read_alike(seed: int) -> None:
             assert repr(first[0]) == repr(verdict(walk, plan, data, 0, end))
             form = first[0] if first[0] == "fails" else (to_json(plan, first[0][0], reveal=True), first[0][1])
             assert repr(first[1]) == repr(form)
-            assert repr(first[2]) == repr(verdict(pick.project, plan, wanted(plan, paths), True, data, 0, end))
+            assert repr(first[2]) == repr(verdict(projection.project, plan, wanted(plan, paths), True, data, 0, end))
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from decoders.schema.getter import getter
+from decoders.schema.projection import getter
 
 BODY: dict[str, Any] = {
     "throttle": 0,

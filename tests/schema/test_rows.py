@@ -9,12 +9,9 @@ import pytest
 
 from decoders.errors import DecodeError, LimitExceeded, Truncated
 from decoders.limits import VALUES_MAX
-from decoders.schema.compile import CRUDE, decoder, encoder, json_decoder, projector
-from decoders.schema.message import decode, encode, examine
-from decoders.schema.model import Plan
-from decoders.schema.resolve import resolve
-from decoders.schema.vocabulary import parse_message
-from decoders.schema.write import write
+from decoders.schema.codec import CRUDE, decode, decoder, encode, encoder, examine, json_decoder, projector
+from decoders.schema.model import Plan, parse_message, resolve
+from decoders.schema.walk import write
 from tests.schema.readers import generated
 
 ID = UUID("00112233-4455-6677-8899-aabbccddeeff")

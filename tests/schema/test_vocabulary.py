@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from decoders.schema.model import Versions
-from decoders.schema.vocabulary import DeclarationError, parse_api, parse_message
+from decoders.schema.model import DeclarationError, Versions, parse_api, parse_message
 
 FETCH = """
 api 1 Fetch

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from decoders.errors import DecodeError, EncodeError, Malformed, Truncated, UnsupportedVersion
-from decoders.schema.message import decode, encode, partial
-from decoders.schema.resolve import resolve
-from decoders.schema.vocabulary import parse_message
+from decoders.schema.codec import decode, encode, partial
+from decoders.schema.model import parse_message, resolve
 from decoders.schema.walk import Span, walk
 
 THING = parse_message("""

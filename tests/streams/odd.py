@@ -11,8 +11,8 @@ from collections.abc import Callable
 from random import Random
 from typing import Final
 
-from decoders.streams.chunks import Segment
-from decoders.streams.connections import turned
+from decoders.tcp.chunks import Segment
+from decoders.tcp.connections import turned
 from tests.streams.conversations import ACK, CLIENT, FIN, MS, RST, SYN
 
 FAR: Final = 1 << 28

@@ -8,9 +8,9 @@ from hypothesis import assume, given, note, settings
 from hypothesis import strategies as st
 
 from decoders.limits import IDLE_NS
-from decoders.streams.chunks import Chunk, Close, Segment
-from decoders.streams.connections import turned
-from decoders.streams.reassembly import Reassembly
+from decoders.tcp.chunks import Chunk, Close, Segment
+from decoders.tcp.connections import turned
+from decoders.tcp.reassembly import Reassembly
 from tests.streams.conversations import ACK, FIN, RST, SYN
 from tests.streams.test_reassembly_properties import EXAMPLES
 

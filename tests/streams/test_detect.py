@@ -7,12 +7,11 @@ from struct import pack
 import pytest
 
 from decoders.exchanges.exchange import Skipped
+from decoders.frames.detect import UndecidedConnection
+from decoders.frames.frame_search import FITS, HEAD, NO, YES, request_verdict, response_verdict
 from decoders.limits import UNDECIDED_MAX
-from decoders.streams.chunks import Close, Gap
-from decoders.streams.detect import UndecidedConnection
-from decoders.streams.foreign import certain, described, likely
-from decoders.streams.resync import FITS, HEAD, NO, YES
-from decoders.streams.verdict import request_verdict, response_verdict
+from decoders.protocols.signatures import certain, described, likely
+from decoders.tcp.chunks import Close, Gap
 from tests.exchanges.chunked import Line, Row, play, told
 from tests.exchanges.talks import framed, request, response
 

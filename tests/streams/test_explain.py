@@ -10,14 +10,13 @@ import zstandard
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from decoders.capture.reader import CaptureReader
+from decoders.capture.files import CaptureReader
+from decoders.frames.explain_number import STARTS, explain, explain_line, explain_number
+from decoders.protocols.signatures import MARKS
 from decoders.records.model import Record
 from decoders.records.write import encode_batch
-from decoders.streams.chunks import Gap
-from decoders.streams.explain import explain, explain_line, explain_number
-from decoders.streams.foreign import MARKS
-from decoders.streams.numbers import STARTS
-from decoders.streams.reassembly import Reassembly
+from decoders.tcp.chunks import Gap
+from decoders.tcp.reassembly import Reassembly
 from tests.broker.options import PASSWORDS
 from tests.captures.reading import exchanges
 from tests.captures.shipped import NEGATIVE, capture_bytes

@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
-from decoders.streams.framing import Frame, FrameDirection, MemoryBudget, Reason, Unframed, close, gap, lose_step, take
-from decoders.streams.resync import FITS, HEAD, NO, YES
+from decoders.frames.frame_search import FITS, HEAD, NO, YES
+from decoders.frames.framing import Frame, FrameDirection, MemoryBudget, Reason, Unframed, close, gap, lose_step, take
 
 MARK = b"KFKA"
 

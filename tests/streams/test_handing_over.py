@@ -12,9 +12,9 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from decoders.errors import DecodeError
-from decoders.streams.chunks import Chunk, Segment
-from decoders.streams.reassembly import Reassembly
-from decoders.wire.state import pack, unpack
+from decoders.tcp.chunks import Chunk, Segment
+from decoders.tcp.reassembly import Reassembly
+from decoders.wire.pack import pack, unpack
 from tests.streams.conversations import ACK, CLIENT, FIN, RST, SYN, numbered, play, streams
 from tests.streams.odd import FAR, ITSELF, odd_segments
 

@@ -8,10 +8,10 @@ from typing import Any
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from decoders.exchanges.stage import Pairer
-from decoders.streams.chunks import Gap, Segment
-from decoders.streams.flow import FAR
-from decoders.streams.reassembly import Reassembly
+from decoders.exchanges.engine import Pairer
+from decoders.tcp.chunks import Gap, Segment
+from decoders.tcp.connections import FAR
+from decoders.tcp.reassembly import Reassembly
 from tests.exchanges.talks import request, response
 from tests.streams.conversations import ACK, BROKER, CLIENT, MS, SYN, numbered
 from tests.streams.test_alone import capture

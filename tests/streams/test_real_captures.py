@@ -7,9 +7,9 @@ from random import Random
 
 import pytest
 
-from decoders.capture.reader import CaptureReader
-from decoders.streams.chunks import Gap, Segment
-from decoders.streams.reassembly import Reassembly
+from decoders.capture.files import CaptureReader
+from decoders.tcp.chunks import Gap, Segment
+from decoders.tcp.reassembly import Reassembly
 
 CAPTURES = sorted((Path(__file__).parents[2] / "captures").glob("*.pcapng"))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from decoders.limits import IDLE_NS
-from decoders.streams.chunks import Close, Gap, Segment
-from decoders.streams.reassembly import Reassembly
+from decoders.tcp.chunks import Close, Gap, Segment
+from decoders.tcp.reassembly import Reassembly
 from tests.streams.conversations import CLIENT, FIN, MS, RST, SYN, numbered, play, streams, told
 
 A, B = "client", "broker"
@@ -307,7 +307,7 @@ def test_a_connection_that_was_open_before_is_shown_when_it_falls_silent() -> No
 
 
 def test_what_waits_is_bounded_for_a_direction(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("decoders.streams.reassembly.OUT_OF_ORDER_MAX", 4 * 1256)
+    monkeypatch.setattr("decoders.tcp.reassembly.OUT_OF_ORDER_MAX", 4 * 1256)
     stage = Reassembly()
     rows = [*OPEN, *((A, 200 + 1000 * number, 500, 0, bytes(1000)) for number in range(5))]
     assert stage.feed(numbered(rows[:-1])) == []
@@ -318,7 +318,7 @@ def test_what_waits_is_bounded_for_a_direction(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_what_waits_is_bounded_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("decoders.streams.reassembly.HELD_MAX", 10 * 1256)
+    monkeypatch.setattr("decoders.tcp.reassembly.HELD_MAX", 10 * 1256)
     stage = Reassembly()
     out = []
     for number in range(50):
@@ -332,8 +332,8 @@ def test_what_waits_is_bounded_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_connections_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("decoders.streams.connections.CONNECTIONS_MAX", 100)
-    monkeypatch.setattr("decoders.streams.connections.SWEEP_MIN", 10)
+    monkeypatch.setattr("decoders.tcp.connections.CONNECTIONS_MAX", 100)
+    monkeypatch.setattr("decoders.tcp.connections.SWEEP_MIN", 10)
     stage = Reassembly()
     out = []
     for number in range(1000):
@@ -347,7 +347,7 @@ def test_connections_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_silent_connections_are_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("decoders.streams.connections.SWEEP_MIN", 10)
+    monkeypatch.setattr("decoders.tcp.connections.SWEEP_MIN", 10)
     stage = Reassembly()
     out = []
     for number in range(1000):

@@ -10,8 +10,8 @@ from random import Random
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from decoders.streams.chunks import Chunk, Close, Segment
-from decoders.streams.reassembly import Reassembly
+from decoders.tcp.chunks import Chunk, Close, Segment
+from decoders.tcp.reassembly import Reassembly
 from tests.streams.conversations import ACK, BROKER, CLIENT, FIN, MS, RST, SYN, streams, told
 
 # Packets that change places in these tests do so within this many: less than reassembly's patience.

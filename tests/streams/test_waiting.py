@@ -9,12 +9,11 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from decoders.limits import IDLE_NS
-from decoders.streams import reassembly
-from decoders.streams.chunks import Chunk, Close, Gap, Segment
-from decoders.streams.connections import turned
-from decoders.streams.flow import PATIENCE_NS, TcpConnection
-from decoders.streams.reassembly import Reassembly
-from decoders.streams.waiting import STALE_MAX
+from decoders.tcp import reassembly
+from decoders.tcp.chunks import Chunk, Close, Gap, Segment
+from decoders.tcp.connections import PATIENCE_NS, TcpConnection, turned
+from decoders.tcp.reassembly import Reassembly
+from decoders.tcp.waiting import STALE_MAX
 from tests.streams.conversations import ACK, CLIENT, MS, RST, SYN
 from tests.streams.test_alone import capture, told
 from tests.streams.test_reassembly_properties import EXAMPLES

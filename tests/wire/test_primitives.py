@@ -7,8 +7,7 @@ from uuid import UUID
 import pytest
 
 from decoders.errors import DecodeError, Malformed, Truncated
-from decoders.wire.primitives import read_number, uuid_bytes, uuid_text, write_number
-from decoders.wire.varints import read_uvarint, write_varlong
+from decoders.wire.primitives import read_number, read_uvarint, uuid_bytes, uuid_text, write_number, write_varlong
 
 ROWS = [
     ("bool", "00", False),

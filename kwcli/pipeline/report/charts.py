@@ -11,11 +11,9 @@ from collections.abc import Iterator, Sequence
 from math import ceil, floor, log10
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from kwcli.pipeline.report.contents import Report
-from kwcli.pipeline.report.counted import BUSY
-from kwcli.pipeline.report.folds import BY
-from kwcli.pipeline.report.over_time import series, times
-from kwcli.render.units import cut, took
+from kwcli.output.units import cut, took
+from kwcli.pipeline.report.build_report import Report, series, times
+from kwcli.pipeline.report.run_folds import BUSY, BY
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:

@@ -17,11 +17,11 @@ import orjson
 from plotly.offline import get_plotlyjs
 
 from kwcli import VERSION
+from kwcli.output.units import cut
+from kwcli.pipeline.report.build_report import Report, moment
 from kwcli.pipeline.report.charts import Chart, charts
-from kwcli.pipeline.report.contents import Report, moment
-from kwcli.pipeline.report.look import SCRIPT, STYLE
 from kwcli.pipeline.report.sections import NOTHING, SECTIONS, Said, Section, title_of, totals
-from kwcli.render.units import cut
+from kwcli.pipeline.report.style import SCRIPT, STYLE
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kwcli.pipeline.report.contents import Report, moment, rows_at
-from kwcli.render.units import amount, took
+from kwcli.output.units import amount, took
+from kwcli.pipeline.report.build_report import Report, moment, rows_at
 from kwcli.stats.text import packets, per_second
 from kwcli.terminal import clean
 

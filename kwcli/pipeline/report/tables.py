@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kwcli.exits import Failure
+from kwcli.env import Failure
 from kwcli.inputs import utf8_text
 from kwcli.pipeline.store.files import OutputFolder
-from kwcli.pipeline.store.reading import tables_at
+from kwcli.pipeline.store.store import tables_at
 from kwcli.pipeline.tables.columns import TABLES
 
 if TYPE_CHECKING:

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.analysis.slices import Join, added
-from kwcli.pipeline.report.contents import Report, moment
-from kwcli.pipeline.report.over_time import numbers, slices
+from decoders.analysis.time_buckets import Join, added
+from kwcli.output.table import Column, draw_table
+from kwcli.output.units import Palette, amount, cells, counted, palette, took
+from kwcli.pipeline.report.build_report import Report, moment, numbers, slices
 from kwcli.pipeline.report.sections import NOTHING, SECTIONS, Section, percent, title_of
-from kwcli.render.columns import Column, draw_table
-from kwcli.render.palette import Palette, palette
-from kwcli.render.units import amount, cells, counted, took
 from kwcli.stats.text import SPARK_LEAST, SPARK_MOST, per_second, sparkline, wrapped
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
-    from kwcli.config import Settings
+    from kwcli.env import Settings
 
 # Rows of a table without -v.
 ROWS: Final = 10

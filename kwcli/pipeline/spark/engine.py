@@ -15,26 +15,25 @@ from collections.abc import Iterator
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Final
 
-from kwcli.pipeline.spark.arrays import PARTS, STITCHED
+from kwcli.pipeline.job_spec import EngineResult
+from kwcli.pipeline.spark.coordination import Coordination
 from kwcli.pipeline.spark.failures import failure_of
-from kwcli.pipeline.spark.job import Order
-from kwcli.pipeline.spark.notes import Coordination
+from kwcli.pipeline.spark.messages import PARTS, STITCHED, Order
 from kwcli.pipeline.spark.read_stage import read_split
 from kwcli.pipeline.spark.stitch_stage import stitch
 from kwcli.pipeline.spark.write_stage import RESULT_DDL, write_tables
 from kwcli.pipeline.store.store import told
-from kwcli.pipeline.tally import RunCounts
-from kwcli.pipeline.work import EngineResult
+from kwcli.pipeline.tables.write import RunCounts
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-    from kwcli.pipeline.pieces import Problem, Split
-    from kwcli.pipeline.planning import Coming
-    from kwcli.pipeline.spark.job import ReadReport, WriteReport
+    from kwcli.pipeline.job_spec import JobSpec, Progress
+    from kwcli.pipeline.plan import Coming
+    from kwcli.pipeline.read.file_ranges import Problem, Split
+    from kwcli.pipeline.spark.messages import ReadReport, WriteReport
     from kwcli.pipeline.store.staging import Staging
-    from kwcli.pipeline.work import JobSpec, Progress
 
 __all__ = ["run", "stitched", "tasks"]
 

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from kwcli.exits import Failure
+from kwcli.env import Failure
 from kwcli.inputs import utf8_text
 
 if TYPE_CHECKING:
-    from kwcli.pipeline.pieces import Split
+    from kwcli.pipeline.read.file_ranges import Split
 
 __all__ = ["blamed", "failure_of", "place_of", "reason_in"]
 

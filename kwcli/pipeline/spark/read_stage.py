@@ -1,7 +1,7 @@
 """The first stage of a job: one split in, its parts by connection out, as batches of `arrays.PARTS`.
 
-The rows that the split could settle itself go into its pool (pools.py). Facts for other connections, counts and
-problems are left as notes (notes.py).
+The rows that the split could settle itself go into its pool (settled_rows.py). Facts for other connections, counts and
+problems are left as notes (coordination.py).
 """
 
 from __future__ import annotations
@@ -12,21 +12,19 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from decoders.exchanges.parts import FACT, ROWS, Part
-from decoders.exchanges.splitting import Splitter
-from kwcli.garbage import seldom
-from kwcli.pipeline.choosing import Choice
-from kwcli.pipeline.desk import WEIGHT, columns_for
-from kwcli.pipeline.reading import SplitReader
-from kwcli.pipeline.spark.arrays import Travelling, parts_batch
+from decoders.splits.parts import FACT, ROWS, Part
+from decoders.splits.splitting import Splitter
+from kwcli.gc_tuning import seldom
+from kwcli.pipeline.job_spec import WEIGHT, Choice, columns_for
+from kwcli.pipeline.read.split_reader import SplitReader
+from kwcli.pipeline.spark.coordination import Coordination
 from kwcli.pipeline.spark.failures import blamed, place_of
-from kwcli.pipeline.spark.job import Order, ReadReport
-from kwcli.pipeline.spark.notes import Coordination
-from kwcli.pipeline.spark.pools import PoolWriter
+from kwcli.pipeline.spark.messages import Order, ReadReport, Travelling, parts_batch
+from kwcli.pipeline.spark.settled_rows import PoolWriter
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
-    from kwcli.pipeline.pieces import Split
+    from kwcli.pipeline.read.file_ranges import Split
 
 __all__ = ["read_split"]
 

@@ -1,33 +1,111 @@
-"""A master's address in, a Spark session out that runs the pipeline as it is: Java found, settings made, kw shipped.
-
-Own sessions are quiet: what the JVM and Spark's logging print goes to a file that lives as long as the process (shown
-with `debug`), and a job that fails is told in one line, `failure_of`. `prepare` does for a session that someone else
-has made what is needed for kw: Spark Connect works too, because nothing here touches `sparkContext`.
-"""
+"""A master's address in, a Spark session out that runs the pipeline as it is: Java, settings, kw shipped."""
 
 from __future__ import annotations
 
 import atexit
+import hashlib
+import importlib.util
+import logging
 import os
+import py_compile
 import re
 import shutil
+import signal
 import sys
 import tempfile
+import warnings
+import zipfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Thread, current_thread, main_thread
 from typing import TYPE_CHECKING, Final
 
-from kwcli.exits import Failure
+from kwcli import VERSION
+from kwcli.env import Failure
 from kwcli.pipeline.spark.failures import reason_in
 from kwcli.pipeline.spark.java import find_java, make_home
-from kwcli.pipeline.spark.shipped import shipped
+from kwcli.user_files import own_folder
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from pyspark.sql import SparkSession
 
-__all__ = ["prepare", "session"]
+    from kwcli.env import Environment
+
+__all__ = ["LEAN", "owned", "prepare", "session", "shipped"]
+
+PACKAGES: Final = ("decoders", "kwcli")
+# What is no part of the running program.
+_LEFT_OUT: Final = ("__pycache__", "playground", "tui")
+# A date that zip can write; the same contents are the same file.
+_DATE: Final = (1980, 1, 1, 0, 0, 0)
+
+
+def shipped(variables: Mapping[str, str], spare: Path) -> Path:
+    """The zip file for this version and these sources; made, if it is not there yet, in the cache, else in `spare`."""
+    files = sorted(_files())
+    digest = hashlib.sha256(sys.version.encode())
+    for name, path in files:
+        digest.update(name.encode() + b"\0" + path.read_bytes())
+    name = f"kw-{VERSION}-{digest.hexdigest()[:16]}.zip"
+    folder = own_folder("cache", variables) / "shipped"
+    target = folder / name
+    if target.is_file():
+        return target
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _write(target, files)
+    except OSError:
+        target = spare / name
+        _write(target, files)
+    return target
+
+
+def _files() -> Iterator[tuple[str, Path]]:
+    """Name in the zip and path of each file of the program."""
+    for package in PACKAGES:
+        spec = importlib.util.find_spec(package)
+        if spec is None or spec.origin is None:
+            raise ModuleNotFoundError(package)
+        top = Path(spec.origin).parent
+        for folder, below, names in os.walk(top):
+            below[:] = [name for name in below if name not in _LEFT_OUT]
+            place = Path(package, Path(folder).relative_to(top))
+            for name in names:
+                if not name.endswith((".pyc", ".pyo")):
+                    yield (place / name).as_posix(), Path(folder, name)
+
+
+def _write(target: Path, files: list[tuple[str, Path]]) -> None:
+    """Under another name first: who looks for the file finds it whole, or not at all."""
+    with TemporaryDirectory(dir=target.parent, prefix=".making-") as folder:
+        made = Path(folder, target.name)
+        compiled = Path(folder, "module.pyc")
+        with zipfile.ZipFile(made, "w") as out:
+            for name, path in files:
+                _add(out, name, path.read_bytes())
+                if name.endswith(".py"):
+                    mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
+                    py_compile.compile(os.fspath(path), os.fspath(compiled), name, True, invalidation_mode=mode)
+                    _add(out, name + "c", compiled.read_bytes())
+        os.replace(made, target)
+
+
+def _add(out: zipfile.ZipFile, name: str, data: bytes) -> None:
+    out.writestr(zipfile.ZipInfo(name, _DATE), data, zipfile.ZIP_DEFLATED, 1)
+
+
+# A master's address in, a Spark session out that runs the pipeline as it is: Java found, settings made, kw shipped.
+#
+# Own sessions are quiet: what the JVM and Spark's logging print goes to a file that lives as long as the process (shown
+# with `debug`), and a job that fails is told in one line, `failure_of`. `prepare` does for a session that someone else
+# has made what is needed for kw: Spark Connect works too, because nothing here touches `sparkContext`.
+
 
 # A task that fails is tried again, locally too (Spark itself gives up at once there).
 LOCAL_TRIES: Final = 4
@@ -106,7 +184,7 @@ def prepare(
     archive = shipped(os.environ if variables is None else variables, spare)
     spark.addArtifacts(os.fspath(archive), pyfile=True)
     if source:
-        from kwcli.pipeline.spark.source import KafkaWire
+        from kwcli.pipeline.spark.data_source import KafkaWire
 
         spark.dataSource.register(KafkaWire)
 
@@ -141,3 +219,101 @@ def _environment(changes: Mapping[str, str]) -> Iterator[None]:
 def _no_session(master: str, problem: Exception, log: Path) -> str:
     said = log.read_text(errors="replace")
     return f"Spark does not start on {master}: {reason_in(said or str(problem))}"
+
+
+# A master's address in, a Spark session for as long as one command needs it out, which ends without a word.
+
+
+# For jobs whose JVM only hands on bytes: what it compiles in the background takes longer than what that saves, and on
+# a machine of few cores is time that the workers lack (`python -m tests.bench.pipeline`).
+LEAN: Final[dict[str, str]] = {
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+
+
+# As long as a session takes to end that nobody disturbs.
+STOP_S: Final = 0.3
+_stopping: list[Thread] = []  # threads that end sessions, in programs that go on
+
+
+@contextmanager
+def owned(master: str, env: Environment, conf: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
+    """A session; one that was there before stays. Failure says why there is none."""
+    from pyspark.sql import SparkSession
+
+    while _stopping:
+        _stopping.pop().join()
+    before = SparkSession.getActiveSession()
+    with _silent(env):
+        Thread(target=_import_early, daemon=True).start()
+        with _undisturbed():
+            spark = session(master, conf=conf, variables=env.variables, debug=env.debug, source=False)
+        try:
+            yield spark
+        finally:
+            if before is None:
+                _stop(spark)
+
+
+def _stop(spark: SparkSession) -> None:
+    """End a session; where its JVM was ended by somebody else, there is nothing left to do.
+
+    PySpark waits up to a second for a thread of its own besides, which ends with the program.
+    """
+
+    def stop() -> None:
+        with warnings.catch_warnings(), suppress(Exception):
+            warnings.simplefilter("ignore")
+            spark.stop()
+
+    thread = Thread(target=stop, daemon=True)
+    _stopping.append(thread)
+    thread.start()
+    thread.join(STOP_S)
+
+
+def _import_early() -> None:
+    """What a job needs besides, while the JVM starts."""
+    with suppress(ImportError):  # who needs it says so
+        for name in ("pandas", "pyarrow", "pyspark.sql.functions", "pyspark.sql.pandas.types"):
+            import_module(name)
+
+
+@contextmanager
+def _silent(env: Environment) -> Iterator[None]:
+    """What PySpark logs of a connection to the JVM that ends, with tracebacks, is no news to who pressed Ctrl-C."""
+    before = logging.root.manager.disable
+    if not env.debug:
+        logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(before)
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """An interruption waits until the JVM has started: before, nobody knows it and it would stay. A second does not."""
+    came: list[int] = []
+
+    def wait(number: int, frame: FrameType | None) -> None:
+        del frame
+        if came:
+            raise KeyboardInterrupt
+        came.append(number)
+
+    if current_thread() is not main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, wait) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            if signal.getsignal(number) is wait:  # else PySpark has its own now
+                signal.signal(number, handler)
+    if came:
+        raise KeyboardInterrupt

@@ -14,13 +14,11 @@ from typing import Final, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kwcli.garbage import seldom
-from kwcli.pipeline.spark.arrays import STITCHED, unpacked, unpacked_ended
+from kwcli.gc_tuning import seldom
+from kwcli.pipeline.spark.coordination import Coordination
 from kwcli.pipeline.spark.failures import blamed, place_of
-from kwcli.pipeline.spark.job import Order, WriteReport
-from kwcli.pipeline.spark.mending import Mending
-from kwcli.pipeline.spark.notes import Coordination
-from kwcli.pipeline.spark.pools import pool
+from kwcli.pipeline.spark.messages import STITCHED, Order, WriteReport, unpacked, unpacked_ended
+from kwcli.pipeline.spark.settled_rows import Mending, pool
 
 __all__ = ["RESULT_DDL", "Writes", "Writing", "write_tables"]
 

@@ -1,20 +1,81 @@
-"""Paths under one folder in, what happens there out: every touch of the folder of tables goes through here.
-
-Each method is one step that is done or not done when the process is killed; what takes several is made of them. What
-must outlive a power cut is synced before the step that relies on it. What is made is for its owner only.
-"""
+"""One writer at a time: a lock on the folder that the kernel lets go of when its process is gone, however it ended."""
 
 from __future__ import annotations
 
 import errno
+import fcntl
 import io
 import os
+import socket
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import BinaryIO, Final
 
-from kwcli.exits import Failure
-from kwcli.private_files import keep_mode, make_folder, open_private
+from kwcli.env import Failure
+from kwcli.user_files import keep_mode, make_folder, open_private
+
+# Open handles. A process made by a fork has them too, and would keep the lock when its parent is gone.
+_HELD: Final[set[int]] = set()
+
+
+def _forget() -> None:
+    while _HELD:
+        os.close(_HELD.pop())
+
+
+os.register_at_fork(after_in_child=_forget)
+
+
+class Lock:
+    """Held from `take` to `release`. The file says who has it."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._handle: int | None = None
+
+    def take(self) -> bool:
+        """Whether nobody else has it."""
+        handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(handle)
+            return False
+        except BaseException:
+            os.close(handle)
+            raise
+        self._handle = handle
+        _HELD.add(handle)
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
+        return True
+
+    def require(self, folder: str) -> None:
+        """Take it, or say who has it. Raises Failure."""
+        if not self.take():
+            raise Failure(f"{folder}: another run writes to it ({self.holder()}); wait for it or use another folder")
+
+    def holder(self) -> str:
+        """Who took it last."""
+        try:
+            with open(self._path, encoding="utf-8", errors="replace") as file:
+                return file.read(200).strip() or "just starting"
+        except OSError:
+            return "unknown"
+
+    def release(self) -> None:
+        """Let go of it."""
+        if self._handle in _HELD:
+            _HELD.remove(self._handle)
+            os.close(self._handle)
+        self._handle = None
+
+
+# Paths under one folder in, what happens there out: every touch of the folder of tables goes through here.
+#
+# Each method is one step that is done or not done when the process is killed; what takes several is made of them. What
+# must outlive a power cut is synced before the step that relies on it. What is made is for its owner only.
+
 
 # The ending of a file that is not whole yet.
 PARTIAL: Final = ".partial"

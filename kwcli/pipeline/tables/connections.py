@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kwcli.pipeline.tables.build import shown, split_address
+from kwcli.pipeline.tables.rows import shown, split_address
 from kwcli.pipeline.tables.schemas import ENDED, TYPES
 
 if TYPE_CHECKING:
-    from decoders.exchanges.ended import Ended
+    from decoders.exchanges.exchange import Ended
 
 
 # Columns → attributes of the same meaning.

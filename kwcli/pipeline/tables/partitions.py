@@ -1,20 +1,58 @@
-"""An exchange in, what it says of each topic and partition out: the columns of topic_partitions that are its own."""
+"""Where messages have topics and partitions, what has to be read for that, and the rows that come of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
+from decoders.analysis.dimensions import needs_of
+from decoders.analysis.exchange_facts import RECORDS, WAITS, throttle_needs
 from decoders.apis.error_codes import error_name
-from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, TOPIC_ID, TopicArray, has_id, topic_name
-from decoders.exchanges.topics import WELL_KNOWN
-from decoders.filters.topics import entity_paths
-from decoders.records.summary import sole, summarize
+from decoders.apis.keys import FETCH, SHARE_FETCH
+from decoders.exchanges import topics
+from decoders.exchanges.api_versions import Needs
+from decoders.exchanges.exchange import SESSION_PATHS
+from decoders.exchanges.topics import TOPIC_ARRAYS, TOPIC_ID, WELL_KNOWN, TopicArray, has_id, topic_name
+from decoders.filters.fields import entity_paths
+from decoders.records.read import sole, summarize
+from decoders.schema.model import Side
 from decoders.wire.primitives import uuid_text
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
+
+_WAITING: Final = frozenset({FETCH, SHARE_FETCH})
+_NONE: Final[frozenset[str]] = frozenset()
+
+
+class TableNeeds(Needs):
+    """The paths that the columns of these tables come from; `more` are those of a filter."""
+
+    def __init__(self, tables: Collection[str], more: Callable[[int, Side], frozenset[str]] | None = None) -> None:
+        super().__init__()
+        self._rows = bool({"exchanges", "topic_partitions"} & set(tables))
+        self._partitions = "topic_partitions" in tables
+        self._more = more
+
+    def of(self, key: int, side: Side) -> frozenset[str]:
+        """The paths wanted of a side of an API."""
+        more = self._more(key, side) if self._more is not None else _NONE
+        if not self._rows:
+            return more
+        wanted = needs_of(("topic", "group"), key, side) | throttle_needs(key, side) | WAITS.of(key, side)
+        wanted |= frozenset(SESSION_PATHS.get((key, side), ()))
+        if key in _WAITING and side == "request":
+            wanted |= {"min_bytes"}
+        if self._partitions:
+            wanted |= topics.paths(key, side)
+        if key in topics.RECORD_ARRAYS:
+            wanted |= RECORDS.of(key, side)
+        return wanted | more
+
+
+# An exchange in, what it says of each topic and partition out: the columns of topic_partitions that are its own.
+
 
 # The columns of a partition in the order of schemas.OWN.
 Partition = list[Any]

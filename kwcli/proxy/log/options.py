@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from kwcli.env import Environment
-from kwcli.exits import Exit, Failure
+from kwcli.env import Environment, Exit, Failure
 from kwcli.options import (
     Amount,
     ContentOptions,
@@ -23,8 +22,8 @@ from kwcli.options import (
 )
 
 if TYPE_CHECKING:
-    from kwcli.proxy.log.feed import Overflow
-    from kwcli.proxy.log.plan import LogPlan, Record
+    from kwcli.proxy.log.log_protocol import LogPlan, Record
+    from kwcli.proxy.log.log_queue import Overflow
 
 __all__ = ["LogOptions", "log_options"]
 
@@ -51,7 +50,7 @@ class LogOptions(NamedTuple):
         ):
             if value and self.write is None:
                 raise Failure(f"{name} is about a capture file: it needs -w FILE.pcapng", Exit.USAGE)
-        from kwcli.proxy.log.plan import LogPlan
+        from kwcli.proxy.log.log_protocol import LogPlan
 
         self.filters.select()  # what is wrong with them is said before anything begins
         if self.no_log and self.write is None:

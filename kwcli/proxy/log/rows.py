@@ -9,21 +9,20 @@ from collections import deque
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
+from decoders.exchanges.engine import Pairer
 from decoders.exchanges.exchange import Exchange, Skipped
-from decoders.exchanges.stage import Pairer
-from kwcli.exits import unwritten
+from kwcli.env import unwritten
+from kwcli.filter_options import select
+from kwcli.output import Wanted, needs, open_renderer
 from kwcli.progress import Progress
-from kwcli.render import Wanted, needs, open_renderer
-from kwcli.selection import select
-from kwcli.sniffing import Output
-from kwcli.summary import closing_lines
+from kwcli.sniff.run import Output, closing_lines
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
-    from decoders.streams.chunks import Chunk, Connection
+    from decoders.tcp.chunks import Chunk, Connection
     from kwcli.env import Environment
-    from kwcli.proxy.log.plan import LogPlan
-    from kwcli.proxy.log.reports import Reporter
+    from kwcli.proxy.log.log_protocol import LogPlan
+    from kwcli.proxy.log.log_queue import Reporter
 
 __all__ = ["LogRows"]
 

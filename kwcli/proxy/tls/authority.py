@@ -19,10 +19,10 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from kwcli.exits import Exit, Failure
-from kwcli.folders import own_folder
-from kwcli.net import issuing
-from kwcli.net.issuing import Issued
+from kwcli.env import Exit, Failure
+from kwcli.net.tls import certificates
+from kwcli.net.tls.certificates import Issued
+from kwcli.user_files import own_folder
 
 _PRIVATE: Final = "authority.pem"
 _PUBLIC: Final = "ca.pem"
@@ -50,7 +50,7 @@ def own_authority(folder: Path) -> Authority:
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         if not private.exists():
-            made = issuing.authority(f"kw proxy {socket.gethostname()}")
+            made = certificates.authority(f"kw proxy {socket.gethostname()}")
             _once(private, made.key_pem + made.certificate_pem)
         issued = _read(private)
         if not public.exists() or public.read_bytes() != issued.certificate_pem:

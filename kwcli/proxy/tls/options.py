@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import click
 
-from kwcli.exits import Exit, Failure
-from kwcli.net.core.config import ClientConfig
+from kwcli.env import Exit, Failure
+from kwcli.net.config.client_config import ClientConfig
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

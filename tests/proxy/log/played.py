@@ -10,14 +10,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from decoders.capture.reader import CaptureReader
-from decoders.streams.chunks import Chunk, Close
-from decoders.streams.reassembly import Reassembly
-from kwcli.config import Settings
-from kwcli.proxy.log.feed import Feed
-from kwcli.proxy.log.plan import LogPlan
-from kwcli.proxy.log.spawn import start
-from kwcli.proxy.log.wire import CLIENT, HEAD, SERVER, SIZE, MessageKind
+from decoders.capture.files import CaptureReader
+from decoders.tcp.chunks import Chunk, Close
+from decoders.tcp.reassembly import Reassembly
+from kwcli.env import Settings
+from kwcli.proxy.log.log_protocol import CLIENT, HEAD, SERVER, SIZE, LogPlan, MessageKind
+from kwcli.proxy.log.log_queue import Feed
+from kwcli.proxy.log.start_process import start
 from tests.cli.worlds import kw
 
 FOLDER: Final = Path(__file__).resolve().parents[3] / "captures"

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kwcli.proxy.log.feed import CLIENT, PIECE, SERVER, Feed, Overflow
-from kwcli.proxy.log.plan import LogPlan
-from kwcli.proxy.log.spawn import start
-from kwcli.proxy.log.wire import COUNTS, SIZE, TIMES, Message, MessageKind, Parser
+from kwcli.proxy.log.log_protocol import COUNTS, SIZE, TIMES, LogPlan, Message, MessageKind, Parser
+from kwcli.proxy.log.log_queue import CLIENT, PIECE, SERVER, Feed, Overflow
+from kwcli.proxy.log.start_process import start
 from tests.proxy.log.played import NDJSON, chunks_of, play
 
 if TYPE_CHECKING:

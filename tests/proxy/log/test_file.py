@@ -13,11 +13,10 @@ from typing import Any
 
 import pytest
 
-from decoders.streams.chunks import Close
-from kwcli.proxy.log.keeping import Keeping
-from kwcli.proxy.log.plan import LogPlan
-from kwcli.proxy.log.spawn import start
-from kwcli.proxy.log.wire import CLIENT, SERVER, SIZE, Message, MessageKind
+from decoders.tcp.chunks import Close
+from kwcli.proxy.log.log_protocol import CLIENT, SERVER, SIZE, LogPlan, Message, MessageKind
+from kwcli.proxy.log.recorder import Keeping
+from kwcli.proxy.log.start_process import start
 from tests.bench.proxy_log import conversation
 from tests.captures.test_secrets import _all_secrets
 from tests.cli.worlds import kw, world
@@ -129,7 +128,7 @@ def test_rotation(rotation: dict[str, Any], least: int, tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_made(tmp_path: Path) -> None:
-    from kwcli.exits import Failure
+    from kwcli.env import Failure
 
     with pytest.raises(Failure, match="no such file or directory"):
         start(LogPlan(NDJSON, write=str(tmp_path / "not there" / "x.pcapng")))

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kwcli.proxy.log.reports import Errors, Reporter, Reports
+from kwcli.proxy.log.log_queue import Errors, Reporter, Reports
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from decoders.streams.chunks import Chunk
-from kwcli.config import Settings
-from kwcli.proxy.log.plan import LogPlan
-from kwcli.proxy.log.spawn import start
+from decoders.tcp.chunks import Chunk
+from kwcli.env import Settings
+from kwcli.proxy.log.log_protocol import LogPlan
+from kwcli.proxy.log.start_process import start
 from tests.cli.worlds import kw, world
 from tests.proxy.log.played import FOLDER, NDJSON, chunks_of, logged, play, records, sniffed
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoders.messages import encode_request, encode_response
+from decoders.messages.whole_messages import encode_request, encode_response
 from decoders.records.model import Record
 from decoders.records.write import encode_batch
-from kwcli.proxy.log.veil import LoggedChunk, Seen, Veil
-from kwcli.proxy.log.wire import CLIENT, SERVER
+from kwcli.proxy.log.log_protocol import CLIENT, SERVER
+from kwcli.proxy.log.redact import LoggedChunk, Seen, Veil
 from tests.captures.test_secrets import _all_secrets
 from tests.proxy.log.played import chunks_of
 

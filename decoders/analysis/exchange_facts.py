@@ -1,0 +1,181 @@
+"""An exchange in, what its records and waiting come to out: records and bytes per topic, long polls, error codes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from uuid import UUID
+
+from decoders.apis import NAMES, api
+from decoders.apis.keys import FETCH, SHARE_FETCH
+from decoders.exchanges.api_versions import Needs
+from decoders.exchanges.topics import RECORD_ARRAYS, WELL_KNOWN
+from decoders.records.read import sole, summarize
+from decoders.schema.model import Side
+from decoders.wire.primitives import uuid_text
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Exchange
+
+NS_PER_MS: Final = 1_000_000
+# APIs whose answers may wait for records.
+WAITING: Final = frozenset({FETCH, SHARE_FETCH})
+
+
+TOPIC_FIELDS: Final = ("name", "topic", "topic_name", "topic_id")
+RECORDS: Final = Needs(
+    {
+        (key, array.side): [
+            f"{array.topics}[].{array.partitions}[].records:span",
+            *(
+                f"{array.topics}[].{field.name}"
+                for outer in api(key).message(array.side).fields
+                if outer.name == array.topics
+                for field in outer.fields
+                if field.name in TOPIC_FIELDS
+            ),
+        ]
+        for key, array in RECORD_ARRAYS.items()
+    }
+)
+WAITS: Final = Needs(
+    {(key, "request"): ["max_wait_ms"] for key in WAITING}
+    | {(key, "response"): ["responses[].partitions[].records:span"] for key in WAITING}
+)
+# A wait shorter than this says nothing.
+WAIT_MIN_MS: Final = 2
+
+_TOPIC_OF_PATH: Final = re.compile(r"(\w+)\[(\d+)\]")
+
+
+class Held(NamedTuple):
+    """What records fields hold: batches, records, bytes on the wire."""
+
+    batches: int
+    records: int
+    size: int
+
+
+def held(exchange: Exchange, topic: str | None) -> Held | None:
+    """The records that an exchange carries, those of one topic if it is given; None where it carries none."""
+    array = RECORD_ARRAYS.get(exchange.api_key or 0) if exchange.api_key is not None else None
+    if array is None:
+        return None
+    batches = records = size = 0
+    raw = exchange.raw(array.side)
+    for element in _elements(exchange.view(array.side), array.topics):
+        if topic is not None and topic_of(exchange, element) != topic:
+            continue
+        for part in _elements(element, array.partitions):
+            its_batches, its_records, its_size = _held(raw, part.get("records"))
+            batches += its_batches
+            records += its_records
+            size += its_size
+    return Held(batches, records, size) if size else None
+
+
+def waited_ns(exchange: Exchange) -> int | None:
+    """How long a fetch took that a broker answered empty because its time was over; None for anything else.
+
+    Inferred: it took 0.9 × max_wait_ms or more, and no records came.
+    """
+    if exchange.response_ns is None or exchange.request_end_ns is None:
+        return None
+    request = exchange.view("request")
+    most = request.get("max_wait_ms") if isinstance(request, dict) else None
+    took = exchange.response_ns - exchange.request_end_ns
+    if most is None or most < WAIT_MIN_MS or 10 * took < 9 * most * NS_PER_MS:
+        return None
+    for element in _elements(exchange.view("response"), "responses"):
+        for part in _elements(element, "partitions"):
+            if not _is_empty(part.get("records")):
+                return None
+    return took
+
+
+def codes(exchange: Exchange, topic: str | None) -> list[int]:
+    """The error codes of the response that are not 0; of one topic those in its elements, and those of no topic."""
+    if topic is None:
+        return [code for _, code in exchange.error_codes or ()]
+    view = exchange.view("response")
+    return [code for path, code in exchange.error_codes or () if _topic_at(exchange, view, path) in (topic, None)]
+
+
+def code_topics(exchange: Exchange) -> list[str | None]:
+    """For each error code of the response the topic that it is about; None for one that is about none."""
+    view = exchange.view("response")
+    return [_topic_at(exchange, view, path) for path, _ in exchange.error_codes or ()]
+
+
+def throttle_ns(exchange: Exchange) -> int:
+    """How long the broker had the client wait."""
+    view = exchange.view("response")
+    ms = view.get("throttle_time_ms") if isinstance(view, dict) else None
+    return ms * NS_PER_MS if isinstance(ms, int) and ms > 0 else 0
+
+
+def throttle_needs(key: int, side: Side) -> frozenset[str]:
+    """Where a response says it."""
+    if side == "request" or key not in NAMES:
+        return frozenset()
+    return frozenset(field.name for field in api(key).response.fields if field.name == "throttle_time_ms")
+
+
+def topic_of(exchange: Exchange, element: Any) -> str | None:
+    """The topic that an element of a body is about."""
+    for name in TOPIC_FIELDS:
+        value = element.get(name)
+        if isinstance(value, UUID):
+            return topic_by_id(exchange, value)
+        if value:
+            return str(value)
+    return None
+
+
+def topic_by_id(exchange: Exchange, identity: UUID) -> str | None:
+    """The name of a topic, its id where the capture had not shown the name before; None for the id that is none."""
+    if not identity.int:
+        return None
+    return exchange.topic_name(identity) or WELL_KNOWN.get(identity) or uuid_text(identity.bytes)
+
+
+def _topic_at(exchange: Exchange, view: Any, path: str) -> str | None:
+    """The topic of the element that a path begins with."""
+    match = _TOPIC_OF_PATH.match(path)
+    elements = view.get(match[1]) if match and isinstance(view, dict) else None
+    if match is None or not isinstance(elements, list) or int(match[2]) >= len(elements):
+        return None
+    element = elements[int(match[2])]
+    return topic_of(exchange, element) if isinstance(element, dict) else None
+
+
+def _elements(view: Any, name: str) -> Iterator[dict[str, Any]]:
+    """The structs of an array; when a side cannot be decoded its view ends in the middle."""
+    if isinstance(view, dict):
+        for item in view.get(name) or ():
+            if isinstance(item, dict):
+                yield item
+
+
+def _is_empty(records: Any) -> bool:
+    return not records or (records.__class__ is tuple and not records[1])
+
+
+def _held(raw: bytes | None, records: Any) -> Held:
+    if _is_empty(records):
+        return Held(0, 0, 0)
+    if records.__class__ is tuple and raw is not None:
+        at, size = records
+        alone = sole(raw, at, size)
+        if alone is not None:
+            return Held(1, alone[0], size)
+        found = summarize(raw, at, size)
+        return Held(found.batches, found.records, size)
+    if isinstance(records, list):  # read from an exchange record
+        return Held(
+            len(records),
+            sum(max(batch.get("record_count") or 0, 0) for batch in records),
+            sum(batch.get("size") or 0 for batch in records),
+        )
+    return Held(0, 0, 0)

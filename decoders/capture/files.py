@@ -1,0 +1,611 @@
+"""The bytes of one capture file (pcap or pcapng) in, cut anywhere; TCP segments out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import astuple, dataclass
+from functools import cache
+from math import gcd
+from struct import Struct
+from typing import Final
+
+from decoders.capture.packets import FUSED_SIZE, LINKS, UNSUPPORTED, Dissector, Shape, shapes
+from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated
+from decoders.limits import BLOCK_MAX, INTERFACES_MAX, PACKET_MAX
+from decoders.tcp.chunks import Segment
+from decoders.wire.pack import fields, pack, unpack
+from decoders.wire.text import in_bytes
+
+__all__ = ["HEADER_SIZE", "MAGIC", "MAGICS", "CaptureReader", "Interface", "Pcap", "Pcapng"]
+
+HEADER_SIZE: Final = 24
+# First four bytes → byte order, nanoseconds per tick, size of a record header (24: Kuznetzov's modified format).
+MAGICS: Final[dict[bytes, tuple[str, int, int]]] = {
+    b"\xd4\xc3\xb2\xa1": ("<", 1000, 16),
+    b"\xa1\xb2\xc3\xd4": (">", 1000, 16),
+    b"\x4d\x3c\xb2\xa1": ("<", 1, 16),
+    b"\xa1\xb2\x3c\x4d": (">", 1, 16),
+    b"\x34\xcd\xb2\xa1": ("<", 1000, 24),
+    b"\xa1\xb2\xcd\x34": (">", 1000, 24),
+}
+
+
+class Pcap:
+    """One file, whose first 24 bytes are `header`. `read` takes whole records; `packets` counts them.
+
+    Raises Malformed for a link type that `link.LINKS` has not.
+    """
+
+    def __init__(self, header: bytes, dissector: Dissector, *, fused: bool = True) -> None:
+        order, self._tick, self._head = MAGICS[header[:4]]
+        self.link_type = Struct(order + "I").unpack_from(header, 20)[0] & 0xFFFF  # above: size of a checksum behind
+        self._record = Struct(order + "IIII").unpack_from
+        self._dissector = dissector
+        if self.link_type not in LINKS:
+            raise Malformed(f"link type {self.link_type} is not supported", offset=20)
+        self._link = LINKS[self.link_type]
+        self._shapes: tuple[Shape, ...] = shapes(self._link)
+        self._ticks = 1_000_000_000 // self._tick
+        self._fused = fused
+        self.packets = 0
+
+    def read(self, buf: bytes, out: list[Segment]) -> tuple[int, int]:
+        """Append the segments of the whole records in `buf`, which begins at a record.
+
+        Gives (bytes used, bytes that the next record needs, as far as known). Raises Malformed at a record header that
+        cannot be one; the records before it are in `out` and in `packets`.
+        """
+        at, size = 0, len(buf)
+        while True:
+            if self._fused:
+                for shape in self._shapes:
+                    at = self._usual(buf, at, out, shape)
+            if at + self._head > size:
+                return at, self._head
+            seconds, fraction, captured, wire = self._record(buf, at)
+            begin = at + self._head
+            end = begin + captured
+            if fraction >= self._ticks or not captured <= wire <= PACKET_MAX or not (wire or seconds):
+                raise _impossible(fraction, self._ticks, captured, wire, at)
+            if end > size:
+                return at, self._head + captured
+            self.packets += 1
+            time_ns = seconds * 1_000_000_000 + fraction * self._tick
+            missing = wire - captured
+            segment = self._dissector.segment(self._link, buf, begin, end, missing, time_ns, self.packets)
+            if segment is not None:
+                out.append(segment)
+            at = end
+
+    def _usual(self, buf: bytes, at: int, out: list[Segment], shape: Shape) -> int:
+        """Take the records from `at` on as long as they hold usual packets, and give the offset of the first other."""
+        unpack, network, version, mask, wanted, base, sizes = shape
+        record, head, tick, ticks, packet = self._record, self._head, self._tick, self._ticks, self.packets
+        append = out.append
+        size = len(buf)
+        safe = size - head - self._link.size - FUSED_SIZE
+        since = since_ns = -1
+        while at <= safe:
+            seconds, fraction, captured, wire = record(buf, at)
+            begin = at + head
+            end = begin + captured
+            protocol, ip, length, word, key, seq, ack, offset, flags = unpack(buf, begin)
+            stop = begin + base + length
+            start = begin + sizes[offset]
+            if ip != version or protocol != network or word & mask != wanted or not start <= end <= size:
+                break
+            if start > stop or fraction >= ticks or not captured <= wire <= PACKET_MAX:
+                break
+            packet += 1
+            if seconds != since:
+                since, since_ns = seconds, seconds * 1_000_000_000
+            if stop <= end:
+                append((key, since_ns + fraction * tick, packet, seq, ack, flags, buf[start:stop], 0))
+            else:
+                append((key, since_ns + fraction * tick, packet, seq, ack, flags, buf[start:end], stop - end))
+            at = end
+        self.packets = packet
+        return at
+
+    def export(self) -> object:
+        """The state as built-in values."""
+        return [self.packets]
+
+    def resume(self, state: object) -> None:
+        """Take over what `export` gave. Raises DecodeError when it is something else."""
+        (self.packets,) = fields(state, int)
+
+
+def _impossible(fraction: int, ticks: int, captured: int, wire: int, at: int) -> Malformed:
+    """What is wrong with a record header that cannot be one."""
+    if captured > PACKET_MAX or wire > PACKET_MAX:
+        text = f"a packet of {in_bytes(max(captured, wire))}"
+    elif captured > wire:
+        text = f"a packet of {in_bytes(wire)} of which {captured:,} were captured"
+    elif not wire:
+        text = "nothing but zeros"
+    else:
+        text = f"a time of {fraction:,} of {ticks:,} ticks in a second"
+    return Malformed(f"no packet record: {text}", offset=at)
+
+
+# The blocks of a pcapng file in, TCP segments out (draft-ietf-opsawg-pcapng).
+#
+# Enhanced packet blocks of usual packets go through one fused loop (`python -m tests.bench.capture`); all others are
+# read by what `_BLOCKS` names, and passed over where it names nothing. Sections may follow one another in either byte
+# order.
+
+
+MAGIC: Final = b"\x0a\x0d\x0d\x0a"  # the same in both byte orders
+
+_SECTION: Final = 0x0A0D0D0A
+ENHANCED: Final = 6
+_BLOCK_MIN: Final = 12
+PACKET_AT: Final = 28  # where the packet begins in an enhanced packet block, the header included
+_ORDERS: Final = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
+
+# The head of an enhanced packet block: type, length, interface, time (high, low), captured, on the wire.
+BLOCK_HEAD: Final = "IIIIIII"
+
+# Formats are read in the byte order of their section: two of each.
+_struct = cache(Struct)
+
+# Option codes of interface descriptions and of interface statistics.
+_END: Final = 0
+_IF_NAME: Final = 2
+_IF_TSRESOL: Final = 9
+_IF_TSOFFSET: Final = 14
+_ISB_DROPS: Final = (5, 7)  # dropped by the interface, by the operating system
+
+# A fraction of a second finer than this is no clock, and the power of it a large number.
+_RESOLUTION_MAX: Final = 64
+# What a clock may say, in ns: the year 2262. Beyond it is a damaged time, shown as that.
+TIME_MAX: Final = (1 << 63) - 1
+# The longest tick (a microsecond) of the fused loop: 2**32 of them are far from that.
+TICK_MAX: Final = 1000
+
+
+@dataclass(slots=True)
+class Interface:
+    """One capture interface. A tick is `numerator/denominator` ns, `offset_ns` is added; `dropped` as it says."""
+
+    link_type: int
+    snaplen: int
+    name: str = ""
+    numerator: int = 1000
+    denominator: int = 1
+    offset_ns: int = 0
+    dropped: int = 0
+
+
+class Pcapng:
+    """One file. `read` takes whole blocks; `packets` counts packets, `interfaces` are those of the current section."""
+
+    def __init__(self, dissector: Dissector, *, fused: bool = True) -> None:
+        self.packets = 0
+        self.interfaces: list[Interface] = []
+        self._dissector = dissector
+        self._fused = fused
+        self._order = "<"
+        self._earlier_drops = 0  # of earlier sections
+        self._time_ns = 0  # of the latest packet that had one
+
+    @property
+    def dropped(self) -> int:
+        """Packets that the interfaces and the capturing system say they dropped."""
+        return self._earlier_drops + sum(interface.dropped for interface in self.interfaces)
+
+    def read(self, buf: bytes, out: list[Segment]) -> tuple[int, int]:
+        """Append the segments of the whole blocks in `buf`, which begins at a block.
+
+        Gives (bytes used, bytes that the next block needs, as far as known). Raises Malformed at a block that cannot
+        be one, with the segments before it in `out`.
+        """
+        at, size = 0, len(buf)
+        while True:
+            if self._fused:
+                at = self._usual(buf, at, out)
+            if size - at < _BLOCK_MIN:
+                return at, _BLOCK_MIN
+            if buf[at : at + 4] == MAGIC:
+                self._begin_section(buf, at)
+            kind, length = _struct(self._order + "II").unpack_from(buf, at)
+            if length < _BLOCK_MIN or length & 3 or length > BLOCK_MAX:
+                raise Malformed(f"no block: a length of {in_bytes(length)}", offset=at)
+            end = at + length
+            if end > size:
+                return at, length
+            if self._u32(buf, end - 4) != length and not self._agrees(buf, at, kind, length):
+                raise Malformed(f"a block of {in_bytes(length)} does not end with that number", offset=at)
+            handler = _BLOCKS.get(kind)
+            if handler is not None:
+                handler(self, buf, at, end - 4, out)
+            at = end
+
+    def _usual(self, buf: bytes, at: int, out: list[Segment]) -> int:
+        """Take the usual packets of one interface from `at` on, and give the offset of the first other block."""
+        if len(buf) < at + PACKET_AT:
+            return at
+        number = self._u32(buf, at + 8)
+        if number < len(self.interfaces):
+            interface = self.interfaces[number]
+            link = LINKS.get(interface.link_type)
+            if link is not None and interface.denominator == 1 and interface.numerator <= TICK_MAX:
+                for shape in shapes(link):
+                    at = self._enhanced(buf, at, out, number, interface, len(buf) - link.size, shape)
+        return at
+
+    def _enhanced(
+        self, buf: bytes, at: int, out: list[Segment], number: int, interface: Interface, safe: int, shape: Shape
+    ) -> int:
+        """The fused loop, for enhanced packet blocks of interface `number`."""
+        unpack, network, version, mask, wanted, base, sizes = shape
+        block = _struct(self._order + BLOCK_HEAD).unpack_from
+        tick, offset_ns, packet, append = interface.numerator, interface.offset_ns, self.packets, out.append
+        size = len(buf)
+        safe -= PACKET_AT + FUSED_SIZE
+        since = since_ns = -1
+        while at <= safe:
+            kind, length, source, high, low, captured, wire = block(buf, at)
+            begin = at + PACKET_AT
+            end = begin + captured
+            after = at + length
+            protocol, ip, total, word, key, seq, ack, offset, flags = unpack(buf, begin)
+            stop = begin + base + total
+            start = begin + sizes[offset]
+            if ip != version or protocol != network or word & mask != wanted or not start <= end < after <= size:
+                break
+            if start > stop or kind != ENHANCED or source != number or not captured <= wire <= PACKET_MAX:
+                break
+            # The length follows from that of the packet, or (with options) is the one that closes the block.
+            if length != (captured + 35) & -4 and (length & 3 or self._u32(buf, after - 4) != length):
+                break
+            if high != since:
+                since, since_ns = high, (high << 32) * tick + offset_ns
+                if not 0 <= since_ns < TIME_MAX >> 1:
+                    break
+            packet += 1
+            if stop <= end:
+                append((key, since_ns + low * tick, packet, seq, ack, flags, buf[start:stop], 0))
+            else:
+                append((key, since_ns + low * tick, packet, seq, ack, flags, buf[start:end], stop - end))
+            at = after
+        if packet != self.packets:
+            self.packets, self._time_ns = packet, out[-1][1]
+        return at
+
+    def _agrees(self, buf: bytes, at: int, kind: int, length: int) -> bool:
+        """Whether the block is an enhanced packet block without options whose length follows from its packet's."""
+        return kind == ENHANCED and length >= PACKET_AT and length == (self._u32(buf, at + 20) + 35) & -4
+
+    def export(self) -> object:
+        """The state as built-in values."""
+        interfaces = [list(astuple(interface)) for interface in self.interfaces]
+        return [self.packets, self._order, self._earlier_drops, self._time_ns, interfaces]
+
+    def resume(self, state: object) -> None:
+        """Take over what `export` gave. Raises DecodeError when it is something else."""
+        self.packets, order, self._earlier_drops, self._time_ns, interfaces = fields(state, int, str, int, int, list)
+        if order not in _ORDERS.values() or len(interfaces) > INTERFACES_MAX:
+            raise Malformed("a saved state of no known section")
+        self._order = order
+        self.interfaces = [Interface(*fields(row, int, int, str, int, int, int, int)) for row in interfaces]
+        if any(interface.denominator < 1 for interface in self.interfaces):
+            raise Malformed("a saved interface without a clock")
+
+    def _u32(self, buf: bytes, at: int) -> int:
+        value: int = _struct(self._order + "I").unpack_from(buf, at)[0]
+        return value
+
+    def _begin_section(self, buf: bytes, at: int) -> None:
+        order = _ORDERS.get(buf[at + 8 : at + 12])
+        if order is None:
+            raise Malformed("a section without its byte-order magic", offset=at + 8)
+        self._order = order
+        self._earlier_drops = self.dropped
+        self.interfaces = []
+
+    def _section(self, buf: bytes, at: int, end: int, _out: list[Segment]) -> None:
+        """What is left to check of a section header once it is there as a whole."""
+        major = _struct(self._order + "H").unpack_from(buf, at + 12)[0] if at + 16 <= end else 0
+        if major != 1:
+            raise Malformed(f"version {major} of pcapng is not known", offset=at + 12)
+
+    def _describe(self, buf: bytes, at: int, end: int, _out: list[Segment]) -> None:
+        if at + 16 > end:
+            raise Malformed("an interface description too short to be one", offset=at)
+        if len(self.interfaces) >= INTERFACES_MAX:
+            raise LimitExceeded(f"more than {INTERFACES_MAX} interfaces", offset=at)
+        interface = Interface(*_struct(self._order + "HxxI").unpack_from(buf, at + 8))
+        for code, value in self._options(buf, at + 16, end):
+            if code == _IF_NAME:
+                interface.name = value.rstrip(b"\0").decode("utf-8", "replace")
+            elif code == _IF_TSRESOL and value:
+                power = value[0] & 0x7F
+                base = 2 if value[0] & 0x80 else 10
+                if power > _RESOLUTION_MAX:
+                    raise Malformed(f"a clock of {base}**-{power} seconds", offset=at)
+                ticks = base**power
+                divisor = gcd(ticks, 1_000_000_000)
+                interface.numerator = 1_000_000_000 // divisor
+                interface.denominator = ticks // divisor
+            elif code == _IF_TSOFFSET and len(value) == 8:
+                interface.offset_ns = _struct(self._order + "q").unpack(value)[0] * 1_000_000_000
+        self.interfaces.append(interface)
+
+    def _statistics(self, buf: bytes, at: int, end: int, _out: list[Segment]) -> None:
+        if at + 20 > end or self._u32(buf, at + 8) >= len(self.interfaces):
+            return  # says nothing about packets: not worth the rest of the file
+        counter = _struct(self._order + "Q")
+        drops = {
+            code: counter.unpack(value)[0]
+            for code, value in self._options(buf, at + 20, end)
+            if code in _ISB_DROPS and len(value) == 8
+        }
+        self.interfaces[self._u32(buf, at + 8)].dropped = sum(drops.values())
+
+    def _options(self, buf: bytes, at: int, end: int) -> Iterator[tuple[int, bytes]]:
+        option = _struct(self._order + "HH")
+        while at + 4 <= end:
+            code, size = option.unpack_from(buf, at)
+            at += 4
+            if code == _END or at + size > end:
+                return
+            yield code, buf[at : at + size]
+            at += size + 3 & -4
+
+    def _simple(self, buf: bytes, at: int, end: int, out: list[Segment]) -> None:
+        """A packet of the first interface, without a time: it gets that of the packet before it."""
+        if at + 12 > end:
+            raise Malformed("a packet block too short to be one", offset=at)
+        if not self.interfaces:
+            raise Malformed("a packet of an interface that is not described", offset=at)
+        wire = self._u32(buf, at + 8)
+        snaplen = self.interfaces[0].snaplen or wire
+        self._packet(buf, at + 12, end, 0, min(wire, snaplen), wire, self._time_ns, out)
+
+    def _obsolete(self, buf: bytes, at: int, end: int, out: list[Segment]) -> None:
+        if at + PACKET_AT > end:
+            raise Malformed("a packet block too short to be one", offset=at)
+        number, _drops, high, low, captured, wire = _struct(self._order + "HHIIII").unpack_from(buf, at + 8)
+        self._timed(buf, at, end, number, high << 32 | low, captured, wire, out)
+
+    def _packet_block(self, buf: bytes, at: int, end: int, out: list[Segment]) -> None:
+        """Any enhanced packet block."""
+        if at + PACKET_AT > end:
+            raise Malformed("a packet block too short to be one", offset=at)
+        number, high, low, captured, wire = _struct(self._order + "IIIII").unpack_from(buf, at + 8)
+        self._timed(buf, at, end, number, high << 32 | low, captured, wire, out)
+
+    def _timed(
+        self, buf: bytes, at: int, end: int, number: int, ticks: int, captured: int, wire: int, out: list[Segment]
+    ) -> None:
+        if number >= len(self.interfaces):
+            raise Malformed(f"a packet of interface {number}, which is not described", offset=at)
+        interface = self.interfaces[number]
+        time_ns = ticks * interface.numerator // interface.denominator + interface.offset_ns
+        time_ns = min(max(time_ns, 0), TIME_MAX)
+        self._packet(buf, at + PACKET_AT, end, number, captured, wire, time_ns, out)
+        self._time_ns = time_ns
+
+    def _packet(
+        self,
+        buf: bytes,
+        at: int,
+        end: int,
+        number: int,
+        captured: int,
+        wire: int,
+        time_ns: int,
+        out: list[Segment],
+    ) -> None:
+        if captured > end - at or not captured <= wire <= PACKET_MAX:
+            raise Malformed(f"a packet of {in_bytes(wire)} of which {captured:,} were captured", offset=at)
+        self.packets += 1
+        link = LINKS.get(self.interfaces[number].link_type, UNSUPPORTED)
+        segment = self._dissector.segment(link, buf, at, at + captured, wire - captured, time_ns, self.packets)
+        if segment is not None:
+            out.append(segment)
+
+
+_Handler = Callable[[Pcapng, bytes, int, int, list[Segment]], None]
+
+# Block type → what reads the block buf[at:end], its header included, its closing length not. Others are passed over.
+_BLOCKS: Final[dict[int, _Handler]] = {
+    _SECTION: Pcapng._section,
+    1: Pcapng._describe,
+    2: Pcapng._obsolete,
+    3: Pcapng._simple,
+    5: Pcapng._statistics,
+    ENHANCED: Pcapng._packet_block,
+}
+
+# The bytes of one capture file (pcap or pcapng) in, cut anywhere; TCP segments out.
+#
+# `feed` keeps only the bytes of the record that is not whole yet, and takes it up again when enough have come.
+
+
+_MAGIC_SIZE = 4
+_PROBLEMS = {kind.__name__: kind for kind in (Malformed, Truncated, LimitExceeded)}
+
+
+class CaptureReader:
+    """One capture, sans-IO: `feed` it bytes, then `finish`.
+
+    `problem` is None, or says at which byte of the file reading ended and why; all segments before it were given, what
+    is fed after it is ignored. `kind` is "pcap", "pcapng", or None where the bytes are (so far) no capture. The first
+    packet gets the number `before` + 1.
+    """
+
+    dissector: type[Dissector] = Dissector
+    formats: tuple[type[Pcap], type[Pcapng]] = (Pcap, Pcapng)
+
+    def __init__(self, *, fused: bool = True, before: int = 0) -> None:
+        self.problem: DecodeError | None = None
+        self.kind: str | None = None
+        self._fused = fused  # False: the plain way for every packet, the oracle in tests
+        self._before = before
+        self._dissector = self.dissector()
+        self._header = b""
+        self._file: Pcap | Pcapng | None = None
+        self._parts: list[bytes] = []  # bytes from `_at` on that are not used yet
+        self._held = 0
+        self._at = 0
+        self._needed = _MAGIC_SIZE
+        self._segments = 0
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """`packets`, of these `tcp` (segments given) and the others by kind; `dropped` as the capture itself says.
+
+        `fragmented` counts IP packets of which some fragment is missing.
+        """
+        packets = self._file.packets - self._before if self._file else 0
+        dropped = self._file.dropped if isinstance(self._file, Pcapng) else 0
+        return {
+            "packets": packets,
+            "tcp": self._segments,
+            **self._dissector.counts,
+            "fragmented": self._dissector.fragments.given_up,
+            "dropped": dropped,
+        }
+
+    def feed(self, data: bytes, now_ns: int = 0) -> list[Segment]:  # noqa: ARG002 - one protocol for all stages
+        """The segments of the packets that are whole with these bytes."""
+        out: list[Segment] = []
+        if self.problem is not None or not data:
+            return out
+        self._parts.append(bytes(data))
+        self._held += len(data)
+        if self._held < self._needed:
+            return out
+        buf = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
+        try:
+            if self._file is None:
+                buf = self._begin(buf)
+            if self._file is not None:
+                used, self._needed = self._file.read(buf, out)
+                self._at += used
+                buf = buf[used:]
+        except DecodeError as problem:
+            problem.offset += self._at
+            self.problem = problem
+            buf = b""
+        self._parts = [buf]
+        self._held = len(buf)
+        self._segments += len(out)
+        return out
+
+    def _begin(self, buf: bytes) -> bytes:
+        """Recognise the format; gives what is behind the file header, if that is whole."""
+        magic = buf[:_MAGIC_SIZE]
+        if magic == MAGIC:
+            self.kind = "pcapng"
+            self._file = self._pcapng()
+        elif magic not in MAGICS:
+            raise Malformed(f"not a capture: starts with {_shown(magic)}")
+        elif len(buf) < HEADER_SIZE:
+            self.kind = "pcap"
+            self._needed = HEADER_SIZE
+        else:
+            self.kind = "pcap"
+            self._header = buf[:HEADER_SIZE]
+            self._file = self._pcap()
+            self._at = HEADER_SIZE
+            buf = buf[HEADER_SIZE:]
+        if self._file is not None:
+            self._file.packets = self._before
+        return buf
+
+    def _pcap(self) -> Pcap:
+        return self.formats[0](self._header, self._dissector, fused=self._fused)
+
+    def _pcapng(self) -> Pcapng:
+        return self.formats[1](self._dissector, fused=self._fused)
+
+    @property
+    def fragmented(self) -> int:
+        """The number of IP packets of which some fragment was seen so far."""
+        return self._dissector.fragments.begun
+
+    def finish(self, since: int = 0, until: int | None = None) -> list[Segment]:
+        """No byte follows. Gives no segment; sets `problem` where the capture ends inside a record, or is none.
+
+        A reader of a part of a file says which IP packets it is to miss fragments of: those that came when `fragmented`
+        was at least `since` and below `until`; other readers look after the others.
+        """
+        self._dissector.fragments.finish(since, until)
+        if self.problem is None:
+            end = self._at + self._held
+            if self.kind is None:
+                start = b"".join(self._parts)
+                self.problem = Truncated(f"not a capture: {f'only {_shown(start)}' if start else 'empty'}", offset=end)
+            elif self._held:
+                self.problem = Truncated("cut off inside a packet" if self._file else "cut off", offset=end)
+        self._parts, self._held = [], 0
+        return []
+
+    @property
+    def at(self) -> int:
+        """The byte of the file behind the last packet that was read, while there is no `problem`."""
+        return self._at
+
+    def export(self, *, held: bool = True) -> bytes:
+        """The state between two feeds, for `resume`. Without what is `held` it is to be fed from byte `at` on."""
+        problem = self.problem
+        return pack(
+            [
+                self._before,
+                self.kind,
+                self._header,
+                self._file.export() if self._file else None,
+                b"".join(self._parts) if held else b"",
+                self._at,
+                self._needed,
+                self._segments,
+                dict(self._dissector.counts),
+                self._dissector.fragments.export(),
+                [type(problem).__name__, problem.text, problem.offset] if problem else None,
+            ]
+        )
+
+    def resume(self, state: bytes) -> None:
+        """Go on where `export` was called, maybe in another process. Raises DecodeError when the state is none."""
+        self._before, kind, header, file, held, at, needed, segments, counts, fragments, problem = fields(
+            unpack(state),
+            int,
+            str | None,
+            bytes,
+            list | None,
+            bytes,
+            int,
+            int,
+            int,
+            dict,
+            list,
+            list | None,
+        )
+        if counts.keys() != self._dissector.counts.keys() or not all(isinstance(n, int) for n in counts.values()):
+            raise Malformed("a saved state with other counts")
+        self._dissector.counts.update(counts)
+        self._dissector.fragments.resume(fragments)
+        self.kind, self._header, self._at, self._needed, self._segments = kind, header, at, needed, segments
+        self._parts, self._held = [held], len(held)
+        self._file = None
+        if file is not None:
+            if kind == "pcapng":
+                self._file = self._pcapng()
+            elif len(header) == HEADER_SIZE and header[:_MAGIC_SIZE] in MAGICS:
+                self._file = self._pcap()
+            else:
+                raise Malformed("a saved state of no known format")
+            self._file.resume(file)
+        self.problem = None
+        if problem is not None:
+            name, text, offset = fields(problem, str, str, int)
+            self.problem = _PROBLEMS.get(name, DecodeError)(text, offset=offset)
+
+
+def _shown(start: bytes) -> str:
+    text = start.decode("latin-1")
+    return f'"{text}"' if text.isascii() and text.isprintable() else f"bytes {start.hex(' ')}"

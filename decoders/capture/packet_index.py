@@ -1,0 +1,177 @@
+"""The bytes of one capture file in, places where it can be cut out: what each packet is, is not looked at.
+
+A walk reads record by record with the code that reads captures, so it ends where that ends, for the same reason; only
+its loops over usual records read nothing but their headers (`python -m tests.bench.capture`).
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import Final, NamedTuple
+
+from decoders.capture.files import BLOCK_HEAD, ENHANCED, PACKET_AT, TICK_MAX, TIME_MAX, CaptureReader, Pcap, Pcapng
+from decoders.capture.packets import Dissector, Link, Shape
+from decoders.limits import BLOCK_MAX, PACKET_MAX
+from decoders.tcp.chunks import Segment
+
+__all__ = ["Mark", "Walk"]
+
+# Later than any clock says.
+_NEVER_NS: Final = TIME_MAX + 1
+
+
+class Mark(NamedTuple):
+    """A place between two packets: the file's byte `at`, `packets` of the file before it.
+
+    `state` is what a `CaptureReader` resumes with that is fed the file from `at` on. `low_ns` and `high_ns` are the
+    earliest and the latest time of the packets since the mark before; None where there was none.
+    """
+
+    at: int
+    packets: int
+    state: bytes
+    low_ns: int | None
+    high_ns: int | None
+
+
+class _Times(Dissector):
+    """Takes the time of a packet, and no packet apart. `low_ns` is above `high_ns` while there was none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clear()
+
+    def clear(self) -> None:
+        """Begin anew."""
+        self.low_ns, self.high_ns = _NEVER_NS, -1
+
+    def span(self, low_ns: int, high_ns: int) -> None:
+        """Packets with times from `low_ns` to `high_ns`."""
+        self.low_ns = min(self.low_ns, low_ns)
+        self.high_ns = max(self.high_ns, high_ns)
+
+    def segment(
+        self, link: Link, buf: bytes, at: int, end: int, missing: int, time_ns: int, packet: int
+    ) -> Segment | None:
+        del link, buf, at, end, missing, packet
+        self.span(time_ns, time_ns)
+        return None
+
+
+class _Pcap(Pcap):
+    """Usual records by their headers."""
+
+    def __init__(self, header: bytes, dissector: Dissector, *, fused: bool = True) -> None:
+        super().__init__(header, dissector, fused=fused)
+        assert isinstance(dissector, _Times)
+        self._times = dissector
+        self._shapes = self._shapes[:1]  # what is in a packet makes no difference
+
+    def _usual(self, buf: bytes, at: int, out: list[Segment], shape: Shape) -> int:
+        del out, shape
+        record, head, tick, ticks, packet = self._record, self._head, self._tick, self._ticks, self.packets
+        size = len(buf)
+        safe = size - head
+        since, since_ns, first, last = -1, 0, 0, 0
+        while at <= safe:
+            seconds, fraction, captured, wire = record(buf, at)
+            end = at + head + captured
+            if end > size or fraction >= ticks or not captured <= wire <= PACKET_MAX or not (wire or seconds):
+                break
+            if fraction < last or seconds != since:  # else the times ascend
+                if since >= 0:
+                    self._times.span(since_ns + first * tick, since_ns + last * tick)
+                since, since_ns, first = seconds, seconds * 1_000_000_000, fraction
+            last = fraction
+            packet += 1
+            at = end
+        if since >= 0:
+            self._times.span(since_ns + first * tick, since_ns + last * tick)
+        self.packets = packet
+        return at
+
+
+class _Pcapng(Pcapng):
+    """Enhanced packet blocks by their headers, whatever interfaces they are of."""
+
+    def __init__(self, dissector: Dissector, *, fused: bool = True) -> None:
+        super().__init__(dissector, fused=fused)
+        assert isinstance(dissector, _Times)
+        self._times = dissector
+
+    def _usual(self, buf: bytes, at: int, out: list[Segment]) -> int:
+        del out
+        block, length_at = Struct(self._order + BLOCK_HEAD).unpack_from, Struct(self._order + "I").unpack_from
+        interfaces, packet, size = self.interfaces, self.packets, len(buf)
+        safe = size - PACKET_AT - 4
+        since = number = -1
+        since_ns = offset_ns = tick = time_ns = last_ns = first_ns = -1
+        while at <= safe:
+            kind, length, source, high, low, captured, wire = block(buf, at)
+            after = at + length
+            if kind != ENHANCED or after > size or not captured <= wire <= PACKET_MAX:
+                break
+            # The length follows from that of the packet, or (with options) is the one that closes the block.
+            if length != (captured + 35) & -4 and (
+                length & 3 or not captured + 32 <= length <= BLOCK_MAX or length_at(buf, after - 4)[0] != length
+            ):
+                break
+            if source != number:
+                if source >= len(interfaces):
+                    break
+                interface = interfaces[source]
+                if interface.denominator != 1 or interface.numerator > TICK_MAX:
+                    break
+                number, tick, offset_ns, since = source, interface.numerator, interface.offset_ns, -1
+            if high != since:
+                begun_ns = (high << 32) * tick + offset_ns
+                if not 0 <= begun_ns < TIME_MAX >> 1:
+                    break
+                since, since_ns = high, begun_ns
+            time_ns = since_ns + low * tick
+            if time_ns < last_ns or first_ns < 0:  # else the times ascend
+                if first_ns >= 0:
+                    self._times.span(first_ns, last_ns)
+                first_ns = time_ns
+            last_ns = time_ns
+            packet += 1
+            at = after
+        if packet != self.packets:
+            self._times.span(first_ns, last_ns)
+            self.packets, self._time_ns = packet, last_ns
+        return at
+
+
+class Walk(CaptureReader):
+    """One capture: `feed` it bytes, `mark` places, then `finish`. It gives no segments.
+
+    `problem` and `counts` (of packets, and those dropped) are what a `CaptureReader` says.
+    """
+
+    dissector = _Times
+    formats = (_Pcap, _Pcapng)
+
+    @property
+    def packets(self) -> int:
+        """Packets so far."""
+        return self.counts["packets"]
+
+    @property
+    def fed(self) -> int:
+        """The byte of the file from which on it is to be fed."""
+        return self._at + self._held
+
+    def mark(self) -> Mark:
+        """The place behind the last packet that was fed as a whole."""
+        times = self._dissector
+        assert isinstance(times, _Times)
+        low_ns, high_ns = times.low_ns, times.high_ns
+        times.clear()
+        none = low_ns > high_ns
+        return Mark(
+            self.at,
+            self.packets,
+            self.export(held=False),
+            None if none else low_ns,
+            None if none else high_ns,
+        )

@@ -1,0 +1,416 @@
+"""One captured frame in, its TCP segment out if it has one (else it is counted): link, IP, fragments, TCP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from struct import Struct
+from typing import Any, Final, NamedTuple
+
+from decoders.errors import Malformed
+from decoders.limits import FRAGMENTED_MAX
+from decoders.tcp.chunks import Segment
+from decoders.wire.pack import fields
+
+__all__ = [
+    "ARP",
+    "FUSED_SIZE",
+    "IP4",
+    "IP6",
+    "LINKS",
+    "NO_LINK",
+    "PROTOCOL",
+    "SHORT",
+    "UNSUPPORTED",
+    "Dissector",
+    "Fragments",
+    "Link",
+    "Shape",
+    "shapes",
+    "tcp_segment",
+]
+
+IP4: Final = 0x0800
+IP6: Final = 0x86DD
+ARP: Final = 0x0806
+# What `follow` says of a frame too short for its own header.
+SHORT: Final = -1
+# What it says where the link type is not supported.
+NO_LINK: Final = -2
+# IEEE 802.1Q, 802.1ad and two older values for the outer of two tags.
+_TAGS: Final = frozenset({0x8100, 0x88A8, 0x9100, 0x9200})
+_TAGS_MAX: Final = 8
+
+# Address families as the systems number them: the BSDs, FreeBSD, Darwin and Linux differ on IPv6.
+_FAMILIES: Final = {2: IP4, 10: IP6, 24: IP6, 28: IP6, 30: IP6}
+
+_U16: Final = Struct(">H").unpack_from
+
+Follow = Callable[[bytes, int, int], tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One link type. `follow(buf, at, end)` gives (EtherType, offset of what follows) for the frame in buf[at:end]."""
+
+    name: str
+    size: int
+    head: str
+    ip4: int | bytes
+    ip6: int | bytes
+    follow: Follow
+
+
+def _typed(buf: bytes, at: int, end: int, field: int, size: int) -> tuple[int, int]:
+    """A header of `size` bytes whose EtherType is at `field`; VLAN tags may follow."""
+    kind = SHORT
+    field += at
+    at += size
+    for _ in range(_TAGS_MAX):
+        if at > end:
+            return SHORT, end
+        kind = _U16(buf, field)[0]
+        if kind not in _TAGS:
+            break
+        field = at + 2
+        at += 4
+    return kind, at
+
+
+def _ethernet(buf: bytes, at: int, end: int) -> tuple[int, int]:
+    return _typed(buf, at, end, 12, 14)
+
+
+def _cooked1(buf: bytes, at: int, end: int) -> tuple[int, int]:
+    return _typed(buf, at, end, 14, 16)
+
+
+def _cooked2(buf: bytes, at: int, end: int) -> tuple[int, int]:
+    return _typed(buf, at, end, 0, 20)
+
+
+def _loopback(buf: bytes, at: int, end: int) -> tuple[int, int]:
+    """An address family in the byte order of whichever machine captured."""
+    if at + 4 > end:
+        return SHORT, end
+    family = int.from_bytes(buf[at : at + 4], "little")
+    if family > 0xFFFF:
+        family = int.from_bytes(buf[at : at + 4], "big")
+    return _FAMILIES.get(family, 0), at + 4
+
+
+def _raw(buf: bytes, at: int, end: int) -> tuple[int, int]:
+    if at >= end:
+        return SHORT, end
+    return {4: IP4, 6: IP6}.get(buf[at] >> 4, 0), at
+
+
+def _unsupported(_buf: bytes, _at: int, end: int) -> tuple[int, int]:
+    return NO_LINK, end
+
+
+# Stands for a link type that has no row.
+UNSUPPORTED: Final = Link("not supported", 0, "0s", 0, 0, _unsupported)
+
+# Numbers of https://www.tcpdump.org/linktypes.html; 12 and 14 are raw IP in files of some systems.
+LINKS: Final[dict[int, Link]] = {
+    0: Link("loopback", 4, "I", 0x02000000, 0x1E000000, _loopback),
+    1: Link("Ethernet", 14, "12xH", IP4, IP6, _ethernet),
+    12: Link("raw IP", 0, "0s", b"", b"", _raw),
+    14: Link("raw IP", 0, "0s", b"", b"", _raw),
+    101: Link("raw IP", 0, "0s", b"", b"", _raw),
+    108: Link("OpenBSD loopback", 4, "I", 2, 24, _loopback),
+    113: Link("Linux cooked", 16, "14xH", IP4, IP6, _cooked1),
+    228: Link("IPv4", 0, "0s", b"", b"", _raw),
+    229: Link("IPv6", 0, "0s", b"", b"", _raw),
+    276: Link("Linux cooked v2", 20, "H18x", IP4, IP6, _cooked2),
+}
+
+# IP fragments in, the payload of the whole packet out once every fragment of it has been seen.
+#
+# The first copy of a fragment counts; a packet whose fragments overlap otherwise, or were cut by snaplen, is given up
+# (RFC 5722), and so is the oldest one when too many wait.
+
+
+# Largest payload that fragment offsets can describe (RFC 791).
+_SIZE_MAX = 65_535
+
+
+class _Packet:
+    __slots__ = ("end", "have", "number", "parts", "protocol")
+
+    def __init__(self, number: int) -> None:
+        self.number = number  # in order of appearance
+        self.parts: dict[int, bytes] = {}
+        self.have = 0
+        self.end = -1  # known once the last fragment was seen
+        self.protocol = -1  # known once the first one was
+
+
+class Fragments:
+    """The packets of which some fragments were seen: `begun` so many; `given_up` those that will never be whole."""
+
+    def __init__(self) -> None:
+        self.begun = 0
+        self.given_up = 0
+        self._open: dict[bytes, _Packet] = {}
+
+    def add(self, name: bytes, at: int, more: bool, protocol: int, data: bytes | None) -> tuple[int, bytes] | None:
+        """A fragment of the packet called `name`, at byte `at` of its payload; None for data that was cut.
+
+        Gives (protocol, payload) when it was the one that was missing.
+        """
+        packet = self._open.get(name)
+        if packet is None:
+            if len(self._open) >= FRAGMENTED_MAX:
+                self._give_up(next(iter(self._open)))
+            packet = self._open[name] = _Packet(self.begun)
+            self.begun += 1
+        if data is None or at + len(data) > _SIZE_MAX or (more and not data):
+            return self._give_up(name)
+        if at in packet.parts:
+            return None if len(packet.parts[at]) == len(data) else self._give_up(name)
+        packet.parts[at] = data
+        packet.have += len(data)
+        if not more:
+            packet.end = at + len(data)
+        if at == 0:
+            packet.protocol = protocol
+        if packet.end < 0 or packet.protocol < 0 or packet.have < packet.end:
+            return None
+        del self._open[name]
+        place = 0
+        for start, part in sorted(packet.parts.items()):
+            if start != place:
+                self.given_up += 1
+                return None
+            place += len(part)
+        return packet.protocol, b"".join(part for _, part in sorted(packet.parts.items()))
+
+    def finish(self, since: int = 0, until: int | None = None) -> None:
+        """No fragment follows: what waits is given up. Of a part of a file, what began as number `since` to `until`."""
+        self.given_up += sum(
+            since <= packet.number and (until is None or packet.number < until) for packet in self._open.values()
+        )
+        self._open.clear()
+
+    def _give_up(self, name: bytes) -> tuple[int, bytes] | None:
+        del self._open[name]
+        self.given_up += 1
+        return None
+
+    def export(self) -> object:
+        """The state as built-in values."""
+        return [
+            self.begun,
+            self.given_up,
+            [[name, packet.number, packet.parts, packet.end, packet.protocol] for name, packet in self._open.items()],
+        ]
+
+    def resume(self, state: object) -> None:
+        """Take over what `export` gave. Raises DecodeError when it is something else."""
+        self.begun, self.given_up, packets = fields(state, int, int, list)
+        self._open.clear()
+        for row in packets:
+            name, number, parts, end, protocol = fields(row, bytes, int, dict, int, int)
+            if not all(isinstance(at, int) and isinstance(part, bytes) for at, part in parts.items()):
+                raise Malformed("a saved fragment is none")
+            packet = self._open[name] = _Packet(number)
+            packet.parts, packet.end, packet.protocol = parts, end, protocol
+            packet.have = sum(map(len, parts.values()))
+
+
+# The bytes of one IP payload in, one TCP segment out.
+#
+# `shapes` serves the fused loops of `pcap` and `pcapng`: link, IP and TCP header in one call. `segment` is the plain
+# way, for what they leave: the two must agree.
+
+
+PROTOCOL: Final = 6
+
+# IPv4: version and length, total length, fragment word with TTL and protocol, addresses and ports, seq, ack, data
+# offset, flags. IPv6: version and class, payload length, next header with hop limit, and the same.
+_IPV4: Final = "BxHxxIxx12sIIBB"
+_IPV6: Final = "BxxxHH36sIIBB"
+# Bytes behind the link header that those formats read at most: the fused loops stay this far from a buffer's end.
+FUSED_SIZE: Final = max(Struct(">" + _IPV4).size, Struct(">" + _IPV6).size)
+# What a header size stands for that cannot be: so large that no payload can begin there.
+_NEVER: Final = 1 << 40
+
+_TCP: Final = Struct(">4sIIBB").unpack_from
+
+
+class Shape(NamedTuple):
+    """How the fused loops read the usual packet of one IP version: with TCP right behind a header without more.
+
+    `unpack` reads link, IP and TCP header up to the flags: network protocol, version, length, a word, addresses and
+    ports, seq, ack, data offset, flags. The packet is usual where `network` and `version` are as here and `word & mask`
+    is `wanted` (no fragment; TCP). It ends `base` + length after the frame's begin, and its payload begins
+    `sizes[data offset]` after it.
+    """
+
+    unpack: Callable[[bytes, int], tuple[Any, ...]]
+    network: int | bytes
+    version: int
+    mask: int
+    wanted: int
+    base: int
+    sizes: tuple[int, ...]
+
+
+@cache
+def shapes(link: Link) -> tuple[Shape, Shape]:
+    """IPv4 and IPv6 behind this link header."""
+    size = link.size
+    four = Struct(">" + link.head + _IPV4).unpack_from
+    six = Struct(">" + link.head + _IPV6).unpack_from
+    return (
+        Shape(four, link.ip4, 0x45, 0xBFFF00FF, PROTOCOL, size, _header_sizes(size + 20)),
+        Shape(six, link.ip6, 0x60, 0xFF00, PROTOCOL << 8, size + 40, _header_sizes(size + 40)),
+    )
+
+
+def _header_sizes(before: int) -> tuple[int, ...]:
+    """By the TCP data-offset byte: `before` plus the size of the TCP header, or more than any packet has."""
+    return tuple(before + (byte >> 4) * 4 if byte >> 4 >= 5 else _NEVER for byte in range(256))
+
+
+def tcp_segment(
+    buf: bytes, at: int, end: int, stop: int, addresses: bytes, time_ns: int, packet: int
+) -> Segment | None:
+    """The segment whose TCP header begins at `at`; captured up to `end`, on the wire up to `stop`.
+
+    None where its header is not there as a whole, or cannot be one.
+    """
+    if at + 20 > min(end, stop):
+        return None
+    ports, seq, ack, offset, flags = _TCP(buf, at)
+    start = at + (offset >> 4) * 4
+    if offset >> 4 < 5 or start > stop:
+        return None
+    payload = buf[start : min(end, stop)]
+    return addresses + ports, time_ns, packet, seq, ack, flags, payload, stop - start - len(payload)
+
+
+# One captured frame in, its TCP segment out if it has one (else it is counted): the plain way, for every frame.
+#
+# Lengths: an IP packet ends where its own length says (Ethernet padding is cut), and where that length is 0 (offload:
+# TSO, GSO, IPv6 jumbograms) it ends with the frame. A length beyond the bytes captured means bytes missing by snaplen.
+
+
+_NETWORK_IPV4: Final = Struct(">BxHHHxB2x").unpack_from
+_NETWORK_IPV6: Final = Struct(">B3xHB").unpack_from
+
+# IPv6 extension headers that state their own length in units of 8 bytes beyond the first (RFC 8200, 6275, 5533, 7401).
+_EXTENSIONS: Final = frozenset({0, 43, 60, 135, 139, 140})
+_FRAGMENT: Final = 44
+_AUTHENTICATION: Final = 51
+_EXTENSIONS_MAX: Final = 16
+
+# IP protocol number → the name it is counted under.
+_NAMES: Final = {1: "icmp", 17: "udp", 58: "icmp"}
+# The same for what is no IP packet.
+_LINK_COUNTS: Final = {ARP: "arp", SHORT: "unreadable", NO_LINK: "unknown_link"}
+_COUNTED: Final = ("udp", "icmp", "arp", "other", "fragments", "unreadable", "unknown_link")
+
+
+class Dissector:
+    """Frames in, segments out. `counts` counts each packet that gives none, once.
+
+    `unreadable` are those of which a header is cut off or cannot be one.
+    """
+
+    def __init__(self) -> None:
+        self.counts = dict.fromkeys(_COUNTED, 0)
+        self.fragments = Fragments()
+
+    def segment(
+        self, link: Link, buf: bytes, at: int, end: int, missing: int, time_ns: int, packet: int
+    ) -> Segment | None:
+        """The segment of the frame in buf[at:end], of whose wire length `missing` bytes were not captured."""
+        kind, at = link.follow(buf, at, end)
+        if kind == IP4:
+            return self._ip4(buf, at, end, missing, time_ns, packet)
+        if kind == IP6:
+            return self._ip6(buf, at, end, missing, time_ns, packet)
+        return self._count(_LINK_COUNTS.get(kind, "other"))
+
+    def _ip4(self, buf: bytes, at: int, end: int, missing: int, time_ns: int, packet: int) -> Segment | None:
+        if at + 20 > end:
+            return self._count("unreadable")
+        version, total, ident, fragment, protocol = _NETWORK_IPV4(buf, at)
+        header = (version & 15) * 4
+        stop = at + total if total else end + missing
+        start = at + header
+        if version >> 4 != 4 or header < 20 or start > min(stop, end):
+            return self._count("unreadable")
+        addresses = buf[at + 12 : at + 20]
+        if fragment & 0x3FFF:
+            self.counts["fragments"] += 1
+            name = addresses + ident.to_bytes(4, "big")
+            data = buf[start:stop] if stop <= end else None
+            whole = self.fragments.add(name, (fragment & 0x1FFF) * 8, bool(fragment & 0x2000), protocol, data)
+            return self._defragmented(whole, addresses, time_ns, packet)
+        return self._transport(buf, start, end, stop, protocol, addresses, time_ns, packet)
+
+    def _ip6(self, buf: bytes, at: int, end: int, missing: int, time_ns: int, packet: int) -> Segment | None:
+        if at + 40 > end:
+            return self._count("unreadable")
+        version, length, protocol = _NETWORK_IPV6(buf, at)
+        if version >> 4 != 6:
+            return self._count("unreadable")
+        stop = at + 40 + length if length else end + missing
+        addresses = buf[at + 8 : at + 40]
+        at += 40
+        protocol, at = _past_extensions(buf, at, min(end, stop), protocol)
+        if protocol < 0:
+            return self._count("unreadable")
+        if protocol == _FRAGMENT:
+            word = int.from_bytes(buf[at + 2 : at + 4], "big")
+            self.counts["fragments"] += 1
+            name = addresses + buf[at + 4 : at + 8]
+            data = buf[at + 8 : stop] if stop <= end else None
+            whole = self.fragments.add(name, word & 0xFFF8, bool(word & 1), buf[at], data)
+            return self._defragmented(whole, addresses, time_ns, packet)
+        return self._transport(buf, at, end, stop, protocol, addresses, time_ns, packet)
+
+    def _defragmented(
+        self, whole: tuple[int, bytes] | None, addresses: bytes, time_ns: int, packet: int
+    ) -> Segment | None:
+        if whole is None:
+            return None
+        self.counts["fragments"] -= 1  # counted as what it completes
+        protocol, data = whole
+        return self._transport(data, 0, len(data), len(data), protocol, addresses, time_ns, packet)
+
+    def _transport(
+        self, buf: bytes, at: int, end: int, stop: int, protocol: int, addresses: bytes, time_ns: int, packet: int
+    ) -> Segment | None:
+        if protocol != PROTOCOL:
+            return self._count(_NAMES.get(protocol, "other"))
+        segment = tcp_segment(buf, at, end, stop, addresses, time_ns, packet)
+        if segment is None:
+            return self._count("unreadable")
+        return segment
+
+    def _count(self, name: str) -> Segment | None:
+        self.counts[name] += 1
+        return None
+
+
+def _past_extensions(buf: bytes, at: int, end: int, protocol: int) -> tuple[int, int]:
+    """What follows the IPv6 extension headers and where; -1 where they are cut. A fragment header is whole there."""
+    for _ in range(_EXTENSIONS_MAX):
+        if protocol not in _EXTENSIONS and protocol not in (_AUTHENTICATION, _FRAGMENT):
+            return protocol, at
+        if at + 8 > end:
+            return -1, at
+        if protocol == _FRAGMENT:
+            return protocol, at
+        size = 8 + buf[at + 1] * (4 if protocol == _AUTHENTICATION else 8)
+        if at + size > end:
+            return -1, at
+        protocol = buf[at]
+        at += size
+    return -1, at

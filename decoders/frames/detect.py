@@ -1,0 +1,247 @@
+"""The first chunks of a connection in; out comes who is the client, or that this is no Kafka, or nothing yet.
+
+The problem. Ports say little: brokers listen anywhere, and other protocols use 9092. The head of a request (size, key,
+version) is a weak mark, which ZooKeeper's connect request passes. A capture may begin in the middle of a connection.
+
+The idea. The body decides. A connection is Kafka when a request, or its answer, decodes to its last byte
+(frame_search.py).
+
+```
+first bytes certainly another protocol (protocols/signatures.py) ─────────────► not Kafka, nothing is held
+stream known from its SYN     follow the frames from byte 0 ──┐
+stream not known              each segment may begin a frame ─┼─► a whole request decodes, or an answer to one
+short snap length             no body is ever whole ──────────┘    or PAIRS pairs of matching heads → Kafka
+UNDECIDED_MAX bytes held      known from its beginning → not Kafka; else the oldest bytes are let go
+```
+
+An endpoint that was recognised as a broker vouches for its later connections (exchanges/engine.py); chunks held here
+are then taken as if they came now.
+
+What always holds: bytes held are bounded, and all of them are given to pairing or reported as skipped. The decision
+depends on the bytes, not on how they came in chunks of time.
+
+What is given up: a Kafka connection whose first UNDECIDED_MAX bytes have no whole message is not recognised, unless its
+broker is known by then or its port was named.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from decoders.apis.keys import CONTROLLED_SHUTDOWN
+from decoders.frames.frame_search import FITS, NO, REQUEST, YES, request_verdict, response_verdict
+from decoders.limits import FRAME_MAX, UNDECIDED_MAX
+from decoders.protocols.signatures import FIRST_MAX, TLS, certain, described, likely
+from decoders.tcp.chunks import Chunk, Close, Connection, Gap, Half, Retransmission
+
+# Matching pairs of heads that prove Kafka where no body is whole (short snapshot lengths).
+PAIRS: Final = 3
+# The marks of other protocols are no longer than this.
+MARK_MAX: Final = 64
+ASKED_MAX: Final = 1000
+STARTS_MAX: Final = 64
+# A GSSAPI token begins with an ASN.1 application tag (RFC 2743, 3.1); clients of 0.9 open a connection with one.
+GSSAPI_TAG: Final = b"\x60"
+TOKEN_MAX: Final = 1 << 20
+
+
+class UndecidedSide:
+    """One direction of an undecided connection: its last bytes and the places in them where a frame may begin."""
+
+    __slots__ = ("asked", "first", "followed", "half", "opening", "pairs", "starts", "window")
+
+    def __init__(self, half: Half, *, followed: bool) -> None:
+        self.half = half
+        self.followed = followed  # the frames are followed from the first byte of the stream
+        self.window = b""
+        self.starts: list[int] = [0] if followed else []
+        self.asked: dict[int, tuple[int, int]] = {}  # correlation id of what may be a request → API key, version
+        self.pairs = 0
+        self.first = b""  # the first bytes seen
+        self.opening = followed
+
+
+class UndecidedConnection:
+    """A connection about which it is not yet known whether it is Kafka, and its chunks so far."""
+
+    __slots__ = ("chunks", "client", "connection", "dropped", "foreign", "held", "sides", "sizes", "time_ns", "tokens")
+
+    def __init__(self, connection: Connection, time_ns: int) -> None:
+        self.connection = connection
+        self.time_ns = time_ns
+        self.chunks: list[Chunk] = []
+        self.held = 0
+        self.sizes = {True: 0, False: 0}  # all bytes of the first, of the second half
+        self.dropped: dict[bool, tuple[int, int]] = {}  # bytes no longer held of a half, and the time of the first
+        self.foreign = ""  # what it is, once it is known to be no Kafka
+        self.client: Half | None = None
+        self.tokens = False  # it began with what may be a bare SASL token
+        opened = connection.opened
+        self.sides = {
+            True: UndecidedSide(connection.first, followed=opened),
+            False: UndecidedSide(connection.second, followed=opened),
+        }
+
+    def feed(self, chunk: Chunk) -> bool:
+        """Take a chunk; True once the connection is Kafka (`client` is then the half that asks)."""
+        half, _, _, data = chunk
+        if isinstance(data, Close | Retransmission):
+            return False
+        first = half is self.connection.first
+        side = self.sides[first]
+        self.sizes[first] += data.size if isinstance(data, Gap) else len(data)
+        if isinstance(data, bytes) and (not side.first or (side.followed and len(side.first) < FIRST_MAX)):
+            fresh = len(side.first) < MARK_MAX
+            side.first = (side.first + data)[:FIRST_MAX]
+            if fresh and side.opening and not self.foreign:
+                self.foreign = certain(side.first)
+                if self.foreign:
+                    self._forget()
+        if self.foreign:
+            return False
+        self.chunks.append(chunk)
+        if isinstance(data, Gap):
+            self._gap(side)
+            return False
+        self.held += len(data)
+        if self._look(side, self.sides[not first], data):
+            return True
+        if self.held > UNDECIDED_MAX:
+            return self._overflow()
+        return False
+
+    def _gap(self, side: UndecidedSide) -> None:
+        """Nothing that spans a hole can be judged; behind it every segment may begin a frame."""
+        side.window = b""
+        side.starts = []
+        side.followed = False
+
+    def _look(self, side: UndecidedSide, other: UndecidedSide, data: bytes) -> bool:
+        """Judge what may begin in `data` or end with it."""
+        if side.followed:
+            side.window += data
+        else:
+            if not side.starts:
+                side.window = b""
+            side.starts.append(len(side.window))
+            side.window += data
+            del side.starts[:-STARTS_MAX]
+        waiting: list[int] = []
+        for start in side.starts:
+            at = start
+            while at >= 0:
+                after = self._judge(side, other, at)
+                if self.client is not None:
+                    return True
+                if after == at:
+                    waiting.append(at)
+                    break
+                at = after if side.followed else -1
+        side.starts = waiting
+        return False
+
+    def _judge(self, side: UndecidedSide, other: UndecidedSide, at: int) -> int:
+        """Judge one place: the offset after the frame there, `at` itself to wait for more, -1 when it is none."""
+        data = side.window
+        left = len(data) - at
+        if left < 4:
+            return at
+        size = int.from_bytes(data[at : at + 4], "big", signed=True)
+        after = at + 4 + size
+        verdict = request_verdict(data, at)
+        if verdict == YES:
+            self.client = side.half
+        elif verdict != NO:
+            _, key, version, correlation_id, _ = REQUEST.unpack_from(data, at)
+            if len(side.asked) < ASKED_MAX and key != CONTROLLED_SHUTDOWN:
+                side.asked[correlation_id] = key, version
+        elif not self._answers(side, other, at) and not self._passes(side, other, at, size):
+            return at if left < 14 and left < 4 + size else -1
+        return after if after <= len(data) else at
+
+    def _answers(self, side: UndecidedSide, other: UndecidedSide, at: int) -> bool:
+        """Whether there may be a response to what the other side has asked; one that decodes decides."""
+        data = side.window
+        correlation_id = int.from_bytes(data[at + 4 : at + 8], "big", signed=True)
+        asked = other.asked.get(correlation_id) if len(data) - at >= 8 else None
+        if asked is None:
+            return False
+        verdict = response_verdict(data, at, *asked)
+        if verdict == YES or (verdict != NO and self._paired(other, correlation_id)):
+            self.client = other.half
+        return verdict != NO
+
+    def _passes(self, side: UndecidedSide, other: UndecidedSide, at: int, size: int) -> bool:
+        """Whether a frame that says nothing may be stepped over, in a stream known from its beginning."""
+        if side.followed and at == 0 and size > 4 and side.window[4:5] == GSSAPI_TAG:
+            self.tokens = True
+        return side.followed and (
+            (4 <= size <= FRAME_MAX and bool(other.asked)) or (self.tokens and 0 <= size <= TOKEN_MAX)
+        )
+
+    def _paired(self, client: UndecidedSide, correlation_id: int) -> bool:
+        """Whether heads have matched often enough; each request counts once."""
+        client.asked.pop(correlation_id)
+        client.pairs += correlation_id != 0
+        return client.pairs >= PAIRS
+
+    def _overflow(self) -> bool:
+        """Too many bytes are held: decide by what is there, or give up, or let the oldest go."""
+        for side in self.sides.values():
+            if any(request_verdict(side.window, at) == FITS for at in side.starts):
+                self.client = side.half
+                return True
+        if all(side.opening for side in self.sides.values()) and self.connection.opened:
+            self.foreign = self.name() or "no Kafka in its first bytes"
+            self._forget()
+            return False
+        self.let_go(UNDECIDED_MAX // 2)
+        for side in self.sides.values():
+            side.window = b""
+            side.starts = []
+            side.followed = False
+        return False
+
+    def let_go(self, most: int) -> None:
+        """Drop the oldest chunks until at most so many bytes are held."""
+        count = 0
+        for half, time_ns, _, data in self.chunks:
+            if self.held <= most:
+                break
+            count += 1
+            first = half is self.connection.first
+            size = data.size if isinstance(data, Gap) else len(data) if isinstance(data, bytes) else 0
+            self.held -= len(data) if isinstance(data, bytes) else 0
+            dropped, since = self.dropped.get(first, (0, time_ns))
+            self.dropped[first] = dropped + size, since
+        del self.chunks[:count]
+
+    def since(self, half: Half) -> int:
+        """The time of the first chunk held of a half."""
+        return next((time_ns for its, time_ns, _, _ in self.chunks if its is half), self.time_ns)
+
+    def _forget(self) -> None:
+        self.chunks = []
+        self.held = 0
+        for side in self.sides.values():
+            side.window = b""
+            side.starts = []
+            side.asked = {}
+
+    def name(self) -> str:
+        """What the connection looks like, when it is no Kafka."""
+        return self.foreign or likely(self.sides[True].first) or likely(self.sides[False].first)
+
+    def detail(self) -> str:
+        """The same with what exactly each side began with."""
+        name = self.name()
+        first, second = described(self.sides[True].first), described(self.sides[False].first)
+        if not name or not (first.startswith(name) or second.startswith(name)):
+            return name
+        answer = second.removeprefix(f"{name}: ").removeprefix("answer ")
+        return f"{first}, answered by {answer}" if first and answer not in ("", name) else first or second
+
+    @property
+    def reason(self) -> str:
+        """The word for a connection that is over without having shown to be Kafka."""
+        return "tls" if self.foreign == TLS else "not_kafka"

@@ -1,0 +1,316 @@
+"""Bytes of a direction that has lost its step in, the offset of the next frame out.
+
+The problem. Behind a lost size field any offset may be the next head, and many byte patterns look like one: four small
+bytes and a key below 100 are common in records.
+
+The idea. Try the likely offsets first, and believe a place the more slowly the less speaks for it:
+
+```
+1. the segment's first byte    senders write whole messages, so most segments begin with one
+2. offsets inside it that a cheap look allows (the known client id, an awaited correlation id)
+      YES   whole, decodes to its last byte, and followed by the segment's end or another head → believed
+      FITS  much of it there, all of that decodes, and it claims at most INNER_MAX               → believed
+      HEAD  only the head fits                                                             → not inside a segment
+```
+
+Whether bytes are a frame is asked of the connection's pairing object, which knows what was asked.
+
+What is given up: a true frame inside a segment of which too little is there is skipped; the next segment has another.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable, Collection, Mapping
+from functools import cache
+from struct import Struct
+from typing import Any, Final, NamedTuple
+
+from decoders.apis import NAMES, api
+from decoders.apis.keys import API_VERSIONS, CONTROLLED_SHUTDOWN
+from decoders.errors import DecodeError, Malformed, Truncated
+from decoders.limits import BODY_WHOLE_MAX, FRAME_MAX
+from decoders.schema.large_body import LargeWalker, is_large
+from decoders.schema.model import Plan, Side, resolve
+from decoders.schema.walk import Walker
+from decoders.wire.primitives import read_uvarint
+from decoders.wire.text import in_bytes
+
+# The first bytes of a frame in, what its header says and where its body begins out (protocol guide, "Headers").
+
+
+# Size, API key, version, correlation id, client id length.
+REQUEST: Final = Struct(">ihhih")
+# Size, correlation id.
+RESPONSE: Final = Struct(">ii")
+
+
+class RequestHead(NamedTuple):
+    """What a request's header says; `client_id` is the bytes of it, `body` the offset of the body."""
+
+    api_key: int
+    api_version: int
+    correlation_id: int
+    client_id: bytes | None
+    body: int
+
+
+@cache
+def plan_of(key: int, version: int, side: Side) -> Plan | None:
+    """The stable layout of a body; None when the API or this version of it is not known."""
+    if key not in NAMES:
+        return None
+    declared = api(key)
+    if version not in declared.versions:
+        return None
+    return resolve(declared.message(side), version)
+
+
+@cache
+def flexible(key: int, version: int) -> bool:
+    """Whether this version has tagged fields; unknown versions of a known API are taken as newer ones."""
+    return key in NAMES and version in api(key).flexible
+
+
+def request_head(data: bytes, at: int, end: int) -> RequestHead:
+    """The header of the request whose size field is at `at` and whose last byte is before `end`. Raises DecodeError."""
+    if end - at < 12:
+        raise Truncated("the bytes end inside the header of a request", offset=end)
+    key, version, correlation_id = _HEAD.unpack_from(data, at + 4)
+    if key == CONTROLLED_SHUTDOWN and version == 0:
+        return RequestHead(key, version, correlation_id, None, at + 12)
+    if end - at < 14:
+        raise Truncated("the bytes end inside the header of a request", offset=end)
+    size = _LENGTH.unpack_from(data, at + 12)[0]
+    body = at + 14
+    client_id = None
+    if size >= 0:
+        body += size
+        if body > end:
+            raise Truncated(f"a client id of {in_bytes(size)}", offset=at + 14, path="client_id")
+        client_id = data[at + 14 : body]
+    elif size < -1:
+        raise Malformed(f"a length of {size}", offset=at + 12, path="client_id")
+    if flexible(key, version):
+        body = after_tags(data, body, end)
+    return RequestHead(key, version, correlation_id, client_id, body)
+
+
+_HEAD: Final = Struct(">hhi")
+_LENGTH: Final = Struct(">h")
+
+
+def response_body(data: bytes, at: int, end: int, key: int, version: int) -> int:
+    """Where the body of a response begins whose size field is at `at`. Raises DecodeError."""
+    if end - at < 8:
+        raise Truncated("the bytes end inside the header of a response", offset=end)
+    if key != API_VERSIONS and flexible(key, version):
+        return after_tags(data, at + 8, end)
+    return at + 8
+
+
+def after_tags(data: bytes, at: int, end: int) -> int:
+    """The offset after the tagged fields of a header. Raises DecodeError."""
+    if at < end and not data[at]:
+        return at + 1
+    count, at = read_uvarint(data, at, end)
+    for _ in range(count):
+        _, at = read_uvarint(data, at, end)
+        size, at = read_uvarint(data, at, end)
+        at += size
+        if at > end:
+            raise Truncated("a tagged field of the header", offset=at - size, path="_tagged_fields")
+    return at
+
+
+# Bytes that may be a Kafka frame in, a verdict out: the head is a prefilter only, the body decides.
+#
+# A whole body must decode to its last byte. Of one whose end is not there yet, what is there must decode: with
+# `BODY_SHOWN` bytes of it that is as good (FITS), with less the head alone speaks (HEAD).
+
+
+BODY_SHOWN: Final = 48
+# Versions beyond the newest known one that are taken for a newer release's.
+NEWER: Final = 4
+CLIENT_ID_MAX: Final = 1024
+# The newest error code is 136; a broker throttles for quota windows, that is seconds.
+ERROR_CODE_MAX: Final = 512
+THROTTLE_MAX: Final = 86_400_000
+
+
+def request_verdict(data: bytes, at: int, client_id: bytes | None = None) -> int:
+    """Whether a request's size field may be at `at`; `client_id` is the connection's where it is known."""
+    if len(data) - at < 12:
+        return NO
+    if len(data) - at < 14:
+        return _short_request(data, at)
+    size, key, version, _, length = REQUEST.unpack_from(data, at)
+    if not 8 <= size <= FRAME_MAX or key not in NAMES or not 0 <= version <= api(key).versions.high + NEWER:
+        return NO
+    if key == CONTROLLED_SHUTDOWN and version == 0:
+        return _short_request(data, at)
+    if not -1 <= length <= min(size - 10, CLIENT_ID_MAX):
+        return NO
+    shown = data[at + 14 : at + 14 + max(length, 0)]
+    if client_id is not None and shown != client_id[: len(shown)]:
+        return NO
+    if not _readable(shown):
+        return NO
+    end = at + 4 + size
+    plan = plan_of(key, version, "request")
+    if plan is None:
+        return HEAD
+    try:
+        body = request_head(data, at, end).body
+    except DecodeError:
+        return NO
+    except IndexError:
+        return HEAD
+    return body_verdict(plan, data, body, end)
+
+
+def _short_request(data: bytes, at: int) -> int:
+    """The one request without a client id."""
+    size, key, version, _ = _SHORT.unpack_from(data, at)
+    plan = plan_of(CONTROLLED_SHUTDOWN, 0, "request")
+    if (key, version, size) != (CONTROLLED_SHUTDOWN, 0, 12) or plan is None:
+        return NO
+    return body_verdict(plan, data, at + 12, at + 16)
+
+
+_SHORT: Final = struct.Struct(">ihhi")
+
+
+def _readable(client_id: bytes) -> bool:
+    try:
+        return client_id.decode().isprintable()
+    except UnicodeDecodeError as failure:
+        return failure.end == len(client_id) and len(client_id) > 8  # cut off inside a character
+
+
+def response_verdict(data: bytes, at: int, key: int, version: int) -> int:
+    """Whether the response to such a request may have its size field at `at`."""
+    if len(data) - at < 8:
+        return NO
+    size = int.from_bytes(data[at : at + 4], "big", signed=True)
+    if not 4 <= size <= FRAME_MAX:
+        return NO
+    end = at + 4 + size
+    plan = plan_of(key, version, "response")
+    verdict = NO
+    if plan is not None:
+        try:
+            verdict = body_verdict(plan, data, response_body(data, at, end, key, version), end)
+        except DecodeError:
+            verdict = NO
+        except IndexError:
+            verdict = HEAD
+    if verdict != YES and key == API_VERSIONS and version:
+        oldest = plan_of(API_VERSIONS, 0, "response")
+        assert oldest is not None
+        verdict = max(verdict, body_verdict(oldest, data, at + 8, end))
+    if plan is None and key != API_VERSIONS:
+        return HEAD
+    return verdict
+
+
+def _sane(fields: Mapping[str, Any]) -> bool:
+    """Whether no field that was read has a value that it never has: bytes of other fields often decode, but so."""
+    if not -1 <= fields.get("error_code", 0) <= ERROR_CODE_MAX:
+        return False
+    if not 0 <= fields.get("throttle_time_ms", 0) <= THROTTLE_MAX:
+        return False
+    # A Produce request about nothing: so the zeros of many a response would read.
+    return bool(fields.get("topic_data", True))
+
+
+def body_verdict(plan: Plan, data: bytes, at: int, end: int) -> int:
+    """What the bytes from `at` on, of which only a part may be there, say about a body that ends at `end`."""
+    whole = end <= len(data)
+    if not whole and is_large(len(data) - at):  # so much that decodes is enough
+        data, at, end = data[at : at + BODY_WHOLE_MAX], 0, end - at
+    walker = LargeWalker(data) if whole and is_large(end - at) else Walker(data)
+    try:
+        after = walker.read(plan, at, end)
+    except DecodeError:
+        return NO
+    except (IndexError, struct.error):
+        if not _sane(walker.root):
+            return NO
+        return FITS if len(data) - at >= BODY_SHOWN else HEAD
+    if after != end or not _sane(walker.root):
+        return NO
+    if whole:
+        return YES
+    return FITS if len(data) - at >= BODY_SHOWN else HEAD
+
+
+# Bytes of a direction that has lost its step in, the offsets where a cheap look allows a frame out.
+
+
+# A size up to 128 MiB, a key up to 127, a version up to 31, a correlation id, a client id of up to 1023 bytes or null.
+_REQUEST: Final = re.compile(rb"(?=[\0-\x08]...\0[\0-\x7f]\0[\0-\x1f]....(?:\xff\xff|[\0-\x03].))", re.DOTALL)
+_RESPONSE: Final = Struct(">ii")
+# Up to so many correlation ids it is cheaper to look for each of them than to look at every offset.
+FEW: Final = 200
+
+
+def request_places(data: bytes, at: int, client_id: bytes | None) -> list[int]:
+    """Where requests may begin; with the connection's client id only where it stands behind the head."""
+    if not client_id:
+        return [found.start() for found in _REQUEST.finditer(data, at)]
+    sought = len(client_id).to_bytes(2, "big") + client_id
+    places = []
+    found = data.find(sought, at + 12)
+    while found >= 0:
+        places.append(found - 12)
+        found = data.find(sought, found + 1)
+    return places
+
+
+def response_places(data: bytes, at: int, waited_for: Collection[int]) -> list[int]:
+    """Where responses with one of these correlation ids may begin."""
+    if len(waited_for) > FEW:
+        return [
+            place
+            for place in range(at, len(data) - 7)
+            if (head := _RESPONSE.unpack_from(data, place))[1] in waited_for and 4 <= head[0] <= FRAME_MAX
+        ]
+    places = []
+    for correlation_id in waited_for:
+        sought = correlation_id.to_bytes(4, "big", signed=True)
+        found = data.find(sought, at + 4)
+        while found >= 0:
+            if 4 <= int.from_bytes(data[found - 4 : found], "big", signed=True) <= FRAME_MAX:
+                places.append(found - 4)
+            found = data.find(sought, found + 1)
+    return sorted(places)
+
+
+# Verdicts about bytes that may be a frame.
+NO: Final = 0
+HEAD: Final = 1  # the head fits what is known; too little of the body to say more, or a version that nobody knows
+FITS: Final = 2  # the head fits and so does a good part of the body, whose end is not there
+YES: Final = 3  # whole, and it decodes to its last byte
+
+# A frame that begins inside a segment and is not whole there is believed up to this size: a wrong one hides so much.
+INNER_MAX: Final = 4 << 20
+
+Judge = Callable[[Any, bytes, int], int]
+
+
+def find(plausible: Judge, candidates: Callable[[Any, bytes, int], list[int]], lane: Any, data: bytes, at: int) -> int:
+    """The offset of the first frame in `data` from `at` on, -1 when there is none."""
+    if at == 0 and plausible(lane, data, 0) != NO:
+        return 0
+    for place in candidates(lane, data, max(at, 1)):
+        verdict = plausible(lane, data, place)
+        size = int.from_bytes(data[place : place + 4], "big")
+        if verdict == FITS and size <= INNER_MAX:
+            return place
+        if verdict == YES:
+            after = place + 4 + size
+            if after >= len(data) or len(data) - after < 14 or plausible(lane, data, after) != NO:
+                return place
+    return -1

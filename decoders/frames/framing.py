@@ -1,0 +1,409 @@
+"""Chunks of one direction in, Kafka frames out: the 4-byte size field, and honest runs of what lies between frames.
+
+The problem. A Kafka stream has no marks: a frame is a size field and so many bytes. Whoever takes a wrong byte for a
+size field reads garbage to the end of the connection. Captures have holes, and some begin inside a frame.
+
+The idea. A hole has a known length, since sequence numbers count bytes. So most holes cost one frame only:
+
+```
+size │ body ……………… hole ………… body │ size │ body │          hole inside a body: that frame is cut (`missing`),
+     └───────── need bytes ────────┘  ▲                     the next one begins where it must
+                                      └ still in step
+size │ body │ …… hole over a size field …… │ ? ? ? │        the step is lost: `resync.find` looks for a head;
+                                             ▲              what lies between is an `Unframed` run
+                                             └ the frame found is in `doubt` until its last byte has come and it decodes
+```
+
+Whether a head can be right is asked of the connection's pairing object (`Owner`), which knows what was asked, the
+client id and the SASL phase. The common case, a frame in one chunk, is in exchanges/engine.py.
+
+What always holds: every byte of a direction is in exactly one frame or one `Unframed` run, and `place` counts them all.
+A frame's bytes are kept with the size field before them, up to the first hole.
+
+What is given up: bytes behind a hole inside a frame are not decoded; of a frame beyond FRAME_MAX only the first bytes
+are kept; a frame in doubt that does not decode is counted as skipped.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import Final, Literal, Protocol
+
+from decoders.frames.frame_search import NO, YES, find
+from decoders.limits import FRAME_MAX, HELD_MAX, RAW_KEPT_MAX
+from decoders.protocols.signatures import FIRST_MAX, surely
+
+# What the loop may do with the next bytes of a lane without asking.
+ASK: Final = 0  # nothing: resync, SASL tokens, half a head, a damaged frame
+REQUEST: Final = 1  # in step between frames, a request comes
+RESPONSE: Final = 2
+BODY: Final = 3  # inside a frame: append up to `left`
+
+# Bytes that decide about a frame: size, API key, version, correlation id, client id length; size, correlation id.
+REQUEST_HEAD: Final = 14
+RESPONSE_HEAD: Final = 8
+
+SIZE: Final = Struct(">i")
+Missing = Literal["", "lost", "snaplen", "limit", "incomplete"]
+Reason = Literal["lost", "midstream", "garbage", "oversized"]
+# The detail of a run that may have no bytes: how many are missing is not known.
+JUMP: Final = "sequence numbers jump"
+
+
+class Frame:
+    """One frame: `data` from its size field on, only up to the first hole when something is `missing`."""
+
+    __slots__ = ("again", "data", "first_ns", "first_packet", "last_ns", "last_packet", "missing", "place", "size")
+
+    def __init__(
+        self,
+        data: bytes,
+        size: int,
+        first: tuple[int, int],
+        last: tuple[int, int],
+        place: int,
+        missing: Missing = "",
+        again: bool = False,
+    ) -> None:
+        self.data = data
+        self.size = size  # the value of the size field
+        self.first_ns, self.first_packet = first
+        self.last_ns, self.last_packet = last
+        self.place = place  # of its first byte in the stream
+        self.missing: Missing = missing
+        self.again = again  # bytes of it were sent again while it came
+
+
+class Unframed:
+    """Bytes of one direction that are no frame; `size` counts those that are not in the capture as well."""
+
+    __slots__ = ("detail", "packet", "reason", "size", "time_ns")
+
+    def __init__(self, reason: Reason, detail: str, time_ns: int, packet: int, size: int = 0) -> None:
+        self.reason: Reason = reason
+        self.detail = detail
+        self.time_ns = time_ns
+        self.packet = packet
+        self.size = size
+
+
+class MemoryBudget:
+    """Bytes held by all connections together: frames under way, requests in flight, connections undecided."""
+
+    __slots__ = ("held", "most")
+
+    def __init__(self) -> None:
+        self.held = 0
+        self.most = HELD_MAX  # beyond it something has to be given up
+
+
+class Owner(Protocol):
+    """The pairing object of a connection, as framing sees it."""
+
+    budget: MemoryBudget
+
+    def frame(self, lane: FrameDirection, frame: Frame) -> None:
+        """A frame has come to its end."""
+
+    def skipped(self, lane: FrameDirection, run: Unframed, until_ns: int) -> None:
+        """A run of bytes is over; `until_ns` is 0 when the connection ended before a frame was found again."""
+
+    def objection(self, lane: FrameDirection, data: bytes, at: int, size: int) -> Reason | None:
+        """Why the head at `at`, of a lane in step, cannot be the head of a frame of this size."""
+
+    def plausible(self, lane: FrameDirection, data: bytes, at: int) -> int:
+        """A verdict of frame_search.py about a frame beginning at `at`."""
+
+    def candidates(self, lane: FrameDirection, data: bytes, at: int) -> list[int]:
+        """The offsets from `at` on where a cheap look allows a frame."""
+
+
+class FrameDirection:
+    """One direction of a Kafka connection on its way from bytes to frames.
+
+    `need` is the size of the frame under way with its size field (0 between frames), `left` what is still to come of
+    it; `parts` the bytes there are, also of a head not yet whole. `run` is the run of skipped bytes while a frame is
+    looked for and while the one found is in `doubt`.
+    """
+
+    __slots__ = (
+        "again",
+        "begun",
+        "doubt",
+        "first",
+        "last",
+        "left",
+        "lossy",
+        "lost_packet",
+        "missing",
+        "mode",
+        "need",
+        "owner",
+        "parts",
+        "place",
+        "ready",
+        "request",
+        "run",
+    )
+
+    def __init__(self, owner: Owner, *, request: bool) -> None:
+        self.owner = owner
+        self.request = request
+        self.ready = REQUEST if request else RESPONSE
+        self.mode = self.ready
+        self.parts: list[bytes] = []
+        self.need = 0
+        self.left = 0
+        self.first = (0, 0)  # time and packet of the first byte of `parts`
+        self.last = (0, 0)  # of the latest bytes of the frame under way
+        self.missing: Missing = ""
+        self.run: Unframed | None = None
+        self.doubt = False
+        self.place = 0  # in the stream: behind the last byte taken
+        self.begun = 0  # the place where the frame under way begins
+        self.again = False  # bytes of the frame under way were sent again
+        self.lossy = False  # bytes of this direction are not in the capture, or were no frames
+        self.lost_packet = 0  # the packet at which that was last found
+
+    def is_plain(self) -> bool:
+        """Whether it is in step between two frames, as a new one but for its place, and nothing was ever missing."""
+        if self.mode != self.ready or self.mode not in (REQUEST, RESPONSE):
+            return False
+        return not (self.need or self.parts or self.missing or self.again or self.lossy or self.doubt or self.run)
+
+    def set_ready(self, mode: int) -> None:
+        """What to do between frames from now on."""
+        self.ready = mode
+        if self.mode in (ASK, REQUEST, RESPONSE) and not self.parts and not self.need and self.run is None:
+            self.mode = mode
+
+
+def lose_step(lane: FrameDirection, reason: Reason, detail: str, time_ns: int, packet: int, size: int = 0) -> None:
+    """Begin to look for a frame; `size` bytes are skipped already."""
+    lane.lossy = True
+    lane.lost_packet = packet
+    lane.mode = ASK
+    if lane.run is None:
+        lane.run = Unframed(reason, detail, time_ns, packet)
+    if lane.parts:
+        dropped = sum(map(len, lane.parts))
+        lane.run.size += dropped
+        lane.owner.budget.held -= dropped
+        lane.run.time_ns, lane.run.packet = min((lane.run.time_ns, lane.run.packet), lane.first)
+        lane.parts = []
+    lane.run.size += size
+
+
+def take(lane: FrameDirection, time_ns: int, packet: int, data: bytes) -> None:
+    """The next bytes of a lane, whatever its state."""
+    here = first = (time_ns, packet)
+    at = 0
+    lane.place += len(data)
+    if lane.need:
+        at = min(lane.left, len(data))
+        _keep(lane, data[:at])
+        lane.left -= at
+        lane.last = here
+        if not lane.left and not _complete(lane, time_ns, packet, at):
+            at = 0  # it was no frame: look at this segment from its start
+    elif lane.parts:
+        first, data = _join(lane, here, data)
+    look = at
+    while at < len(data):
+        if lane.run is not None:
+            found = _seek(lane, first, data, at, look)
+            if found < 0:
+                return
+            at = found
+        at = _cut(lane, first if at == 0 else here, here, data, at)
+        look = at + 1
+
+
+def _join(lane: FrameDirection, here: tuple[int, int], data: bytes) -> tuple[tuple[int, int], bytes]:
+    """Put what was too short to be a head before `data`; where `data` now begins."""
+    head = b"".join(lane.parts)
+    joined = head + data
+    lane.owner.budget.held -= len(head)
+    lane.parts = []
+    if lane.run is not None and len(joined) >= REQUEST_HEAD and lane.owner.plausible(lane, joined, 0) == NO:
+        lane.run.size += len(head)
+        return here, data
+    return lane.first, joined
+
+
+def _keep(lane: FrameDirection, data: bytes) -> None:
+    """Bytes of a body: all of a sound frame, none behind a hole, the first ones of an oversized frame."""
+    if lane.missing == "limit":
+        data = data[: max(RAW_KEPT_MAX - sum(map(len, lane.parts)), 0)]
+    elif lane.missing:
+        return
+    lane.parts.append(data)
+    lane.owner.budget.held += len(data)
+
+
+def _begin(lane: FrameDirection, data: bytes, need: int, first: tuple[int, int], here: tuple[int, int]) -> None:
+    lane.need = need
+    lane.left = need - len(data)
+    lane.first = first
+    lane.last = here
+    lane.begun = lane.place - len(data)
+    lane.missing = "limit" if need - 4 > FRAME_MAX else ""
+    lane.mode = ASK if lane.missing else BODY
+    lane.parts = []
+    _keep(lane, data)
+
+
+def _complete(lane: FrameDirection, time_ns: int, packet: int, took: int) -> bool:
+    """End the frame under way, of which the chunk at hand gave `took` bytes; False when it proves to be no frame."""
+    data = b"".join(lane.parts) if len(lane.parts) != 1 else lane.parts[0]
+    frame = Frame(data, lane.need - 4, lane.first, (time_ns, packet), lane.begun, lane.missing, lane.again)
+    lane.owner.budget.held -= len(data)
+    lane.parts = []
+    lane.need = 0
+    lane.missing = ""
+    lane.again = False
+    lane.mode = ASK if lane.doubt else lane.ready
+    return _deliver(lane, frame, took)
+
+
+def _deliver(lane: FrameDirection, frame: Frame, took: int) -> bool:
+    if lane.doubt:
+        verdict = YES - 1 if frame.missing else lane.owner.plausible(lane, frame.data, 0)
+        if verdict == NO:
+            lane.doubt = False
+            size = frame.size + 4 - took
+            lose_step(lane, "lost", "no frame where one was looked for", frame.first_ns, frame.first_packet, size)
+            return False
+        lane.doubt = verdict != YES
+        lane.mode = ASK if lane.doubt else lane.ready
+        if lane.run is not None:
+            run, lane.run = lane.run, None
+            lane.owner.skipped(lane, run, frame.first_ns)
+    lane.owner.frame(lane, frame)
+    return True
+
+
+def _cut(lane: FrameDirection, first: tuple[int, int], here: tuple[int, int], data: bytes, at: int) -> int:
+    """Take frames from `at` on, what is left begins a body or a head; where the step was lost, else the end."""
+    stop = len(data)
+    while at < stop:
+        left = stop - at
+        size = SIZE.unpack_from(data, at)[0] if left >= 4 else 0
+        if left < 4 or left < min(4 + size, REQUEST_HEAD if lane.request else RESPONSE_HEAD):
+            _carry(lane, data[at:], first)
+            lane.last = here
+            return stop
+        reason = lane.owner.objection(lane, data, at, size)
+        if reason is not None:
+            lane.doubt = False
+            lose_step(lane, reason, surely(data[at : at + FIRST_MAX]) or _DETAILS[reason], *first)
+            return at
+        after = at + 4 + size
+        if after > stop:
+            _begin(lane, data[at:], 4 + size, first, here)
+            return stop
+        whole = data if after - at == stop else data[at:after]
+        if not _deliver(lane, Frame(whole, size, first, here, lane.place - left), after - at):
+            return at
+        at = after
+        first = here
+    lane.mode = ASK if lane.doubt else lane.ready
+    return stop
+
+
+def _carry(lane: FrameDirection, data: bytes, first: tuple[int, int]) -> None:
+    """Keep bytes that are too few to be a head."""
+    lane.parts = [data]
+    lane.owner.budget.held += len(data)
+    lane.first = first
+    lane.mode = ASK
+
+
+_DETAILS: Final[dict[str, str]] = {
+    "lost": "segment lost",
+    "garbage": "not the head of a frame",
+    "oversized": "a size beyond the limit",
+    "midstream": "the capture begins inside the stream",
+}
+
+
+def _seek(lane: FrameDirection, first: tuple[int, int], data: bytes, begin: int, at: int) -> int:
+    """Look for a frame from `at` on; its offset, or -1: all from `begin` is skipped, or kept as too short to judge."""
+    run = lane.run
+    assert run is not None
+    if begin == 0 and len(data) < REQUEST_HEAD and lane.owner.plausible(lane, data, 0) == NO:
+        _carry(lane, data, first)
+        return -1
+    found = find(lane.owner.plausible, lane.owner.candidates, lane, data, at)
+    run.size += (found if found >= 0 else len(data)) - begin
+    lane.doubt = found >= 0
+    return found
+
+
+def gap(lane: FrameDirection, time_ns: int, packet: int, size: int, why: Missing) -> None:
+    """`size` bytes of the lane are not in the capture."""
+    lane.lossy = True
+    lane.lost_packet = packet
+    lane.place += size
+    if lane.parts and not lane.need and lane.run is None:
+        head = b"".join(lane.parts)
+        if len(head) >= 4 and 0 <= SIZE.unpack_from(head)[0] <= FRAME_MAX:
+            lane.owner.budget.held -= len(head)
+            lane.place -= size
+            _begin(lane, head, 4 + SIZE.unpack_from(head)[0], lane.first, lane.last)
+            lane.place += size
+    if lane.need:
+        lane.missing = lane.missing or why
+        lane.mode = ASK
+        took = min(size, lane.left)
+        lane.left -= took
+        size -= took
+        if not lane.left:
+            _complete(lane, time_ns, packet, took)
+        if not size:
+            return
+    detail = "cut by the snap length" if why == "snaplen" else "segment lost"
+    lose_step(lane, "lost", detail, time_ns, packet, size)
+
+
+def jump(lane: FrameDirection, time_ns: int, packet: int) -> None:
+    """The lane goes on elsewhere: nobody knows how many bytes are missing, nor where a frame under way would end."""
+    if lane.need:
+        _break_off(lane, "lost")
+    lose_step(lane, "lost", JUMP, time_ns, packet)
+
+
+def _break_off(lane: FrameDirection, why: Missing) -> None:
+    """No more comes of the frame under way: what has come of it is given, or skipped if it may be none."""
+    if not lane.doubt:
+        lane.missing = lane.missing or why
+        lane.left = 0
+        _complete(lane, *lane.last, 0)
+        return
+    skipped = lane.need - lane.left - sum(map(len, lane.parts))  # lose_step adds the parts
+    lane.need = 0
+    lane.missing = ""
+    lane.again = lane.doubt = False
+    lose_step(lane, "lost", "segment lost", *lane.first, skipped)
+
+
+def close(lane: FrameDirection) -> None:
+    """The connection is over: what has come of a frame is given, what was skipped is reported."""
+    if lane.need:
+        _break_off(lane, "incomplete")
+    elif lane.parts:
+        lose_step(lane, "lost", "cut off inside the head of a frame", *lane.first)
+    if lane.run is not None:
+        run, lane.run = lane.run, None
+        lane.owner.skipped(lane, run, 0)
+
+
+def give_up(lane: FrameDirection, kept: int) -> None:
+    """Keep only the first `kept` bytes of the frame under way; the rest is too much to hold."""
+    if not lane.need or lane.missing:
+        return
+    data = b"".join(lane.parts)
+    lane.parts = [data[:kept]]
+    lane.missing = "limit"
+    lane.mode = ASK
+    lane.owner.budget.held -= max(len(data) - kept, 0)

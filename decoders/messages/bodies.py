@@ -1,0 +1,465 @@
+"""A side of an exchange in, its JSON-ready body out: secrets redacted, records as batches, error codes listed."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from binascii import Error as NotBase64
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache, partial
+from typing import Any, Final, NamedTuple
+
+from decoders.apis.error_codes import error_name
+from decoders.apis.keys import FETCH, FETCH_SNAPSHOT
+from decoders.apis.public_configs import is_public
+from decoders.embedded.holders import HOLDERS, HOOKS
+from decoders.errors import DecodeError
+from decoders.exchanges.api_versions import SIDES, ApiVersion, Failure, Layout, failed
+from decoders.exchanges.exchange import Exchange
+from decoders.exchanges.topics import holds_metadata
+from decoders.limits import BODY_WHOLE_MAX, RECORDS_HELD_MAX
+from decoders.schema import codec
+from decoders.schema.codec import CRUDE, TRAILING, json_decoder
+from decoders.schema.json_form import MESSAGE, PUBLIC, redacted
+from decoders.schema.large_body import BodyReader, check, is_large
+from decoders.schema.large_body import partial as partial_body
+from decoders.schema.model import Plan, Side
+from decoders.schema.walk import BytePart
+from decoders.wire.text import Conceal, concealer, json_bytes, spellings
+
+Found = list[dict[str, Any]]
+Finder = Callable[[Any, Found], None]
+
+
+def errors_in(plan: Plan, body: Any) -> Found:
+    """The error codes of a response, in JSON or Python form, that are not 0."""
+    found: Found = []
+    finder = error_finder(plan)
+    if finder is not None:
+        finder(body, found)
+    return found
+
+
+@cache
+def error_finder(plan: Plan) -> Finder | None:
+    """The function that adds the errors of a body to a list; None where the layout has no error code."""
+    lines = list(_lines(plan, "body", "", 1))
+    if not lines:
+        return None
+    names: dict[str, Any] = {"note": note}
+    exec("\n".join(["def find(body, found):", *lines]), names)
+    finder: Finder = names["find"]
+    return finder
+
+
+def note(found: Found, path: str, code: int) -> None:
+    """Add an error."""
+    found.append({"path": path, "code": code, "name": error_name(code)})
+
+
+def _lines(plan: Plan, owner: str, path: str, depth: int) -> Iterator[str]:
+    """Lines that look through one struct; `path` is the inside of an f-string."""
+    pad = " " * depth
+    for field in (*plan.fields, *plan.tagged):
+        name = path + field.name
+        if field.plan is None:
+            if field.kind == "int16" and not field.array and field.name.endswith("error_code"):
+                yield f"{pad}code = {owner}.get({field.name!r})"
+                yield f"{pad}if code: note(found, f'{name}', code)"
+            continue
+        inner, number = f"v{depth}", f"n{depth}"
+        loop = f"for {number}, {inner} in enumerate({owner}.get({field.name!r}) or ()):"
+        struct = f"if ({inner} := {owner}.get({field.name!r})) is not None:"
+        below = list(_lines(field.plan, inner, f"{name}[{{{number}}}]." if field.array else name + ".", depth + 1))
+        if below:
+            yield pad + (loop if field.array else struct)
+            yield from below
+
+
+# A side of an exchange in, its JSON-ready body out, with secrets redacted and records as batches.
+
+
+RECORDS: Final = "records"
+# Records of FetchSnapshot: a piece of a file, which may begin and end anywhere.
+PIECE: Final = "piece"
+
+# Sides that are not whole are named in what few exchanges have.
+BOTH_SIDES: Final = frozenset(("request", "response"))
+
+Hooks = Mapping[str, Callable[[Any], Any]]
+
+
+class Options(NamedTuple):
+    """How much a record shows: `records` lists every record of a batch, `reveal_secrets` shows secrets.
+
+    With `deferred` what would take much room is left to be made as it is written (wire/deferred.py); the bodies of one
+    record are to be written before the next record is asked for.
+    """
+
+    records: bool = False
+    reveal_secrets: bool = False
+    deferred: bool = False
+
+
+PLAIN: Final = Options()
+
+
+def _record_paths(plan: Plan, prefix: str = "") -> Iterator[str]:
+    for field in (*plan.fields, *plan.tagged):
+        path = prefix + field.name + ("[]" if field.array else "")
+        if field.kind == "records":
+            yield path
+        elif field.plan is not None:
+            yield from _record_paths(field.plan, path + ".")
+
+
+@cache
+def _has_records(plan: Plan) -> bool:
+    return next(_record_paths(plan), None) is not None
+
+
+@cache
+def hooks_of(key: int, side: Side, plan: Plan) -> dict[str, str]:
+    """The fields of a body that hold something: path → name in the table of hooks."""
+    kind = PIECE if key == FETCH_SNAPSHOT else RECORDS
+    return {**HOLDERS.get((key, side), {}), **dict.fromkeys(_record_paths(plan), kind)}
+
+
+_NO_RECORDS: Final[Hooks] = {**HOOKS, PUBLIC: is_public}
+
+
+class RecordsHook:
+    """Shows the records fields of one exchange at a time, within the budget of that exchange."""
+
+    __slots__ = ("_deferred", "_form", "_new", "_read", "_records", "budget", "hooks")
+
+    def __init__(self, options: Options, *, metadata: bool) -> None:
+        # Not before there are any: most requests have no records, and what reads them costs more than they do.
+        from decoders.records.json_form import holds_secret, records_json
+        from decoders.records.model import Budget
+        from decoders.records.read import batches_json, deferrable_batches
+
+        self._read: Callable[..., Any] = deferrable_batches if options.deferred else batches_json
+        self._deferred = options.deferred
+        self._records = options.records
+        self._form = (
+            partial(records_json, hide=holds_secret) if metadata and not options.reveal_secrets else records_json
+        )
+        self._new = Budget
+        self.budget = Budget()
+        self.hooks: Hooks = {**_NO_RECORDS, RECORDS: self, PIECE: partial(_piece_json, self)}
+
+    def fresh(self) -> Hooks:
+        """The functions of the hooks, for the next exchange."""
+        budget = self.budget
+        if self._deferred:
+            if budget.held < 0:  # the records of the exchange before may still be read
+                budget = self.budget = self._new()
+            budget.held = RECORDS_HELD_MAX
+        budget.refill()
+        return self.hooks
+
+    def __call__(self, data: bytes | None) -> Any:
+        """The JSON form of one records field."""
+        return self._read(data, records=self._records, budget=self.budget, form=self._form)
+
+
+@cache
+def _records_hook(options: Options, metadata: bool) -> RecordsHook:
+    return RecordsHook(options, metadata=metadata)
+
+
+def table(options: Options, *, metadata: bool = False) -> Hooks:
+    """The functions of the hooks, for one exchange; `metadata` says that records are of the cluster's own state."""
+    return _records_hook(options, metadata).fresh()
+
+
+def _piece_json(show: Callable[[Any], Any], data: bytes | None) -> Any:
+    """A piece of a snapshot: batches where it begins with one, else one entry that says how many bytes it has."""
+    batches = show(data)
+    if not batches:
+        return batches
+    first = next(iter(batches))
+    if first["crc"] == "ok":
+        return batches
+    text = "a piece of a snapshot that does not begin with a batch"
+    sizes = {"size": len(data or b""), "crc": "unchecked", "truncated": False}
+    piece = {**dict.fromkeys(first), **sizes, "error": {"reason": "unaligned", "text": text}}
+    return [{**piece, "records": []} if "records" in piece else piece]
+
+
+class Readers:
+    """How the two sides of an API version become JSON, in the common case: with the stable layouts."""
+
+    __slots__ = ("errors", "has_records", "nameless", "plans", "request", "response")
+
+    def __init__(self, spec: ApiVersion, reveal: bool) -> None:
+        assert spec.key is not None
+        plans = (spec.layouts("request")[0].plan, spec.layouts("response")[0].plan)
+        self.plans = plans
+        self.request = json_decoder(plans[0], hooks_of(spec.key, "request", plans[0]), reveal)
+        self.response = json_decoder(plans[1], hooks_of(spec.key, "response", plans[1]), reveal)
+        self.has_records = any(map(_has_records, plans))
+        self.errors = error_finder(plans[1])
+        self.nameless = bool(spec.nameless("request") or spec.nameless("response"))
+
+
+def both_quick(exchange: Exchange, options: Options) -> tuple[Any, Any, Readers] | None:
+    """The bodies of an exchange in the common case (as ApiVersion.look has it); None when it takes a closer look."""
+    spec = exchange.spec
+    request, response = exchange.request_raw, exchange.response_raw
+    if not spec.quick or request is None or (exchange.extra is not None and not BOTH_SIDES.isdisjoint(exchange.extra)):
+        return None
+    size = len(request)
+    answer_size = 0 if response is None else len(response)
+    if size + answer_size > BODY_WHOLE_MAX and options.deferred:  # is_large() of each looks closer
+        return None
+    readers: Readers = spec.json[options.reveal_secrets]
+    if readers is None:
+        readers = spec.json[options.reveal_secrets] = Readers(spec, options.reveal_secrets)
+    hooks = table(options) if readers.has_records else _NO_RECORDS
+    try:
+        length = request[12] << 8 | request[13]
+        at = 14 + length if length < 0x8000 else 14
+        if spec.flexible:
+            if request[at]:
+                return None
+            at += 1
+        body, after = readers.request(request, at, size, hooks)
+        if after != size:
+            return None
+        if response is None:
+            return body, None, readers
+        at = spec.response_at
+        if at == 9 and response[8]:
+            return None
+        answer, after = readers.response(response, at, answer_size, hooks)
+    except (*CRUDE, DecodeError):
+        return None
+    if after != answer_size or (options.records and holds_metadata(spec.key, "response", answer)):
+        return None
+    return body, answer, readers
+
+
+def body_json(
+    exchange: Exchange, side: Side, options: Options = PLAIN
+) -> tuple[Any, Failure | None, str | None, Plan | None]:
+    """The body, why it could not be decoded to its end, the release of an early layout, and the layout used."""
+    data = exchange.raw(side)
+    if data is None:
+        return None, None, None, None
+    spec = exchange.spec
+    missing = exchange.extra.get(side) if exchange.extra is not None else None
+    if missing is None:
+        try:
+            at = spec.body(side, data)
+        except DecodeError:
+            pass
+        else:
+            found = spec.try_layouts(
+                side, data, lambda layout: _decoded(spec, side, layout.plan, data, at, len(data), options)
+            )
+            if found is not None:
+                return found[0], None, found[1].release, found[1].plan
+    body, failure = _before_failure(spec, side, data, missing, options)
+    return body, failure, None, None
+
+
+def trailing_json(exchange: Exchange, plan: Plan, options: Options) -> Any:
+    """The bytes behind a request that its broker did not look at (see specs.tolerates), None where there are none."""
+    data = exchange.request_raw
+    if data is None:
+        return None
+    at = exchange.spec.body("request", data)
+    if options.deferred and is_large(len(data) - at):
+        tail = data[check(plan, data, at, len(data)) :] or None
+    else:
+        tail = codec.decode(plan, data, at, len(data), strict=False).get(TRAILING)
+    if tail is None:
+        return None
+    return redacted(len(tail)) if _secret(plan) and not options.reveal_secrets else json_bytes(tail)
+
+
+def _decoded(
+    spec: ApiVersion, side: Side, plan: Plan, data: bytes, at: int, end: int, options: Options
+) -> tuple[dict[str, Any], int] | None:
+    """The body and the offset behind it; None where it cannot be read."""
+    assert spec.key is not None
+    decode = json_decoder(plan, hooks_of(spec.key, side, plan), options.reveal_secrets)
+    if options.deferred and is_large(end - at):
+        return _deferred(spec, side, plan, data, at, end, options)
+    records = _has_records(plan)
+    hooks = table(options, metadata=spec.key == FETCH_SNAPSHOT) if records else _NO_RECORDS
+    try:
+        body, after = decode(data, at, end, hooks)
+        if spec.key == FETCH and options.records and not options.reveal_secrets and holds_metadata(FETCH, side, body):
+            body, after = decode(data, at, end, table(options, metadata=True))
+    except (*CRUDE, DecodeError):  # generated code fails crudely; _before_failure says how
+        return None
+    return body, after
+
+
+def _deferred(
+    spec: ApiVersion, side: Side, plan: Plan, data: bytes, at: int, end: int, options: Options
+) -> tuple[dict[str, Any], int] | None:
+    """What _decoded() gives, long arrays deferred."""
+    try:
+        after = check(plan, data, at, end)
+    except (*CRUDE, DecodeError):
+        return None
+    metadata = _has_records(plan) and spec.key in (FETCH, FETCH_SNAPSHOT)
+    if metadata and spec.key == FETCH:
+        metadata = holds_metadata(FETCH, side, bare(spec, side, plan, data, at, end))
+    return reading(spec, side, plan, options, metadata=metadata).read(plan, data, at, end)[0], after
+
+
+def reading(spec: ApiVersion, side: Side, plan: Plan, options: Options, *, metadata: bool) -> BodyReader:
+    """How a large body is read."""
+    names = hooks_of(spec.key or 0, side, plan)
+    if not _has_records(plan):
+        return BodyReader(names, _NO_RECORDS, reveal=options.reveal_secrets)
+    hook = _records_hook(options, metadata)
+    hooks = hook.fresh()
+    return BodyReader(names, hooks, reveal=options.reveal_secrets, budget=hook.budget)
+
+
+def bare(spec: ApiVersion, side: Side, plan: Plan, data: bytes, at: int, end: int) -> dict[str, Any]:
+    """A large body of which arrays are deferred and records left out, to look for names and ids in it."""
+    names = hooks_of(spec.key or 0, side, plan)
+    nothing = dict.fromkeys(names.values(), _left_out)
+    return BodyReader(names, {PUBLIC: is_public, **nothing}, reveal=False).read(plan, data, at, end)[0]
+
+
+def _left_out(_data: object) -> None:
+    return None
+
+
+def _before_failure(
+    spec: ApiVersion, side: Side, data: bytes, missing: str | None, options: Options
+) -> tuple[dict[str, Any], Failure]:
+    try:
+        plan = spec.stable(side)
+        at = spec.body(side, data)
+        if options.deferred and is_large(len(data) - at):
+            metadata = spec.key in (FETCH, FETCH_SNAPSHOT)
+            how = reading(spec, side, plan, options, metadata=metadata)
+            body, problem = partial_body(plan, data, at, len(data), how)
+            return body, failed(problem, missing)
+        body, problem = codec.partial(
+            plan,
+            data,
+            at,
+            len(data),
+            json=True,
+            hooks=hooks_of(spec.key or 0, side, plan),
+            table=table(options, metadata=spec.key in (FETCH, FETCH_SNAPSHOT)),
+            reveal=options.reveal_secrets,
+        )
+    except DecodeError as failure:
+        return {}, failed(failure, missing)
+    return body, failed(problem, missing)
+
+
+@cache
+def holds_secrets(spec_key: int | None, layouts: tuple[Layout, ...]) -> bool:
+    """Whether the raw bytes of a side may hold a secret; those of an unknown message may."""
+    return not layouts or spec_key in (FETCH, FETCH_SNAPSHOT) or any(_secret(layout.plan) for layout in layouts)
+
+
+def _secret(plan: Plan) -> bool:
+    return any(
+        field.secret or (field.plan is not None and _secret(field.plan)) for field in (*plan.fields, *plan.tagged)
+    )
+
+
+# An exchange in, what its broker repeats of a secret hidden in its error messages out.
+#
+# A broker says why it refuses a value, and says the value with it (`Invalid value … for configuration …`), also where
+# the value is redacted in the same exchange. So the secrets of both sides are read once more, in clear, where there is
+# an error message at all; and what is found of them in one becomes `{redacted N}`.
+
+
+# The APIs with a secret in one of their sides and an error message in their answer.
+ECHOING: Final = frozenset({19, 32, 33, 36, 44, 51, 88, 89})
+REDACTED: Final = redacted(0).keys()
+_SHOWN: Final = Options()
+_CLEAR: Final = Options(reveal_secrets=True)
+
+
+def conceal_of(exchange: Exchange) -> Conceal | None:
+    """What takes the secrets of an exchange from a text; None where there is none, or nothing that could repeat it."""
+    if exchange.spec.key not in ECHOING:
+        return None
+    return concealer(_told_of(exchange, {side: body_json(exchange, side, _SHOWN)[0] for side in SIDES}))
+
+
+def _told_of(exchange: Exchange, shown: Mapping[str, Any]) -> set[str]:
+    """The texts by which its secrets may be repeated; `shown` are its bodies by side, with secrets redacted."""
+    found: list[str | bytes] = []
+    for side in SIDES:
+        if _is_redacted(shown[side]):
+            found += _secrets(shown[side], body_json(exchange, side, _CLEAR)[0])
+    return set(spellings(found))
+
+
+def _is_redacted(body: Any) -> bool:
+    return any(isinstance(each, dict) and each.keys() == REDACTED for each in _values(body))
+
+
+def hide_echoes(exchange: Exchange, request: Any, response: Any) -> None:
+    """Take the secrets of an exchange from the error messages of its answer; bodies as JSON with secrets redacted."""
+    said = [each for each in _values(response) if isinstance(each, dict) and each.get(MESSAGE)]
+    told = _told_of(exchange, {"request": request, "response": response}) if said else None
+    if not told:
+        return
+    # Most messages repeat nothing, and to search for that costs less than to compile a pattern.
+    said = [each for each in said if not isinstance(each[MESSAGE], str) or any(map(each[MESSAGE].__contains__, told))]
+    conceal = concealer(told) if said else None
+    if conceal is not None:
+        for struct in said:
+            struct[MESSAGE] = _hidden(struct[MESSAGE], conceal)
+
+
+def echoes(parts: Iterable[BytePart], conceal: Conceal) -> Iterator[BytePart]:
+    """The parts of an answer; error messages that repeat a secret are secret."""
+    for part in parts:
+        told = part.path.rpartition(".")[2] == MESSAGE and isinstance(part.value, str)
+        yield part._replace(secret=True) if told and conceal(str(part.value)) != part.value else part
+
+
+def _hidden(message: Any, conceal: Callable[[str], str]) -> Any:
+    if isinstance(message, str):
+        return conceal(message)
+    try:
+        data = b64decode(message["base64"], validate=True)
+    except (KeyError, TypeError, NotBase64):
+        return message
+    text = data.decode("utf-8", "surrogateescape")
+    return redacted(len(data)) if conceal(text) != text else message
+
+
+def _values(body: Any) -> Iterator[Any]:
+    """The body and all that is nested in it."""
+    waiting = [body]
+    while waiting:
+        each = waiting.pop()
+        yield each
+        if isinstance(each, dict):
+            waiting += each.values()
+        elif isinstance(each, list):
+            waiting += each
+
+
+def _secrets(shown: Any, clear: Any) -> Iterator[str | bytes]:
+    """What is redacted in the first form and stands in the second."""
+    waiting = [(shown, clear)]
+    while waiting:
+        one, other = waiting.pop()
+        if isinstance(one, dict) and one.keys() == REDACTED:
+            if isinstance(other, str):
+                yield other
+            elif isinstance(other, Mapping) and "base64" in other:
+                yield b64decode(other["base64"])
+        elif isinstance(one, dict) and isinstance(other, dict):
+            waiting += [(item, other.get(name)) for name, item in one.items()]
+        elif isinstance(one, list) and isinstance(other, list):
+            waiting += zip(one, other, strict=False)

@@ -1,0 +1,220 @@
+"""A frame in, its parts in wire order out: size, header, body with the batches inside, and what could not be read.
+
+This is what hex views are drawn from. The layouts tried are those of the exchange record (exchanges/api_versions.py),
+so that a view and a record never disagree.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from decoders.apis.headers import (
+    request_header_plan,
+    request_header_version,
+    response_header_plan,
+    response_header_version,
+)
+from decoders.apis.public_configs import is_public
+from decoders.embedded import STRUCTURES, embedded_json, structure
+from decoders.embedded.holders import HOLDERS
+from decoders.errors import DecodeError
+from decoders.exchanges.api_versions import ApiVersion, Failure, Layout, Needs, failed
+from decoders.exchanges.topics import holds_metadata
+from decoders.limits import PARTS_MAX
+from decoders.messages.bodies import ECHOING, holds_secrets
+from decoders.records.byte_parts import Hide, batch_parts
+from decoders.records.json_form import holds_secret
+from decoders.schema.codec import trailing
+from decoders.schema.model import Plan, PlanField, Side, resolve
+from decoders.schema.walk import BytePart, Span, Walker
+from decoders.wire.text import in_bytes
+
+_INDEX: Final = re.compile(r"\[\d+\]")
+_NO_NEEDS: Final = Needs()
+
+
+@dataclass(slots=True)
+class Anatomy:
+    """The parts of header and body, up to `rest_at`, the offset of the first byte that belongs to no field.
+
+    `failure` says why there is a rest, or why the end is missing; `layout` the release whose early layout was used.
+    """
+
+    header: list[BytePart]
+    header_version: int
+    body: list[BytePart]
+    rest_at: int
+    rest_secret: bool
+    failure: Failure | None = None
+    layout: str | None = None
+
+
+def anatomy(
+    data: bytes, side: Side, key: int | None, version: int | None, *, reveal: bool = False, missing: str | None = None
+) -> Anatomy:
+    """The parts of a frame with its size field. Without key or version only the header of the side is read.
+
+    `missing` is why its end is not there, where that is known.
+    """
+    parts = [BytePart("size", 0, min(4, len(data)), "value", int.from_bytes(data[:4], "big", signed=True), "int32")]
+    known = key is not None and version is not None
+    if side == "request":
+        header_version = request_header_version(key or 0, version or 0) if known else 1
+        plan = request_header_plan(header_version)
+    else:
+        header_version = response_header_version(key or 0, version or 0) if known else 0
+        plan = response_header_plan(header_version)
+    end = len(data)
+    spans: list[Span] = []
+    try:
+        at = Walker(data, spans).read(plan, 4, end)
+    except DecodeError as problem:
+        parts += _parts(plan, spans, reveal)
+        return Anatomy(parts, header_version, [], parts[-1].end, not reveal, failed(problem, missing))
+    parts += _parts(plan, spans, reveal)
+    if key is None or version is None:
+        failure = Failure(missing or "no_request", 4, "", "its API is not known")
+        return Anatomy(parts, header_version, [], at, not reveal, failure)
+    found = _body(ApiVersion(key, version, _NO_NEEDS), side, data, at, reveal, missing)
+    found.header, found.header_version = parts, header_version
+    return found
+
+
+def _body(spec: ApiVersion, side: Side, data: bytes, at: int, reveal: bool, missing: str | None) -> Anatomy:
+    """The parts of the body by the layout that fits, else by the stable one up to where it fails."""
+    layouts = spec.layouts(side)
+    echoing = side == "response" and spec.key in ECHOING
+    hidden = not reveal and (echoing or holds_secrets(spec.key, layouts))
+    failures: list[tuple[Plan, Walker, DecodeError]] = []
+
+    def read(layout: Layout) -> tuple[tuple[Walker, int], int] | None:
+        walker = Walker(data, [])
+        try:
+            after = walker.read(layout.plan, at, len(data))
+        except DecodeError as problem:
+            failures.append((layout.plan, walker, problem))
+            return None
+        if after < len(data):
+            failures.append((layout.plan, walker, trailing(after, len(data))))
+        return (walker, after), after
+
+    best = spec.try_layouts(side, data, read, stable_only=missing is not None)
+    if best is not None:
+        (walker, after), (plan, release) = best
+        parts = _filled(spec, side, data, plan, walker, reveal)
+        failure = None
+        if after < len(data):
+            failure = failed(trailing(after, len(data)), missing)
+        elif missing is not None:
+            failure = Failure(missing, len(data) - 4, "", "")
+        return Anatomy([], 0, parts, after, hidden, failure, release)
+    if not failures:
+        try:
+            spec.stable(side)
+            problem = DecodeError("no layout of it can be tried", offset=at)
+        except DecodeError as unknown:
+            problem = unknown
+        return Anatomy([], 0, [], at, hidden, failed(problem, missing))
+    plan, walker, problem = failures[0]
+    parts = _filled(spec, side, data, plan, walker, reveal)
+    return Anatomy([], 0, parts, parts[-1].end if parts else at, hidden, failed(problem, missing))
+
+
+def _filled(spec: ApiVersion, side: Side, data: bytes, plan: Plan, walker: Walker, reveal: bool) -> list[BytePart]:
+    """The parts of a body, those of batches in the place of their bytes."""
+    found: list[BytePart] = []
+    hide = holds_secret if not reveal and holds_metadata(spec.key, side, walker.root) else None
+    holders = _holders(spec.key, side)
+    for part in _parts(plan, walker.spans or (), reveal):
+        if part.what != "value" or part.end == part.at or part.secret:
+            found.append(part)
+        elif part.kind.endswith("records"):
+            found += _batches(data, part, hide, PARTS_MAX - len(found))
+        elif part.kind.endswith("bytes") and (name := holders.get(_INDEX.sub("", part.path))):
+            found += _structure(name, data, part, reveal) or [part]
+        else:
+            found.append(part)
+    return found
+
+
+def _batches(data: bytes, part: BytePart, hide: Hide | None, most: int) -> Iterator[BytePart]:
+    """The parts of the batches in a records field, `most` of them at most; what follows is one part."""
+    at = part.at
+    for each in islice(batch_parts(data, part.at, part.end, part.path, hide), max(most, 0)):
+        yield each
+        at = each.end
+    if at < part.end:
+        text = f"{in_bytes(part.end - at)}, of more than {PARTS_MAX:,} fields to name"
+        yield BytePart(part.path, at, part.end, "value", text, "bytes", hide is not None)
+
+
+def _holders(key: int | None, side: Side) -> dict[str, str]:
+    """The fields that may hold a structure, by their path without indices."""
+    return {path.replace("[]", ""): name for path, name in HOLDERS.get((key or 0, side), {}).items()}
+
+
+def _structure(name: str, data: bytes, part: BytePart, reveal: bool) -> list[BytePart]:
+    """The parts of a structure inside bytes; none where they are not exactly one."""
+    held = data[part.at : part.end]
+    if embedded_json(name, held) is None:
+        return []
+    version = int.from_bytes(held[:2], "big")
+    plan = resolve(structure(name), version)
+    parts: list[BytePart] = []
+    at = part.at
+    if STRUCTURES[name].prefixed:
+        parts.append(BytePart("$version", at, at + 2, "value", version, "int16"))
+        at += 2
+    walker = Walker(data, [])
+    walker.read(plan, at, part.end)
+    parts += _parts(plan, walker.spans or (), reveal)
+    return [each._replace(path=f"{part.path}.{each.path}") for each in parts]
+
+
+def _parts(plan: Plan, spans: Iterable[Span], reveal: bool) -> Iterator[BytePart]:
+    """Spans with the type of their field, and whether it is secret."""
+    fields = _flat(plan)
+    names: dict[str, object] = {}  # of the struct being read, for fields that are secret unless their sibling is public
+    for span in spans:
+        plain = _INDEX.sub("", span.path)
+        field = fields.get(plain)
+        if field is None:
+            yield BytePart(*span, _KINDS.get(span.what, ""))
+            continue
+        if span.what == "value" and isinstance(span.value, str):
+            names[span.path] = span.value
+            if len(names) > 64:
+                del names[next(iter(names))]
+        secret = field.secret and not reveal
+        if secret and field.unless:
+            name = names.get(f"{span.path.rpartition('.')[0]}.{field.unless}".lstrip("."))
+            secret = not (isinstance(name, str) and is_public(name))
+        element = span.path.endswith("]")
+        array = field.array and not element
+        yield BytePart(*span, _kind(field, array), secret and span.what == "value", array and span.what == "size")
+
+
+_KINDS: Final = {"tags": "uvarint", "tag": "uvarint", "value": "bytes"}
+
+
+def _kind(field: PlanField, array: bool) -> str:
+    """`int32`, `compact string`, `array of struct`, as a reader says it."""
+    kind = "struct" if field.plan is not None else field.kind
+    if array:
+        return f"{'compact ' if field.compact else ''}array of {kind}"
+    return f"compact {kind}" if field.compact and field.kind in ("string", "bytes", "records") else kind
+
+
+def _flat(plan: Plan, prefix: str = "") -> dict[str, PlanField]:
+    """Every field of a plan by its path without indices."""
+    found: dict[str, PlanField] = {}
+    for field in (*plan.fields, *plan.tagged):
+        path = prefix + field.name
+        found[path] = field
+        if field.plan is not None:
+            found |= _flat(field.plan, path + ".")
+    return found

@@ -1,0 +1,317 @@
+"""Exchanges and skipped runs in, the exchange record out: the dict that is one line of NDJSON."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping
+from typing import Any, Final
+
+from decoders.apis.error_codes import error_name
+from decoders.apis.keys import FETCH
+from decoders.exchanges.api_versions import SIDES, Failure
+from decoders.exchanges.exchange import Exchange, Settled, Skipped, rfc3339, session_of
+from decoders.exchanges.topics import at_path
+from decoders.limits import ERRORS_SHOWN_MAX, RAW_KEPT_MAX
+from decoders.messages.bodies import (
+    ECHOING,
+    PLAIN,
+    Options,
+    bare,
+    body_json,
+    both_quick,
+    error_finder,
+    errors_in,
+    hide_echoes,
+    holds_secrets,
+    trailing_json,
+)
+from decoders.schema.codec import projector
+from decoders.schema.json_form import redacted
+from decoders.schema.large_body import is_large
+from decoders.schema.model import Plan, Side
+from decoders.wire.text import json_bytes, json_text
+
+# A large side of an exchange in, what is looked up in it out: its error codes, and a body to find ids in.
+#
+# The problem. What the record says beside the bodies (error codes, names of topic ids) is found by going through the
+# bodies. Those of a large message are not there as values (schema/large_body.py).
+#
+# The idea. Ask a projection for just that: one for the error codes, one for the ids. Lists that could grow without
+# bound are cut at ERRORS_SHOWN_MAX and say by how much (`Most`).
+
+
+_NOTHING: Final[frozenset[str]] = frozenset()
+
+
+def side_is_large(exchange: Exchange, side: Side) -> bool:
+    """Whether the body of a side is read as it is written."""
+    data = exchange.raw(side)
+    return data is not None and is_large(len(data))
+
+
+def large_errors(exchange: Exchange, plan: Plan) -> list[dict[str, Any]]:
+    """The error codes of a large response that are not 0; a Most where there are more than are listed."""
+    data = exchange.response_raw
+    assert data is not None
+    spec = exchange.spec
+    at = spec.body("response", data)
+    _, codes, _ = projector(plan, _NOTHING, True)(data, at, len(data))
+    if codes is None or len(codes) < ERRORS_SHOWN_MAX:
+        return [{"path": path, "code": code, "name": error_name(code)} for path, code in codes or ()]
+    found = Most(ERRORS_SHOWN_MAX)
+    finder = error_finder(plan)
+    if finder is not None:
+        finder(bare(spec, "response", plan, data, at, len(data)), found)
+    return found
+
+
+def read_fields(exchange: Exchange, side: Side, paths: frozenset[str]) -> dict[str, Any]:
+    """Only these fields of a side that decodes, in the stable layout, however large the body is. Raises DecodeError."""
+    data = exchange.raw(side)
+    assert data is not None
+    spec = exchange.spec
+    view: dict[str, Any] = projector(spec.stable(side), paths, False)(data, spec.body(side, data), len(data))[0]
+    return view
+
+
+def bare_body(exchange: Exchange, side: Side, plan: Plan) -> dict[str, Any]:
+    """The body without records, its long arrays deferred."""
+    data = exchange.raw(side)
+    assert data is not None
+    return bare(exchange.spec, side, plan, data, exchange.spec.body(side, data), len(data))
+
+
+class Most(list[Any]):
+    """A list that takes no more than so many; `more` counts the others."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+        self.more = 0
+
+    def append(self, value: Any) -> None:
+        """Take one more, or count it."""
+        if len(self) < self._most:
+            super().append(value)
+        else:
+            self.more += 1
+
+
+# Exchanges and skipped runs in, the exchange record out: the dict that is one line of NDJSON; and the way back.
+#
+# The keys and their order are the contract's; `record.schema.json` beside this file describes them. Keys that are
+# always there come first, then those that are there only when they say something.
+
+
+SCHEMA: Final = 1
+# The scalar keys in their order: the columns of CSV.
+SCALARS: Final = (
+    *("kind", "schema", "time", "latency_ms", "duration_ms", "client", "broker", "connection", "api_key", "api"),
+    *("api_version", "correlation_id", "client_id", "request_size", "response_size", "status", "reason"),
+)
+
+Plans = tuple[Plan | None, Plan | None]
+_NO_PLANS: Final[Plans] = (None, None)
+# Bodies, error codes of the response, plans to look names up by; by side: failures, early layouts, bytes behind.
+_Read = tuple[Any, Any, list[dict[str, Any]], Plans, Any, Any, Any]
+
+
+def to_json_dict(settled: Settled, options: Options = PLAIN) -> dict[str, Any]:
+    """The record of an exchange or of a skipped run, ready for JSON."""
+    if isinstance(settled, Skipped):
+        return skipped_json(settled)
+    recorded = settled.spec.record
+    return exchange_json(settled, options) if recorded is None else dict(recorded)
+
+
+def skipped_json(skipped: Skipped) -> dict[str, Any]:
+    """The record of a skipped run."""
+    ends = skipped.ends
+    return {
+        "kind": "skipped",
+        "schema": SCHEMA,
+        "time": rfc3339(skipped.time_ns),
+        "client": ends.client,
+        "broker": ends.broker,
+        "connection": ends.number,
+        "direction": skipped.direction,
+        "size": skipped.size,
+        "reason": skipped.reason,
+        "detail": skipped.detail,
+    }
+
+
+def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any]:
+    """The record of an exchange."""
+    ends = exchange.ends
+    spec = exchange.spec
+    request, response, errors, plans, failures, layout, trailing = _read(exchange, options)
+    if spec.key in ECHOING and not options.reveal_secrets:
+        hide_echoes(exchange, request, response)
+    status: str = exchange.outcome
+    reason = undecoded = None
+    if failures:
+        if status == "complete":
+            status, reason = "undecoded", next(iter(failures.values())).reason
+        undecoded = {side: undecoded_json(exchange, side, failure, options) for side, failure in failures.items()}
+    client_id = exchange.client_id
+    request_end_ns, response_ns = exchange.request_end_ns, exchange.response_ns
+    response_end_ns = exchange.response_end_ns
+    paired = request_end_ns is not None and response_ns is not None
+    whole = request_end_ns is not None and response_end_ns is not None
+    record: dict[str, Any] = {
+        "kind": "exchange",
+        "schema": SCHEMA,
+        "time": rfc3339(exchange.time_ns),
+        "latency_ms": (response_ns - request_end_ns) / 1e6 if paired else None,  # type: ignore[operator]  # both are there
+        "duration_ms": (response_end_ns - exchange.time_ns) / 1e6 if whole else None,  # type: ignore[operator]  # it is there
+        "client": ends.client,
+        "broker": ends.broker,
+        "connection": ends.number,
+        "api_key": spec.key,
+        "api": spec.name,
+        "api_version": spec.version,
+        "correlation_id": exchange.correlation_id,
+        "client_id": None if client_id is None else json_text(client_id),
+        "request_size": exchange.request_size,
+        "response_size": exchange.response_size,
+        "status": status,
+        "reason": reason,
+        "errors": errors,
+        "request": request,
+        "response": response,
+        # Packets count from 1; what a connection of our own has sent or received was in none.
+        "packets": {
+            "request": [exchange.request_packet, exchange.request_packet_end] if exchange.request_packet else None,
+            "response": [exchange.response_packet, exchange.response_packet_end] if exchange.response_packet else None,
+        },
+    }
+    _add_said(record, exchange, plans, options)
+    if errors and isinstance(errors, Most) and errors.more:
+        record["errors_cut"] = errors.more
+    if layout or trailing or undecoded:
+        rare = {"layout": layout, "trailing": trailing, "undecoded": undecoded}
+        record |= {name: said for name, said in rare.items() if said}
+    if exchange.extra is not None:
+        _add_extra(record, exchange.extra)
+    return record
+
+
+def _read(exchange: Exchange, options: Options) -> _Read:
+    """The bodies, and what they and reading them gave."""
+    quick = both_quick(exchange, options)
+    if quick is not None:
+        request, response, readers = quick
+        errors: list[dict[str, Any]] = []
+        if readers.errors is not None and response is not None:
+            readers.errors(response, errors)
+        return request, response, errors, readers.plans if readers.nameless else _NO_PLANS, None, None, None
+    if exchange.spec.key is None:
+        request, response, failures = _unread(exchange, options)
+        return request, response, [], _NO_PLANS, failures, None, None
+    request, response, plans, failures, layout, trailing = _closely(exchange, options)
+    errors = [] if response is None or plans[1] is None else _errors(exchange, plans[1], response, options)
+    return request, response, errors, plans, failures, layout, trailing
+
+
+def _errors(exchange: Exchange, plan: Plan, response: Any, options: Options) -> list[dict[str, Any]]:
+    """The error codes of a response that are not 0."""
+    if not options.deferred or not side_is_large(exchange, "response"):
+        return errors_in(plan, response)
+    return large_errors(exchange, plan)
+
+
+def _add_said(record: dict[str, Any], exchange: Exchange, plans: Plans, options: Options) -> None:
+    """What the bodies and the connection say beside the fields."""
+    if exchange.api_key == FETCH:
+        session = session_of(record["request"], record["response"])
+        if session is not None:
+            record["fetch_session"] = session
+    software = exchange.client_software
+    if software is not None:
+        record["client_software"] = {"name": json_text(software["name"]), "version": json_text(software["version"])}
+    if exchange.known and plans != _NO_PLANS:
+        bodies = record["request"], record["response"]
+        if options.deferred:
+            bodies = (
+                _searchable(exchange, "request", bodies[0], plans[0]),
+                _searchable(exchange, "response", bodies[1], plans[1]),
+            )
+        names = topic_names(exchange, *bodies, plans)
+        if names:
+            record["topic_names"] = names
+
+
+def _searchable(exchange: Exchange, side: Side, body: Any, plan: Plan | None) -> Any:
+    """A body that may be looked through: not one with deferred records."""
+    return body if plan is None or not side_is_large(exchange, side) else bare_body(exchange, side, plan)
+
+
+def _closely(exchange: Exchange, options: Options) -> tuple[Any, Any, Plans, Any, Any, Any]:
+    """The bodies, their layouts, what failed, releases of early layouts, and bytes behind the request."""
+    request, failure, release, plan = body_json(exchange, "request", options)
+    response, its_failure, its_release, its_plan = body_json(exchange, "response", options)
+    trailing = trailing_json(exchange, plan, options) if plan is not None and release is None else None
+    failures = _per_side(failure, its_failure)
+    behind = _per_side(trailing, None)
+    return request, response, (plan, its_plan), failures, _per_side(release, its_release), behind
+
+
+def _add_extra(record: dict[str, Any], extra: Mapping[str, Any]) -> None:
+    for name, value in extra.items():
+        if name == "reason":
+            record["reason"] = value
+        elif name not in SIDES and value is not None and name != "closed":
+            record[name] = value
+    if extra.get("closed") is not None:
+        record["closed"] = extra["closed"]
+
+
+def _per_side(request: Any, response: Any) -> dict[Side, Any]:
+    found: dict[Side, Any] = {}
+    if request is not None:
+        found["request"] = request
+    if response is not None:
+        found["response"] = response
+    return found
+
+
+def _unread(exchange: Exchange, options: Options) -> tuple[Any, Any, dict[Side, Failure]]:
+    """What stands for the bodies of a token, and of a response without its request."""
+    if exchange.outcome == "orphan_response":
+        return None, None, exchange.failures
+    return token_json(exchange.request_raw, options), token_json(exchange.response_raw, options), {}
+
+
+def token_json(raw: bytes | None, options: Options) -> Any:
+    """A raw SASL token."""
+    if raw is None:
+        return None
+    return json_bytes(raw[4:]) if options.reveal_secrets else redacted(len(raw) - 4)
+
+
+def undecoded_json(exchange: Exchange, side: Side, failure: Failure, options: Options) -> dict[str, Any]:
+    """What is said of a side that could not be decoded."""
+    data = exchange.raw(side) or b""
+    raw: Any = b64encode(data[4 : 4 + RAW_KEPT_MAX]).decode("ascii")
+    spec = exchange.spec
+    echoing = side == "response" and spec.key in ECHOING
+    if not options.reveal_secrets and (echoing or holds_secrets(spec.key, spec.layouts(side))):
+        raw = redacted(len(data) - 4)
+    return {"reason": failure.reason, "offset": failure.offset, "path": failure.path, "raw": raw}
+
+
+def topic_names(
+    exchange: Exchange, request: Any, response: Any, plans: tuple[Plan | None, Plan | None]
+) -> dict[str, str]:
+    """Names learnt earlier for the topic ids in two JSON bodies."""
+    names: dict[str, str] = {}
+    texts = exchange.ends.topics.texts
+    for plan, body, side in zip(plans, (request, response), SIDES, strict=True):
+        if plan is not None:
+            for path in exchange.spec.nameless(side):
+                for text in at_path(body, path):
+                    name = texts.get(text)
+                    if name is not None and name[1] < exchange.known:
+                        names[text] = name[0]
+    return names

@@ -1,0 +1,134 @@
+"""One frame of a known API version, without an exchange around it, in; its record out (`{"kind": "message", …}`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from decoders.apis.headers import (
+    request_header_plan,
+    request_header_version,
+    response_header_plan,
+    response_header_version,
+)
+from decoders.exchanges.api_versions import ApiVersion, Failure, Needs
+from decoders.exchanges.exchange import Exchange
+from decoders.messages.bodies import ECHOING, PLAIN, Options, body_json, hide_echoes, trailing_json
+from decoders.messages.record import undecoded_json
+from decoders.schema.codec import partial
+from decoders.schema.model import Plan, Side
+
+_NO_NEEDS: Final = Needs()
+_SIZE: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """A frame with its size field. `shift`: how many bytes of it were not given but made up (4: the size field).
+
+    `missing` is why its end is not there, where it is not.
+    """
+
+    frame: bytes
+    side: Side
+    key: int
+    version: int
+    shift: int = 0
+    missing: str | None = None
+
+    @property
+    def bare(self) -> bool:
+        """Whether only the body was given."""
+        return self.shift > _SIZE
+
+
+class Told(NamedTuple):
+    """The record of a message, the layout that its body was read by, and what went wrong."""
+
+    record: dict[str, Any]
+    plan: Plan | None
+    failure: Failure | None
+
+
+def fits(alone: Alone) -> bool:
+    """Whether the body decodes to its end."""
+    return alone.missing is None and _exchange(alone).spec.project(alone.side, alone.frame) is not None
+
+
+def header_size(side: Side, key: int, version: int) -> int:
+    """The bytes of the header that stands in where there is none, with the size field."""
+    return len(framed(b"", side, key, version))
+
+
+def framed(body: bytes, side: Side, key: int, version: int) -> bytes:
+    """A bare body with a header in front that says nothing but what is known."""
+    if side == "request":
+        kind = request_header_version(key, version)
+        head = key.to_bytes(2, "big") + version.to_bytes(2, "big") + bytes(4) + (b"", b"\xff\xff", b"\xff\xff\0")[kind]
+    else:
+        head = bytes(4 + response_header_version(key, version))
+    return (len(head) + len(body)).to_bytes(4, "big") + head + body
+
+
+def tell(alone: Alone, options: Options = PLAIN) -> Told:
+    """The record; the fields before a failure are in it, and so are bytes behind the message."""
+    exchange = _exchange(alone)
+    side, spec = alone.side, exchange.spec
+    body, failure, release, plan = body_json(exchange, side, options)
+    if spec.key in ECHOING and side == "response" and not options.reveal_secrets:
+        hide_echoes(exchange, None, body)
+    header = None if alone.bare else _header(alone)
+    size = None if alone.bare else int.from_bytes(alone.frame[:_SIZE], "big", signed=True)
+    record: dict[str, Any] = {
+        "kind": "message",
+        "side": side,
+        "size": size,
+        "api_key": spec.key,
+        "api": spec.name,
+        "api_version": spec.version,
+        "correlation_id": (header or {}).get("correlation_id"),
+        "client_id": (header or {}).get("client_id"),
+        "header": header,
+        "body": body,
+    }
+    if release is not None:
+        record["layout"] = release
+    if side == "request" and plan is not None and release is None and failure is None:
+        behind = trailing_json(exchange, plan, options)
+        if behind is not None:
+            record["trailing"] = behind
+    if failure is not None:
+        if alone.missing is not None and not failure.text:  # the bytes that there are end with a field
+            failure = failure._replace(offset=len(alone.frame) - _SIZE)
+        failure = failure._replace(offset=max(failure.offset - max(alone.shift - _SIZE, 0), 0))
+        record["undecoded"] = undecoded_json(exchange, side, failure, options)
+        plan = _stable(spec, side)
+    return Told(record, plan, failure)
+
+
+def _exchange(alone: Alone) -> Exchange:
+    """What there is of an exchange: one frame."""
+    exchange = Exchange()
+    exchange.spec = ApiVersion(alone.key, alone.version, _NO_NEEDS)
+    exchange.extra = {alone.side: alone.missing} if alone.missing is not None else None
+    exchange.outcome = "complete"
+    exchange.request_raw = alone.frame if alone.side == "request" else None
+    exchange.response_raw = alone.frame if alone.side == "response" else None
+    return exchange
+
+
+def _header(alone: Alone) -> dict[str, Any]:
+    """The fields of the header as far as they are there, in JSON form."""
+    key, version = alone.key, alone.version
+    if alone.side == "request":
+        plan = request_header_plan(request_header_version(key, version))
+    else:
+        plan = response_header_plan(response_header_version(key, version))
+    # A body follows: that there are bytes behind the header is no failure.
+    value, _ = partial(plan, alone.frame, _SIZE, json=True)
+    return value
+
+
+def _stable(spec: ApiVersion, side: Side) -> Plan | None:
+    found = spec.layouts(side)
+    return found[0].plan if found else None

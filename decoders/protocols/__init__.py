@@ -1,0 +1,1 @@
+"""First bytes of connections, and SASL tokens, in, the protocol they belong to where it is not Kafka out."""

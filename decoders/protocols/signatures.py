@@ -1,0 +1,405 @@
+"""First bytes of a connection in, the protocol that they belong to out, where it is not Kafka."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+VERSIONS: Final = {0x0300: "SSL 3.0", 0x0301: "TLS 1.0", 0x0302: "TLS 1.1", 0x0303: "TLS 1.2", 0x0304: "TLS 1.3"}
+_ALERT: Final = 0x15
+_HANDSHAKE: Final = 0x16
+_CLIENT_HELLO: Final = 1
+_RECORDS: Final = {0x14: "change of cipher", 0x17: "encrypted data"}
+_HANDSHAKES: Final = {
+    0: "HelloRequest",
+    2: "ServerHello",
+    4: "NewSessionTicket",
+    11: "Certificate",
+    16: "ClientKeyExchange",
+}
+_SERVER_NAME, _ALPN, _SUPPORTED_VERSIONS = 0, 16, 43
+# Alert descriptions (RFC 8446, 6.2, and the older ones that are still met).
+ALERTS: Final = {
+    0: "close_notify",
+    10: "unexpected_message",
+    20: "bad_record_mac",
+    22: "record_overflow",
+    40: "handshake_failure",
+    42: "bad_certificate",
+    43: "unsupported_certificate",
+    44: "certificate_revoked",
+    45: "certificate_expired",
+    46: "certificate_unknown",
+    47: "illegal_parameter",
+    48: "unknown_ca",
+    49: "access_denied",
+    50: "decode_error",
+    51: "decrypt_error",
+    70: "protocol_version",
+    71: "insufficient_security",
+    80: "internal_error",
+    86: "inappropriate_fallback",
+    90: "user_canceled",
+    109: "missing_extension",
+    110: "unsupported_extension",
+    112: "unrecognized_name",
+    113: "bad_certificate_status_response",
+    115: "unknown_psk_identity",
+    116: "certificate_required",
+    120: "no_application_protocol",
+}
+# What the alerts say about certificates and versions; the others come from servers that were not spoken to in TLS.
+_CERTIFICATE: Final = "the other side does not take the certificate: check key store, trust store and dates"
+_REMEDIES: Final = {
+    **dict.fromkeys((42, 43, 44, 45, 46, 48, 49, 113), _CERTIFICATE),
+    40: "no cipher, certificate or name in common: check certificates, ssl.cipher.suites and the client's own",
+    112: "the server has no certificate for this name: check the host name",
+    116: "the server asks for a client certificate: set ssl.keystore.location",
+    120: "the server speaks none of the protocols that were offered",
+}
+
+
+def remedy_of_tls(data: bytes) -> str:
+    """What one does about an alert that says more than that TLS is spoken; empty for all else."""
+    return _REMEDIES.get(data[6], "") if data[:1] == bytes([_ALERT]) and len(data) > 6 and data[3:5] == b"\0\2" else ""
+
+
+def tell_tls(data: bytes) -> str:
+    """What the first record is."""
+    kind = data[0] if data else -1
+    if kind == _ALERT:
+        if len(data) < 7:
+            return "alert"
+        if data[3:5] != b"\0\2":
+            return "encrypted alert"
+        return f"{'fatal ' if data[5] == 2 else ''}alert {ALERTS.get(data[6], data[6])}"
+    if kind == _HANDSHAKE:
+        if len(data) < 6:
+            return f"handshake, {VERSIONS.get(_number(data, 1, 2), 'TLS')} record"
+        if data[5] == _CLIENT_HELLO:
+            return _client_hello(data)
+        if data[5] == 2:
+            return _server_hello(data)
+        return _HANDSHAKES.get(data[5], "handshake")
+    return "hello in the form of SSL 2" if kind >= 0x80 else _RECORDS.get(kind, "a record")
+
+
+def _number(data: bytes, at: int, size: int) -> int:
+    return int.from_bytes(data[at : at + size], "big")
+
+
+def _client_hello(data: bytes) -> str:
+    """Name, versions and protocols that the client asks for."""
+    offered, name, protocols = [_number(data, 9, 2)], "", ""
+    for kind, start, end in _extensions(data, 43, (1, 2, 1)):  # session id, cipher suites, compression methods
+        if kind == _SERVER_NAME and end <= len(data):
+            size = _number(data, start + 3, 2)
+            name = data[start + 5 : start + 5 + size].decode("ascii", "replace")
+        elif kind == _ALPN:
+            protocols = data[start + 3 : start + 3 + _number(data, start + 2, 1)].decode("ascii", "replace")
+        elif kind == _SUPPORTED_VERSIONS:
+            offered = [_number(data, at, 2) for at in range(start + 1, min(end, len(data)) - 1, 2)]
+    versions = [VERSIONS[number] for number in sorted(set(offered) & VERSIONS.keys())]
+    parts = [f"ClientHello for {name}" if name.isprintable() and name else "ClientHello"]
+    if versions:
+        parts.append(", ".join((versions[0], *(version.partition(" ")[2] for version in versions[1:]))))
+    if protocols.isprintable() and protocols:
+        parts.append(f"ALPN {protocols}")
+    return ", ".join(parts)
+
+
+def _server_hello(data: bytes) -> str:
+    version = _number(data, 9, 2)
+    for kind, start, _ in _extensions(data, 43, (1,), 3):  # session id; then cipher suite and compression method
+        if kind == _SUPPORTED_VERSIONS:
+            version = _number(data, start, 2)
+    return f"ServerHello, {VERSIONS[version]}" if version in VERSIONS else "ServerHello"
+
+
+def _extensions(data: bytes, at: int, sized: tuple[int, ...], fixed: int = 0) -> list[tuple[int, int, int]]:
+    """(type, start, end) of the extensions of a hello, behind what has a size before it and what has a fixed size."""
+    for width in sized:
+        at += width + _number(data, at, width)
+    at += fixed + 2
+    found = []
+    while at + 4 <= len(data):
+        start = at + 4
+        end = start + _number(data, at + 2, 2)
+        found.append((_number(data, at, 2), start, end))
+        at = end
+    return found
+
+
+# The first bytes of other protocols in, what they are in a few words out: a request line, a banner, a greeting.
+#
+# Nothing that may be a secret is told (paths without their query, commands without their arguments), and nothing that a
+# terminal could take for a command.
+
+
+LINE_MAX: Final = 80
+_MONGODB: Final = {1: "OP_REPLY", 2004: "OP_QUERY", 2012: "OP_COMPRESSED", 2013: "OP_MSG"}
+_POSTGRESQL: Final = {
+    196608: "start-up packet, protocol 3.0",
+    196610: "start-up packet, protocol 3.2",
+    80877102: "cancel request",
+    80877103: "request for TLS",
+    80877104: "request for GSSAPI",
+}
+_ADDRESSES: Final = {0x11: "TCP over IPv4", 0x21: "TCP over IPv6"}
+
+
+def text_of(data: bytes, most: int = LINE_MAX) -> str:
+    """Bytes as printable text of limited length."""
+    text = data[:most].decode("utf-8", "replace")
+    return "".join(each if each.isprintable() else "�" for each in text)
+
+
+def first_line(data: bytes) -> bytes:
+    """The bytes up to the first line end."""
+    return data.partition(b"\n")[0].rstrip(b"\r")
+
+
+def tell_text(data: bytes) -> str:
+    """A protocol of lines: the first one."""
+    return text_of(first_line(data))
+
+
+def tell_http1(data: bytes) -> str:
+    """`GET /metrics`, without query; `HTTP/1.1 400 Bad Request`."""
+    line = first_line(data)
+    if line.startswith(b"HTTP/"):
+        return f"answer {text_of(line[9:])}"
+    method, _, rest = line.partition(b" ")
+    path = rest.partition(b" ")[0].partition(b"?")[0]
+    return f"{text_of(method)} {text_of(path)}"
+
+
+def tell_ssh(data: bytes) -> str:
+    """The banner."""
+    return text_of(first_line(data)[4:])
+
+
+def tell_amqp(data: bytes) -> str:
+    """The version of the protocol header."""
+    return "version " + ".".join(map(str, data[5:8])) if len(data) >= 8 else ""
+
+
+def tell_proxy(data: bytes) -> str:
+    """The version, and for whom the proxy speaks."""
+    if data.startswith(b"PROXY "):
+        return f"version 1, {text_of(first_line(data)[6:])}"
+    return f"version 2, {_ADDRESSES.get(data[13], 'another family')}" if len(data) > 13 else "version 2"
+
+
+def tell_mqtt(data: bytes) -> str:
+    """The version of a CONNECT packet."""
+    versions = {3: "3.1", 4: "3.1.1", 5: "5.0"}
+    size = int.from_bytes(data[2:4], "big")
+    return "CONNECT" + (f" {versions[data[4 + size]]}" if len(data) > 4 + size and data[4 + size] in versions else "")
+
+
+def tell_mysql(data: bytes) -> str:
+    """The server's version in its greeting."""
+    return f"server's greeting, {text_of(data[5:].partition(bytes(1))[0], 40)}"
+
+
+def tell_redis(data: bytes) -> str:
+    """The command, without its arguments; or the kind of answer."""
+    if data.startswith(b"*"):
+        lines = data.split(b"\r\n", 3)
+        word = lines[2] if len(lines) > 3 and lines[1].startswith(b"$") else b""
+        return f"command {text_of(word, 20)}" if word.isalpha() else ""
+    if data.startswith((b"-", b"+")):
+        return f"answer {text_of(first_line(data))}"
+    return ""
+
+
+def tell_mongodb(data: bytes) -> str:
+    """The kind of message."""
+    return _MONGODB.get(int.from_bytes(data[12:16], "little"), "")
+
+
+def tell_postgresql(data: bytes) -> str:
+    """Which start-up packet, or the server's error."""
+    if data[:1] == b"E":
+        parts = {part[:1]: part[1:] for part in data[5:].split(b"\0") if part}
+        return f"error {text_of(parts.get(b'M', b''))}".rstrip()
+    return _POSTGRESQL.get(int.from_bytes(data[4:8], "big"), "")
+
+
+def tell_zookeeper(data: bytes) -> str:
+    """A connect request or response, or one of the words that administrators send."""
+    if data[:1] != b"\0":
+        return f"word {text_of(data[:4])}" if data[:4].islower() else text_of(first_line(data))
+    return "connect request" if data[3] in (0x2C, 0x2D) else "connect response"
+
+
+# The first bytes of a connection in, the name of the protocol out when it is a well-known one that is not Kafka.
+#
+# Certain marks end the search at once; the others only give a name to a connection that proved not to be Kafka, because
+# by themselves they could be a Kafka frame (PostgreSQL's start-up packet looks like Metadata 0).
+# frames/explain_number.py reads the same table: what exactly the bytes are, and what one does about it.
+
+
+TLS: Final = "TLS"
+# First bytes that are kept, or looked at, to say what they are: a ClientHello has the server's name there.
+FIRST_MAX: Final = 512
+_TLS: Final = re.compile(rb"[\x14-\x17]\x03[\x00-\x04][\x00-\x48]|[\x80-\x8f].\x01\x03[\x00-\x03]", re.DOTALL)
+_HTTP1: Final = re.compile(rb"(GET|HEAD|POST|PUT|DELETE|OPTIONS|PATCH|TRACE|CONNECT) [^ ]* HTTP/1|HTTP/1\.[01] ")
+_REDIS: Final = re.compile(rb"[*$:+-][^\r\n]{1,64}\r\n|PING\r\n")
+_MONGODB_OPCODES: Final = frozenset({1, 2001, 2002, 2004, 2005, 2006, 2007, 2010, 2011, 2012, 2013})
+_POSTGRESQL_CODES: Final = frozenset({196608, 196610, 80877102, 80877103, 80877104})
+_FOUR_LETTERS: Final = (b"ruok", b"imok", b"stat", b"mntr", b"srvr", b"cons", b"envi", b"conf", b"Zookeeper version:")
+_PROXY_2: Final = bytes.fromhex("0d0a0d0a000d0a515549540a")
+_TELNET: Final = (b"\xff\xfb", b"\xff\xfc", b"\xff\xfd", b"\xff\xfe")
+
+
+class Signature(NamedTuple):
+    """One protocol: `known` says whether bytes begin with its mark, `tell` what exactly they are (may be empty).
+
+    `certain`: no Kafka connection begins so; as the size of a frame the mark would be far beyond every limit.
+    """
+
+    name: str
+    certain: bool
+    known: Callable[[bytes], object]
+    tell: Callable[[bytes], str]
+    remedy: str
+
+
+class Finding(NamedTuple):
+    """What bytes or a number are (`TLS`), what exactly (may be empty), and what one does about it (may be empty)."""
+
+    what: str
+    detail: str
+    remedy: str
+
+    @property
+    def text(self) -> str:
+        """`TLS: ClientHello for kafka1.example`."""
+        return f"{self.what}: {self.detail}" if self.detail else self.what
+
+
+def _mongodb(data: bytes) -> bool:
+    size, code = int.from_bytes(data[:4], "little"), int.from_bytes(data[12:16], "little")
+    return len(data) >= 16 and 16 <= size <= 48 << 20 and code in _MONGODB_OPCODES
+
+
+def _postgresql(data: bytes) -> bool:
+    size, code = int.from_bytes(data[:4], "big"), int.from_bytes(data[4:8], "big")
+    return 8 <= size <= 10000 and code in _POSTGRESQL_CODES
+
+
+def _postgresql_error(data: bytes) -> bool:
+    return data[:3] == b"E\0\0" and data[5:6] == b"S" and data[6:11] in (b"FATAL", b"ERROR", b"PANIC")
+
+
+def _zookeeper(data: bytes) -> bool:
+    connect = data[:4] in (b"\0\0\0\x2c", b"\0\0\0\x2d") and data[4:8] == bytes(4)
+    connect = connect and (len(data) < 32 or data[28:32] == b"\0\0\0\x10")  # the size of a password
+    answer = data[:4] in (b"\0\0\0\x24", b"\0\0\0\x25") and data[4:8] == bytes(4) and data[20:24] == b"\0\0\0\x10"
+    return connect or answer or data.startswith(_FOUR_LETTERS)
+
+
+def _mysql(data: bytes) -> bool:
+    return len(data) > 8 and data[3:5] == b"\0\x0a" and data[2] == 0 and data[0] > 8 and data[5:6].isdigit()
+
+
+def _http2_settings(data: bytes) -> bool:
+    return (
+        len(data) >= 9 and data[:2] == b"\0\0" and data[2] % 6 == 0 and data[3:9] in (b"\4\0\0\0\0\0", b"\4\1\0\0\0\0")
+    )
+
+
+def _cassandra(data: bytes) -> bool:
+    return len(data) >= 9 and data[0] in (3, 4, 5) and data[1:4] == bytes(3) and data[4] in (1, 5)
+
+
+def _nothing(_data: bytes) -> str:
+    return ""
+
+
+_OTHER_PORT: Final = "this is no Kafka port: check host and port"
+_WEB: Final = "this is a web server's or client's traffic: check host and port (Kafka's own is often 9092)"
+_SPEAKS_TLS: Final = "set security.protocol to SSL or SASL_SSL, or use a port without TLS"
+
+MARKS: Final[tuple[Signature, ...]] = (
+    Signature(TLS, True, _TLS.match, tell_tls, _SPEAKS_TLS),
+    Signature("HTTP/2", True, lambda data: data.startswith(b"PRI * HTTP/2.0\r\n"), lambda _: "client's preface", _WEB),
+    Signature("HTTP/1", True, _HTTP1.match, tell_http1, _WEB),
+    Signature("SSH", True, lambda data: data.startswith(b"SSH-"), tell_ssh, _OTHER_PORT),
+    Signature("AMQP", True, lambda data: data.startswith((b"AMQP\0", b"AMQP\2", b"AMQP\3")), tell_amqp, _OTHER_PORT),
+    Signature(
+        "PROXY protocol",
+        True,
+        lambda data: data.startswith((b"PROXY ", _PROXY_2)),
+        tell_proxy,
+        "a load balancer puts this before the stream: turn it off, Kafka does not understand it",
+    ),
+    Signature(
+        "MQTT",
+        True,
+        lambda data: data[:1] == b"\x10" and data[2:8] in (b"\0\4MQTT", b"\0\6MQIs"),
+        tell_mqtt,
+        _OTHER_PORT,
+    ),
+    Signature("Telnet", True, lambda data: data.startswith(_TELNET) and len(data) > 2, _nothing, _OTHER_PORT),
+    Signature("NATS", True, lambda data: data.startswith((b"INFO {", b"CONNECT {")), _nothing, _OTHER_PORT),
+    Signature(
+        "mail or FTP server", True, lambda data: data.startswith((b"220 ", b"220-", b"* OK ")), tell_text, _OTHER_PORT
+    ),
+    Signature("MySQL", True, _mysql, tell_mysql, _OTHER_PORT),
+    Signature("PostgreSQL", True, _postgresql_error, tell_postgresql, _OTHER_PORT),
+    Signature("Redis", True, _REDIS.match, tell_redis, _OTHER_PORT),
+    Signature("MongoDB", False, _mongodb, tell_mongodb, _OTHER_PORT),
+    Signature("PostgreSQL", False, _postgresql, tell_postgresql, _OTHER_PORT),
+    Signature(
+        "ZooKeeper",
+        False,
+        _zookeeper,
+        tell_zookeeper,
+        "this is a ZooKeeper client or port (2181): Kafka clients go to the brokers themselves",
+    ),
+    Signature("HTTP/2", False, _http2_settings, lambda _: "server's settings", _WEB),
+    Signature("Cassandra", False, _cassandra, _nothing, _OTHER_PORT),
+)
+CERTAIN: Final = tuple(mark for mark in MARKS if mark.certain)
+LIKELY: Final = tuple(mark for mark in MARKS if not mark.certain)
+
+
+def mark_of(data: bytes) -> Signature | None:
+    """The mark that first bytes of a direction have, certain ones first."""
+    for marks in (CERTAIN, LIKELY):
+        for mark in marks:
+            if mark.known(data):
+                return mark
+    return None
+
+
+def certain(data: bytes) -> str:
+    """The protocol that these first bytes of a direction prove, or nothing."""
+    for mark in CERTAIN:
+        if mark.known(data):
+            return mark.name
+    return ""
+
+
+def likely(data: bytes) -> str:
+    """The protocol that these first bytes of a direction, no Kafka for all that was tried, most likely are."""
+    mark = mark_of(data)
+    return mark.name if mark else ""
+
+
+def described(data: bytes) -> str:
+    """The same with what exactly they are: `TLS: ClientHello for kafka1.example, TLS 1.2, 1.3`."""
+    mark = mark_of(data)
+    if mark is None:
+        return ""
+    detail = mark.tell(data)
+    return f"{mark.name}: {detail}" if detail else mark.name
+
+
+def surely(data: bytes) -> str:
+    """The same only where the bytes prove it: in the middle of a stream likely marks are chance."""
+    return described(data) if certain(data) else ""

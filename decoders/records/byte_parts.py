@@ -1,0 +1,197 @@
+"""A records field in, the parts of its batches out (schema/walk.py): headers, records of plain batches, what is broken.
+
+Batches of magic 2 and messages of magic 0 and 1. What is compressed is one part; what cannot be read is one as well,
+with the reason as its value.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator
+from struct import Struct
+from typing import Final
+
+import google_crc32c
+
+from decoders.errors import DecodeError
+from decoders.records.batch import CONTROL, CRC_START, DELETE_HORIZON, LOG_APPEND, LOG_OVERHEAD, SIZE, TRANSACTIONAL
+from decoders.records.codecs import CODEC_MASK, codec_name
+from decoders.schema.walk import BytePart
+from decoders.wire.primitives import STRUCTS, read_varint, read_varlong
+from decoders.wire.text import in_bytes
+
+_INT32: Final = Struct(">i")
+_CRC: Final = Struct(">I")
+_MAGIC_AT: Final = 16
+# The header of each magic in wire order; message sets go on with key and value.
+HEADERS: Final[dict[int, tuple[tuple[str, str], ...]]] = {
+    2: (
+        ("base_offset", "int64"),
+        ("batch_length", "int32"),
+        ("partition_leader_epoch", "int32"),
+        ("magic", "int8"),
+        ("crc", "uint32"),
+        ("attributes", "int16"),
+        ("last_offset_delta", "int32"),
+        ("base_timestamp", "int64"),
+        ("max_timestamp", "int64"),
+        ("producer_id", "int64"),
+        ("producer_epoch", "int16"),
+        ("base_sequence", "int32"),
+        ("record_count", "int32"),
+    ),
+    0: (("offset", "int64"), ("message_size", "int32"), ("crc", "uint32"), ("magic", "int8"), ("attributes", "int8")),
+}
+_TIMESTAMP: Final = ("timestamp", "int64")
+_SIZE_MIN: Final = {0: 14, 1: 22, 2: SIZE - LOG_OVERHEAD}
+# Records of one field taken apart; what follows is one part.
+RECORDS_MAX: Final = 10_000
+Hide = Callable[[bytes], bool]
+
+
+def batch_parts(data: bytes, at: int, end: int, path: str, hide: Hide | None = None) -> Iterator[BytePart]:
+    """The parts of the batches between two offsets. With `hide`, values that it says are secret, and what is unread."""
+    number = 0
+    while at < end:
+        place = f"{path}[{number}]"
+        magic = data[at + _MAGIC_AT] if end - at > _MAGIC_AT else -1
+        length = _INT32.unpack_from(data, at + 8)[0] if end - at >= LOG_OVERHEAD else -1
+        if magic not in _SIZE_MIN or length < _SIZE_MIN[magic]:
+            why = "a batch cut off" if length >= 0 and magic < 0 else "no batch"
+            yield BytePart(place, at, end, "value", why, "bytes", hide is not None)
+            return
+        stop = at + LOG_OVERHEAD + length
+        if stop > end:
+            yield from _header(data, at, end, magic, place, "unchecked")
+            body = at + _header_size(magic)
+            if body < end:
+                text = f"cut off: the batch lacks {in_bytes(stop - end)}"
+                yield BytePart(f"{place}.records", body, end, "value", text, "bytes", hide is not None)
+            return
+        yield from (_batch if magic == 2 else _message)(data, at, stop, magic, place, hide)
+        at = stop
+        number += 1
+
+
+def _header_size(magic: int) -> int:
+    return SIZE if magic == 2 else 18 + 8 * magic
+
+
+def _header(data: bytes, at: int, end: int, magic: int, place: str, crc: str) -> Iterator[BytePart]:
+    """The fields of a header as far as they are there."""
+    fields = HEADERS[2] if magic == 2 else HEADERS[0] + ((_TIMESTAMP,) if magic else ())
+    for name, kind in fields:
+        form = STRUCTS[kind]
+        if at + form.size > end:
+            if at < end:
+                yield BytePart(f"{place}.{name}", at, end, "value", "cut off", kind)
+            return
+        (value,) = form.unpack_from(data, at)
+        shown: object = value
+        if name == "crc":
+            shown = f"{value:08x} {crc}"
+        elif name == "attributes":
+            shown = _attributes(value, magic)
+        yield BytePart(f"{place}.{name}", at, at + form.size, "value", shown, kind)
+        at += form.size
+
+
+def _attributes(value: int, magic: int) -> str:
+    words = [codec_name(value & CODEC_MASK)]
+    if magic and value & LOG_APPEND:
+        words.append("log append time")
+    if magic == 2:
+        flags = ((TRANSACTIONAL, "transactional"), (CONTROL, "control"), (DELETE_HORIZON, "delete horizon"))
+        words += [word for flag, word in flags if value & flag]
+    return ", ".join(words)
+
+
+def _batch(data: bytes, at: int, stop: int, magic: int, place: str, hide: Hide | None) -> Iterator[BytePart]:
+    good = google_crc32c.value(data[at + CRC_START : stop]) == _CRC.unpack_from(data, at + CRC_START - 4)[0]
+    yield from _header(data, at, stop, magic, place, "ok" if good else "bad")
+    attributes, count = data[at + CRC_START + 1], _INT32.unpack_from(data, at + SIZE - 4)[0]
+    start = at + SIZE
+    codec = attributes & CODEC_MASK
+    if start == stop:
+        return
+    if codec or not good:
+        text = f"{codec_name(codec)}, {in_bytes(stop - start)}" if good else f"unread, {in_bytes(stop - start)}"
+        yield BytePart(f"{place}.records", start, stop, "value", text, "bytes", hide is not None)
+        return
+    number = 0
+    try:
+        while start < stop and number < min(count, RECORDS_MAX):
+            parts, after = _record(data, start, stop, f"{place}.records[{number}]", hide)
+            yield from parts
+            start = after
+            number += 1
+    except DecodeError as failure:
+        yield BytePart(f"{place}.records[{number}]", start, stop, "value", failure.text, "bytes", hide is not None)
+        return
+    if start < stop:
+        text = f"{in_bytes(stop - start)}, {max(count - number, 0):,} records more"
+        yield BytePart(f"{place}.records[{number}]", start, stop, "value", text, "bytes", hide is not None)
+
+
+def _record(data: bytes, at: int, stop: int, place: str, hide: Hide | None) -> tuple[list[BytePart], int]:
+    """The parts of one record, and the offset behind it. Raises DecodeError."""
+    size, start = read_varint(data, at, stop)
+    end = start + size
+    if size < 1 or end > stop:
+        raise DecodeError(f"a record of {in_bytes(size)}, {stop - start} are left", offset=at)
+    parts = [
+        BytePart(f"{place}.length", at, start, "value", size, "varint"),
+        BytePart(f"{place}.attributes", start, start + 1, "value", data[start], "int8"),
+    ]
+    stamp, after = read_varlong(data, start + 1, end)
+    parts.append(BytePart(f"{place}.timestamp_delta", start + 1, after, "value", stamp, "varlong"))
+    delta, at = read_varint(data, after, end)
+    parts.append(BytePart(f"{place}.offset_delta", after, at, "value", delta, "varint"))
+    at = _sized(data, at, end, f"{place}.key", parts)
+    at = _sized(data, at, end, f"{place}.value", parts, hide)
+    count, after = read_varint(data, at, end)
+    parts.append(BytePart(f"{place}.headers", at, after, "size", count, "varint array", False, True))
+    at = after
+    for number in range(count):
+        at = _sized(data, at, end, f"{place}.headers[{number}].key", parts)
+        at = _sized(data, at, end, f"{place}.headers[{number}].value", parts)
+    if at != end:
+        raise DecodeError(f"a record that says {in_bytes(size)} and has {at - end + size}", offset=at)
+    return parts, end
+
+
+def _sized(data: bytes, at: int, end: int, path: str, parts: list[BytePart], hide: Hide | None = None) -> int:
+    size, start = read_varint(data, at, end)
+    after = start + max(size, 0)
+    if after > end:
+        raise DecodeError(f"{in_bytes(size)}, {end - start} are left in the record", offset=at)
+    parts.append(BytePart(path, at, start, "size", size, "varint bytes"))
+    if size >= 0:
+        value = data[start:after]
+        parts.append(BytePart(path, start, after, "value", value, "varint bytes", hide is not None and hide(value)))
+    return after
+
+
+def _message(data: bytes, at: int, stop: int, magic: int, place: str, hide: Hide | None) -> Iterator[BytePart]:
+    """An outer message of magic 0 or 1."""
+    good = zlib.crc32(memoryview(data)[at + 16 : stop]) == _CRC.unpack_from(data, at + 12)[0]
+    yield from _header(data, at, stop, magic, place, "ok" if good else "bad")
+    codec = data[at + 17] & CODEC_MASK
+    start = at + _header_size(magic)
+    for name in ("key", "value"):
+        size = _INT32.unpack_from(data, start)[0] if stop - start >= 4 else 0
+        after = start + 4 + max(size, 0)
+        if stop - start < 4 or after > stop:
+            yield BytePart(
+                f"{place}.{name}", start, stop, "value", "longer than its message", "bytes", hide is not None
+            )
+            return
+        yield BytePart(f"{place}.{name}", start, start + 4, "size", size, "bytes")
+        if size >= 0:
+            value: object = data[start + 4 : after]
+            if name == "value" and codec:
+                value = f"{codec_name(codec)}, {in_bytes(size)}"
+            yield BytePart(f"{place}.{name}", start + 4, after, "value", value, "bytes", hide is not None)
+        start = after
+    if start < stop:
+        yield BytePart(f"{place}.behind", start, stop, "value", "behind the value", "bytes", hide is not None)

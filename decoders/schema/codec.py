@@ -1,0 +1,274 @@
+"""Plan and bytes in, values out, and back: the entry points of the schema machine, with exact errors.
+
+Functions are made when they are first used. Generated code does the work for kinds of message that come again; the
+first of each kind are read by the walker, since generating costs as much as walking some thirty small messages. Where
+generated code fails, or does not end where the message ends, the walker reads the same bytes again and says where and
+why; where the generated encoder fails, the plain one does it or says why not.
+
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, Final
+
+from decoders.errors import DecodeError, Malformed
+from decoders.schema.emit import CRUDE, ENCODE_CRUDE, Crude
+from decoders.schema.json_form import Hook, to_json
+from decoders.schema.model import Plan
+from decoders.schema.projection import ALL, Mode, Want, project, wanted
+from decoders.schema.walk import Walker, walk, write
+from decoders.wire.text import in_bytes
+
+__all__ = [
+    "BYTES",
+    "CALLS",
+    "CRUDE",
+    "ENCODE_CRUDE",
+    "MESSAGE",
+    "TRAILING",
+    "WRITTEN",
+    "Decoder",
+    "Encoder",
+    "JsonDecoder",
+    "LazyDecoder",
+    "Projector",
+    "decode",
+    "decoder",
+    "encode",
+    "encoder",
+    "examine",
+    "json_decoder",
+    "partial",
+    "projector",
+    "trailing",
+]
+
+# Calls and bytes after which code is generated.
+CALLS: Final = 20
+BYTES: Final = 4000
+
+
+class LazyDecoder:
+    """Stands in for a decoder until `generate` is worth its cost; `function` is then given the generated code."""
+
+    def __init__(
+        self, plan: Plan, want: Want, mode: Mode, names: dict[str, object], generate: Callable[[], CodeType]
+    ) -> None:
+        self._plan = plan
+        self._want = want
+        self._mode = mode
+        self._generate = generate
+        self._calls = 0
+        self._bytes = 0
+        self._done = False
+        names["start"] = self
+        template = _start_json if mode.json else _start
+        self.function: Callable[..., Any] = FunctionType(template.__code__, names, "decode")
+
+    def finish(self) -> None:
+        """Generate the code, if that was not done."""
+        if not self._done:
+            self._done = True
+            self.function.__code__ = self._generate()
+
+    def __call__(self, buf: bytes, at: int, end: int, *table: Any) -> Any:
+        self._calls += 1
+        self._bytes += max(end - at, 0)
+        if self._calls > CALLS or self._bytes > BYTES:
+            self.finish()
+            return self.function(buf, at, end, *table)
+        try:
+            if self._mode.projection:
+                return project(self._plan, self._want, self._mode.errors, buf, at, end)
+            value, after = walk(self._plan, buf, at, end)
+        except DecodeError as failure:
+            raise Crude from failure
+        if self._mode.json:
+            value = to_json(self._plan, value, self._mode.hooks, *table, reveal=self._mode.reveal)
+        return value, after
+
+
+def _start(buf: bytes, at: int, end: int) -> Any:
+    return start(buf, at, end)  # type: ignore[name-defined]  # noqa: F821 - a global of the decoder
+
+
+def _start_json(buf: bytes, at: int, end: int, table: Any) -> Any:
+    return start(buf, at, end, table)  # type: ignore[name-defined]  # noqa: F821 - a global of the decoder
+
+
+# Plan in, functions out that decode, project and encode, made once each.
+#
+# Decoders are functions at once, but generate their code only when messages come again, and again for what
+# comes often (specialize/learn.py). The figures are those of `python -m tests.bench.codec`.
+#
+# All functions either end exactly where the message ends, or raise one of `CRUDE`; the walker then says what is wrong
+# and where.
+
+
+Decoder = Callable[[bytes, int, int], tuple[dict[str, Any], int]]
+JsonDecoder = Callable[[bytes, int, int, Mapping[str, Hook]], tuple[dict[str, Any], int]]
+Errors = list[tuple[str, int]]
+Encoder = Callable[[Mapping[str, Any]], bytes]
+Projector = Callable[[bytes, int, int], tuple[dict[str, Any], Errors | None, int]]
+
+
+def decoder(plan: Plan, *, raw_uuids: bool = False) -> Decoder:
+    """The function that reads `buf[at:end]`, where `end <= len(buf)`, as Python values; it gives the offset after them.
+
+    It fails with one of CRUDE where the bytes are no such message; fewer bytes than `end` says are no failure: compare
+    the offset. `raw_uuids` leaves uuids as 16 bytes (to compare speed with libraries that do).
+    """
+    key = ("decode", raw_uuids)
+    return plan.made.get(key) or _made(plan, key, ALL, Mode(raw_uuids=raw_uuids))
+
+
+def json_decoder(plan: Plan, hooks: Mapping[str, str] | None = None, reveal: bool = False) -> JsonDecoder:
+    """As decoder, in JSON form (see json_form.py); the function takes the table of hooks as its last argument."""
+    key = ("json", frozenset((hooks or {}).items()), reveal)
+    return plan.made.get(key) or _made(plan, key, ALL, Mode(json=True, reveal=reveal, hooks=dict(hooks or {})))
+
+
+def projector(plan: Plan, paths: frozenset[str], errors: bool) -> Projector:
+    """The function that reads only the fields that `paths` name (see projection.py), and checks the bytes of the
+    others.
+
+    It gives the view, a list of (path with indices, code) of the error codes that are not 0 (None where there is none,
+    or `errors` is not set), and the offset after the message. It fails exactly when the decoder does. Secrets are
+    redacted in a view unless their path ends in `:raw`.
+    """
+    key = ("project", paths, errors)
+    made = plan.made.get(key)
+    if made is None:
+        errors = errors and has_errors(plan)
+        made = _made(plan, key, wanted(plan, paths), Mode(projection=True, errors=errors, reveal=False))
+    return made
+
+
+def encoder(plan: Plan) -> Encoder:
+    """The function that encodes complete values; for others it raises one of ENCODE_CRUDE, and walk.py does it."""
+    made = plan.made.get("encode")
+    if made is None:
+        made = plan.made["encode"] = _generate().build_encoder(plan)
+    return made
+
+
+def has_errors(plan: Plan) -> bool:
+    """Whether a message has any error code field."""
+    return any(
+        (field.kind == "int16" and not field.array and field.name.endswith("error_code"))
+        or (field.plan is not None and has_errors(field.plan))
+        for field in (*plan.fields, *plan.tagged)
+    )
+
+
+def _made(plan: Plan, key: tuple[object, ...], want: Want, mode: Mode) -> Callable[..., Any]:
+    """A decoder that begins with the walker."""
+    purpose = str(key[0])
+    if mode.raw_uuids:
+        function: Callable[..., Any] = _generate().build(plan, purpose, want, mode)
+    else:
+        names: dict[str, object] = {}
+
+        def generate() -> CodeType:
+            made: FunctionType = _generate().build(plan, purpose, want, mode, start=(names, function))
+            return made.__code__
+
+        function = LazyDecoder(plan, want, mode, names, generate).function
+    plan.made[key] = function
+    return function
+
+
+def _generate() -> ModuleType:
+    """The module that generates code; not loaded before there is any need, as that takes some time."""
+    from decoders.schema.specialize import learn
+
+    return learn
+
+
+# Plan and bytes in, values out, and back: the entry points of the schema machine, with exact errors.
+#
+# Generated code does the work for what comes again (first bytes are written plainly). Where it fails, or does not end
+# where the message ends, the walker reads the same bytes again and says where and why; where the generated encoder
+# fails, the plain one does it or says why not.
+
+
+TRAILING: Final = "_trailing"
+# Bytes written plainly before an encoder is worth its cost, and what a message counts besides its own.
+WRITTEN: Final = 4000
+MESSAGE: Final = 200
+
+
+def decode(plan: Plan, data: bytes, at: int = 0, end: int | None = None, *, strict: bool = True) -> dict[str, Any]:
+    """The message in `data[at:end]` as Python values. Raises DecodeError.
+
+    Offsets of errors count from the start of `data`. Bytes after the message are an error when strict, else they are
+    kept under `_trailing`.
+    """
+    stop = len(data) if end is None else min(end, len(data))
+    try:
+        value, after = decoder(plan)(data, at, stop)
+    except CRUDE:
+        return examine(plan, data, at, stop, strict=strict)
+    if after != stop:
+        if strict:
+            raise trailing(after, stop)
+        value[TRAILING] = data[after:stop]
+    return value
+
+
+def examine(plan: Plan, data: bytes, at: int, end: int, *, strict: bool = True) -> dict[str, Any]:
+    """What decode() gives, read by the walker alone: the exact answer after generated code has failed."""
+    walker = Walker(data)
+    after = walker.read(plan, at, end)
+    if after != end:
+        if strict:
+            raise trailing(after, end)
+        walker.root[TRAILING] = data[after:end]
+    return walker.root
+
+
+def trailing(at: int, end: int) -> Malformed:
+    """The error for bytes that are left after a message."""
+    return Malformed(f"{in_bytes(end - at)} after the end of the message", offset=at)
+
+
+def encode(plan: Plan, value: Mapping[str, Any]) -> bytes:
+    """The bytes of a message; missing fields take their defaults. Raises EncodeError."""
+    if plan.written < WRITTEN:
+        data = write(plan, value)
+        plan.written += len(data) + MESSAGE
+        return data
+    try:
+        return encoder(plan)(value)
+    except ENCODE_CRUDE:
+        return write(plan, value)
+
+
+def partial(
+    plan: Plan,
+    data: bytes,
+    at: int = 0,
+    end: int | None = None,
+    *,
+    json: bool = False,
+    hooks: Mapping[str, str] | None = None,
+    table: Mapping[str, Hook] | None = None,
+    reveal: bool = False,
+) -> tuple[dict[str, Any], DecodeError | None]:
+    """The fields that can be read before the first failure, and that failure (None where there is none).
+
+    With `json` the fields are in JSON form; `hooks`, `table` and `reveal` are those of to_json().
+    """
+    stop = len(data) if end is None else min(end, len(data))
+    walker = Walker(data)
+    failure: DecodeError | None = None
+    try:
+        after = walker.read(plan, at, stop)
+        if after != stop:
+            failure = trailing(after, stop)
+    except DecodeError as found:
+        failure = found
+    value = to_json(plan, walker.root, hooks, table, reveal=reveal) if json else walker.root
+    return value, failure

@@ -1,0 +1,331 @@
+"""Values of a message in, its JSON form out; and back (contract, "Bodies, as JSON")."""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from binascii import Error
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+from decoders.errors import EncodeError
+from decoders.schema.model import FIXED, Field, Plan, PlanField
+from decoders.schema.walk import UNKNOWN
+from decoders.wire.primitives import RANGES, text_bytes, uuid_bytes, uuid_text
+from decoders.wire.text import has_hole, json_bytes
+
+Hook = Callable[[Any], Any]
+# The name in a hook table of `public(config name) -> bool`, which `secret unless FIELD` asks.
+PUBLIC: Final = "public"
+_INFINITY: Final = float("inf")
+
+
+def base64_json(data: bytes) -> dict[str, str]:
+    """Bytes that are no text."""
+    return {"base64": b64encode(data).decode()}
+
+
+def string_json(data: bytes) -> str | dict[str, str]:
+    """The bytes of a string field: text where they are UTF-8, else base64."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return base64_json(data)
+
+
+def float_json(value: float) -> float | str:
+    """A number, or the word for what JSON has no number for."""
+    if value != value:
+        return "NaN"
+    if value in (_INFINITY, -_INFINITY):
+        return "Infinity" if value > 0 else "-Infinity"
+    return value
+
+
+def redacted(size: int) -> dict[str, int]:
+    """What stands for a secret of `size` bytes."""
+    return {"redacted": size}
+
+
+def is_public(table: Mapping[str, Hook], name: object) -> bool:
+    """Whether a config's name is known to be public, so that its value need not be redacted."""
+    public = table.get(PUBLIC)
+    return public is not None and isinstance(name, str) and bool(public(name))
+
+
+def to_json(
+    plan: Plan,
+    value: Mapping[str, Any],
+    hooks: Mapping[str, str] | None = None,
+    table: Mapping[str, Hook] | None = None,
+    *,
+    reveal: bool = False,
+) -> dict[str, Any]:
+    """The JSON form of a decoded message, or of the part of one that could be read.
+
+    `hooks` gives, for a field's path without indices (`topics[].partitions[].records`), a name in `table`, whose
+    function makes the JSON value of that field. `reveal` shows secrets.
+    """
+    return JsonForm(hooks or {}, table or {}, reveal).struct(plan, value, "")
+
+
+class JsonForm:
+    """Makes the JSON form of decoded fields; `path` leads to a field, without indices."""
+
+    __slots__ = ("hooks", "reveal", "table")
+
+    def __init__(self, hooks: Mapping[str, str], table: Mapping[str, Hook], reveal: bool) -> None:
+        self.hooks = hooks
+        self.table = table
+        self.reveal = reveal
+
+    def struct(self, plan: Plan, value: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+        """The fields of a struct; `prefix` leads to them."""
+        fields = {field.name: field for field in (*plan.fields, *plan.tagged)}
+        out: dict[str, Any] = {}
+        for name, inner in value.items():
+            if name == UNKNOWN:
+                out[name] = {str(tag): base64_json(data) for tag, data in inner.items()}
+            elif name in fields:
+                out[name] = self.field(fields[name], inner, prefix + name, out)
+        return out
+
+    def field(self, field: PlanField, value: Any, path: str, owner: Mapping[str, Any]) -> Any:
+        """A field of the struct `owner`."""
+        if field.array:
+            if value is None:
+                return None
+            return [self.element(field, element, path + "[]", owner) for element in value]
+        return self.element(field, value, path, owner)
+
+    def element(self, field: PlanField, value: Any, path: str, owner: Mapping[str, Any]) -> Any:
+        """A field that is no array, or one element of an array."""
+        if field.plan is not None:
+            return None if value is None else self.struct(field.plan, value, path + ".")
+        public = field.unless and is_public(self.table, owner.get(field.unless))
+        if field.secret and not self.reveal and value is not None and not public:
+            return redacted(_size(field, value))
+        hook = self.hooks.get(path) if field.kind in {"bytes", "records"} else None
+        if hook is not None:
+            return self.table[hook](value)
+        return self.leaf(field.kind, value)
+
+    def leaf(self, kind: str, value: Any) -> Any:
+        """A primitive value."""
+        return leaf_json(kind, value)
+
+
+def leaf_json(kind: str, value: Any) -> Any:
+    """The JSON form of one primitive value."""
+    if value is None:
+        return None
+    if kind == "string":
+        return string_json(value.encode("utf-8", "surrogateescape"))
+    if kind in {"bytes", "records"}:
+        return json_bytes(value)
+    if kind == "uuid":
+        return uuid_text(value.bytes if isinstance(value, UUID) else value)
+    return float_json(value) if kind == "float64" else value
+
+
+def _size(field: PlanField, value: Any) -> int:
+    if isinstance(value, str):
+        return len(value.encode("utf-8", "surrogateescape"))
+    return len(value) if isinstance(value, bytes) else FIXED.get(field.kind, 0)
+
+
+# JSON form in, Python values that can be encoded out, with exact errors.
+#
+# What a bytes or records field may hold besides text and base64 (records, structures) is made by the caller's `Makers`,
+# told by the value's own shape, so that no table of fields is needed on the way back.
+
+
+# JSON value and the path of its field in, bytes out.
+Maker = Callable[[Any, str], bytes]
+BASE64: Final = "base64"
+REDACTED: Final = "redacted"
+# The field in which brokers repeat what they refuse, and secrets are therefore taken from the text.
+MESSAGE: Final = "error_message"
+_HIDDEN: Final = "a redacted secret cannot be encoded; --reveal-secrets keeps its value"
+STRUCTURE: Final = "$type"
+FLOAT_WORDS: Final = ("NaN", "Infinity", "-Infinity")
+_SHOWN_MAX: Final = 60
+_NUMBER_BITS: Final = 256
+_KINDS: Final = {"bytes": 'bytes (text or {"base64": …})', "bool": "true or false"}
+
+
+class Makers(NamedTuple):
+    """Who makes bytes of a list of batches, and of a structure with its `$type`."""
+
+    records: Maker
+    structure: Maker
+
+
+def from_json(plan: Plan, value: object, makers: Makers) -> dict[str, Any]:
+    """The message that a body in JSON form says, for encode(); missing fields stay missing. Raises EncodeError.
+
+    Fields that this version lacks are kept for encode() to judge.
+    """
+    return _Reading(makers).struct(plan, value, "")
+
+
+class _Reading:
+    __slots__ = ("makers",)
+
+    def __init__(self, makers: Makers) -> None:
+        self.makers = makers
+
+    def struct(self, plan: Plan, value: object, path: str) -> dict[str, Any]:
+        if not isinstance(value, Mapping):
+            raise EncodeError(f"an object expected, not {shown(value)}", path=path)
+        prefix = path + "." if path else ""
+        fields = {field.name: field for field in (*plan.fields, *plan.tagged)}
+        out: dict[str, Any] = {}
+        for name, inner in value.items():
+            field = fields.get(name)
+            if field is not None:
+                out[name] = self.field(field, inner, prefix + name)
+            elif name == UNKNOWN:
+                out[name] = tags_from_json(inner, prefix + UNKNOWN)
+            else:
+                absent = plan.absent.get(name)
+                out[name] = inner if absent is None else self.absent(absent, inner, prefix + name)
+        return out
+
+    def absent(self, field: Field, value: object, path: str) -> object:
+        """A field that this version lacks: its default may be given all the same."""
+        if field.array or field.fields or value is None:
+            return value
+        return self.leaf(field.kind, value, path)
+
+    def field(self, field: PlanField, value: object, path: str) -> object:
+        if value is None:
+            if not field.nullable:
+                raise EncodeError("null is not allowed", path=path)
+            return None
+        if not field.array:
+            return self.leaf(field.kind, value, path) if field.plan is None else self.struct(field.plan, value, path)
+        if not isinstance(value, list | tuple):
+            raise EncodeError(f"an array expected, not {shown(value)}", path=path)
+        plan = field.plan
+        if plan is not None:
+            return [self.struct(plan, element, f"{path}[{index}]") for index, element in enumerate(value)]
+        return [self.leaf(field.kind, element, f"{path}[{index}]") for index, element in enumerate(value)]
+
+    def leaf(self, kind: str, value: object, path: str) -> object:
+        if kind in {"bytes", "records"}:
+            if isinstance(value, list):
+                if kind == "records":
+                    return self.makers.records(value, path)
+            elif isinstance(value, Mapping) and STRUCTURE in value:
+                return self.makers.structure(value, path)
+        return leaf_from_json(kind, value, path)
+
+
+def leaf_from_json(kind: str, value: object, path: str) -> object:
+    """The Python value of one primitive that is not null. Raises EncodeError with the type and what was given."""
+    if kind in RANGES:
+        if not isinstance(value, int) or isinstance(value, bool):
+            low, high = RANGES[kind]
+            raise _unfit(f"{kind} ({low} to {high})", value, path)
+        low, high = RANGES[kind]
+        if not low <= value <= high:
+            raise EncodeError(f"{shown(value)} is outside {kind} ({low} to {high})", path=path)
+        return value
+    if kind == "string":
+        return text_from_json(value, path)
+    if kind in {"bytes", "records"}:
+        return bytes_from_json(value, path, kind)
+    if kind == "bool":
+        if isinstance(value, bool):
+            return value
+    elif kind == "uuid":
+        try:
+            return uuid_bytes(value)
+        except ValueError:
+            raise _unfit("uuid (22 characters of URL-safe base64, or hex)", value, path) from None
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        try:
+            return float(value)
+        except OverflowError:
+            raise EncodeError(f"{shown(value)} is outside float64", path=path) from None
+    elif value in FLOAT_WORDS:
+        return float(str(value))
+    raise _unfit(_KINDS.get(kind, kind), value, path)
+
+
+def text_from_json(value: object, path: str) -> str:
+    """A string: text, or base64 where its bytes are no UTF-8 (which surrogateescape then stands for)."""
+    if isinstance(value, str):
+        try:
+            text_bytes(value)
+        except ValueError as failure:
+            raise EncodeError(str(failure), path=path) from None
+        if path.endswith(MESSAGE) and has_hole(value):
+            raise EncodeError(_HIDDEN, path=path)
+        return value
+    if isinstance(value, Mapping):
+        return _base64(value, path, "string").decode("utf-8", "surrogateescape")
+    raise _unfit("string", value, path)
+
+
+def bytes_from_json(value: object, path: str, kind: str = "bytes") -> bytes:
+    """Bytes: text, or {"base64": "…"}."""
+    if isinstance(value, str):
+        try:
+            return text_bytes(value)
+        except ValueError as failure:
+            raise EncodeError(str(failure), path=path) from None
+    if isinstance(value, Mapping):
+        return _base64(value, path, kind)
+    raise _unfit("records (a list of batches)" if kind == "records" else _KINDS["bytes"], value, path)
+
+
+def tags_from_json(value: object, path: str) -> dict[int, bytes]:
+    """What `_tagged_fields` holds: {"7": {"base64": "…"}}."""
+    if not isinstance(value, Mapping):
+        raise EncodeError(f"an object of tag: bytes expected, not {shown(value)}", path=path)
+    tags: dict[int, bytes] = {}
+    for name, data in value.items():
+        text = str(name)
+        if not text.isascii() or not text.isdecimal() or len(text) > 10:
+            raise EncodeError(f"a tag is a number, not {shown(name)}", path=path)
+        if int(text) in tags:
+            raise EncodeError("the same tag twice", path=f"{path}.{text}")
+        tags[int(text)] = bytes_from_json(data, f"{path}.{text}")
+    return tags
+
+
+def shown(value: object) -> str:
+    """A JSON value as an error line quotes it: short, whatever it is."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int) and value.bit_length() > _NUMBER_BITS:
+        return f"a number of {value.bit_length()} bits"
+    if isinstance(value, str):
+        return f'"{value}"' if len(value) <= _SHOWN_MAX else f'"{value[:_SHOWN_MAX]}…"'
+    if isinstance(value, Mapping):
+        return "an object"
+    if isinstance(value, list | tuple):
+        return "an array"
+    return f"{value!r:.{_SHOWN_MAX}}"
+
+
+def _base64(value: Mapping[Any, Any], path: str, kind: str) -> bytes:
+    if REDACTED in value:
+        raise EncodeError(_HIDDEN, path=path)
+    text = value.get(BASE64)
+    if len(value) != 1 or not isinstance(text, str):
+        raise EncodeError(f'{kind} expected (text or {{"base64": "…"}}), not another object', path=path)
+    try:
+        return b64decode(text, validate=True)
+    except (Error, ValueError):
+        raise EncodeError("no base64", path=path) from None
+
+
+def _unfit(expected: str, value: object, path: str) -> EncodeError:
+    if isinstance(value, Mapping) and REDACTED in value:
+        return EncodeError(_HIDDEN, path=path)
+    return EncodeError(f"{expected} expected, not {shown(value)}", path=path)

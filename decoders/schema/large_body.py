@@ -1,0 +1,285 @@
+"""A large body in, its JSON form out with long arrays deferred: their elements are read again as they are written.
+
+The problem. A body of some MiB may hold millions of structs, each of which takes a hundred times its bytes as a value.
+
+The idea. Read such a body twice. First the walker goes through it and steps over each long array by generated code that
+keeps nothing (`check`); this finds the end, and the failure if there is one. Then, while the body is written, a
+DeferredArray reads elements in pieces of PIECE bytes:
+
+```
+body   │ field │ long array ………………………………… │ field │
+walk   │ value │ Unread(at, end, count)          │ value │        LargeWalker
+form   │ JSON  │ DeferredArray                   │ JSON  │        _LargeForm
+write          └► [ 64 KiB ][ 64 KiB ] …                         small elements: the usual JSON decoder; large: again so
+```
+
+What always holds: the same JSON, and the same failure at the same place, as the walker gives. Bodies up to
+BODY_WHOLE_MAX never come here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any, Final, Protocol
+
+from decoders.errors import DecodeError, LimitExceeded
+from decoders.limits import BODY_WHOLE_MAX, PIECE, VALUE_WHOLE_MAX, VALUES_MAX
+from decoders.schema.codec import CRUDE, JsonDecoder, json_decoder, projector, trailing
+from decoders.schema.emit import many
+from decoders.schema.json_form import Hook, JsonForm
+from decoders.schema.model import FIXED, Plan, PlanField, least_element
+from decoders.schema.projection import SIZED
+from decoders.schema.walk import Walker, at_path, weight
+from decoders.wire.deferred import DeferredList, DeferredText
+from decoders.wire.primitives import LETTERS, check_left, read_size
+
+_NOTHING: Final[frozenset[str]] = frozenset()
+
+
+def is_large(size: int) -> bool:
+    """Whether a body of so many bytes is read in this way."""
+    return size > BODY_WHOLE_MAX
+
+
+def check(plan: Plan, data: bytes, at: int, end: int) -> int:
+    """The offset after the message, of which nothing is kept. Raises one of CRUDE."""
+    return projector(plan, _NOTHING, False)(data, at, end)[2]
+
+
+class Spent(Protocol):
+    """What hooks spend; set back where the same elements are read again."""
+
+    state: Any
+
+
+class BodyReader:
+    """How the fields of a message become JSON: as the arguments of to_json(), and what the hooks spend."""
+
+    __slots__ = ("budget", "hooks", "reveal", "table")
+
+    def __init__(
+        self, hooks: Mapping[str, str], table: Mapping[str, Hook], *, reveal: bool, budget: Spent | None = None
+    ) -> None:
+        self.hooks = hooks
+        self.table = table
+        self.reveal = reveal
+        self.budget = budget
+
+    def read(
+        self, plan: Plan, data: bytes, at: int, end: int, path: str = ""
+    ) -> tuple[dict[str, Any], int, DecodeError | None]:
+        """The fields that can be read before the first failure, the offset behind them, and that failure."""
+        walker = LargeWalker(data)
+        failure = None
+        after = at
+        try:
+            after = walker.read(plan, at, end)
+        except DecodeError as found:
+            failure = found
+        return _LargeForm(self).struct(plan, walker.root, path), after, failure
+
+
+def partial(
+    plan: Plan, data: bytes, at: int, end: int, reader: BodyReader
+) -> tuple[dict[str, Any], DecodeError | None]:
+    """What message.partial() gives in JSON form."""
+    body, after, failure = reader.read(plan, data, at, end)
+    if failure is None and after != end:
+        failure = trailing(after, end)
+    return body, failure or LimitExceeded(f"more than {VALUES_MAX} values in one message", offset=at)
+
+
+def known(plan: Plan, data: bytes, at: int, end: int) -> tuple[dict[str, Any], DecodeError | None]:
+    """What message.partial() gives, without the long arrays."""
+    walker = LargeWalker(data)
+    failure: DecodeError | None = None
+    try:
+        after = walker.read(plan, at, end)
+        if after != end:
+            failure = trailing(after, end)
+    except DecodeError as found:
+        failure = found
+    return _without_arrays(walker.root), failure
+
+
+class Unread:
+    """A long array that the walker has stepped over: its elements, and what was read of one that fails."""
+
+    __slots__ = ("at", "count", "data", "end", "field", "rest")
+
+    def __init__(self, field: PlanField, data: bytes, at: int, end: int, count: int) -> None:
+        self.field = field
+        self.data = data
+        self.at = at
+        self.end = end
+        self.count = count
+        self.rest: list[Any] = []
+
+
+class LargeWalker(Walker):
+    """Reads as the walker does, but leaves long arrays unread."""
+
+    __slots__ = ()
+
+    def _array(self, field: PlanField, at: int, end: int, into: dict[str, Any], path: str) -> int:
+        buf = self._buf
+        count, start = read_size(True, field.compact, field.nullable, buf, at, end)
+        if count < 0 or end - start <= PIECE:
+            return super()._array(field, at, end, into, path)
+        check_left(count, least_element(field), start, end)
+        try:
+            after = check(_array_plan(field), buf, at, end)
+        except CRUDE:
+            return self._failing(field, start, end, count, into, path)
+        if after - start <= PIECE:
+            return super()._array(field, at, end, into, path)
+        into[field.name] = Unread(field, buf, start, after, count)
+        return after
+
+    def _failing(self, field: PlanField, at: int, end: int, count: int, into: dict[str, Any], path: str) -> int:
+        """An array that cannot be read to its end: the elements before the one that fails stay unread."""
+        self._spend(count * weight(field), at)
+        unread = into[field.name] = Unread(field, self._buf, at, at, 0)
+        for number in range(count):
+            place = f"{path}[{number}]"
+            try:
+                at = unread.end = check(_element_plan(field), self._buf, at, end)
+                unread.count += 1
+            except CRUDE:
+                held: dict[str, Any] = {}
+                if field.plan is not None:
+                    unread.rest.append(held)
+                    return self._struct(field.plan, at, end, held, place)
+                _, at = at_path(place, self._element, field, at, end, place)
+        raise LimitExceeded(f"more than {VALUES_MAX} values in one message", offset=at, path=path)
+
+
+class DeferredArray(DeferredList):
+    """The elements of an array that was left unread, in JSON form."""
+
+    __slots__ = ("_began", "_path", "_reader", "_unread")
+
+    def __init__(self, unread: Unread, reader: BodyReader, path: str) -> None:
+        self._began: Any = None
+        self._unread = unread
+        self._reader = reader
+        self._path = path
+
+    def holds_structs(self) -> bool:
+        """Whether the elements are structs, not plain values."""
+        return self._unread.field.plan is not None
+
+    def chunks(self) -> Iterator[list[Any]]:
+        """Elements of some KiB together."""
+        unread = self._unread
+        field = unread.field
+        budget = self._reader.budget
+        if budget is not None:
+            if self._began is None:
+                self._began = budget.state
+            budget.state = self._began
+        if field.plan is not None:
+            yield from self._structs(field.plan)
+        elif field.kind in FIXED:
+            yield from self._numbers(FIXED[field.kind])
+        else:
+            yield from self._leaves()
+        if unread.rest:
+            assert field.plan is not None
+            form = _LargeForm(self._reader)
+            yield [form.struct(field.plan, held, self._path + "[].") for held in unread.rest]
+
+    def _structs(self, plan: Plan) -> Iterator[list[Any]]:
+        unread, reader = self._unread, self._reader
+        data, at, end = unread.data, unread.at, unread.end
+        prefix = self._path + "[]."
+        hooks = {path[len(prefix) :]: name for path, name in reader.hooks.items() if path.startswith(prefix)}
+        decode: JsonDecoder = json_decoder(plan, hooks, reader.reveal)
+        step = projector(plan, _NOTHING, False)
+        chunk: list[Any] = []
+        size = 0
+        for _ in range(unread.count):
+            after = step(data, at, end)[2]
+            size += after - at
+            if after - at > PIECE:
+                chunk.append(reader.read(plan, data, at, after, prefix)[0])
+            else:
+                chunk.append(decode(data, at, after, reader.table)[0])
+            at = after
+            if size > PIECE:
+                yield chunk
+                chunk, size = [], 0
+        if chunk:
+            yield chunk
+
+    def _numbers(self, width: int) -> Iterator[list[Any]]:
+        unread = self._unread
+        field, at = unread.field, unread.at
+        form = _LargeForm(self._reader)
+        left = unread.count
+        while left:
+            count = min(max(PIECE // width, 1), left)
+            values = many(LETTERS[field.kind], count)(unread.data, at)
+            yield [form.element(field, value, self._path + "[]", {}) for value in values]
+            at += width * count
+            left -= count
+
+    def _leaves(self) -> Iterator[list[Any]]:
+        unread = self._unread
+        form = _LargeForm(self._reader)
+        walker = Walker(unread.data)
+        at = begun = unread.at
+        chunk: list[Any] = []
+        for _ in range(unread.count):
+            value, at = walker.leaf(unread.field, at, unread.end)
+            chunk.append(form.element(unread.field, value, self._path + "[]", {}))
+            if at - begun > PIECE:
+                yield chunk
+                chunk, begun = [], at
+        if chunk:
+            yield chunk
+
+
+class _LargeForm(JsonForm):
+    """The JSON form of what a LargeWalker has read."""
+
+    __slots__ = ("_reader",)
+
+    def __init__(self, reader: BodyReader) -> None:
+        super().__init__(reader.hooks, reader.table, reader.reveal)
+        self._reader = reader
+
+    def field(self, field: PlanField, value: Any, path: str, owner: Mapping[str, Any]) -> Any:
+        if isinstance(value, Unread):
+            return DeferredArray(value, self._reader, path)
+        return super().field(field, value, path, owner)
+
+    def leaf(self, kind: str, value: Any) -> Any:
+        if kind in SIZED and value is not None and len(value) > VALUE_WHOLE_MAX:
+            if isinstance(value, str):
+                return DeferredText(value.encode("utf-8", "surrogateescape"), text=True)
+            return DeferredText(value)
+        return super().leaf(kind, value)
+
+
+@cache
+def _array_plan(field: PlanField) -> Plan:
+    """The layout of a message that is nothing but this array."""
+    return Plan(field.name, 0, flexible=False, fields=(field,), tagged=())
+
+
+@cache
+def _element_plan(field: PlanField) -> Plan:
+    """The layout of one element of an array."""
+    if field.plan is not None:
+        return field.plan
+    return Plan(field.name, 0, flexible=False, fields=(field._replace(array=False, nullable=False),), tagged=())
+
+
+def _without_arrays(value: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: _without_arrays(item) if isinstance(item, dict) else item
+        for name, item in value.items()
+        if not isinstance(item, Unread)
+    }

@@ -1,0 +1,249 @@
+"""Paths in, what a projection keeps out: `topics[].partitions[].records:span` → {"topics": {"partitions": …}}.
+
+The problem. Most of what comes is never shown: a text line needs three fields of a Fetch response with a megabyte of
+records.
+
+The idea. Whoever needs fields (line, filter, statistics, pairing) names their paths (exchanges/api_versions.py). The
+union of them becomes a tree, and the decoder is generated for that tree:
+
+```
+{"topics": {"name": ALL, "partitions": {"records": "span"}}}
+wanted field        read, and kept
+unwanted fixed      stepped over: a number added to `at`
+unwanted string     its size is read and checked, its bytes are not looked at
+`span`              where the bytes are, without a copy; `count`: of an array; `raw`: also where it is a secret
+```
+
+What always holds: a projection fails exactly when the whole decoder does, so that a line says `undecoded` where the
+record would. A field that other versions have is left out; one that no version has is a ValueError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+from decoders.limits import ERRORS_SHOWN_MAX
+from decoders.schema.json_form import redacted
+from decoders.schema.model import FIXED, Field, Plan, PlanField
+from decoders.schema.walk import UNKNOWN, Span, walk
+
+# What a decoder is to make of a message: which of its fields, and in what form.
+#
+# A `Want` says what of a field is kept: None skips it (its bytes are still checked), ALL keeps it whole, a dict keeps
+# those fields of a struct, a word is a cheap form (`span`: where the bytes are; `raw`: also where it is a secret;
+# `count`: of an array).
+
+
+Want = Any  # None | str | dict[str, Want]
+ALL: Final = ""
+# Kinds that have a size before them.
+SIZED: Final = frozenset({"string", "bytes", "records"})
+
+
+class Mode(NamedTuple):
+    """Which values a decoder makes. A `careful` one reads any text and counts values; others pass such messages on.
+
+    A careful projection, which large messages have, keeps no more than VIEW_ELEMENTS_MAX elements of arrays.
+    """
+
+    json: bool = False
+    projection: bool = False
+    errors: bool = False
+    careful: bool = False
+    reveal: bool = True
+    raw_uuids: bool = False
+    hooks: Mapping[str, str] = MappingProxyType({})
+
+
+def part(want: Want, name: str) -> Want:
+    """What is wanted of a field of a struct of which `want` is wanted."""
+    return want.get(name) if isinstance(want, dict) else None if want is None else ALL
+
+
+def wanted(plan: Plan, paths: Iterable[str]) -> Want:
+    """The tree of what these paths name. Raises ValueError for a path that no version of the message has.
+
+    A path without indices takes all of what it names; a word after a colon picks a form (`span`, `raw`, `count`).
+    Where a field and parts of it are both asked for, the whole is kept.
+    """
+    tree: dict[str, Any] = {}
+    for path in sorted(paths):
+        names, _, word = path.partition(":")
+        _add(tree, plan, names.replace("[]", "").split("."), word, path)
+    return tree
+
+
+def _add(tree: dict[str, Any], plan: Plan, names: list[str], word: str, path: str) -> None:
+    """Follow one path down; fields that only other versions have leave no trace."""
+    place = tree
+    for depth, name in enumerate(names):
+        fields = {field.name: field for field in (*plan.fields, *plan.tagged)}
+        field = fields.get(name)
+        if field is None:
+            absent = plan.absent.get(name)
+            if name != UNKNOWN and not (absent is not None and _names(absent, names[depth + 1 :])):
+                raise ValueError(f"{plan.name} has no field {path!r}")
+            if name == UNKNOWN:
+                place[name] = ALL
+            return
+        if depth + 1 == len(names):
+            _check_word(field, word, path)
+            place[name] = word if not isinstance(place.get(name), dict) or word == ALL else place[name]
+            return
+        if field.plan is None:
+            raise ValueError(f"{plan.name} has no field {path!r}")
+        below = place.setdefault(name, {})
+        if not isinstance(below, dict):
+            return
+        place, plan = below, field.plan
+
+
+def _names(field: Field, names: list[str]) -> bool:
+    for name in names:
+        inner = next((child for child in field.fields if child.name == name), None)
+        if inner is None:
+            return False
+        field = inner
+    return True
+
+
+def _check_word(field: PlanField, word: str, path: str) -> None:
+    fits = {
+        ALL: True,
+        "raw": not field.array and field.plan is None,
+        "span": field.kind in SIZED and not field.array,
+        "count": field.array,
+    }
+    if not fits.get(word, False):
+        raise ValueError(f"{path!r}: this form is not for {field.kind}{'[]' if field.array else ''}")
+
+
+# What a projection gives, worked out plainly from what the walker reads: for messages too rare to generate code for.
+#
+# It is also what the tests hold generated projections against.
+
+
+Places = dict[str, tuple[int, int]]
+
+
+def project(
+    plan: Plan, want: Want, errors: bool, buf: bytes, at: int, end: int
+) -> tuple[dict[str, Any], list[tuple[str, int]] | None, int]:
+    """The view, the error codes that are not 0 with their paths, and the offset after the message. As a projector."""
+    spans: list[Span] | None = [] if _asks_places(want) else None
+    value, after = walk(plan, buf, at, end, spans)
+    places = {span.path: (span.at, span.end - span.at) for span in spans or () if span.what == "value"}
+    found = list(islice(error_codes(plan, value), ERRORS_SHOWN_MAX)) if errors else None
+    return _struct(plan, value, want, "", places), found or None, after
+
+
+def _asks_places(want: Want) -> bool:
+    return any(map(_asks_places, want.values())) if isinstance(want, dict) else want == "span"
+
+
+def _struct(plan: Plan, value: dict[str, Any], want: Want, place: str, places: Places) -> dict[str, Any]:
+    fields = {field.name: field for field in (*plan.fields, *plan.tagged)}
+    view: dict[str, Any] = {}
+    for name, inner in value.items():
+        part = want.get(name) if isinstance(want, dict) else want
+        if part is None:
+            continue
+        view[name] = inner if name == UNKNOWN else _field(fields[name], inner, part, place + name, places)
+    return view
+
+
+def _field(field: PlanField, value: Any, want: Want, place: str, places: Places) -> Any:
+    if value is None:
+        return None
+    if want == "count":
+        return len(value)
+    if want == "span":
+        return places[place]
+    if field.array:
+        return [_element(field, each, want, f"{place}[{number}]", places) for number, each in enumerate(value)]
+    return _element(field, value, want, place, places)
+
+
+def _element(field: PlanField, value: Any, want: Want, place: str, places: Places) -> Any:
+    if field.plan is not None:
+        return _struct(field.plan, value, want, place + ".", places)
+    if field.secret and want == ALL:
+        size = len(value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value)
+        return redacted(FIXED.get(field.kind, size))
+    return value
+
+
+def error_codes(plan: Plan, value: dict[str, Any], place: str = "") -> Iterator[tuple[str, int]]:
+    """Every error code of a decoded message that is not 0, with its path, in wire order."""
+    for field in (*plan.fields, *plan.tagged):
+        inner = value.get(field.name)
+        here = place + field.name
+        if field.plan is not None and inner is not None:
+            if field.array:
+                for number, each in enumerate(inner):
+                    yield from error_codes(field.plan, each, f"{here}[{number}].")
+            else:
+                yield from error_codes(field.plan, inner, here + ".")
+        elif field.kind == "int16" and field.name.endswith("error_code") and not field.array and inner:
+            yield here, inner
+
+
+# A path into a body in (`a`, `a.b`, `a[].b`, `a[2].b[]`), a function that finds its value in such a body out.
+#
+# Through arrays it is a flat list. What is missing on the way is None; so is what a path cannot lead through, because
+# an older version has something else under the name. Text lines are full of it: measured by `python -m
+# tests.bench.sniff`.
+
+
+Get = Callable[[Any], Any]
+
+
+def getter(path: str) -> Get:
+    """The function for a path."""
+    head, _, rest = path.partition(".")
+    name, bracket, index = head.partition("[")
+    if index not in ("", "]"):
+        return _one(name, int(index[:-1]), getter(rest) if rest else None)
+    if not rest:
+        return lambda view: view.get(name)
+    inner = getter(rest)
+    return _each(name, inner) if bracket else _through(name, inner)
+
+
+def _through(name: str, inner: Get) -> Get:
+    def get(view: Any) -> Any:
+        value = view.get(name)
+        return inner(value) if isinstance(value, dict) else None
+
+    return get
+
+
+def _one(name: str, index: int, inner: Get | None) -> Get:
+    def get(view: Any) -> Any:
+        items = view.get(name)
+        if not isinstance(items, list) or index >= len(items):
+            return None
+        item = items[index]
+        if inner is None:
+            return item
+        return inner(item) if isinstance(item, dict) else None
+
+    return get
+
+
+def _each(name: str, inner: Get) -> Get:
+    def get(view: Any) -> Any:
+        items = view.get(name)
+        if not items:
+            return items
+        if not isinstance(items[0], dict):
+            return None
+        found = [value for item in items if (value := inner(item)) is not None]
+        if found and isinstance(found[0], list):
+            return [value for values in found for value in values]
+        return found
+
+    return get

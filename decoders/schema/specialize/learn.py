@@ -1,0 +1,491 @@
+"""A sample of a struct in, how to read all structs of that shape in one step out.
+
+The problem. A string's size decides where the next field begins, so code that must read any message reads in as many
+steps as there are sizes.
+
+The idea. The shape of a message is every size, count, null marker and tag count in it. Where another message has the
+same ones, each of its values stands at the same place:
+
+```
+sample   00 00 00 07 │ 00 03 │ 61 70 70 │ 00 00      correlation 7, client id of 3 bytes, error 0
+shape      i           h==3    3s         h==0        one unpack_from, two checks
+```
+
+`unpack_from` reads all values and all markers at once; `checks` compare the markers. Where one differs, the usual code
+reads the message.
+
+What always holds: a message that meets the checks has the value that the usual code would give. Messages with tagged
+fields, error codes that are set, or more than PIECES_MAX values have no shape.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections import Counter
+from collections.abc import Callable, Mapping
+from functools import partial
+from itertools import count
+from struct import calcsize
+from typing import Any, Final, NamedTuple
+
+from decoders.limits import BODY_WHOLE_MAX
+from decoders.schema.decode import SMALL, DecoderSource
+from decoders.schema.emit import CRUDE, Lines, Unit, unpacker, uvarint
+from decoders.schema.encode import EncoderSource
+from decoders.schema.model import FIXED, Plan, PlanField
+from decoders.schema.projection import ALL, Mode, Want
+from decoders.schema.specialize.speculate import signature, worth_guessing
+from decoders.wire.primitives import LETTERS
+
+# Values and sizes that one step may unpack; beyond that the gain shrinks and the text grows.
+PIECES_MAX: Final = 72
+SIZED: Final = frozenset({"string", "bytes", "records"})
+
+
+class FixedShape(NamedTuple):
+    """How to read it: `targets` are the variables of `unpack`, `checks` what must hold of them."""
+
+    form: str
+    size: int
+    targets: str
+    checks: tuple[str, ...]
+    value: str | None
+
+    @property
+    def condition(self) -> str:
+        """The checks as one expression."""
+        return " and ".join(self.checks) or "True"
+
+
+class _NoShapeError(Exception):
+    """Not to be read in one step: too large, tagged fields, a varint, an error code that is not 0."""
+
+
+def shape_of(
+    reading: DecoderSource, plan: Plan, want: Want, path: str, buf: bytes, at: int, end: int
+) -> FixedShape | None:
+    """The shape of the struct at `at`; None where it is better read piece by piece."""
+    shaping = _Shaping(reading, buf, at, end)
+    try:
+        value = shaping.struct(plan, want, path)
+    except (_NoShapeError, *CRUDE):
+        return None
+    form = "".join(shaping.forms)
+    if shaping.at > end or not shaping.targets:
+        return None
+    targets = ", ".join(shaping.targets) + ("," if len(shaping.targets) == 1 else "")
+    return FixedShape(form, calcsize(">" + form), targets, tuple(shaping.checks), value)
+
+
+def unpack_line(reading: DecoderSource, shape: FixedShape) -> str:
+    """The line that unpacks a shape at `at`."""
+    return f"{shape.targets} = {reading.unit.constant('unpack', unpacker(shape.form))}(buf, at)"
+
+
+class _Shaping:
+    def __init__(self, reading: DecoderSource, buf: bytes, at: int, end: int) -> None:
+        self.reading = reading
+        self.buf = buf
+        self.start = at
+        self.at = at
+        self.end = end
+        self.forms: list[str] = []
+        self.targets: list[str] = []
+        self.checks: list[str] = []
+
+    def struct(self, plan: Plan, want: Want, path: str) -> str | None:
+        entries: dict[str, str] = {}
+        for field in plan.fields:
+            value = self._field(field, _part(want, field.name), path, entries)
+            if value is not None:
+                entries[field.name] = value
+        if plan.flexible:
+            self._expect_varint(0)
+        return None if want is None else "{" + ", ".join(f"{name!r}: {text}" for name, text in entries.items()) + "}"
+
+    def _take(self, form: str, target: str) -> None:
+        """The next bytes, into a variable where one is given."""
+        size = calcsize(">" + form)
+        self.forms.append(form if target else f"{size}x")
+        if target:
+            self.targets.append(target)
+            if len(self.targets) > PIECES_MAX:
+                raise _NoShapeError
+        self.at += size
+
+    def _expect(self, form: str, value: object) -> None:
+        """The next bytes must be these in each struct of the shape."""
+        target = self.reading.unit.new("c")
+        self._take(form, target)
+        self.checks.append(f"{target} == {value!r}" if value else f"not {target}")
+
+    def _expect_varint(self, required: int | None = None) -> int:
+        value, after = uvarint(self.buf, self.at)
+        if required is not None and value != required:
+            raise _NoShapeError
+        size = after - self.at
+        if size == 1:
+            self._expect("B", value)
+        else:
+            self._expect(f"{size}s", self.buf[self.at : after])
+        return value
+
+    def _size(self, field: PlanField, wide: bool) -> int:
+        """The size or count before a value, -1 for null."""
+        if field.compact:
+            size = self._expect_varint() - 1
+        else:
+            width = 4 if wide else 2
+            size = int.from_bytes(self.buf[self.at : self.at + width], "big", signed=True)
+            self._expect("i" if wide else "h", size)
+        if size < -1 or size > self.end - self.at:
+            raise _NoShapeError
+        return size
+
+    def _field(self, field: PlanField, want: Want, path: str, before: dict[str, str]) -> str | None:
+        path += field.name
+        if field.array:
+            return self._array(field, want, path, before)
+        if field.plan is not None:
+            if field.nullable:
+                null = self.buf[self.at] > 127
+                self._expect("B", self.buf[self.at])
+                if null:
+                    return None if want is None else "None"
+            return self.struct(field.plan, want, path + ".")
+        if field.kind in SIZED:
+            return self._sized(field, field.nullable, want, path, before)
+        return self._number(field, want)
+
+    def _number(self, field: PlanField, want: Want) -> str | None:
+        letter = LETTERS.get(field.kind)
+        if letter is None:
+            raise _NoShapeError
+        if self.reading.is_error(field):
+            if any(self.buf[self.at : self.at + 2]):
+                raise _NoShapeError
+            self._expect(letter, 0)
+            return None if want is None else "0"
+        if want is None:
+            self._take(letter, "")
+            return None
+        value = self.reading.unit.new("v")
+        self._take(letter, value)
+        if field.secret and want != "raw" and not self.reading.mode.reveal:
+            return f"{{'redacted': {FIXED[field.kind]}}}"
+        return self.reading.convert(field.kind).format(value)
+
+    def _sized(self, field: PlanField, nullable: bool, want: Want, path: str, before: dict[str, str]) -> str | None:
+        size = self._size(field, field.kind != "string")
+        if size < 0 and not nullable:
+            raise _NoShapeError
+        if want is None:
+            self._take(f"{max(size, 0)}s", "")
+            return None
+        shown = self.reading.shown(field, want, path)
+        if size < 0:
+            return shown.null
+        if shown.by_place:
+            value = shown.by_place.format(start=f"at + {self.at - self.start}", size=size)
+            self._take(f"{size}s", "")
+            return value
+        raw = self.reading.unit.new("v")
+        self._take(f"{size}s", raw)
+        return shown.unless_secret(raw, before, field.unless) if shown.secret else shown.convert.format(raw)
+
+    def _array(self, field: PlanField, want: Want, path: str, before: dict[str, str]) -> str | None:
+        count = self._size(field, True)
+        if count < 0 and not field.nullable:
+            raise _NoShapeError
+        if count > PIECES_MAX:
+            raise _NoShapeError
+        inner = None if want == "count" else want
+        items: list[Any] = [self._element(field, inner, path, before) for _ in range(count)]
+        if want == "count":
+            return str(count) if count >= 0 else "None"
+        return None if want is None else "None" if count < 0 else f"[{', '.join(items)}]"
+
+    def _element(self, field: PlanField, want: Want, path: str, before: dict[str, str]) -> str | None:
+        if field.plan is not None:
+            return self.struct(field.plan, want, path + "[].")
+        if field.kind in SIZED:
+            return self._sized(field, False, want, path + "[]", before)
+        return self._number(field, want)
+
+
+def _part(want: Want, name: str) -> Want:
+    return want.get(name) if isinstance(want, dict) else want
+
+
+# Messages as they come in, faster code for the usual ones out: decoders that specialise for what they read.
+#
+# The problem. Generated code reads a message field by field, since sizes and counts vary. In real traffic they hardly
+# do: a client's heartbeats all have the same size, and the partitions of a Metadata response are alike.
+#
+# The idea. Watch what comes, and make code for what comes often:
+#
+# ```
+# small message ─► shapes[size] ─► None        : not worth it; the usual code
+#                               ─► see         : count; after ENOUGH of this size make a function for its shape
+#                               ─► a function  : one unpack and some checks; another shape → None, the usual code
+# large message ─► study: after BYTES_ENOUGH generate the decoder again, with a guess of each array's elements
+# (speculate.py)
+#                  guessed_wrong: too many elements were not like that → generate it again, ROUNDS_MAX times at most
+# ```
+#
+# What always holds: what is decoded, and what is refused, stays the same; the checks of a shape cover everything that
+# the usual code would look at. Work and memory are bounded: SIZES_MAX sizes watched, SHAPES_MAX functions a decoder.
+#
+# What is given up: the first ENOUGH messages of a size gain nothing, and a kind whose sizes all differ never does.
+# Gains: `python -m tests.bench.codec`.
+
+
+# Making a function costs about as much as it saves for so many messages.
+ENOUGH: Final = 600
+# Sizes that are watched for one decoder, and functions made for it; beyond that its messages have no usual size.
+SIZES_MAX: Final = 200
+SHAPES_MAX: Final = 24
+# Bytes of large messages after which a decoder is generated again.
+BYTES_ENOUGH: Final = 200_000
+# How often that is done.
+ROUNDS_MAX: Final = 4
+# Elements of an array that are looked at, and the share of them that must have the same shape.
+ELEMENTS: Final = 64
+SHARE: Final = 0.6
+
+Install = Callable[[Unit, str], Callable[..., Any]]
+
+
+def may_learn(plan: Plan) -> bool:
+    """Whether messages have sizes in them at all, other than counts of tagged fields."""
+    return any(_varies(field) for field in plan.fields)
+
+
+def _varies(field: PlanField) -> bool:
+    if field.array or field.nullable or (field.plan is None and field.kind not in FIXED):
+        return True
+    return field.plan is not None and may_learn(field.plan)
+
+
+class Learner:
+    """What one decoder has seen. `shapes` is asked by a message's size; it holds `see` where there is no answer yet."""
+
+    def __init__(self, plan: Plan, want: Want, mode: Mode, unit: Unit, install: Install, enough: int = ENOUGH) -> None:
+        self._plan = plan
+        self._want = want
+        self._mode = mode
+        self._unit = unit
+        self._install = install
+        self._enough = enough
+        self._seen: Counter[int] = Counter()
+        self._missed: Counter[int] = Counter()
+        self._bytes = 0
+        self._bytes_enough = BYTES_ENOUGH * enough // ENOUGH
+        self._wrong = 0
+        self._rounds = 0
+        self._made = 0
+        self.decode: Callable[..., Any] | None = None
+        self.shapes: list[Callable[..., Any] | None] = [self.see] * SMALL
+        unit.names.update(shapes=self.shapes, study=self.study, missed=self.missed, guessed_wrong=self.guessed_wrong)
+
+    def see(self, buf: bytes, at: int, end: int, *_table: object) -> None:
+        """Count a small message; make a function for its size when there were enough."""
+        size = end - at
+        self._seen[size] += 1
+        if self._seen[size] >= self._enough:
+            self._make(buf, at, end)
+        elif len(self._seen) > SIZES_MAX:
+            self._stop()
+
+    def missed(self, buf: bytes, at: int, end: int) -> None:
+        """Count a message of another shape than its size has mostly; try another shape when there were many."""
+        size = end - at
+        self._missed[size] += 1
+        if self._missed[size] % (2 * self._enough) == 0:
+            self.shapes[size] = None
+            if self._missed[size] < 5 * self._enough:
+                self._make(buf, at, end)
+
+    def study(self, buf: bytes, at: int, end: int, *_table: object) -> None:
+        """Count a large message; generate the decoder again when there were enough."""
+        if end - at > BODY_WHOLE_MAX:
+            return  # as values it would take too much room
+        self._bytes += max(end - at, 0)
+        if self._bytes >= self._bytes_enough:
+            self._regenerate(buf, at, end)
+
+    def guessed_wrong(self, buf: bytes, at: int, end: int, elements: int) -> None:
+        """Count elements that were not as guessed; generate the decoder again when there were many."""
+        self._wrong += elements
+        if self._wrong >= 4 * self._enough:
+            self._wrong = 0
+            if end - at <= BODY_WHOLE_MAX:
+                self._regenerate(buf, at, end)
+
+    def _stop(self) -> None:
+        for size, shape in enumerate(self.shapes):
+            if shape == self.see:
+                self.shapes[size] = None
+
+    def _make(self, buf: bytes, at: int, end: int) -> None:
+        size = end - at
+        self.shapes[size] = None
+        reading = DecoderSource(self._unit, self._mode)
+        shape = shape_of(reading, self._plan, self._want, "", buf, at, end)
+        if shape is None or shape.size != size:
+            self.study(buf, at, end)
+            return
+        body = Lines(self._unit)
+        name = body.new("shape")
+        table = ", table" if self._mode.json else ""
+        body.put(f"def {name}(buf, at, end{table}):")
+        body.depth = 1
+        body.put(unpack_line(reading, shape), f"if {shape.condition}:", f"    return {shape.value}")
+        body.put("return missed(buf, at, end)")
+        made = self._install(self._alone(body), name)
+        self._made += 1
+        self.shapes[size] = made
+        if self._made >= SHAPES_MAX:
+            self._stop()
+
+    def _alone(self, body: Lines) -> Unit:
+        """A unit of this function only, with the names of the decoder's."""
+        unit = Unit()
+        unit.names = self._unit.names
+        unit.parts.append("\n".join(body.lines))
+        return unit
+
+    def _regenerate(self, buf: bytes, at: int, end: int) -> None:
+        """Put new code into the decoder that guesses what elements are like; at last, code that does not."""
+        self._rounds += 1
+        last = self._rounds == ROUNDS_MAX
+        guesses = {} if last else usual_elements(self._plan, self._sample(buf, at, end))
+        self._bytes = 0
+        self._bytes_enough *= 10
+        assert self.decode is not None
+        self._unit.parts.clear()
+        reading = DecoderSource(self._unit, self._mode, guesses)
+        reading.root(self._plan, self._want, asks=True, studies=not guesses and not last)
+        self.decode.__code__ = self._install(self._unit, "decode").__code__
+
+    def _sample(self, buf: bytes, at: int, end: int) -> dict[str, Any]:
+        """The values of a message, which may be too large for the walker; empty where it is broken."""
+        unit = Unit()
+        DecoderSource(unit, Mode(careful=True)).root(self._plan, ALL)
+        try:
+            value: dict[str, Any] = self._install(unit, "decode")(buf, at, end)[0]
+        except CRUDE:
+            return {}
+        return value
+
+
+def usual_elements(plan: Plan, value: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """An element like most of an array, by the array's path without indices, in a sample message."""
+    found: dict[str, list[tuple[Plan, Mapping[str, Any]]]] = {}
+    _collect(plan, value, "", found)
+    usual: dict[str, Mapping[str, Any]] = {}
+    for path, elements in found.items():
+        if not worth_guessing(elements[0][0]):
+            continue
+        step = len(elements) // ELEMENTS + 1
+        signed = [(signature(*each), each[1]) for each in elements[::step]]
+        sizes, number = Counter(sign for sign, _ in signed).most_common(1)[0]
+        if sizes is not None and number >= SHARE * len(signed):
+            usual[path] = next(element for sign, element in signed if sign == sizes)
+    return usual
+
+
+def _collect(
+    plan: Plan, value: Mapping[str, Any], prefix: str, found: dict[str, list[tuple[Plan, Mapping[str, Any]]]]
+) -> None:
+    for field in (*plan.fields, *plan.tagged):
+        inner = value.get(field.name)
+        if field.plan is None or not inner:
+            continue
+        path = prefix + field.name
+        if field.array:
+            inner = inner[:: len(inner) // ELEMENTS + 1]  # a few of them tell as much as all
+            found.setdefault(path, []).extend((field.plan, each) for each in inner)
+        for each in inner if field.array else [inner]:
+            _collect(field.plan, each, path + ("[]." if field.array else "."), found)
+
+
+# Plan and purpose in, a compiled function out.
+#
+# The generated text is registered with `linecache`, so that tracebacks show it.
+
+
+_serial = count(1)
+
+
+def build(
+    plan: Plan,
+    purpose: str,
+    want: Want,
+    mode: Mode,
+    enough: int = ENOUGH,
+    *,
+    start: tuple[dict[str, object], Callable[..., Any]] | None = None,
+) -> Callable[..., Any]:
+    """Compile one decoder of a plan, which specialises after `enough` messages.
+
+    `start` is a function whose code is to be this one's, and to specialise, and its globals.
+    """
+    unit = Unit()
+    if start is not None:
+        unit.names = start[0]
+    if not mode.careful:
+
+        def careful(*arguments: Any) -> Any:
+            key = (purpose, repr(want), repr(mode))
+            made = plan.made.get(key)
+            if made is None:
+                made = plan.made[key] = build(plan, purpose, want, mode._replace(careful=True))
+            return made(*arguments)
+
+        unit.names["careful"] = careful
+    title = f"{purpose} {plan.name} v{plan.version}"
+    if mode.careful or not may_learn(plan):
+        DecoderSource(unit, mode).root(plan, want)
+        return install(title, unit, "decode")
+    learner = Learner(plan, want, mode, unit, partial(install, title), enough)
+    DecoderSource(unit, mode).root(plan, want, asks=True, studies=True)
+    made = install(title, unit, "decode")
+    learner.decode = made if start is None else start[1]
+    return made
+
+
+def build_encoder(plan: Plan) -> Callable[..., Any]:
+    """Compile the encoder of a plan."""
+    unit = Unit()
+    EncoderSource(unit).root(plan)
+    return install(f"encode {plan.name} v{plan.version}", unit, "encode")
+
+
+def decoder_source(plan: Plan, mode: Mode, *, commented: bool = True) -> str:
+    """The source of the decoder of a whole message as it is at first; `commented` with the field beside each line."""
+    unit = Unit(commented=commented)
+    DecoderSource(unit, mode).root(plan, ALL)
+    return text_of(unit)
+
+
+def encoder_source(plan: Plan, *, commented: bool = True) -> str:
+    """The source of the encoder, likewise."""
+    unit = Unit(commented=commented)
+    EncoderSource(unit).root(plan)
+    return text_of(unit)
+
+
+def text_of(unit: Unit) -> str:
+    """The source of all functions in a unit."""
+    return "\n\n".join(unit.parts) + "\n"
+
+
+def install(title: str, unit: Unit, name: str) -> Callable[..., Any]:
+    """Compile what a unit holds; the function of that name."""
+    text = text_of(unit)
+    place = f"<{title} #{next(_serial)}>"
+    linecache.cache[place] = (len(text), None, text.splitlines(keepends=True), place)
+    exec(compile(text, place, "exec"), unit.names)
+    made: Callable[..., Any] = unit.names[name]  # type: ignore[assignment]  # exec has put the function there
+    return made

@@ -1,0 +1,199 @@
+"""A stretch of a connection that is decoded although its past is unknown: where it may begin, what it adds by its end.
+
+It begins where two states that differ in their past agree about all that comes: both directions in step, nothing held
+or missing, no SASL token due. Requests in flight are the one thing that may differ: a response in the stretch to a
+request before it has to wait for who knows that one (an *orphan*), and correlation ids of the stretch begin at `low`,
+behind all before it. What happens is believed batch by batch (`commit`): what would not be the same with another past
+makes the last batch, of which nothing was handed on, no part of the stretch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import attrgetter
+from typing import Any, Final
+
+from decoders.exchanges.context import REQUEST, saved
+from decoders.exchanges.exchange import Exchange, Settled
+from decoders.exchanges.in_flight import InFlight
+from decoders.exchanges.pairing import Pairing
+from decoders.exchanges.sasl_phase import SaslPhase
+from decoders.frames.framing import FrameDirection
+from decoders.limits import IN_FLIGHT_MAX
+from decoders.tcp.connections import MASK, Flow, TcpConnection
+from decoders.wire.pack import pack
+
+__all__ = ["IDS", "LANE", "ORPHAN", "Stretch", "core"]
+
+# Correlation ids of a stretch are within so many from the first one.
+IDS: Final = 1 << 30
+# What a lane is in the middle of; the same with its place.
+LANE: Final = ("mode", "need", "left", "first", "last", "again", "missing")
+_state = attrgetter(*LANE)
+# What is kept of a response.
+ORPHAN: Final = (
+    *("correlation_id", "response_raw", "response_size", "response_ns", "response_end_ns", "response_packet"),
+    *("response_packet_end", "extra"),
+)
+# In the place of a SASL mechanism: none was asked for in this stretch.
+_NONE_ASKED: Final = "\0"
+
+
+def core(connection: TcpConnection, pairing: Pairing) -> list[Any] | None:
+    """What a state must have for a stretch to begin, None where none may; who waits for something is out already."""
+    client = connection.first if pairing.client_first else connection.second
+    lanes = (pairing.client_lane, pairing.server_lane)
+    if pairing.opening or pairing.early or pairing.sasl.tokens or pairing.sasl.phase is not SaslPhase.KAFKA:
+        return None
+    for flow in (client, client.peer):
+        flow.sync()
+        if not flow.started or flow.ended or flow.held or flow.far:
+            return None
+    for lane in lanes:
+        if lane.doubt or lane.run is not None or lane.missing or (lane.parts and not lane.need):
+            return None
+    return [client.key, client.place & MASK, client.peer.place & MASK, *(_inside(lane) for lane in lanes)]
+
+
+def _inside(lane: FrameDirection) -> list[Any]:
+    """The frame a lane is inside of; between frames the latest one says nothing."""
+    return saved(lane, LANE) if lane.need else [lane.mode]
+
+
+class Stock:
+    """A state at the end of a batch."""
+
+    __slots__ = ("client", "client_id", "client_raw", "flows", "lanes", "rows", "software", "waiting")
+
+    def __init__(self, stretch: Stretch) -> None:
+        pairing = stretch.pairing
+        self.flows = tuple((flow.packets, flow.place, flow.last_ns) for flow in stretch.flows)
+        first, second = stretch.lanes
+        self.lanes = (
+            (_state(first), first.place, first.begun, first.parts[:]),
+            (_state(second), second.place, second.begun, second.parts[:]),
+        )
+        self.waiting = [(each, each.extra) for each in pairing.in_flight.waiting()]
+        self.client_raw, self.client_id, self.software = pairing.client_raw, pairing.client_id, pairing.software
+        self.rows = 0
+
+
+class Stretch:
+    """The stretch that a connection of a splitter is in. `core` is what it stands on."""
+
+    def __init__(self, connection: TcpConnection, pairing: Pairing, agreed: list[Any], after: int) -> None:
+        self.connection = connection
+        self.pairing = pairing
+        self.after = after  # it begins behind the segment with this packet number
+        self.since: int | None = after  # the same, while that segment is of the batch at hand
+        client = connection.first if pairing.client_first else connection.second
+        self.flows: tuple[Flow, Flow] = (client, client.peer)
+        self.lanes = (pairing.client_lane, pairing.server_lane)
+        self.core = agreed
+        self.low: int | None = None
+        self.begun = False  # its RUN is handed on
+        self.orphans: list[Exchange] = []  # believed, and not handed on yet
+        # Of the batch at hand: what is to be believed of each row and what the splitter made of it, new orphans, and
+        # whether there was anything else.
+        self.rows: list[tuple[int, int, int]] = []
+        self.made: list[Any] = []
+        self.late: list[Exchange] = []
+        self.odd = False
+        self.count = 0  # rows believed
+        pairing.budget.held -= sum(len(each.request_raw or b"") for each in pairing.in_flight.waiting())
+        pairing.in_flight = InFlight()
+        pairing.sasl.mechanism = _NONE_ASKED
+        for lane in self.lanes:
+            lane.lossy, lane.lost_packet = False, 0
+        self.begin = self.stock = Stock(self)
+
+    def moved(self) -> bool:
+        """Whether anything has come since the last commit."""
+        first, second = self.flows
+        return first.packets != self.stock.flows[0][0] or second.packets != self.stock.flows[1][0]
+
+    def take(self, row: Settled, project: Callable[[Settled], Any]) -> None:
+        """A row of the batch. Of most nothing is kept but its correlation id, its first packet and its last."""
+        if row.kind != "exchange" or row.correlation_id is None:
+            self.odd = True
+        elif row.outcome == "orphan_response":
+            self.late.append(row)
+        else:
+            last = row.response_packet_end or row.request_packet_end or 0
+            self.rows.append((row.correlation_id, row.request_packet or 0, last))
+            self.made.append(project(row))
+
+    def commit(self) -> list[Any] | None:
+        """Believe the batch: what was made of its rows but the orphans, which wait in `orphans`; None: do not."""
+        rows, made, orphans, odd = self.rows, self.made, self.late, self.odd
+        self.rows, self.made, self.late, self.odd = [], [], [], False
+        if odd or not self._believed(rows):
+            return None
+        for flow in self.flows:
+            flow.sync()
+        self.stock = Stock(self)
+        self.orphans += orphans
+        self.count += len(rows)
+        return made
+
+    def _believed(self, settled: list[tuple[int, int, int]]) -> bool:
+        pairing = self.pairing
+        if pairing.early or pairing.in_flight.doubled or pairing.sasl.mechanism != _NONE_ASKED:
+            return False
+        if any(lane.lossy or lane.doubt for lane in self.lanes):
+            return False
+        ids = [correlation_id for correlation_id, _, _ in settled]
+        ids += pairing.in_flight
+        if len(ids) >= IN_FLIGHT_MAX // 2 and _most(settled) + pairing.in_flight.count() >= IN_FLIGHT_MAX // 2:
+            return False
+        if ids:
+            least = min(ids)
+            low = least if self.low is None else self.low
+            if least < low or max(ids) >= low + IDS:
+                return False
+            self.low = low
+        return True
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing that came in it is believed."""
+        return self.stock.flows == self.begin.flows
+
+    def run(self) -> bytes:
+        """The blob of its RUN."""
+        self.begun = True
+        return pack([False, self.after, self.low, self.begin.software, self.begin.lanes[0][1], self.core])
+
+    def take_orphans(self) -> bytes:
+        """The blob of ROWS: responses that somebody else may know the request of."""
+        orphans, self.orphans = self.orphans, []
+        return pack([saved(each, ORPHAN) for each in orphans]) if orphans else b""
+
+    def tail(self, until: int | None) -> bytes:
+        """The blob of its END: what it adds up to the last commit. `until`: the packet behind it, None: the split's."""
+        begin, stock = self.begin, self.stock
+        flows = [
+            [now[0] - then[0], now[1] - then[1], now[2]] for now, then in zip(stock.flows, begin.flows, strict=True)
+        ]
+        lanes = [
+            [list(state), place - then[1], begun - then[1], parts]
+            for (state, place, begun, parts), then in zip(stock.lanes, begin.lanes, strict=True)
+        ]
+        waiting = []
+        for each, extra in stock.waiting:
+            each.extra, each.outcome = extra, "complete"
+            waiting.append([each.correlation_id, saved(each, REQUEST)])
+        names = [stock.client_raw, stock.client_id, stock.software]
+        return pack([until, flows, lanes, waiting, names, self.count])
+
+
+def _most(settled: list[tuple[int, int, int]]) -> int:
+    """How many of these were in flight at one time, at most."""
+    begun = sorted(first for _, first, _ in settled)
+    ended = sorted(last for _, _, last in settled)
+    most = at = 0
+    for count, packet in enumerate(begun, 1):
+        while ended[at] < packet:
+            at += 1
+        most = max(most, count - at)
+    return most

@@ -1,0 +1,552 @@
+"""One split of a capture's segments in, parts (`parts.py`) out, of which stitchers make the whole capture's rows.
+
+The problem. A large capture is read by several processes, each from somewhere in the middle. What a segment means
+depends on all that came before it on its connection: which bytes are missing, which requests are in flight, who is the
+broker.
+
+The idea. Each process decodes what cannot depend on the past, and hands on the rest as it is:
+
+```
+split 1          split 2                     split 3
+────────┬────────────────────────────┬──────────────────
+ SYN …  │ … in step, nothing held …  │ … hole …            one connection
+ rows   │ run of rows (a stretch)    │ segments            parts, by key and split
+        └────────────┬───────────────┴──────► stitcher (stitching.py): one key, its parts in order
+                     agrees with the exact state there? rows count : read the segments again
+```
+
+- A connection whose SYN is in the split is decoded here (`OpenedConnection`).
+- A stretch (clean_segment.py) begins where two states that differ in their past agree about all that comes. It ends
+  before the first segment of it that reassembly's fast path does not take.
+- Of all else the segments themselves are handed on, for a stitcher to take.
+
+What always holds: any split of a capture gives the same rows as reading it whole. Rows are handed on in batches that
+are believed or not as a whole; segments of the batch at hand are kept, or can be read again.
+
+What is given up: work is done twice where a stretch does not fit what was before it. Parts may be large where a key
+never comes to rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import chain, groupby
+from operator import itemgetter
+from typing import Any, Final, Protocol
+
+from decoders.exchanges.api_versions import Needs
+from decoders.exchanges.context import export_pairing, export_undecided
+from decoders.exchanges.engine import Pairer, doubtful
+from decoders.exchanges.exchange import ConnectionInfo, Ended, Row, Settled
+from decoders.limits import SEGMENT_COST
+from decoders.splits.clean_segment import Stretch, core
+from decoders.splits.parts import END, FACT, ROWS, RUN, SEGMENTS, Facts, Part, canonical, pack_segments
+from decoders.tcp.chunks import Chunk, How, Segment
+from decoders.tcp.connections import MASK, Flow, TcpConnection, turned
+from decoders.tcp.reassembly import RST, SYN, Reassembly, replaces
+from decoders.wire.pack import pack
+
+__all__ = ["PART_SIZE", "OpenedConnection", "Splitter", "Track", "Watched"]
+
+# Reassembly that asks before it does anything unusual to a connection, and tells after it.
+
+
+class Watcher(Protocol):
+    """Who is asked and told."""
+
+    def flush(self) -> None:
+        """What was given so far has to be taken (`Watched.given`) before more is."""
+
+    def before(self, flow: Flow | None, segment: Segment) -> None:
+        """A segment comes that the fast path does not take."""
+
+    def after(self, segment: Segment) -> None:
+        """It was taken."""
+
+    def closing(self, connection: TcpConnection, packet: int) -> None:
+        """A connection is over, maybe for what happens elsewhere, at this packet."""
+
+
+class Watched(Reassembly):
+    """All TCP connections of a split."""
+
+    def __init__(self, watcher: Watcher) -> None:
+        super().__init__()
+        self._watcher = watcher
+
+    def given(self) -> list[Chunk]:
+        """What was given so far by the feed at hand, and is not given again."""
+        out = self._delivery.out[:]
+        self._delivery.out.clear()
+        return out
+
+    def is_long(self, segments: list[Segment]) -> bool:
+        """Whether these go in one by one, so that `given` has all that was given."""
+        return segments[-1][1] >= self._drowsy_ns
+
+    def begins(self, flow: Flow | None, segment: Segment) -> bool:
+        """Whether a segment is the SYN of a new connection."""
+        if not segment[5] & SYN:
+            return False
+        first = segment[3] + 1 & MASK
+        return not self._connections.repeats(segment[0], first) if flow is None else replaces(flow, first)
+
+    def is_nothing(self, segment: Segment) -> bool:
+        """Whether a segment of no open connection, which begins none, is dropped."""
+        return bool(segment[5] & (SYN | RST)) or self._connections.late(segment) is not None
+
+    def _slow(self, flow: Flow | None, segment: Segment) -> None:
+        if flow is not None and flow.connection.drowsy:
+            self._watcher.flush()
+        super()._slow(flow, segment)
+
+    def _unusual(self, flow: Flow | None, segment: Segment) -> None:
+        self._watcher.before(flow, segment)
+        super()._unusual(flow, segment)
+        self._watcher.after(segment)
+
+    def _close(self, connection: TcpConnection, how: How) -> None:
+        self._watcher.closing(connection, self._delivery.packet)
+        super()._close(connection, how)
+
+
+# What a split hands on of one key: the parts in their order, segments kept until there are enough of them.
+
+
+# Bytes of segments that one part has, about.
+PART_SIZE: Final = 256 << 10
+# Responses to requests before a stretch that wait for its first request.
+ORPHANS_MAX: Final = 1000
+# A correlation id behind all.
+_NONE: Final = 1 << 62
+
+
+class OpenedConnection:
+    """A connection whose SYN is in the split: all of it is known here, and decoded here."""
+
+    __slots__ = ("begun", "connection", "ends", "made", "numbers", "rows", "segment")
+
+    def __init__(self, segment: Segment) -> None:
+        self.segment = segment
+        self.connection: TcpConnection | None = None
+        self.begun = False
+        self.ends: ConnectionInfo | None = None  # of the latest RUN
+        self.numbers: list[int] = []  # of it, and of those that took its ports without a SYN
+        self.rows: list[Row] = []
+        self.made: list[Any] = []  # what the splitter made of each
+
+    def take(self, row: Row, project: Callable[[Settled], Any]) -> None:
+        """A row of the batch; of the end of a connection all is kept."""
+        self.rows.append(row)
+        self.made.append(row if isinstance(row, Ended) else project(row))
+
+    def run(self, late_ns: int) -> bytes:
+        """The blob of its RUN. `late_ns`: what another connection said of the broker before would change this one."""
+        goes_on, self.begun = self.begun, True  # a connection that took the ports without a SYN
+        assert self.connection is not None
+        first, second = self.connection.first, self.connection.second
+        who = [first.source, second.source, self.connection.began_ns]
+        if self.ends is not None:
+            who = [self.ends.client, self.ends.broker, self.ends.began_ns]
+        return pack([True, goes_on, self.segment, second.source, late_ns, who])
+
+    def tail(self, until: int | None, watched: Watched, pairer: Pairer) -> tuple[bytes, int]:
+        """The blob of its END, and `late_ns` of a connection that gave no row."""
+        connection = self.connection
+        assert connection is not None
+        pairing = pairer.context.pairings.get(connection.number)
+        undecided = pairer.context.undecided.get(connection.number)
+        state: list[Any] = [until, watched.export_key(self.segment[0], connection), None, None]
+        late_ns = 0
+        if pairing is not None:
+            state[2], late_ns = export_pairing(pairing), pairing.ends.late_ns
+        elif undecided is not None:
+            state[3], late_ns = export_undecided(undecided), doubtful(undecided)
+        return pack(state), late_ns
+
+
+class Track:
+    """One key of a split. While it has neither a stretch nor a fresh connection, its segments are handed on."""
+
+    __slots__ = ("countdown", "fresh", "key", "parts", "segments", "seq", "size", "stretch", "tries")
+
+    def __init__(self, key: bytes, parts: list[Part]) -> None:
+        self.key = key
+        self.parts = parts
+        self.seq = 0
+        self.segments: list[Segment] = []
+        self.size = 0
+        self.stretch: Stretch | None = None
+        self.fresh: OpenedConnection | None = None
+        self.tries = 1  # segments after which to look again whether a stretch may begin
+        self.countdown = 1
+
+    def add(self, segment: Segment) -> int:
+        """Keep a segment; by how much more, or less, is kept now."""
+        self.segments.append(segment)
+        size = len(segment[6]) + SEGMENT_COST
+        self.size += size
+        return size - self.hand_on() if self.size >= PART_SIZE else size
+
+    def hand_on(self) -> int:
+        """Hand on the segments kept; how much they were."""
+        size, self.size = self.size, 0
+        if self.segments:
+            self.hand(SEGMENTS, pack_segments(self.key, self.segments))
+            self.segments = []
+        return size
+
+    def hand(self, kind: int, blob: bytes, rows: list[Any] | None = None) -> None:
+        """The next part."""
+        self.parts.append(Part(self.key, self.seq, kind, blob, rows or []))
+        self.seq += 1
+
+    def hand_rows(self, stretch: Stretch, rows: list[Any]) -> int:
+        """Hand on what a stretch has believed; how much was kept of segments before it."""
+        if not stretch.begun and not rows and stretch.low is None and len(stretch.orphans) < ORPHANS_MAX:
+            return 0
+        size = self.begin(stretch)
+        if rows or stretch.orphans:
+            self.hand(ROWS, stretch.take_orphans(), rows)
+        return size
+
+    def begin(self, stretch: Stretch) -> int:
+        """Hand on what a stretch stands on."""
+        size = 0
+        if not stretch.begun:
+            size = self.hand_on()
+            self.hand(RUN, stretch.run())
+            if stretch.low is None:
+                stretch.low = _NONE
+        return size
+
+    def end(self, stretch: Stretch, until: int | None) -> int:
+        """Hand on the end of a stretch, if it was one."""
+        size = 0
+        if stretch.begun or not stretch.empty:
+            size = self.begin(stretch)
+            if stretch.orphans:
+                self.hand(ROWS, stretch.take_orphans())
+            self.hand(END, stretch.tail(until))
+        return size
+
+    def hand_fresh(self, fresh: OpenedConnection) -> int:
+        """Hand on the rows of a fresh connection."""
+        size = self.hand_on()
+        pairs = zip(fresh.rows, fresh.made, strict=True)
+        fresh.rows, fresh.made = [], []
+        for number, group in groupby(pairs, key=lambda pair: pair[0].ends.number):
+            its = list(group)
+            if fresh.ends is None or number != fresh.ends.number:
+                fresh.ends = its[0][0].ends
+                self.hand(RUN, fresh.run(fresh.ends.late_ns))
+            ended = [row.export() for row, _ in its if isinstance(row, Ended)]
+            made = [each for row, each in its if not isinstance(row, Ended)]
+            self.hand(ROWS, pack(ended) if ended else b"", made)
+        return size
+
+    def end_fresh(self, fresh: OpenedConnection, until: int | None, watched: Watched, pairer: Pairer) -> int:
+        """Hand on the rest of a fresh connection, and the state that it leaves."""
+        size = self.hand_fresh(fresh) if fresh.rows else 0
+        blob, late_ns = fresh.tail(until, watched, pairer)
+        if not fresh.begun:
+            size += self.hand_on()
+            self.hand(RUN, fresh.run(late_ns))
+        self.hand(END, blob)
+        return size
+
+
+# Bytes of segments that wait for more of their key, all keys together.
+WAITING_MAX: Final = 32 << 20
+# Segments believed in one go: many enough for a look at all connections to cost little, and no more.
+BATCH_MIN: Final = 4096
+BATCH_MAX: Final = 1 << 16
+PER_CONNECTION: Final = 128
+# Bytes of segments, as they are counted, where they are kept until they are believed, and where they are not.
+KEPT_SIZE: Final = 16 << 20
+BATCH_SIZE: Final = 64 << 20
+# Segments between two looks whether a stretch may begin.
+TRIES_MAX: Final = 64
+_payload = itemgetter(6)
+
+
+class Source(Protocol):
+    """Where segments come from, and may come from once more."""
+
+    def mark(self) -> None:
+        """What was given so far will not be asked for again."""
+
+    def again(self) -> Iterable[list[Segment]]:
+        """All segments given since the mark."""
+
+
+class Splitter:
+    """One split of one timeline. With `raw` all segments are handed on, and only facts come of what is decoded.
+
+    What is decoded is believed in batches of at least `batch` segments. Those of the batch at hand are kept, unless
+    `source` has them: kept, they are what slows a splitter down, since no cache is so large. For the same reason
+    `project` is called with each row as soon as it settles: what it gives stands for the row in the parts, or for
+    nothing, if the row is not to be believed; the row may be robbed of its bytes.
+    """
+
+    def __init__(
+        self,
+        ports: Iterable[int] | None = None,
+        needs: Needs | None = None,
+        *,
+        raw: bool = False,
+        batch: int = BATCH_MIN,
+        source: Source | None = None,
+        project: Callable[[Settled], Any] | None = None,
+    ) -> None:
+        self._raw = raw
+        self._source = source
+        self._project = project or _itself
+        self._batch_min = batch
+        self._tracks: dict[bytes, Track] = {}  # by both keys
+        self._parts: list[Part] = []
+        self._size = 0  # of the segments that tracks keep
+        self._facts = Facts()
+        self._plain = Reassembly()
+        self._watched = Watched(self)
+        self._pairer = Pairer(ports, needs, connections=True)
+        self._pairer.context.vouching = []
+        self._clean: dict[Track, Stretch] = {}
+        self._routes: dict[int, Stretch | OpenedConnection] = {}  # by number of the connection, whose rows count
+        self._fresh: list[OpenedConnection] = []  # with rows
+        self._over: list[OpenedConnection] = []  # in the batch at hand, maybe
+        self._late: list[OpenedConnection] = []  # in the one before: what comes late of them has come
+        self._batch: list[Segment] = []  # decoded, and not believed yet; with a source only when it was asked for them
+        self._batch_count = self._batch_size = 0
+
+    def feed(self, segments: list[Segment]) -> list[Part]:
+        """The parts that are ready."""
+        if segments:
+            self._facts.last = segments[-1][1:3]
+        if self._raw:
+            for segment in segments:
+                self._size += self._track(segment[0]).add(segment)
+            self._pairer.feed(self._plain.feed(segments))
+            self._learn()
+        else:
+            self._work(segments)
+        if self._size > WAITING_MAX:
+            self._hand_all_on()
+        return self._given()
+
+    def believe(self) -> list[Part]:
+        """Hand on now all rows that were projected and are to be believed; the others never will be."""
+        self._believe()
+        return self._given()
+
+    def finish(self) -> list[Part]:
+        """The rest."""
+        self._believe()
+        for track, stretch in self._clean.items():
+            self._size -= track.end(stretch, None)
+        for key, track in self._tracks.items():
+            if track.fresh is not None and key == track.key:
+                self._size -= track.end_fresh(track.fresh, None, self._watched, self._pairer)
+        self._hand_all_on()
+        return [*self._given(), Part(b"", 0, FACT, self._facts.pack(), [])]
+
+    def _given(self) -> list[Part]:
+        parts = self._parts[:]
+        self._parts.clear()
+        return parts
+
+    def _hand_all_on(self) -> None:
+        for track in self._tracks.values():
+            self._size -= track.hand_on()
+
+    def _track(self, key: bytes) -> Track:
+        track = self._tracks.get(key)
+        if track is None:
+            its = canonical(key)
+            track = self._tracks[key] = self._tracks.setdefault(its, Track(its, self._parts))
+        return track
+
+    # What is decoded here.
+
+    def _work(self, segments: list[Segment]) -> None:
+        """Decode what has come at once, while it is in the processor's caches; believe it in batches of some size."""
+        at, end = 0, len(segments)
+        while at < end:
+            size = min(max(self._batch_min, PER_CONNECTION * len(self._routes)), BATCH_MAX)
+            room = end if self._source else max(size - self._batch_count, 1)  # a mark is behind all that was given
+            some = segments[at : at + room]
+            at += len(some)
+            self._decode(some)
+            if self._batch_count >= size or self._batch_size >= (BATCH_SIZE if self._source else KEPT_SIZE):
+                self._believe()
+
+    def _decode(self, segments: list[Segment]) -> None:
+        """More of the batch."""
+        if not self._batch_count:
+            self._leave_fresh(segments[0][2])
+        if self._source is None or self._batch:
+            self._batch += segments
+        self._batch_count += len(segments)
+        self._batch_size += sum(map(len, map(_payload, segments))) + SEGMENT_COST * len(segments)
+        if self._watched.is_long(segments):
+            for segment in segments:
+                self._take(self._pairer.feed(self._watched.feed([segment])))
+        else:
+            self._take(self._pairer.feed(self._watched.feed(segments)))
+
+    def _believe(self) -> None:
+        """The batch is whole: believe what can be believed of it."""
+        for track, stretch in list(self._clean.items()):
+            if stretch.moved():
+                self._commit(track, stretch)
+            stretch.since = None
+        for fresh in self._fresh:
+            if fresh.rows:
+                self._size -= self._track(fresh.segment[0]).hand_fresh(fresh)
+        self._fresh.clear()
+        self._learn()
+        self._batch, self._batch_count, self._batch_size = [], 0, 0
+        if self._source is not None:
+            self._source.mark()
+
+    def _leave_fresh(self, packet: int) -> None:
+        """End fresh connections that were over before the last batch, before the segment with this packet number."""
+        late, self._late, self._over = self._late, self._over, []
+        for fresh in late:
+            track = self._track(fresh.segment[0])
+            if track.fresh is fresh and fresh.connection is not None and fresh.connection.over:
+                self._end_fresh(track, fresh, packet)
+
+    def _end_fresh(self, track: Track, fresh: OpenedConnection, packet: int) -> None:
+        """End a fresh connection before the segment with this packet number."""
+        for number in fresh.numbers:
+            del self._routes[number]
+        self._size -= track.end_fresh(fresh, packet, self._watched, self._pairer)
+        track.fresh = None
+
+    def _learn(self) -> None:
+        """What this batch has shown that others may use."""
+        context = self._pairer.context
+        for endpoint, since_ns, client in context.vouching or ():
+            self._facts.vouch(endpoint, since_ns, client)
+        context.vouching = []
+        names = context.topics.names
+        if len(names) > len(self._facts.topics):
+            for identity, (name, _) in list(names.items())[len(self._facts.topics) :]:
+                self._facts.topics[identity.bytes] = name, self._facts.last[0]
+
+    def _take(self, settled: list[Settled]) -> None:
+        """Keep the rows that count."""
+        routes, project = self._routes.get, self._project
+        for row in settled:
+            target = routes(row.ends.number)
+            if target is not None:
+                if isinstance(target, OpenedConnection) and not target.rows:
+                    self._fresh.append(target)
+                target.take(row, project)
+
+    def _commit(self, track: Track, stretch: Stretch) -> None:
+        rows = stretch.commit()
+        if rows is None:
+            self._roll_back(track, stretch, None)
+            stretch.connection.park()
+        else:
+            self._size -= track.hand_rows(stretch, rows)
+
+    def _leave(self, track: Track, stretch: Stretch) -> None:
+        track.stretch = None
+        del self._clean[track]
+        del self._routes[stretch.connection.number]
+
+    def _end(self, track: Track, stretch: Stretch, until: int) -> None:
+        """End a stretch before the segment with this packet number."""
+        self.flush()
+        rows = stretch.commit()
+        if rows is None:
+            self._roll_back(track, stretch, until)
+            return
+        self._leave(track, stretch)
+        self._size -= track.hand_rows(stretch, rows)
+        self._size -= track.end(stretch, until)
+
+    def _roll_back(self, track: Track, stretch: Stretch, until: int | None) -> None:
+        """End a stretch before the batch at hand, and hand on what came of it in this up to a packet, or all."""
+        self._leave(track, stretch)
+        keys = (track.key, turned(track.key))
+        segments: list[Segment] = []
+        if self._source is not None and not self._batch:
+            self._batch = list(chain.from_iterable(self._source.again()))
+        for segment in self._batch:
+            if segment[2] == until:
+                break
+            if segment[0] in keys:
+                segments.append(segment)
+                if segment[2] == stretch.since:
+                    segments.clear()
+        self._size -= track.end(stretch, segments[0][2] if segments else until)
+        for segment in segments:
+            self._size += track.add(segment)
+
+    # What reassembly asks and tells.
+
+    def flush(self) -> None:
+        """Take what was given so far."""
+        self._take(self._pairer.feed(self._watched.given()))
+
+    def before(self, flow: Flow | None, segment: Segment) -> None:
+        """A segment comes that ends a stretch, or begins a connection, or is to be handed on."""
+        track = self._track(segment[0])
+        begins = self._watched.begins(flow, segment)
+        if track.fresh is not None:
+            if not begins and (flow is not None or self._watched.is_nothing(segment)):
+                return
+            self.flush()
+            self._end_fresh(track, track.fresh, segment[2])
+        elif track.stretch is not None:
+            self._end(track, track.stretch, segment[2])
+        if begins:
+            track.fresh = OpenedConnection(segment)
+        else:
+            self._size += track.add(segment)
+
+    def after(self, segment: Segment) -> None:
+        """See whether a stretch may begin behind it."""
+        flow = self._watched.flow(segment[0])
+        if flow is None:
+            return
+        track, connection = self._track(segment[0]), flow.connection
+        fresh = track.fresh
+        if fresh is not None:
+            if fresh.connection is not connection:  # the first, or one that took the ports without a SYN
+                fresh.connection = connection
+                fresh.numbers.append(connection.number)
+                self._routes[connection.number] = fresh
+        elif self._watched.settled(connection):
+            track.countdown -= 1
+            if track.countdown > 0 or not self._begin(track, connection, segment[2]):
+                connection.park()
+
+    def _begin(self, track: Track, connection: TcpConnection, packet: int) -> bool:
+        """Begin a stretch, if it may."""
+        self.flush()
+        pairing = self._pairer.context.pairings.get(connection.number)
+        agreed = None if pairing is None else core(connection, pairing)
+        if pairing is None or agreed is None:
+            track.countdown = track.tries = min(2 * track.tries, TRIES_MAX)
+            return False
+        track.countdown = track.tries = 1
+        stretch = track.stretch = self._clean[track] = Stretch(connection, pairing, agreed, packet)
+        self._routes[connection.number] = stretch
+        return True
+
+    def closing(self, connection: TcpConnection, packet: int) -> None:
+        """A connection is over. Where that ends a stretch, it has said nothing for long: a stitcher finds that out."""
+        target = self._routes.get(connection.number)
+        if isinstance(target, Stretch):
+            self._end(self._track(target.flows[0].key), target, packet)
+        elif target is not None:
+            self._over.append(target)
+
+
+def _itself(row: Settled) -> Settled:
+    return row

@@ -1,0 +1,308 @@
+"""The parts of one connection's key, split by split, in; the rows that the whole capture gives of it out.
+
+The problem. A split (splitting.py) has decoded runs of a connection without knowing what came before. Only whoever has
+the exact state at the beginning of a run can say whether its rows are those of the whole capture.
+
+The idea. A stitcher has one engine with the exact state of one key, and goes through the parts in their order:
+
+```
+SEGMENTS  feed them to the engine
+RUN       does the run stand on what the engine has now?
+ROWS        yes: they count, patched by what only the engine knows (number, client software, requests before the run)
+END         yes: the engine takes over the state behind the run, without having seen its segments
+            no:  the segments of the run are read again from the capture (`reread`) and fed
+```
+
+What always holds: the engine's state behind a run is the one that feeding its segments would have given. Nothing of a
+run that does not agree is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final, cast
+
+from decoders.errors import Malformed
+from decoders.exchanges.api_versions import Needs
+from decoders.exchanges.context import put, resume_pairing, resume_request, resume_undecided
+from decoders.exchanges.engine import FOREVER, Engine
+from decoders.exchanges.exchange import ConnectionInfo, Ended, Exchange, Row, Settled
+from decoders.exchanges.pairing import Pairing, orphan, put_response
+from decoders.frames.framing import Frame
+from decoders.limits import IN_FLIGHT_MAX
+from decoders.splits.clean_segment import IDS, LANE, ORPHAN, core
+from decoders.splits.parts import END, ROWS, RUN, SEGMENTS, Facts, Part, Patch, unpack_segments
+from decoders.tcp.chunks import Segment
+from decoders.tcp.connections import Flow, TcpConnection
+from decoders.wire.pack import fields, unpack
+
+__all__ = ["AdoptedConnection", "AdoptedStretch", "Reread", "Stitcher"]
+
+# What a split has decoded by itself, and the exact state of the connection, in; the state behind it out.
+#
+# `AdoptedStretch` is a stretch (`clean_segment.py`): it may be taken over where the exact state agrees with what it
+# stands on. `AdoptedConnection` is a connection from its SYN on: it may be where nothing that is open, or known of the
+# broker, says otherwise.
+
+
+SEGMENT_KINDS: Final = (bytes, int, int, int, int, int, bytes, int)
+
+
+class AdoptedStretch:
+    """A stretch that begins where an engine, of one key, is now."""
+
+    def __init__(self, engine: Engine, run: list[Any]) -> None:
+        self._engine = engine
+        self._context = engine.pairer.context
+        _, self.after, self._low, self._software, self._place, self._core = fields(
+            run, bool, int, int | None, dict | None, int, list
+        )
+        self.segments: list[Segment] = []  # of it, that are not in the capture behind `after`
+        self.agreed = False
+        flow = engine.reassembly.flow(self._core[0]) if self._core else None
+        pairing = None if flow is None else self._context.pairings.get(flow.connection.number)
+        if flow is None or pairing is None:
+            return
+        self._connection: TcpConnection = flow.connection
+        self._pairing: Pairing = pairing
+        self._added: int = pairing.client_lane.place - self._place
+        self._server_place = pairing.server_lane.place
+        self._client_place = pairing.client_lane.place
+        self.agreed = self._agrees()
+
+    def _agrees(self) -> bool:
+        """Whether all that the stretch stands on is so."""
+        pairing, software = self._pairing, self._software
+        if not self._engine.reassembly.settled(self._connection) or core(self._connection, pairing) != self._core:
+            return False
+        if software is not None and software != pairing.software:
+            return False
+        waiting = pairing.in_flight
+        low = self._low
+        return waiting.count() < IN_FLIGHT_MAX // 2 and (
+            low is None or not any(low <= correlation_id < low + IDS for correlation_id in waiting)
+        )
+
+    def patch(self) -> Patch:
+        """What its rows lack."""
+        return Patch(self._pairing.ends, self._added, self._pairing.software)
+
+    def answer(self, orphans: list[Any]) -> None:
+        """Responses whose request lies before it."""
+        pairing = self._pairing
+        for row in orphans:
+            exchange = Exchange()
+            put(exchange, ORPHAN, row)
+            frame = _frame(exchange)
+            correlation_id = exchange.correlation_id
+            assert correlation_id is not None
+            asked = pairing.in_flight.take(correlation_id)
+            if asked is None:
+                pairing.settle(orphan(pairing.ends, self._context.specs.unknown, frame, correlation_id))
+            else:
+                pairing.budget.held -= len(asked.request_raw or b"")
+                put_response(asked, frame)
+                pairing.settle(asked)
+
+    def absorb(self, tail: list[Any]) -> None:
+        """Take over what it adds. Raises DecodeError when this is no such thing."""
+        pairing, connection = self._pairing, self._connection
+        _, flows, lanes, waiting, names, count = fields(tail, int | None, list, list, list, list, int)
+        client = connection.first if pairing.client_first else connection.second
+        for flow, row in zip((client, client.peer), flows, strict=True):
+            _add(flow, row)
+        connection.drowsy = False
+        connection.settle()
+        budget, places = pairing.budget, (self._client_place, self._server_place)
+        for lane, place, row in zip((pairing.client_lane, pairing.server_lane), places, lanes, strict=True):
+            state, size, begun, parts = fields(row, list, int, int, list)
+            budget.held -= sum(map(len, lane.parts))
+            put(lane, LANE, state)
+            lane.place, lane.begun, lane.parts = place + size, place + begun, parts
+            budget.held += sum(map(len, parts))
+        for row in waiting:
+            correlation_id, saved = fields(row, int, list)
+            exchange = resume_request(self._context, pairing, saved)
+            exchange.place += self._added
+            exchange.client_software = exchange.client_software or pairing.software
+            pairing.in_flight.add(correlation_id, exchange)
+            budget.held += len(exchange.request_raw or b"")
+        raw, client_id, software = fields(names, bytes | None, str | None, dict | None)
+        if raw is not None:
+            pairing.client_raw, pairing.client_id = raw, client_id
+        pairing.software = software or pairing.software
+        pairing.ends.exchanges += count
+
+
+def _add(flow: Flow, state: list[Any]) -> None:
+    packets, size, last_ns = fields(state, int, int, int)
+    flow.sync()
+    flow.packets += packets
+    flow.place += size
+    flow.last_ns = last_ns if packets else flow.last_ns
+
+
+def _frame(exchange: Exchange) -> Frame:
+    """The frame that a response was."""
+    extra = exchange.extra or {}
+    first = (exchange.response_ns or 0, exchange.response_packet or 0)
+    last = (exchange.response_end_ns or 0, exchange.response_packet_end or 0)
+    data, size = exchange.response_raw, exchange.response_size
+    if not isinstance(data, bytes) or not isinstance(size, int):
+        raise Malformed("no response")
+    return Frame(data, size, first, last, 0, extra.get("response", ""), bool(extra.get("retransmitted")))
+
+
+class AdoptedConnection:
+    """A connection whose SYN, `segments`, is what an engine of its key takes next."""
+
+    def __init__(self, engine: Engine, run: list[Any]) -> None:
+        self._engine = engine
+        _, _, segment, target, late_ns, who = fields(run, bool, bool, tuple, str, int, list)
+        self._ends: ConnectionInfo
+        key, time_ns, packet, seq, ack, flags, data, cut = fields(segment, *SEGMENT_KINDS)
+        self.segments: list[Segment] = [(key, time_ns, packet, seq, ack, flags, data, cut)]
+        self.after: int = packet
+        self.rows: list[Settled] = []  # of the connection whose ports it takes
+        self.agreed = engine.pairer.context.brokers.get(target, FOREVER) >= late_ns
+        if self.agreed:
+            self.agreed, chunks = engine.reassembly.make_way(self.segments[0])
+            self.rows = engine.pairer.feed(chunks)
+        self._begin(who)
+
+    def go_on(self, run: list[Any]) -> None:
+        """Another connection has taken the ports."""
+        *_, who = fields(run, bool, bool, tuple, str, int, list)
+        self._begin(who)
+
+    def _begin(self, who: list[Any]) -> None:
+        if not self.agreed:
+            return
+        reassembly = self._engine.reassembly
+        reassembly.count()
+        client, broker, began_ns = fields(who, str, str, int)
+        number = reassembly.connection_count
+        self._ends = ConnectionInfo(number, client, broker, began_ns, self._engine.pairer.context.topics)
+
+    def patch(self) -> Patch:
+        """What its rows lack."""
+        return Patch(self._ends, 0, None)
+
+    def absorb(self, tail: list[Any]) -> None:
+        """Take over what it leaves. Raises DecodeError when this is no such thing."""
+        _, state, pairing, undecided = fields(tail, int | None, list, list | None, list | None)
+        reassembly, context = self._engine.reassembly, self._engine.pairer.context
+        connection = reassembly.resume_key(self.segments[0][0], state)
+        if connection is None:
+            return
+        if pairing is not None:
+            pairing[0][0] = connection.number
+            resume_pairing(context, pairing)
+        elif undecided is not None:
+            undecided[0] = connection.number
+            resume_undecided(context, undecided, {connection.number: connection})
+
+
+# Gives segments of a key once more, of the split that the part at hand is of: those behind the segment with one packet
+# number, and before the segment (of whatever key) with another, or to the end of the split where that is None.
+Reread = Callable[[bytes, int, int | None], Iterable[list[Segment]]]
+
+
+class Stitcher:
+    """One canonical key of one timeline; parts come in the order of their splits and of their `seq`.
+
+    `facts` are those of all splits. `reread` gives segments of the key from the capture again, see `Reread`.
+    """
+
+    def __init__(
+        self,
+        key: bytes,
+        ports: Iterable[int] | None = None,
+        needs: Needs | None = None,
+        *,
+        facts: Facts | None = None,
+        reread: Reread | None = None,
+    ) -> None:
+        self.key = key
+        self._reread = reread
+        self._facts = facts or Facts()
+        self._run: AdoptedStretch | AdoptedConnection | None = None
+        self._engine = Engine(ports, needs, connections=True)
+        self._engine.pairer.context.brokers.update(self._facts.others(key))
+
+    def take(self, part: Part) -> tuple[list[Row], Patch | None]:
+        """What settles with a part; and, of ROWS, what makes the part's own rows true (None: they do not count).
+
+        Raises DecodeError when the part cannot be taken: then this stitcher is of no more use.
+        """
+        if part.kind == SEGMENTS:
+            return self._feed(unpack_segments(self.key, part.blob)), None
+        if part.kind == ROWS:
+            return self._rows(part.blob)
+        state = unpack(part.blob)
+        if not isinstance(state, list) or part.kind not in (RUN, END):
+            raise Malformed(f"no part of a connection: kind {part.kind}")
+        return self._begin(state) if part.kind == RUN else self._end(state), None
+
+    def finish(self) -> list[Row]:
+        """What the end of the capture settles."""
+        last_ns, packet = self._facts.last
+        if last_ns:
+            self._engine.reassembly.until(last_ns, packet)
+        return cast(list[Row], self._engine.finish())
+
+    def _feed(self, segments: list[Segment]) -> list[Row]:
+        return cast(list[Row], self._engine.feed(segments))
+
+    def _begin(self, state: list[object]) -> list[Row]:
+        """A run begins: see whether it is one that the exact state would have taken."""
+        with _read():
+            if not state or state[0] is not True:
+                self._run = AdoptedStretch(self._engine, state)
+                return []
+            if len(state) > 1 and state[1] is True and isinstance(self._run, AdoptedConnection):
+                self._run.go_on(state)
+                return []
+            self._run = AdoptedConnection(self._engine, state)
+        return cast(list[Row], self._run.rows)
+
+    def _rows(self, blob: bytes) -> tuple[list[Row], Patch | None]:
+        run = self._run
+        if run is None:
+            raise Malformed("rows of no run")
+        if not run.agreed:
+            return [], None
+        more = unpack(blob) if blob else []
+        if not isinstance(more, list):
+            raise Malformed("a run with something else beside its rows")
+        if isinstance(run, AdoptedConnection):
+            return [Ended.resumed(run.patch().ends, row) for row in more], run.patch()
+        with _read():
+            run.answer(more)
+        return cast(list[Row], self._engine.pairer.feed([])), run.patch()
+
+    def _end(self, state: list[object]) -> list[Row]:
+        """A run is over: take over what it leaves, or take its segments instead."""
+        run, self._run = self._run, None
+        if run is None or not state or not isinstance(state[0], int | None):
+            raise Malformed("the end of no run")
+        if run.agreed:
+            with _read():
+                run.absorb(state)
+            return []
+        if self._reread is None:
+            raise Malformed("a run does not fit what was before it, and nobody reads the capture again")
+        rows = self._feed(run.segments)
+        for segments in self._reread(self.key, run.after, state[0]):
+            rows += self._feed(segments)
+        return rows
+
+
+@contextmanager
+def _read() -> Iterator[None]:
+    """What is wrong in a part that is read becomes Malformed."""
+    try:
+        yield
+    except (AttributeError, LookupError, TypeError, ValueError) as problem:
+        raise Malformed(f"no part of a connection: {problem}") from problem

@@ -1,0 +1,653 @@
+"""What reassembly knows of one TCP connection and its two directions: how far each has come, what waits for a hole.
+
+Sequence numbers are kept *long*: the 32 bits of the wire with the number of wrap-arounds above them, so that they
+compare and subtract as plain numbers. A direction's `place` is the long number of the next byte it will give.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final
+
+from decoders.errors import Malformed
+from decoders.limits import CLOSED_MAX, CONNECTIONS_MAX, IDLE_NS, SEGMENT_COST
+from decoders.tcp.chunks import Connection, Half, Segment
+from decoders.wire.pack import fields
+
+__all__ = [
+    "ENDS",
+    "FAR",
+    "MASK",
+    "PATIENCE",
+    "PATIENCE_NS",
+    "PLAIN",
+    "RESETS",
+    "SURE",
+    "UNSEEN",
+    "WAITING",
+    "Connections",
+    "Entry",
+    "Flow",
+    "TcpConnection",
+    "ahead",
+    "deadlocked",
+]
+
+MASK: Final = 0xFFFF_FFFF
+# Values of `Flow.next` that no sequence number has.
+UNSEEN: Final = 1 << 32  # nothing is known of this direction; above every acknowledgement
+WAITING: Final = -1  # this connection takes the slow path: something is missing; below every acknowledgement
+# Captures swap packets that went through different queues: rarely by more than a handful, never for seconds.
+PATIENCE: Final = 32
+PATIENCE_NS: Final = 3 * 10**9
+# Segments after which a direction without SYN begins, acknowledged or not; the same for a stray run of segments.
+SURE: Final = 3
+# A step beyond this is no hole and no retransmission: windows are smaller (RFC 7323 allows 1 GiB, nobody has it).
+FAR: Final = 1 << 28
+# What is held is nearer to `place` than this: while the beginning is a guess, within FAR of that on both sides, and the
+# beginning itself may turn out to be up to FAR before the first of it. Beyond 2**31 numbers would not compare.
+REACH: Final = 1 << 30
+
+# Before all times.
+EVER: Final = -1 << 80
+
+# Packets of the capture, or time without any, after which a connection without SYN began with what was seen.
+MET: Final = 16
+MET_NS: Final = 10**8
+# What a segment that waits does beside carrying bytes.
+PLAIN: Final = 0
+ENDS: Final = 1  # FIN
+RESETS: Final = 2  # RST
+
+# A segment that waits: long numbers of its first byte and of the byte behind it, time, packet number, raw
+# acknowledgement number (-1: none), the bytes captured, PLAIN or (then without bytes) ENDS or RESETS.
+Entry = tuple[int, int, int, int, int, bytes, int]
+# How far the peer has acknowledged, where the last held segment ends, packets of the peer, packets of the connection,
+# packet number, time: all at one moment.
+PatienceMark = tuple[int, int, int, int, int, int]
+
+
+class Flow(Half):
+    """One direction of a TCP connection."""
+
+    __slots__ = (
+        "acked",
+        "ended",
+        "far",
+        "first",
+        "heard",
+        "held",
+        "held_size",
+        "key",
+        "mark",
+        "next",
+        "place",
+        "sent",
+        "started",
+        "sure",
+        "syn",
+    )
+
+    connection: TcpConnection
+    peer: Flow
+
+    def __init__(self, connection: Connection, source: str) -> None:
+        super().__init__(connection, source)
+        self.key = b""
+        # The raw sequence number that may take the fast path, or UNSEEN or WAITING. While it is a raw number it is
+        # the low half of `place`, which is brought up to date by `sync`.
+        self.next = UNSEEN
+        self.place = 0  # 0: not even guessed; a guess until `started`
+        self.first = 0
+        self.started = False  # `first` and `place` are sure
+        self.syn = False  # by its SYN
+        self.ended = False  # the FIN was reached
+        self.acked = 0  # highest number the peer has acknowledged, 0: none known
+        self.heard = 0  # what the peer acknowledged first, as long as the start is not sure
+        self.sent = 0  # number of the first segment if that was one without bytes
+        # Few directions ever hold much for long, and an empty list has 56 bytes: what holds nothing has no list.
+        self.held: Sequence[Entry] = ()  # ascending, not overlapping, all behind `place`
+        self.held_size = 0
+        self.far: Sequence[Entry] = ()
+        self.mark: PatienceMark = (0, 0, 0, 0, 0, 0)
+        self.sure = 0  # bytes missing before this number come no more
+
+    def sync(self) -> None:
+        """Take over into `place` how far the fast path has come."""
+        if 0 <= self.next <= MASK:
+            self.place = self.place & ~MASK | self.next
+
+    def long(self, number: int) -> int:
+        """A raw sequence or acknowledgement number as the long one nearest to `place`."""
+        if not self.place:
+            self.place = UNSEEN | number
+        return self.place + ahead(number, self.place)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the stream so far, missing ones included."""
+        self.sync()
+        return max(self.place - self.first - self.ended, 0) if self.started else 0
+
+    def begin(self, place: int) -> None:
+        """From now on it is sure that the stream begins at this number."""
+        self.place = self.first = place
+        self.started = True
+
+    def share(self) -> None:
+        """Have one object of each number that comes several times: connections are many, and say nothing for long."""
+        if self.acked == self.place:
+            self.acked = self.place
+        if self.heard == self.first:
+            self.heard = self.first
+        elif self.heard == self.acked:
+            self.heard = self.acked
+
+    def begin_again(self, place: int) -> None:
+        """The stream goes on at a number that has nothing to do with those before."""
+        size = self.size
+        self.begin(place)
+        self.first = place - size
+        self.acked = self.sure = 0
+
+    def behind(self, first: int) -> int:
+        """How far before the beginning, as far as that is known, a raw number lies; 0 when nothing is known."""
+        begun = self.first if self.started else self.held[0][0] if self.held else self.place
+        return -ahead(first, begun) if begun else 0
+
+    def stray(self, entry: tuple[int, int, int, int, bytes, int]) -> list[Entry]:
+        """Keep a segment far from the stream: number, time, packet, acknowledgement, bytes, size on the wire.
+
+        Gives the run of SURE segments, each the continuation of the one before, of which it is the last, or nothing.
+        """
+        start, time_ns, packet, ack, data, size = entry
+        if self.far and ahead(start, self.far[-1][1]) == 0:
+            start = self.far[-1][1]
+        else:
+            self.far = ()
+        run = [*self.far, (start, start + size, time_ns, packet, ack, data, PLAIN)]
+        self.far = run if len(run) < SURE else ()
+        return [] if self.far else run
+
+    def is_sure(self) -> bool:
+        """Whether nothing comes before the first held segment of a direction whose SYN is not in the capture."""
+        if not self.connection.known:
+            return False
+        start = self.held[0][0]
+        if self.peer.syn:  # its own is late, or lost
+            return self.sure >= start
+        if self.heard:
+            return self.heard + 1 >= start or self.sure >= start
+        return 0 < self.sent <= start or len(self.held) >= SURE
+
+    def watch(self, time_ns: int, packet: int) -> None:
+        """Let patience run: `sure` follows what was known PATIENCE packets of the connection ago, or a while ago."""
+        if self.packets + self.peer.packets - self.mark[3] >= PATIENCE or self._waited(time_ns, packet, idle=False):
+            self.lapse(time_ns, packet)
+
+    @property
+    def since(self) -> tuple[int, int]:
+        """Time and packet number of the mark."""
+        return self.mark[5], self.mark[4]
+
+    def _waited(self, time_ns: int, packet: int, *, idle: bool) -> bool:
+        """Whether the mark is PATIENCE_NS old, if PATIENCE packets of the capture came since or it is `idle`.
+
+        A pause between two packets alone proves nothing, for packets that change places do so across it.
+        """
+        _, _, _, _, since_packet, since_ns = self.mark
+        return time_ns - since_ns >= PATIENCE_NS and (idle or abs(packet - since_packet) >= PATIENCE)
+
+    def _proven(self) -> int:
+        """What is sure once patience with what the mark holds has ended."""
+        acked, top, heard, *_ = self.mark
+        # A peer that is not heard at all will not acknowledge either.
+        return max(self.sure, acked, top if heard == self.peer.packets else 0)
+
+    def lapses(self, time_ns: int, packet: int, at: tuple[int, int], *, idle: bool) -> bool:
+        """Whether patience has ended until now and that changes something; `at`: the connection's latest packet."""
+        return self._waited(time_ns, packet, idle=idle) and self.may_lapse(at)
+
+    def may_lapse(self, at: tuple[int, int]) -> bool:
+        """Whether the end of patience changes something; `at`: the connection's latest packet."""
+        return self.since != at or self._proven() > self.sure
+
+    def lapse(self, time_ns: int, packet: int) -> None:
+        """Patience with what the mark holds has ended; note what is known at this time."""
+        self.sure = self._proven()
+        self.remember(time_ns, packet)
+
+    def remember(self, time_ns: int, packet: int) -> None:
+        """Note what is known now."""
+        top = self.held[-1][1] if self.held else 0
+        self.mark = (self.acked, top, self.peer.packets, self.packets + self.peer.packets, packet, time_ns)
+
+    def hold(self, entry: Entry) -> None:
+        """Keep what of a segment is not held already: the first copy of a byte wins."""
+        start, end, time_ns, packet, ack, data, role = entry
+        held = self.held if isinstance(self.held, list) else []
+        self.held = held
+        if held and held[-1][6]:  # the end of the stream is known, of a FIN and a RST behind it by the FIN
+            end = min(end, held[-2][0] if len(held) > 1 and held[-2][6] else held[-1][0])
+        if role:
+            if not held or (held[-1][1] <= start and held[-1][6] < role):
+                held.append(entry)
+                self.held_size += SEGMENT_COST
+            return
+        index = len(held)
+        if held and held[-1][1] > start:
+            index = bisect_right(held, start, key=_end)
+        at = start
+        while at < end:
+            stop = min(end, held[index][0]) if index < len(held) else end
+            if stop > at:
+                piece = data[at - start : stop - start]
+                held.insert(index, (at, stop, time_ns, packet, ack, piece, PLAIN))
+                self.held_size += len(piece) + SEGMENT_COST
+                index += 1
+            at = stop
+            if index < len(held):
+                at = max(at, held[index][1])
+                index += 1
+
+    def take_first(self) -> Entry:
+        """Remove and give the first segment held."""
+        assert isinstance(self.held, list)
+        entry: Entry = self.held.pop(0)
+        self.held = self.held or ()
+        return entry
+
+    def held_until(self) -> int:
+        """The number behind all that is held: a FIN takes one, as it does when it is given."""
+        if not self.held:
+            return self.place
+        _, end, _, _, _, _, role = self.held[-1]
+        return end + (role == ENDS)
+
+    def ready(self) -> Entry | None:
+        """The segment that can be given next, if there is one."""
+        if not self.held:
+            return None
+        entry = self.held[0]
+        if not self.started:
+            if not self.is_sure():
+                return None
+            # Less than a segment without bytes has said: missing. One byte less: that was a keep-alive.
+            self.begin(self.sent if self.sent and 1 < entry[0] - self.sent < FAR else entry[0])
+        if entry[0] > self.place or (entry[4] >= 0 and self.peer.lacks(entry[4])):
+            return None
+        return entry
+
+    def hole(self) -> int:
+        """Where the hole at `place` ends, as far as known; 0 when nothing is missing."""
+        if not self.started:
+            return 0
+        end = self.held[0][0] if self.held else self.acked
+        # One number further may be a FIN that is not in the capture.
+        return end if end > self.place + (not self.held) else 0
+
+    def lacks(self, number: int) -> bool:
+        """Whether the sender of acknowledgement `number` has bytes of this direction that are not given yet."""
+        if self.started:
+            return 1 < ahead(number, self.place) < FAR
+        return bool(self.held) and 0 < ahead(number, self.held[0][0]) < FAR
+
+    def export(self) -> object:
+        """The state as built-in values."""
+        self.sync()
+        return [
+            *(self.key, self.source, self.packets, self.last_ns, self.gaps, self.missing, self.again),
+            *(self.next, self.place, self.first, self.started, self.syn, self.ended, self.acked, self.heard, self.sent),
+            *([*self.held], [*self.far], self.mark, self.sure),
+        ]
+
+    def resume(self, state: object) -> None:
+        """Take over what `export` gave. Raises DecodeError when it is something else."""
+        key, _, self.packets, self.last_ns, self.gaps, self.missing, self.again, *rest = fields(
+            state, bytes, str, *[int] * 5, *[int] * 3, bool, bool, bool, int, int, int, list, list, tuple, int
+        )
+        self.key = key
+        self.next, self.place, self.first, self.started, self.syn, self.ended, self.acked, *rest = rest
+        self.heard, self.sent, held, far, mark, self.sure = rest
+        self.held = [_entry(entry) for entry in held] or ()
+        self.far = [_entry(entry) for entry in far]
+        acked, top, heard, packets, packet, time_ns = fields(mark, *[int] * 6)
+        self.mark = (acked, top, heard, packets, packet, time_ns)
+        self.held_size = sum(len(entry[5]) + SEGMENT_COST for entry in self.held)
+        if len(key) not in (12, 36) or not self._is_sound():
+            raise Malformed("a saved direction of a connection that cannot be one")
+
+    def _is_sound(self) -> bool:
+        """Whether a state is one that segments lead to, as far as the work on it relies on that.
+
+        No segments lead to another one (tests/streams/test_handing_over.py): this is for bytes that somebody else made.
+        """
+        if self.next not in (UNSEEN, WAITING, self.place & MASK):
+            return False
+        at = self.place if self.started else 0
+        for start, end, _, _, _, data, role in self.held:
+            if not at <= start <= end or len(data) > end - start or role not in (PLAIN, ENDS, RESETS):
+                return False
+            if end - start >= FAR or (end > start) == bool(role) or start - self.place >= REACH:
+                return False
+            at = end
+        return True
+
+
+class TcpConnection(Connection):
+    """A connection put together from segments."""
+
+    __slots__ = ("at_ns", "at_packet", "began_packet", "drowsy", "known", "over", "reset")
+
+    half = Flow
+    first: Flow
+    second: Flow
+
+    def __init__(self, number: int, first: str, second: str, began_ns: int, *, opened: bool) -> None:
+        super().__init__(number, first, second, began_ns, opened=opened)
+        self.over = False
+        self.reset: Flow | None = None  # who sent a RST
+        self.began_packet = 0
+        self.at_ns, self.at_packet = began_ns, 0  # of its latest packet that took the slow path
+        self.drowsy = False  # on the slow path for nothing but that
+        self.known = False  # long enough for segments from before the first one to have come
+
+    @property
+    def at(self) -> tuple[int, int]:
+        """Time and number of its latest packet that took the slow path."""
+        return self.at_ns, self.at_packet
+
+    @property
+    def last_ns(self) -> int:
+        """Time of its latest packet."""
+        return max(self.first.last_ns, self.second.last_ns)
+
+    @property
+    def held_size(self) -> int:
+        """What both directions hold."""
+        return self.first.held_size + self.second.held_size
+
+    @property
+    def ended(self) -> bool:
+        """Whether the FIN of both sides was reached."""
+        return self.first.ended and self.second.ended
+
+    def meet(self, time_ns: int, packet: int, *, idle: bool) -> None:
+        """Decide whether the connection is known long enough for a beginning without SYN to be believed."""
+        if abs(packet - self.began_packet) >= MET or (idle and time_ns - self.began_ns >= MET_NS):
+            self.known = True
+            self.began_packet = 0  # nobody asks again
+
+    def lapsed(self, time_ns: int, packet: int, *, idle: bool) -> tuple[int, int] | None:
+        """The oldest mark, of those that patience has ended with until now; None where that changes nothing."""
+        flows = (self.first, self.second)
+        return min((flow.since for flow in flows if flow.lapses(time_ns, packet, self.at, idle=idle)), default=None)
+
+    def lapse(self, time_ns: int, packet: int, since: tuple[int, int], *, idle: bool) -> None:
+        """Let patience end with what the marks of that time hold.
+
+        What is known now was known since the connection's latest packet: looked at often or once, it comes to the same.
+        """
+        flows = (self.first, self.second)
+        for flow in [flow for flow in flows if flow.lapses(time_ns, packet, self.at, idle=idle)]:
+            if flow.since == since:
+                flow.lapse(*self.at)
+
+    def due_ns(self, reset: tuple[int, int] | None) -> int:
+        """The time before which the passing of time does nothing to it, if nothing comes; `reset`: when a RST came."""
+        if not self.known:
+            return EVER  # it waits for packets of others
+        due = [self.last_ns + IDLE_NS + 1]
+        due += [flow.since[0] + PATIENCE_NS for flow in (self.first, self.second) if flow.may_lapse(self.at)]
+        if reset is not None:
+            due.append(reset[0] + PATIENCE_NS)
+        return min(due)
+
+    def early_ns(self, reset: tuple[int, int] | None) -> int:
+        """A time that is not later than `due_ns`, and soon worked out."""
+        if not self.known:
+            return EVER
+        first, second = self.first, self.second
+        since_ns = min(first.mark[5], second.mark[5])
+        if reset is not None and reset[0] < since_ns:
+            since_ns = reset[0]
+        return min(since_ns + PATIENCE_NS, max(first.last_ns, second.last_ns) + IDLE_NS)
+
+    def park(self) -> None:
+        """Send the next segment down the slow path."""
+        for flow in (self.first, self.second):
+            flow.sync()
+            flow.next = WAITING
+
+    def doze(self) -> None:
+        """Send the next segment down the slow path, where it is seen if the connection was silent for too long."""
+        if self.first.next != WAITING:
+            self.park()
+            self.drowsy = True
+
+    def wake(self) -> None:
+        """Go on as before."""
+        self.drowsy = False
+        self.settle()
+
+    def settle(self) -> bool:
+        """Decide between fast and slow path for what follows; True when something is held, or missing."""
+        first, second = self.first, self.second
+        waits = bool(first.held or second.held or first.hole() or second.hole())
+        for flow in (first, second):
+            flow.next = WAITING if waits or self.reset else flow.place & MASK if flow.started else UNSEEN
+            if not waits and flow.acked is not flow.place:
+                flow.share()
+        return waits
+
+    def export(self) -> object:
+        """The state as built-in values."""
+        reset = 0 if self.reset is None else 1 if self.reset is self.first else 2
+        facts = [self.number, self.began_ns, self.opened, self.began_packet, self.known, self.drowsy, reset]
+        return [*facts, self.at, self.first.export(), self.second.export()]
+
+    @classmethod
+    def resumed(cls, state: object) -> TcpConnection:
+        """The connection whose `export` gave this. Raises DecodeError when it is something else."""
+        number, began_ns, opened, began_packet, known, drowsy, reset, at, first, second = fields(
+            state, int, int, bool, int, bool, bool, int, tuple, list, list
+        )
+        texts = [row[1] if len(row) > 1 else None for row in (first, second)]
+        if not isinstance(texts[0], str) or not isinstance(texts[1], str):
+            raise Malformed("a saved connection without addresses")
+        connection = cls(number, texts[0], texts[1], began_ns, opened=opened)
+        connection.began_packet, connection.known, connection.drowsy = began_packet, known, drowsy
+        connection.at_ns, connection.at_packet = fields(at, int, int)
+        connection.reset = {1: connection.first, 2: connection.second}.get(reset)
+        connection.first.resume(first)
+        connection.second.resume(second)
+        return connection
+
+
+def _end(entry: Entry) -> int:
+    return entry[1]
+
+
+def ahead(number: int, place: int) -> int:
+    """How far the raw `number` is ahead of the long or raw `place`, negative when it is behind."""
+    return ((number - place + 0x8000_0000) & MASK) - 0x8000_0000
+
+
+def deadlocked(first: Flow, second: Flow) -> tuple[Entry | None, Entry | None]:
+    """The next segments of two directions of which each waits for bytes that the other one holds (no real TCP does)."""
+    if not (first.held and second.held):
+        return None, None
+    entry, other = first.held[0], second.held[0]
+    if first.started and second.started and entry[0] <= first.place and other[0] <= second.place:
+        return entry, other
+    return None, None
+
+
+def _entry(value: object) -> Entry:
+    start, end, time_ns, packet, ack, data, role = fields(value, int, int, int, int, int, bytes, int)
+    return start, end, time_ns, packet, ack, data, role
+
+
+# The table of TCP connections: which are open, which ended lately, which have been silent for too long.
+
+
+# Segments this near the end of a closed connection, this soon (2 MSL), belong to it.
+LATE: Final = 1 << 24
+LATE_NS: Final = 120 * 10**9
+# Connections before the first look for silent ones.
+SWEEP_MIN: Final = 4096
+
+
+class Connections:
+    """All connections of a capture. `flows` has both directions of the open ones, by key."""
+
+    def __init__(self) -> None:
+        self.flows: dict[bytes, Flow] = {}
+        self.count = 0
+        # Key → first and next raw number, time of the end; ordered, for the oldest are taken from the front.
+        self._ended: OrderedDict[bytes, tuple[int, int, int]] = OrderedDict()
+        self._sweep_at = SWEEP_MIN
+
+    def by_number(self) -> dict[int, TcpConnection]:
+        """The open connections in order of appearance."""
+        known = {flow.connection.number: flow.connection for flow in self.flows.values()}
+        numbers = sorted(known)
+        return known if numbers == list(known) else {number: known[number] for number in numbers}
+
+    def open(self, key: bytes, time_ns: int, packet: int, *, initiator: bool) -> Flow:
+        """A new connection; gives the flow with this key, which is `first` if it is the initiator."""
+        self.count += 1
+        source, target = endpoints(key)
+        if initiator:
+            connection = TcpConnection(self.count, source, target, time_ns, opened=False)
+            flow = connection.first
+        else:
+            connection = TcpConnection(self.count, target, source, time_ns, opened=False)
+            flow = connection.second
+        connection.began_packet = connection.at_packet = packet
+        flow.key, flow.peer.key = key, turned(key)
+        for half in (flow, flow.peer):
+            self.flows[half.key] = half
+            self._ended.pop(half.key, None)
+        return flow
+
+    def end(self, connection: TcpConnection, *, remembered: bool = True) -> None:
+        """A connection is over: remember it for a while, if anything may follow."""
+        connection.over = True
+        time_ns = connection.last_ns
+        for flow in (connection.first, connection.second):
+            self.flows.pop(flow.key, None)  # both have the same key where an endpoint talks to itself
+            if flow.place and remembered:
+                self._ended[flow.key] = (flow.first & MASK, flow.place & MASK, time_ns)
+        while len(self._ended) > CLOSED_MAX:
+            self._ended.popitem(last=False)
+
+    def memory(self, key: bytes) -> tuple[int, int, int] | None:
+        """What is known of the connection of this key that is over."""
+        return self._ended.get(key)
+
+    def remember(self, key: bytes, memory: tuple[int, int, int] | None) -> None:
+        """Take over what `memory` gave elsewhere."""
+        self._ended.pop(key, None)
+        if memory is not None:
+            self._ended[key] = memory
+
+    def repeats(self, key: bytes, first: int) -> bool:
+        """Whether a SYN is a copy of the one that began a connection that is over."""
+        return key in self._ended and self._ended[key][0] == first
+
+    def late(self, segment: Segment) -> int | None:
+        """New bytes that a segment without SYN adds to a connection that is over; None if it belongs to no such."""
+        key, time_ns, _, seq, _, _, data, cut = segment
+        if key not in self._ended:
+            return None
+        _, after, ended_ns = self._ended[key]
+        if abs(ahead(seq, after)) >= LATE or time_ns - ended_ns >= LATE_NS:
+            return None
+        size = len(data) + cut
+        return max(min(ahead(seq, after) + size, size), 0)
+
+    def drowsy(self, now_ns: int) -> list[TcpConnection]:
+        """Connections that have been silent for half the time after which they are over."""
+        known = {id(flow.connection): flow.connection for flow in self.flows.values()}
+        return [connection for connection in known.values() if connection.last_ns < now_ns - IDLE_NS // 2]
+
+    def silent(self, now_ns: int) -> list[TcpConnection]:
+        """Connections to end before the next is opened, looked for at ever larger numbers of them.
+
+        Those that were silent for too long, and the longest silent tenth when there are too many.
+        """
+        if len(self.flows) < 2 * self._sweep_at:
+            return []
+        known = sorted(self.by_number().values(), key=lambda connection: (connection.last_ns, connection.number))
+        surplus = len(known) - CONNECTIONS_MAX * 9 // 10 if len(known) >= CONNECTIONS_MAX else 0
+        gone = [
+            connection
+            for index, connection in enumerate(known)
+            if index < surplus or connection.last_ns < now_ns - IDLE_NS
+        ]
+        self._sweep_at = min(max(SWEEP_MIN, 2 * (len(known) - len(gone))), CONNECTIONS_MAX)
+        return gone
+
+    def export_one(self, connection: TcpConnection) -> object:
+        """The state of an open connection, and which direction takes the segments: where an endpoint talks to itself
+        both have one key.
+        """
+        return [connection.export(), self.flows[connection.first.key] is connection.first]
+
+    def resume_one(self, state: object, number: int | None = None) -> TcpConnection:
+        """Take over what `export_one` gave, with a number of its own or another. Raises DecodeError."""
+        row, first_takes = fields(state, list, bool)
+        connection = TcpConnection.resumed(row if number is None else [number, *row[1:]])
+        first, second = connection.first, connection.second
+        if turned(first.key) != second.key or first.key in self.flows or second.key in self.flows:
+            raise Malformed("a saved state with a connection twice")
+        for flow in (second, first) if first_takes else (first, second):
+            self.flows[flow.key] = flow
+        return connection
+
+    def export(self) -> object:
+        """The state as built-in values."""
+        connections = [self.export_one(connection) for connection in self.by_number().values()]
+        return [connections, self.count, [[key, *row] for key, row in self._ended.items()], self._sweep_at]
+
+    def resume(self, state: object) -> None:
+        """Take over what `export` gave. Raises DecodeError when it is something else."""
+        rows, self.count, ended, self._sweep_at = fields(state, list, int, list, int)
+        self.flows = {}
+        for row in rows:
+            self.resume_one(row)
+        if len(self.by_number()) < len(rows):
+            raise Malformed("a saved state with a connection twice")
+        self._ended = OrderedDict()
+        for row in ended:
+            key, first, after, ended_ns = fields(row, bytes, int, int, int)
+            self._ended[key] = (first, after, ended_ns)
+
+
+def endpoints(key: bytes) -> tuple[str, str]:
+    """Source and target of a key as text: `10.0.0.1:9092`, `[::1]:9092`."""
+    size = (len(key) - 4) // 2
+    return _endpoint(key[:size], key[-4:-2]), _endpoint(key[size:-4], key[-2:])
+
+
+@lru_cache(1024)  # one text for all connections of a broker
+def _endpoint(address: bytes, port: bytes) -> str:
+    return f"{_address(address)}:{int.from_bytes(port, 'big')}"
+
+
+def _address(data: bytes) -> str:
+    if len(data) == 4:
+        return ".".join(map(str, data))
+    from ipaddress import IPv6Address  # only where there is one: it costs start-up time
+
+    return f"[{IPv6Address(data)}]"
+
+
+def turned(key: bytes) -> bytes:
+    """The key of the other direction."""
+    size = (len(key) - 4) // 2
+    return key[size:-4] + key[:size] + key[-2:] + key[-4:-2]

@@ -1,0 +1,672 @@
+"""TCP segments in, in the order of the capture; chunks (`chunks.py`) out: each direction's bytes in stream order.
+
+The problem. A capture is not what the two hosts saw. Packets are missing, doubled, out of order, cut by the snap
+length; the beginning of a connection may be before the capture; ports are used again. A reader that waits for ever for
+a missing packet says nothing, one that never waits cuts frames that would have been whole.
+
+The idea. A segment that continues its direction and acknowledges nothing unseen takes the fast path of `feed` (`python
+-m tests.bench.capture`). All else goes through `_slow`, which holds segments back in two cases: bytes before them are
+missing, or the sender has acknowledged bytes of the other direction that are not given yet, so that a response never
+overtakes its request. The connection stays on the slow path until nothing of it is held.
+
+```
+client  ──[ 1..100 ]──────────────[ 201..300 ]──►        held: 201..300
+                      (101..200 missing)                 given: 1..100
+broker  ◄─────────────────────────────[ ack 301 ]──      the broker has 101..200: nobody will send them again
+                                       patience ends  →  Gap(100, lost), then 201..300
+```
+
+- First copy of a byte wins. A keep-alive or window probe (one byte that was already given) is nothing.
+- A hole is lost when the peer has acknowledged past it, or is not heard at all, and patience is at its end
+  (`Flow.watch`: 32 packets of the connection, or 3 s); at OUT_OF_ORDER_MAX or HELD_MAX; and at the connection's end.
+- Without a SYN a direction begins at its first segment once some packets have passed and none is likely to precede it
+  (`Flow.is_sure`).
+- A FIN waits for what is missing before it. A RST waits for what was under way; its payload, if any, is a message to
+  people (RFC 9293 3.5.3) and no part of the stream. What comes after the end is counted in `counts`.
+- A segment far outside every window is believed when others continue it; then the stream goes on there, behind a gap
+  without a size: the difference of two such sequence numbers says nothing of bytes that were sent.
+
+What always holds: the chunks depend on the segments alone, never on how they came in batches, nor on when somebody
+looked. What waits for its own next packet is decided by then as if nobody had looked at it before: looks in between
+(`_look`) only give it earlier. A look is at those connections whose time has come (`waiting.py`), so that the work
+grows with the packets, not with the connections that wait. `export` and `resume` at any cut give the same chunks.
+
+What is given up: a packet that is late by more than the patience is reported as a gap and its bytes are dropped.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Final, get_args
+
+from decoders.errors import Malformed
+from decoders.limits import HELD_MAX, IDLE_NS, OUT_OF_ORDER_MAX, SEGMENT_COST
+from decoders.tcp.chunks import Chunk, Close, Gap, How, Retransmission, Segment, Why
+from decoders.tcp.connections import (
+    ENDS,
+    FAR,
+    LATE,
+    MASK,
+    PATIENCE,
+    PATIENCE_NS,
+    PLAIN,
+    RESETS,
+    UNSEEN,
+    Connections,
+    Entry,
+    Flow,
+    TcpConnection,
+    ahead,
+    deadlocked,
+    turned,
+)
+from decoders.tcp.waiting import Waiting
+from decoders.wire.pack import fields, pack, unpack
+
+__all__ = ["Delivery", "Reassembly"]
+
+# Segments held by the two directions of a connection in, chunks out: what can be given, and what is given up.
+
+
+class Delivery:
+    """Appends to `out`. `held` is the size of all that is held; time and packet are those of the segment at hand."""
+
+    def __init__(self) -> None:
+        self.out: list[Chunk] = []
+        self.held = 0
+        self.time_ns = 0
+        self.packet = 0
+
+    def hold(self, flow: Flow, entry: Entry) -> None:
+        """Keep a segment until it can be given."""
+        before = flow.held_size
+        flow.hold(entry)
+        self.held += flow.held_size - before
+
+    def release(self, connection: TcpConnection) -> None:
+        """Give what can be given, in the order in which it was captured."""
+        first, second = connection.first, connection.second
+        while True:
+            entry, other = first.ready(), second.ready()
+            if entry is None and other is None:
+                entry, other = deadlocked(first, second)
+                if entry is None:
+                    return
+            if other is None or (entry is not None and entry[3] <= other[3]):
+                self._give(first)
+            else:
+                self._give(second)
+
+    def lose(self, connection: TcpConnection) -> None:
+        """Give up the holes that nobody will fill, and give what is behind them, and what begins for sure."""
+        self.release(connection)
+        pending = [connection.first, connection.second]
+        while pending:
+            flow = pending[0]
+            end = flow.hole()
+            if not flow.held:
+                end = min(end, flow.sure)
+            if flow.place < end <= flow.sure:
+                self._skip(flow, end)
+                self.release(connection)
+                pending = [connection.first, connection.second]
+            else:
+                del pending[0]
+
+    def force(self, connection: TcpConnection) -> bool:
+        """Give up whatever is waited for first; False if it is nothing."""
+        flows = (connection.first, connection.second)
+        unsure = [flow for flow in flows if flow.held and not flow.started]
+        if unsure:
+            for flow in unsure:
+                flow.begin(flow.held[0][0])
+            self.release(connection)
+            return True
+        for flow in flows:
+            end = flow.hole()
+            if end:
+                self._skip(flow, end)
+                self.release(connection)
+                return True
+        for flow in flows:
+            if flow.held:  # behind an acknowledgement of bytes that nobody has sent
+                self._give(flow)
+                self.release(connection)
+                return True
+        return False
+
+    def flush(self, connection: TcpConnection) -> None:
+        """Wait for nothing any more."""
+        self.release(connection)
+        while self.force(connection):
+            pass
+
+    def again(self, flow: Flow, start: int, end: int, *, twice: bool) -> None:
+        """Bytes of which the first copy was given: an event, unless the capture has the packet `twice`."""
+        start = max(start, flow.first)
+        if start < end and not (twice and end == flow.place):
+            flow.again += 1
+            self.out.append((flow, self.time_ns, self.packet, Retransmission(start - flow.first, end - start)))
+
+    def gap(self, flow: Flow, size: int, why: Why, time_ns: int, packet: int) -> None:
+        """Bytes that are not there."""
+        flow.gaps += 1
+        flow.missing += size
+        self.out.append((flow, time_ns, packet, Gap(size, why)))
+
+    def jump(self, flow: Flow, place: int, time_ns: int, packet: int) -> None:
+        """The stream goes on at a number farther off than any window reaches: no number of bytes lies between."""
+        flow.gaps += 1
+        flow.first += place - flow.place
+        flow.place = place
+        self.out.append((flow, time_ns, packet, Gap(0, "jump")))
+
+    def forget(self, flow: Flow) -> None:
+        """Let go of what a flow holds."""
+        self.held -= flow.held_size
+        flow.held, flow.held_size, flow.far = (), 0, ()
+
+    def _give(self, flow: Flow) -> None:
+        """Give the first held segment of a flow."""
+        start, end, time_ns, packet, _, data, role = flow.take_first()
+        flow.held_size -= len(data) + SEGMENT_COST
+        self.held -= len(data) + SEGMENT_COST
+        flow.place = end
+        connection = flow.connection
+        if data:
+            self.out.append((flow, time_ns, packet, data))
+        if end - start > len(data):
+            self.gap(flow, end - start - len(data), "snaplen", time_ns, packet)
+        if role == ENDS:
+            flow.ended = True
+            flow.place += 1
+        elif role == RESETS:
+            connection.reset = connection.reset or flow
+        elif connection.reset is flow:
+            connection.reset = None  # it goes on: that was somebody else's reset
+
+    def _skip(self, flow: Flow, end: int) -> None:
+        """The bytes up to number `end` are lost."""
+        _, _, time_ns, packet, *_ = flow.held[0] if flow.held else (0, 0, self.time_ns, self.packet)
+        if end - flow.place >= FAR:
+            self.jump(flow, end, time_ns, packet)
+        elif end - flow.place > 1 or not flow.held or flow.held[0][6] != RESETS:  # else it is a FIN
+            self.gap(flow, end - flow.place, "lost", time_ns, packet)
+        flow.place = end
+
+
+FIN: Final = 1
+SYN: Final = 2
+RST: Final = 4
+ACK: Final = 16
+
+# Two copies of a packet so close together (ns) are one packet captured twice; retransmission takes longer.
+TWICE_NS: Final = 10**6
+# Between two looks at what waits, when nothing comes.
+TICK_NS: Final = 10**8
+# Connections looked at in one go: time jumps as the capture wants, work does not. While more of them wait, what they
+# hold should not be held longer than it must: the next look comes after some packets, not after some seconds.
+LOOK_MAX: Final = 256
+LOOK_PACKETS: Final = PATIENCE
+_CLOSES: Final[dict[How, Close]] = {how: Close(how) for how in get_args(How)}
+
+
+class Reassembly:
+    """All TCP connections of one capture.
+
+    `counts`: `stray` segments that fit nowhere, `after_close` bytes behind a connection's end, `surplus` connections
+    ended because too many were open. `connection_count` is the number of connections so far.
+    """
+
+    def __init__(self) -> None:
+        self._connections = Connections()
+        self._delivery = Delivery()
+        self._waiting = Waiting()  # connections that hold segments, or lack some
+        # After a RST, with its time and packet number; ordered, for those that end are taken from the front.
+        self._resets: OrderedDict[TcpConnection, tuple[int, int]] = OrderedDict()
+        self._look_ns = 0  # when to look for holes that nobody will fill
+        self._look_packet = 0  # at which that was done last
+        self.counts = {"stray": 0, "after_close": 0, "surplus": 0}
+        self._drowsy_ns = 0  # when to look for connections that say nothing
+
+    def feed(self, segments: list[Segment], now_ns: int = 0) -> list[Chunk]:
+        """The chunks that are sure with these segments; without segments, those that are sure because time passed."""
+        if segments and segments[-1][1] >= self._drowsy_ns:
+            return self._feed_long(segments)
+        out: list[Chunk] = []
+        self._delivery.out = out
+        append, flows, slow = out.append, self._connections.flows, self._slow
+        for key, time_ns, packet, seq, ack, flags, data, cut in segments:
+            try:
+                flow = flows[key]
+            except KeyError:
+                slow(None, (key, time_ns, packet, seq, ack, flags, data, cut))
+                continue
+            if seq == flow.next and ack <= flow.peer.next and not (flags & 7 or cut):
+                if data:
+                    after = seq + len(data)
+                    if after > MASK:
+                        slow(flow, (key, time_ns, packet, seq, ack, flags, data, cut))
+                        continue
+                    flow.next = after
+                    append((flow, time_ns, packet, data))
+                flow.last_ns = time_ns
+                flow.packets += 1
+            else:
+                slow(flow, (key, time_ns, packet, seq, ack, flags, data, cut))
+        if segments:
+            self._delivery.time_ns, self._delivery.packet = segments[-1][1:3]
+        elif now_ns >= self._delivery.time_ns + TICK_NS:
+            self._delivery.time_ns = now_ns
+            self._look(idle=True)
+        return out
+
+    def finish(self) -> list[Chunk]:
+        """No segment follows: what is held comes out with its gaps, and every connection is closed."""
+        out: list[Chunk] = []
+        self._delivery.out = out
+        for connection in self.connections().values():
+            self._pass(connection)
+            if not connection.over:
+                self._close(connection, "capture_end")
+        return out
+
+    def until(self, time_ns: int, packet: int) -> None:
+        """The capture goes on to this time and packet, without one of these connections."""
+        self._delivery.time_ns, self._delivery.packet = time_ns, packet
+
+    def flow(self, key: bytes) -> Flow | None:
+        """The direction with this key of an open connection."""
+        return self._connections.flows.get(key)
+
+    def count(self) -> None:
+        """One connection more, of which nothing came this way."""
+        self._connections.count += 1
+
+    @property
+    def connection_count(self) -> int:
+        """Connections so far, open or not."""
+        return self._connections.count
+
+    def connections(self) -> dict[int, TcpConnection]:
+        """The connections that are open now, by number, in order of appearance."""
+        return self._connections.by_number()
+
+    def _feed_long(self, segments: list[Segment]) -> list[Chunk]:
+        """Segments among which a connection may speak again that was silent for too long."""
+        out: list[Chunk] = []
+        begin = 0
+        for index, segment in enumerate(segments):
+            if segment[1] >= self._drowsy_ns:
+                # None of these may be drowsy yet, so this is no call of itself again.
+                out += self.feed(segments[begin:index])
+                for connection in self._connections.drowsy(segment[1]):
+                    connection.doze()
+                self._drowsy_ns = segment[1] + IDLE_NS // 2
+                begin = index
+        return out + self.feed(segments[begin:])
+
+    def _slow(self, flow: Flow | None, segment: Segment) -> None:
+        """Any segment; the fast path is a short cut for some."""
+        self._delivery.time_ns, self._delivery.packet = segment[1:3]
+        if flow is not None:
+            self._pass(flow.connection)
+            if flow.connection.over:
+                flow = None
+            elif flow.connection.drowsy:
+                flow.connection.wake()
+                out = self._delivery.out
+                out += self.feed([segment])
+                self._delivery.out = out
+                return
+        self._unusual(flow, segment)
+
+    def _unusual(self, flow: Flow | None, segment: Segment) -> None:
+        """A segment that the fast path does not take, of a connection that is open or of none."""
+        _, time_ns, packet, _, ack, flags, _, _ = segment
+        flow = self._synchronize(flow, segment) if flags & SYN else flow or self._join(segment)
+        if flow is None:
+            return
+        connection, peer = flow.connection, flow.peer
+        connection.at_ns, connection.at_packet = time_ns, packet
+        connection.park()
+        if flags & ACK:
+            place = peer.long(ack)
+            if abs(place - peer.place) < FAR:
+                peer.acked = max(peer.acked, place)
+                peer.heard = peer.heard or place
+        self._take(flow, segment)
+        flow.last_ns = time_ns
+        flow.packets += 1
+        if not connection.over:
+            self._advance(connection)
+        if self._delivery.held > HELD_MAX:
+            self._make_room()
+        if self._looks():
+            self._look()
+
+    def _take(self, flow: Flow, segment: Segment) -> None:
+        """Hold what a segment brings; `_advance` gives it."""
+        _, time_ns, packet, seq, ack, flags, data, cut = segment
+        size = len(data) + cut
+        role = RESETS if flags & RST else ENDS if flags & FIN else PLAIN
+        start = flow.long(seq + (flags & SYN == SYN) & MASK)
+        if role == RESETS:
+            data, size = b"", 0
+            if not flow.started and not flow.held:
+                flow.begin(start)
+            if start > flow.place - FAR:
+                start = max(start, flow.held_until())
+        elif not size and not role:
+            if not (flow.started or flow.held or flow.sent):
+                flow.sent = start
+            return
+        elif size == 1 and not (role or flow.started or flow.held):
+            flow.sent = flow.sent or start  # a keep-alive of those that send a byte with it: no Kafka message is one
+            return
+        if abs(start - flow.place) >= FAR:
+            self._stray(flow, segment)
+            return
+        end = start + size
+        ack = ack if flags & ACK else -1
+        delivery = self._delivery
+        if flow.started and start < flow.place:
+            if size > 1 or end != flow.place:
+                delivery.again(flow, start, min(end, flow.place), twice=time_ns - flow.last_ns < TWICE_NS)
+            data = data[flow.place - start :]
+            start = flow.place
+        if start < end:
+            delivery.hold(flow, (start, end, time_ns, packet, ack, data, PLAIN))
+        if role == RESETS or (role == ENDS and end >= start and not flow.ended):
+            delivery.hold(flow, (end, end, time_ns, packet, ack, b"", role))
+
+    def _stray(self, flow: Flow, segment: Segment) -> None:
+        """A segment far from where the stream is: believed, with those before it, when it is one of a run."""
+        _, time_ns, packet, seq, ack, flags, data, cut = segment
+        self.counts["stray"] += 1
+        size = len(data) + cut
+        if not size or flags & (SYN | RST):
+            return
+        run = flow.stray((UNSEEN | seq, time_ns, packet, ack if flags & ACK else -1, data, size))
+        if not run:
+            return
+        self.counts["stray"] -= len(run)
+        place = run[0][0]
+        if flow.peer.place and flags & ACK and abs(ahead(ack, flow.peer.place)) >= FAR:
+            # Both directions are elsewhere: the ports serve a new connection, whose SYN was not captured.
+            self._close(flow.connection, "idle")
+            flow = self._open(segment, initiator=True)
+            flow.packets, flow.last_ns = len(run), time_ns
+        else:
+            self._delivery.flush(flow.connection)
+            step = ahead(place, flow.place) if flow.started else 0
+            if 0 < step < FAR:  # what was given up has come near it
+                self._delivery.gap(flow, step, "lost", *run[0][2:4])
+                flow.place += step
+            elif step:
+                self._delivery.jump(flow, flow.place + step, *run[0][2:4])
+        flow.begin_again(place)
+        for entry in run:
+            self._delivery.hold(flow, entry)
+        self._advance(flow.connection)
+
+    def _advance(self, connection: TcpConnection) -> None:
+        """Give all that can be given of a connection, holes that are lost included; then decide on its path."""
+        delivery, time_ns, packet = self._delivery, self._delivery.time_ns, self._delivery.packet
+        connection.meet(time_ns, packet, idle=False)
+        delivery.release(connection)
+        flows = (connection.first, connection.second)
+        if connection in self._waiting:
+            for flow in flows:
+                flow.watch(time_ns, packet)
+            delivery.lose(connection)
+        while max(flow.held_size for flow in flows) > OUT_OF_ORDER_MAX and delivery.force(connection):
+            pass
+        self._settle(connection)
+
+    # Beginning and end of connections
+
+    def _synchronize(self, flow: Flow | None, segment: Segment) -> Flow | None:
+        """A SYN: the flow it begins, or None when it is a copy of one that was seen."""
+        key, _, _, seq, ack, flags, _, _ = segment
+        first = seq + 1 & MASK
+        if flow is None:
+            if self._connections.repeats(key, first):
+                return None
+        elif replaces(flow, first):
+            self._close(flow.connection, "idle")
+            flow = None
+        else:
+            if flow.syn:
+                return None
+            if flow.started and flow.place > flow.first:
+                flow.syn = True  # it comes after the first bytes
+                return None
+        if flow is None:
+            flow = self._open(segment, initiator=not flags & ACK)
+        connection = flow.connection
+        connection.park()  # from now on `place` alone says where a direction is
+        if not (flow.size or flow.peer.size):
+            # Chunks that were given are read as those of an unseen beginning, sooner or later: that stays as it is.
+            connection.opened = True
+        fresh = not (flow.started or flow.peer.started)
+        if fresh and (flow is connection.second) != bool(flags & ACK):
+            connection.first, connection.second = connection.second, connection.first
+        flow.begin(flow.long(first))
+        flow.syn = True
+        if flags & ACK and not flow.peer.started and 0 <= flow.peer.behind(ack) < LATE:
+            flow.peer.begin(flow.peer.long(ack))
+        return flow
+
+    def _join(self, segment: Segment) -> Flow | None:
+        """A segment of no open connection, without SYN: a new connection, or None if it belongs to one that is over."""
+        late = self._connections.late(segment)
+        if late is not None:
+            self.counts["after_close"] += late
+            return None
+        if segment[5] & RST:
+            self.counts["stray"] += 1
+            return None
+        return self._open(segment, initiator=True)
+
+    def _open(self, segment: Segment, *, initiator: bool) -> Flow:
+        key, time_ns, packet = segment[:3]
+        for silent in self._connections.silent(time_ns):
+            self._pass(silent)
+            if not silent.over:
+                self.counts["surplus"] += silent.last_ns >= time_ns - IDLE_NS
+                self._close(silent, "idle")
+        return self._connections.open(key, time_ns, packet, initiator=initiator)
+
+    def make_way(self, segment: Segment) -> tuple[bool, list[Chunk]]:
+        """Whether a SYN would begin a connection, with the end of the one whose ports it takes."""
+        delivery = self._delivery
+        delivery.time_ns, delivery.packet = segment[1:3]
+        out: list[Chunk] = []
+        delivery.out = out
+        first = segment[3] + 1 & MASK
+        flow = self._connections.flows.get(segment[0])
+        if flow is not None:
+            self._pass(flow.connection)
+            if not flow.connection.over:
+                if replaces(flow, first):
+                    self._close(flow.connection, "idle")
+                return flow.connection.over, out
+        return not self._connections.repeats(segment[0], first), out
+
+    # What the passing of time does, and how a connection ends
+
+    def _pass(self, connection: TcpConnection, *, idle: bool = False) -> None:
+        """What the time that has passed since its latest packet does to a connection.
+
+        Whenever it is looked at, and however often, it is the same by the time its next packet comes.
+        """
+        delivery = self._delivery
+        time_ns, packet = delivery.time_ns, delivery.packet
+        silent = connection.last_ns < time_ns - IDLE_NS
+        idle = idle or silent  # then it is no matter how many packets others have sent
+        if connection in self._waiting:
+            delivery.time_ns, delivery.packet = connection.at
+            connection.meet(time_ns, packet, idle=idle)
+            delivery.release(connection)
+            self._settle(connection)
+            delivery.time_ns, delivery.packet = time_ns, packet
+        while connection in self._waiting:
+            since = connection.lapsed(time_ns, packet, idle=idle)
+            if since is None or (self._reset_is_due(connection, idle=idle) and self._resets[connection] <= since):
+                break
+            delivery.time_ns, delivery.packet = connection.at
+            connection.lapse(time_ns, packet, since, idle=idle)
+            delivery.lose(connection)
+            self._settle(connection)
+            delivery.time_ns, delivery.packet = time_ns, packet
+        if self._reset_is_due(connection, idle=idle):
+            self._close(connection, "rst")
+        elif silent and not connection.over:
+            self._close(connection, "idle")
+
+    def _reset_is_due(self, connection: TcpConnection, *, idle: bool) -> bool:
+        if connection not in self._resets:
+            return False
+        reset_ns, packet = self._resets[connection]
+        passed = abs(self._delivery.packet - packet)
+        return self._delivery.time_ns >= reset_ns + PATIENCE_NS and (idle or passed >= PATIENCE)
+
+    def _settle(self, connection: TcpConnection) -> None:
+        """What follows from the state of a connection."""
+        if connection.ended:
+            self._close(connection, "fin")
+            return
+        waits = connection.settle()
+        if not waits:
+            self._waiting.discard(connection)
+        elif connection not in self._waiting:
+            self._waiting.add(connection)
+            for flow in (connection.first, connection.second):
+                flow.sure = 0
+                flow.remember(self._delivery.time_ns, self._delivery.packet)
+        if not connection.reset:
+            self._resets.pop(connection, None)
+        elif connection not in self._resets:
+            self._resets[connection] = (self._delivery.time_ns, self._delivery.packet)
+        if waits:
+            self._waiting.note(connection, self._resets.get(connection))
+
+    def _make_room(self) -> None:
+        """Give up what was waited for longest."""
+        for connection in list(self._waiting):
+            self._delivery.flush(connection)
+            self._settle(connection)
+            if self._delivery.held <= HELD_MAX * 9 // 10:
+                return
+
+    def _looks(self) -> bool:
+        """Whether to look with the packet at hand."""
+        if self._delivery.time_ns < self._look_ns:
+            return False
+        return len(self._waiting) <= LOOK_MAX or abs(self._delivery.packet - self._look_packet) >= LOOK_PACKETS
+
+    def _look(self, *, idle: bool = False) -> None:
+        """Do what the passing of time does; `idle`: it passes without packets."""
+        time_ns = self._delivery.time_ns
+        self._look_packet = self._delivery.packet
+        if len(self._waiting) <= LOOK_MAX:
+            self._look_ns = time_ns + PATIENCE_NS
+        for connection in self._waiting.take_due(time_ns, self._resets, LOOK_MAX):
+            self._pass(connection, idle=idle)
+            if not connection.over:
+                connection.park()
+        while self._resets:
+            connection = next(iter(self._resets))
+            if not self._reset_is_due(connection, idle=idle):
+                break
+            self._pass(connection, idle=idle)
+
+    def _close(self, connection: TcpConnection, how: How) -> None:
+        """The end of a connection: what is held comes first."""
+        delivery = self._delivery
+        time_ns, packet = delivery.time_ns, delivery.packet
+        delivery.time_ns, delivery.packet = connection.at
+        connection.park()  # from now on `place` alone says how far a direction has come
+        delivery.flush(connection)
+        delivery.time_ns, delivery.packet = time_ns, packet
+        self._waiting.discard(connection)
+        self._resets.pop(connection, None)
+        if connection.reset:
+            how = "rst"
+        elif connection.ended or (how == "idle" and (connection.first.ended or connection.second.ended)):
+            how = "fin"
+        if how != "capture_end":
+            time_ns = connection.last_ns
+        delivery.out.append((connection.first, time_ns, packet, _CLOSES[how]))
+        for flow in (connection.first, connection.second):
+            delivery.forget(flow)
+        self._connections.end(connection, remembered=how != "capture_end")
+
+    # Handing over
+
+    def settled(self, connection: TcpConnection) -> bool:
+        """Whether a connection waits for nothing."""
+        return connection not in self._waiting and connection not in self._resets
+
+    def export_key(self, key: bytes, connection: TcpConnection) -> object:
+        """The state of one connection, open or over, whose one key this is, for `resume_key`."""
+        memories = [self._connections.memory(its) for its in (key, turned(key))]
+        if connection.over:
+            return [None, False, None, memories]
+        row = self._connections.export_one(connection)
+        return [row, connection in self._waiting, self._resets.get(connection), memories]
+
+    def resume_key(self, key: bytes, state: object) -> TcpConnection | None:
+        """Take over what `export_key` gave, as the connection that was counted last; None when it is over."""
+        row, waiting, reset, memories = fields(state, list | None, bool, tuple | None, list)
+        for its, memory in zip((key, turned(key)), memories, strict=True):
+            self._connections.remember(its, memory)
+        if row is None:
+            return None
+        connection = self._connections.resume_one(row, self._connections.count)
+        self._delivery.held += connection.held_size
+        if reset is not None:
+            self._resets[connection] = reset
+        if waiting:
+            self._waiting.add(connection)
+            self._waiting.note(connection, reset)
+        return connection
+
+    def export(self) -> bytes:
+        """The state between two feeds, for `resume`."""
+        waiting = [connection.number for connection in self._waiting]
+        resets = [[connection.number, *since] for connection, since in self._resets.items()]
+        place = [self._look_ns, self._look_packet, self._drowsy_ns, self._delivery.time_ns, self._delivery.packet]
+        return pack([dict(self.counts), self._connections.export(), waiting, resets, place])
+
+    def resume(self, state: bytes) -> None:
+        """Go on where `export` was called, maybe in another process. Raises DecodeError when the state is none.
+
+        The connections are new objects; `connections()` has them by number for the stages behind.
+        """
+        counts, table, waiting, resets, place = fields(unpack(state), dict, list, list, list, list)
+        if counts.keys() != self.counts.keys() or not all(isinstance(count, int) for count in counts.values()):
+            raise Malformed("a saved state with other counts")
+        self.counts = counts
+        self._look_ns, self._look_packet, self._drowsy_ns, *at = fields(place, int, int, int, int, int)
+        self._delivery.time_ns, self._delivery.packet = at
+        self._connections.resume(table)
+        known = self.connections()
+        since = [tuple(fields(row, int, int, int)) for row in resets]
+        if not all(isinstance(number, int) and number in known for number in [*waiting, *(row[0] for row in since)]):
+            raise Malformed("a saved state of unknown connections")
+        self._resets.clear()
+        self._resets.update((known[number], (time_ns, packet)) for number, time_ns, packet in since)
+        self._waiting = Waiting()
+        for connection in dict.fromkeys(known[number] for number in waiting):
+            self._waiting.add(connection)
+            self._waiting.note(connection, self._resets.get(connection))
+        self._delivery.held = sum(connection.held_size for connection in known.values())
+
+
+def replaces(flow: Flow, first: int) -> bool:
+    """Whether a SYN, behind which number `first` follows, is that of another connection than this one."""
+    flow.sync()
+    behind = flow.behind(first)
+    return behind != 0 if flow.syn else not 0 <= behind < LATE

@@ -1,0 +1,101 @@
+"""The connections that wait for something in, those of them that passing time may do something to out.
+
+The problem. Packets come by the thousand a second and so do losses, while the time for most of the connections that
+wait has not come. To look at all of them with each packet costs the square of a busy capture.
+
+The idea. A heap has each connection under a time before which a look at it changes nothing, and a look takes those
+whose time has come:
+
+```
+early_ns  (cheap lower bound, noted with every packet)  ≤  due_ns  (exact, worked out when the bound is reached)
+heap: [(t1, connection), (t2, connection), …]     now ≥ t1 → due? yes: take it; no: back into the heap under due_ns
+```
+
+An entry is out of date when its connection was noted again under an earlier time; such entries are dropped when they
+are met, and the heap is built anew before they are the most (`_drop_stale`).
+
+What always holds: what is taken is decided by the connections' own states, never by what the heap was like before. So
+export and resume need not save it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from heapq import heapify, heappop, heappush
+from typing import Final
+
+from decoders.tcp.connections import TcpConnection
+
+__all__ = ["Resets", "Waiting"]
+
+# Connections after a RST: the time and the packet number of it.
+Resets = Mapping[TcpConnection, tuple[int, int]]
+# Entries of the heap that may be out of date, beside as many as there are connections.
+STALE_MAX: Final = 64
+_NEVER: Final = 1 << 80
+
+
+class Waiting:
+    """Connections that hold segments, or lack some, in the order in which they began to."""
+
+    def __init__(self) -> None:
+        # By connection: the number in that order, and the time under which the heap has it, _NEVER where it has not.
+        self._rows: dict[TcpConnection, tuple[int, int]] = {}
+        self._heap: list[tuple[int, int, TcpConnection]] = []
+        self._count = 0
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[TcpConnection]:
+        return iter(self._rows)
+
+    def __contains__(self, connection: TcpConnection) -> bool:
+        return connection in self._rows
+
+    def add(self, connection: TcpConnection) -> None:
+        """A connection begins to wait; `note` it then."""
+        self._count += 1
+        self._rows[connection] = self._count, _NEVER
+
+    def discard(self, connection: TcpConnection) -> None:
+        """A connection waits no more."""
+        self._rows.pop(connection, None)
+        self._drop_stale()
+
+    def note(self, connection: TcpConnection, reset: tuple[int, int] | None) -> None:
+        """Something has come to a connection that waits, or was done to it."""
+        number, noted_ns = self._rows[connection]
+        due_ns = connection.early_ns(reset)
+        if due_ns < noted_ns:
+            self._put(connection, number, due_ns)
+
+    def take_due(self, time_ns: int, resets: Resets, most: int) -> list[TcpConnection]:
+        """The connections whose time has come, at most so many, in the order in which they began to wait.
+
+        Each of them is to be noted again, or discarded.
+        """
+        found: list[tuple[int, TcpConnection]] = []
+        heap = self._heap
+        while heap and heap[0][0] <= time_ns and len(found) < most:
+            noted_ns, number, connection = heappop(heap)
+            if self._rows.get(connection) != (number, noted_ns):
+                continue
+            due_ns = connection.due_ns(resets.get(connection))
+            if due_ns > noted_ns:
+                self._put(connection, number, due_ns)
+            else:
+                self._rows[connection] = number, _NEVER
+                found.append((number, connection))
+        return [connection for _, connection in sorted(found)]
+
+    def _put(self, connection: TcpConnection, number: int, due_ns: int) -> None:
+        self._rows[connection] = number, due_ns
+        heappush(self._heap, (due_ns, number, connection))
+        self._drop_stale()
+
+    def _drop_stale(self) -> None:
+        """Let go of entries that are out of date, and of connections that are over, before they are the most."""
+        if len(self._heap) > 2 * len(self._rows) + STALE_MAX:
+            self._heap[:] = [(due_ns, number, its) for its, (number, due_ns) in self._rows.items() if due_ns != _NEVER]
+            heapify(self._heap)

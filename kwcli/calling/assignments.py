@@ -1,0 +1,379 @@
+"""Words (`path=value`, `@file`, `-`) in, a body in JSON form out.
+
+topics[0].name=orders     the text gets the type of its field
+topics[].name=a           appends an element; `[]` goes on with the last one unless that leaf is already set
+topics[]=a                appends to an array of text or numbers
+timeout_ms:=5             the value as JSON: null, numbers, true, {…}, […]
+key=@file  key:=@file     the contents of a file; JSON (or YAML) in a file
+@file  -                  the whole body, as JSON, YAML or an exchange record, of a file or standard input
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from typing import Any, Final, NamedTuple
+
+from decoders.apis.names import current_names, find_field
+from decoders.errors import EncodeError
+from decoders.schema.json_form import bytes_from_json
+from decoders.schema.model import Api, Field, Side
+from decoders.wire.text import json_bytes
+from kwcli.calling.bodies import STDIN, SourceBody, body_in, element, parse, parse_json, read_file, read_stdin
+from kwcli.calling.body_paths import APPEND, RECORDS, TAGS, Step, below, fail, field_of, parse_path
+from kwcli.calling.validate import Checker, PlainWord
+from kwcli.env import Environment, Exit, Failure
+
+__all__ = ["GivenWords", "check_words", "compose", "encode_body"]
+
+INLINE: Final = "the command line"
+_WORD: Final = re.compile(r"([^=:@]+?)(:=@|:=|=@|=)(.*)", re.DOTALL)
+
+
+class Assignment(NamedTuple):
+    """One `path=value`: `text` as it was written, its steps, and the value in JSON form (Plain: typed by its field)."""
+
+    text: str
+    steps: tuple[Step, ...]
+    value: Any
+
+
+class GivenWords(NamedTuple):
+    """All that was given, read and checked against all versions: compose() takes it as often as there is need."""
+
+    words: tuple[Assignment, ...]
+    body: SourceBody | None
+
+    @property
+    def nothing(self) -> bool:
+        """Whether there was not one word."""
+        return not self.words and self.body is None
+
+
+def check_words(
+    api: Api,
+    words: Sequence[str],
+    *,
+    env: Environment | None = None,
+    side: Side = "request",
+    body: SourceBody | None = None,
+) -> GivenWords:
+    """Read files and standard input and check everything against all versions; Failure says what is wrong.
+
+    `body` is one that was found elsewhere.
+    """
+    found: list[Assignment] = []
+    for text in words:
+        if text == "-" or text[:1] in {"@", "{"}:
+            if body is not None:
+                fail(f"{text:.60}: a second body; {body.source} is the first")
+            body = _whole(text, api, side, env)
+        else:
+            found.append(_word(text, api, side))
+    if body is not None:
+        try:
+            body = body._replace(value=Checker(api, side).body(body.value))
+        except EncodeError as failure:
+            fail(f"{body.source}: {failure}", Exit.FAILURE)
+        except Failure as failure:
+            fail(f"{body.source}: {failure.text}", Exit.FAILURE)
+    return GivenWords(tuple(found), body)
+
+
+def compose(
+    api: Api,
+    version: int,
+    words: Sequence[str] | GivenWords,
+    *,
+    start: Mapping[str, Any] | None = None,
+    env: Environment | None = None,
+    side: Side = "request",
+) -> dict[str, Any]:
+    """The body of one version, in JSON form: `start` (an example of that version) with what the words set instead.
+
+    An array that a word goes into holds only what words put there; a new element begins as the example's first one, or
+    with the numbers that mean none (apis/elements.py). A body that was given whole stays as it is but for the words,
+    and takes only plain fields that it lacks from `start`. Without one all that is not said is missing. Raises Failure.
+    """
+    given = words if isinstance(words, GivenWords) else check_words(api, words, env=env, side=side)
+    body = deepcopy(dict(start)) if start else {}
+    kept: dict[str, Any] = {}
+    if given.body is not None:
+        kept = deepcopy(current_names(api.message(side).fields, version, given.body.value))
+        plain = {field.name for field in api.message(side).fields if version not in field.tagged}
+        body = {**{name: value for name, value in body.items() if name in plain}, **kept}
+    if not given.words:
+        return body
+    edits = _Edits(api, side, version, body, start, kept)
+    for word in given.words:
+        edits.apply(word)
+    return body
+
+
+def encode_body(
+    api: Api,
+    version: int,
+    value: Mapping[str, Any],
+    *,
+    side: Side = "request",
+    layout: str | None = None,
+    code: Exit = Exit.USAGE,
+) -> bytes:
+    """The bytes of a composed body. Raises Failure that says which field cannot be encoded and why.
+
+    `layout` is the release whose early layout is meant, where this version had one.
+    """
+    from decoders.messages.whole_messages import encode_json
+
+    if layout is not None and (side, version, layout) not in api.early:
+        layout = None
+    try:
+        return encode_json(api.key, version, side, value, layout=layout)
+    except EncodeError as failure:
+        what = api.name if side == "request" else f"{api.name} response"
+        fail(f"{what} {version}: {failure}", code)
+
+
+def _whole(text: str, api: Api, side: Side, env: Environment | None) -> SourceBody:
+    if text.startswith("{"):
+        return body_in(parse(os.fsencode(text), INLINE), INLINE, api, side)
+    if text.startswith("@") and text != "@-":
+        name = text[1:]
+        return body_in(parse(read_file(name), name), name, api, side)
+    if env is None:
+        fail("there is no standard input to read")
+    return body_in(parse(read_stdin(env), STDIN), STDIN, api, side)
+
+
+def _word(text: str, api: Api, side: Side) -> Assignment:
+    match = _WORD.fullmatch(text)
+    if match is None:
+        fail(f'"{text}" is no path=value (nor path:=JSON, path=@file, path:=@file, @file)')
+    path, operator, rest = match.groups()
+    steps = parse_path(path)
+    field = _field(api, side, steps, None)
+    value: Any = PlainWord(rest)
+    if operator == ":=":
+        try:
+            value = parse_json(rest)
+        except ValueError as failure:
+            fail(f"{path}: no JSON: {failure}")
+    elif operator == ":=@":
+        value = parse(read_file(rest), rest)
+    elif operator == "=@":
+        value = _contents(read_file(rest), field, rest)
+    word = Assignment(text, steps, value)
+    _value(api, side, word, field, None)
+    return word
+
+
+def _contents(data: bytes, field: Field | None, name: str) -> Any:
+    """The contents of a file for a field."""
+    kind = "bytes" if field is None else field.kind
+    if kind == "records":
+        from base64 import b64encode
+
+        return {"base64": b64encode(data).decode()}
+    if kind == "bytes":
+        return json_bytes(data)
+    text = data.decode("utf-8", "surrogateescape")
+    if kind == "string":
+        return text
+    if len(text) > 1000:
+        fail(f"{name}: {len(text)} characters for a {kind}")
+    return PlainWord(text.strip())
+
+
+def _field(api: Api, side: Side, steps: Sequence[Step], version: int | None) -> Field | None:
+    """The field of a word; None for `_tagged_fields.N` at its end."""
+    tags = next((n for n, step in enumerate(steps) if step.name == TAGS), None)
+    if tags is None:
+        return field_of(api, side, steps, version=version)
+    if tags:
+        field_of(api, side, steps[:tags], version=version)
+    if len(steps) != tags + 2 or not steps[-1].name.isdecimal() or steps[-1].at is not None:
+        fail(f'{".".join(map(str, steps))}: write {TAGS}.7=text or {TAGS}.7:={{"base64":"…"}}')
+    return None
+
+
+def _value(api: Api, side: Side, word: Assignment, field: Field | None, version: int | None) -> Any:
+    """The JSON value of a word for its field."""
+    path = ".".join(map(str, word.steps))
+    value = word.value
+    try:
+        if field is None:
+            value = str(value) if isinstance(value, PlainWord) else value
+            bytes_from_json(value, path)
+            return value
+        checker = Checker(api, side, version)
+        names = list(map(str, word.steps))
+        if field.array and word.steps[-1].at is None:
+            if isinstance(value, PlainWord):
+                inner = ".…=" if field.fields else "="
+                fail(f"{path} is an array: write {path}[]{inner}… or {path}:=[…]")
+            return checker.value(field, value, names)
+        if field.fields and isinstance(value, PlainWord):
+            fail(f"{path} is a struct: write {path}.{field.fields[0].name}=… or {path}:={{…}}")
+        if value is None and not field.array:
+            return checker.value(field, None, names)
+        return checker.element(field, value, names)
+    except EncodeError as failure:
+        fail(str(failure))
+
+
+class _Edits:
+    """Words applied to one body, one after the other."""
+
+    def __init__(
+        self,
+        api: Api,
+        side: Side,
+        version: int,
+        body: dict[str, Any],
+        start: Mapping[str, Any] | None,
+        kept: dict[str, Any],
+    ) -> None:
+        self.api = api
+        self.side: Side = side
+        self.version = version
+        self.body = body
+        self.example = start
+        self.kept = frozenset(kept)
+        self.set = set(_leaves(kept, ""))
+        self.by_words: set[str] = set()
+        self.mine: set[str] = set()  # paths of arrays that hold only what words put there
+
+    def apply(self, word: Assignment) -> None:
+        """Put the value of a word into the body."""
+        steps, field = self._named(word)
+        value = _value(self.api, self.side, word, field, self.version)
+        place = self._concrete(steps)
+        path = ".".join(map(str, place))
+        if path in self.by_words:
+            fail(f"{path} is given twice")
+        if any(before.startswith((f"{path}.", f"{path}[")) for before in self.by_words):
+            fail(f"{path} would take the place of what words before it have put there")
+        self.by_words.add(path)
+        self._put(place, value)
+        self.set.add(path)
+        self.set.update(_leaves(value, path))
+
+    def _named(self, word: Assignment) -> tuple[tuple[Step, ...], Field | None]:
+        """The steps with the names that this version has."""
+        steps: list[Step] = []
+        field: Field | None = None
+        for number, step in enumerate(word.steps):
+            if step.name == TAGS:
+                _field(self.api, self.side, word.steps, self.version)
+                if self.version not in self.api.message(self.side).flexible:
+                    fail(f"{'.'.join(map(str, word.steps))}: {self.api.name} {self.version} has no tagged fields")
+                return (*steps, *word.steps[number:]), None
+            field = field_of(self.api, self.side, word.steps[: number + 1], version=self.version)
+            steps.append(Step(field.name, step.at))
+        return tuple(steps), field
+
+    def _concrete(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+        """The steps with a number in place of each `[]`."""
+        last = max((n for n, step in enumerate(steps) if step.at == APPEND), default=-1)
+        if last < 0:
+            return steps
+        found = self._numbered(steps, last if last == len(steps) - 1 else -1)
+        if ".".join(map(str, found)) in self.set:
+            found = self._numbered(steps, last)
+        return found
+
+    def _numbered(self, steps: tuple[Step, ...], appending: int) -> tuple[Step, ...]:
+        """`[]` as the last element there is, or one more: at `appending`, and where there is none."""
+        out: list[Step] = []
+        for number, step in enumerate(steps):
+            index = step.at
+            if index == APPEND:
+                count = self._count([*out, Step(step.name, None)])
+                index = count if number == appending or not count else count - 1
+            out.append(Step(step.name, index))
+        return tuple(out)
+
+    def _count(self, path: list[Step]) -> int:
+        """How many elements of an array stay."""
+        place = ".".join(map(str, path))
+        if path[0].name not in self.kept and place not in self.mine:
+            return 0
+        value: Any = self.body
+        for step in path:
+            value = value.get(step.name) if isinstance(value, dict) else None
+            if step.at is not None and isinstance(value, list):
+                value = value[step.at] if step.at < len(value) else None
+        return len(value) if isinstance(value, list) else 0
+
+    def _put(self, steps: tuple[Step, ...], value: Any) -> None:
+        owner: Any = self.body
+        example: Any = self.example
+        fields: Sequence[Field] = self.api.message(self.side).fields
+        inside = False
+        for number, step in enumerate(steps):
+            last = number == len(steps) - 1
+            field = find_field(fields, step.name, self.version)
+            inside = inside or (field is not None and field.kind == RECORDS)
+            fields = () if field is None else below(field)
+            inner = example.get(step.name) if isinstance(example, Mapping) else None
+            if step.at is None:
+                if last:
+                    owner[step.name] = value
+                    self.mine.add(".".join(map(str, steps)))
+                    return
+                if not isinstance(owner.get(step.name), dict):
+                    owner[step.name] = self._new(fields, inner, inside)
+                owner, example = owner[step.name], inner
+                continue
+            elements = self._elements(owner, steps[: number + 1])
+            example = _model(inner, step.at)
+            if step.at == len(elements):
+                elements.append(self._new(fields, example, inside))
+            if last:
+                elements[step.at] = value
+                return
+            owner = elements[step.at]
+
+    def _new(self, fields: Sequence[Field], example: Any, inside: bool) -> dict[str, Any]:
+        """A struct that was not there: the example's, else what such a one begins with."""
+        if isinstance(example, Mapping):
+            return deepcopy(dict(example))
+        if self.example is None or self.side != "request" or inside:
+            return {}
+        return element(self.api, fields, self.version)
+
+    def _elements(self, owner: dict[str, Any], steps: tuple[Step, ...]) -> list[Any]:
+        """The array that the last step goes into, free of the example's elements."""
+        step = steps[-1]
+        place = ".".join(map(str, [*steps[:-1], Step(step.name, None)]))
+        elements = owner.get(step.name)
+        if not isinstance(elements, list) or (steps[0].name not in self.kept and place not in self.mine):
+            elements = owner[step.name] = []
+        self.mine.add(place)
+        assert step.at is not None
+        if step.at > len(elements):
+            many = f"{len(elements)} element{'s' if len(elements) != 1 else ''}"
+            fail(f"{'.'.join(map(str, steps))}: {place} has {many}, the next is {place}[{len(elements)}]")
+        return elements
+
+
+def _model(elements: Any, index: int) -> Any:
+    """The element of the example after which a new one is made."""
+    if not isinstance(elements, list) or not elements:
+        return None
+    return elements[index] if index < len(elements) else elements[0]
+
+
+def _leaves(value: Any, path: str) -> Iterator[str]:
+    """The paths of all that is in a value."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            place = f"{path}.{name}" if path else str(name)
+            yield place
+            yield from _leaves(inner, place)
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield f"{path}[{index}]"
+            yield from _leaves(inner, f"{path}[{index}]")

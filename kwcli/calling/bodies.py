@@ -1,0 +1,319 @@
+"""Files, standard input, or the example of an API in; the body in JSON form out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple, NoReturn
+
+from decoders.apis.elements import ELEMENTS
+from decoders.apis.examples import EXAMPLES, ON_CONTROLLER
+from decoders.apis.names import known_fields
+from decoders.limits import FRAME_MAX
+from decoders.schema.model import Api, Field, Side, Versions
+from kwcli.calling.body_paths import fail
+from kwcli.calling.validate import DEEPEST, PlainWord
+from kwcli.env import Environment, Exit
+
+__all__ = [
+    "STDIN",
+    "TEXT_MAX",
+    "SourceBody",
+    "body_in",
+    "element",
+    "example",
+    "parse",
+    "parse_json",
+    "parse_yaml",
+    "read_file",
+    "read_stdin",
+]
+
+
+def example(api: Api, version: int, *, controller: bool = False) -> dict[str, Any]:
+    """A request in JSON form that is answered and does no harm; it is the caller's to change.
+
+    `controller`: for a controller's own listener, where a few have to ask for something else.
+    """
+    row = EXAMPLES.get(api.key, {})
+    if controller:
+        row = {**row, **ON_CONTROLLER.get(api.key, {})}
+    return known_fields(api.request.fields, version, _at(row, version))
+
+
+def element(api: Api, fields: Sequence[Field], version: int) -> dict[str, Any]:
+    """What an array's new element with these fields begins with; what is not in it is left to the default."""
+    made: dict[str, Any] = {}
+    for field in fields:
+        if version not in field.versions:
+            continue
+        nullable = version in field.nullable
+        if field.array:
+            if nullable and not field.has_default:
+                made[field.name] = None
+        elif field.fields:
+            if not nullable and version not in field.tagged:
+                made[field.name] = element(api, field.fields, version)
+        elif not field.has_default and field.kind not in ("uuid", "bytes", "records"):
+            name = f"{api.name}.{field.name}"
+            name = name if name in ELEMENTS else field.name
+            if name in ELEMENTS and (nullable or ELEMENTS[name] is not None):
+                made[field.name] = ELEMENTS[name]
+    return made
+
+
+def _at(value: Any, version: int) -> Any:
+    """A row, or a part of one, in which each `name@VERSIONS` stands under its name or is gone."""
+    if isinstance(value, list):
+        return [_at(element, version) for element in value]
+    if not isinstance(value, Mapping):
+        return value
+    found = {name: _at(inner, version) for name, inner in value.items() if "@" not in name}
+    for name, inner in value.items():
+        plain, marked, versions = name.partition("@")
+        if marked and version in Versions.parse(versions):
+            found[plain] = _at(inner, version)
+    return found
+
+
+# JSON and YAML from files, standard input or an editor in, plain values and bodies out.
+#
+# YAML is read as events, so that a name tag, an anchor or a thousand brackets are errors and nothing else; its plain
+# text gets its type from the field that it is for.
+
+
+# Text of a body is at most this much longer than the body.
+TEXT_MAX: Final = 4 * FRAME_MAX
+STDIN: Final = "standard input"
+# What begins so is meant to be JSON, though YAML may make something else of it.
+_JSON: Final = re.compile(r'[\s\[]*\{\s*"')
+# What a record may say of a body.
+_SAID: Final = ("undecoded", "layout", "trailing")
+_NULLS: Final = frozenset({"", "~", "null", "Null", "NULL"})
+
+
+class SourceBody(NamedTuple):
+    """A body as it was given, and the record around it (empty: there was none) with its version and layout."""
+
+    value: Any
+    source: str
+    record: Mapping[str, Any] = {}
+    version: int | None = None
+    layout: str | None = None
+    trailing: Any = None  # bytes behind the message, in JSON form
+
+
+def read_file(name: str) -> bytes:
+    """The contents of a file. Raises Failure."""
+    try:
+        with open(name, "rb") as file:
+            data = file.read(TEXT_MAX + 1)
+    except (OSError, ValueError) as failure:
+        fail(f"{name}: {getattr(failure, 'strerror', None) or failure}", Exit.FAILURE)
+    return _bounded(data, name)
+
+
+def read_stdin(env: Environment) -> bytes:
+    """All of standard input. Raises Failure."""
+    parts: list[bytes] = []
+    size = 0
+    while size <= TEXT_MAX and (data := env.stdin.read1(1 << 20)):
+        parts.append(data)
+        size += len(data)
+    return _bounded(b"".join(parts), STDIN)
+
+
+def _bounded(data: bytes, source: str) -> bytes:
+    if len(data) > TEXT_MAX:
+        fail(f"{source}: more than {TEXT_MAX >> 20} MiB", Exit.FAILURE)
+    return data
+
+
+def parse(data: bytes, source: str) -> Any:
+    """The JSON or YAML value in some text. Raises Failure."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as failure:
+        fail(f"{source}: neither JSON nor YAML: no UTF-8 at byte {failure.start}", Exit.FAILURE)
+    if text.lstrip()[:1] in {"{", "["}:
+        try:
+            return parse_json(text)
+        except ValueError as failure:
+            documents = _lines(text)
+            if documents is not None:
+                return documents
+            problem = str(failure)
+            if _JSON.match(text):
+                fail(f"{source}: no JSON: {problem}", Exit.FAILURE)
+        try:
+            return parse_yaml(text)
+        except ValueError:
+            fail(f"{source}: no JSON: {problem}", Exit.FAILURE)
+    try:
+        return parse_yaml(text)
+    except ValueError as failure:
+        fail(f"{source}: neither JSON nor YAML: {failure}", Exit.FAILURE)
+
+
+def parse_json(text: str) -> Any:
+    """Strict JSON: no name twice. Raises ValueError with one line."""
+    import json  # most calls parse none
+
+    try:
+        return json.loads(text, object_pairs_hook=_unique)
+    except json.JSONDecodeError as failure:
+        raise ValueError(f"{failure.msg} at line {failure.lineno}, column {failure.colno}") from None
+    except RecursionError:
+        raise ValueError("arrays and objects inside each other too deep") from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        seen: set[str] = set()
+        for name, _ in pairs:
+            if name in seen:
+                raise ValueError(f'"{name:.40}" twice in one object')
+            seen.add(name)
+    return found
+
+
+def _lines(text: str) -> list[Any] | None:
+    """Several JSON documents, one a line (NDJSON); None where it is something else."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    if len(lines) < 2:
+        return None
+    try:
+        return [parse_json(line) for line in lines]
+    except ValueError:
+        return None
+
+
+def parse_yaml(text: str) -> Any:
+    """YAML of objects, arrays and text. Raises ValueError with one line."""
+    import yaml
+
+    loader = getattr(yaml, "CLoader", yaml.Loader)
+    try:
+        return _built(yaml.parse(text, Loader=loader))
+    except yaml.MarkedYAMLError as failure:
+        mark = failure.problem_mark or failure.context_mark
+        place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        raise ValueError(f"{failure.problem or failure.context}{place}") from None
+    except yaml.YAMLError as failure:
+        raise ValueError(" ".join(str(failure).split())) from None
+
+
+class _Open:
+    """A mapping or sequence that is not at its end."""
+
+    __slots__ = ("name", "named", "value")
+
+    def __init__(self, value: dict[str, Any] | list[Any]) -> None:
+        self.value = value
+        self.name = ""
+        self.named = False
+
+    def add(self, value: Any, event: Any) -> None:
+        if isinstance(self.value, list):
+            self.value.append(value)
+        elif self.named:
+            self.value[self.name] = value
+            self.named = False
+        elif not isinstance(value, str | None):
+            _refuse("a name expected", event)
+        else:
+            name = "null" if value is None else str(value)
+            if name in self.value:
+                _refuse(f'"{name:.40}" twice in one object', event)
+            self.name, self.named = name, True
+
+
+def _built(events: Any) -> Any:
+    """The value of the one document."""
+    root = _Open([])
+    stack = [root]
+    for event in events:
+        kind = type(event).__name__
+        if getattr(event, "anchor", None) or kind == "AliasEvent":
+            _refuse("anchors and aliases are not understood", event)
+        if kind == "ScalarEvent":
+            stack[-1].add(_scalar(event), event)
+        elif kind in {"MappingStartEvent", "SequenceStartEvent"}:
+            if event.tag is not None:
+                _refuse(f"tags ({event.tag:.40}) are not understood", event)
+            if len(stack) > DEEPEST:
+                _refuse("arrays and objects inside each other too deep", event)
+            inner = _Open({} if kind == "MappingStartEvent" else [])
+            stack[-1].add(inner.value, event)
+            stack.append(inner)
+        elif kind in {"MappingEndEvent", "SequenceEndEvent"}:
+            stack.pop()
+    assert isinstance(root.value, list)
+    if len(root.value) > 1:
+        return root.value
+    return root.value[0] if root.value else None
+
+
+def _scalar(event: Any) -> str | None:
+    if event.tag is not None:
+        _refuse(f"tags ({event.tag:.40}) are not understood", event)
+    text: str = event.value
+    if not event.style:
+        return None if text in _NULLS else PlainWord(text)
+    return text
+
+
+def _refuse(text: str, event: Any) -> NoReturn:
+    raise ValueError(f"{text} at line {event.start_mark.line + 1}, column {event.start_mark.column + 1}")
+
+
+def body_in(value: Any, source: str, api: Api, side: Side) -> SourceBody:
+    """The body that a document holds: itself, or that of the exchange or message record which it is. Raises Failure."""
+    if isinstance(value, list):
+        if len(value) != 1:
+            fail(f"{source}: {len(value)} documents, one body expected", Exit.FAILURE)
+        value = value[0]
+    if value is None:
+        fail(f"{source}: empty, a body expected (at least {{}})", Exit.FAILURE)
+    if not isinstance(value, Mapping):
+        fail(f"{source}: an object expected, one field a name", Exit.FAILURE)
+    kind = value.get("kind")
+    if kind == "exchange" and "api_key" in value:
+        return _of_record(
+            value, {name: _of_side(value, name, side) for name in _SAID}, value.get(side), source, api, side
+        )
+    if kind == "message" and "body" in value:
+        if value.get("side") not in {None, side}:
+            fail(f"{source}: a {value['side']}, a {side} is wanted", Exit.FAILURE)
+        return _of_record(value, {name: value.get(name) for name in _SAID}, value["body"], source, api, side)
+    return SourceBody(value, source)
+
+
+def _of_side(record: Mapping[str, Any], name: str, side: Side) -> Any:
+    """What an exchange's record says of one side."""
+    said = record.get(name)
+    return said.get(side) if isinstance(said, Mapping) else None
+
+
+def _of_record(
+    record: Mapping[str, Any], said: Mapping[str, Any], body: Any, source: str, api: Api, side: Side
+) -> SourceBody:
+    """The body of a record; `said` is what it says of that body."""
+    key = _number(record.get("api_key"))
+    if key is None:
+        fail(f"{source}: a record without an API (a bare SASL token, or a response alone)", Exit.FAILURE)
+    if key != api.key:
+        fail(f"{source}: a record of {record.get('api') or key}, {api.name} is wanted", Exit.FAILURE)
+    if said["undecoded"] is not None:
+        fail(f"{source}: the {side} of this record could not be decoded to its end", Exit.FAILURE)
+    if body is None:
+        fail(f"{source}: a record without its {side}", Exit.FAILURE)
+    layout, version = said["layout"], _number(record.get("api_version"))
+    return SourceBody(body, source, record, version, None if layout is None else str(layout), said["trailing"])
+
+
+def _number(value: Any) -> int | None:
+    """An int of a record, which in YAML is plain text."""
+    text = str(value)
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None

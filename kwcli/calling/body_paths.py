@@ -1,0 +1,217 @@
+"""A path into a body, and what stands there out: fields, elements, batches and their records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Final, NamedTuple, NoReturn
+
+from decoders.apis import paths
+from decoders.apis.names import find_field
+from decoders.schema.model import ALL, Api, Field, Side, Versions, parse_message
+from kwcli.env import Exit, Failure
+from kwcli.spelling import api_named, nearest
+
+__all__ = [
+    "APPEND",
+    "RECORDS",
+    "TAGS",
+    "Step",
+    "api_named",
+    "as_batches",
+    "below",
+    "fail",
+    "field_of",
+    "is_inside",
+    "parse_path",
+]
+
+RECORDS: Final = "records"
+# What follows from the records (size, crc, record_count) is not to be set.
+_BATCH: Final = """
+message Batch
+versions 0
+flexible none
+fields
+    base_offset             int64   0+
+    last_offset             int64   0+
+    magic                   int8    0+
+    codec                   string  0+
+    timestamp_type          string  0+
+    base_timestamp          int64   0+
+    max_timestamp           int64   0+
+    partition_leader_epoch  int32   0+
+    producer_id             int64   0+
+    producer_epoch          int16   0+
+    base_sequence           int32   0+
+    transactional           bool    0+
+    control                 bool    0+
+    delete_horizon_ms       int64   0+
+    records                 []struct  0+
+        offset     int64  0+
+        timestamp  int64  0+
+        key        bytes  0+  null 0+
+        value      bytes  0+  null 0+
+        headers    []struct  0+
+            key    string  0+
+            value  bytes   0+  null 0+
+"""
+
+
+@cache
+def _fields() -> tuple[Field, ...]:
+    return parse_message(_BATCH).fields
+
+
+def below(field: Field) -> Sequence[Field]:
+    """The fields inside a field: of a struct, or of the batches of a records field."""
+    return _fields() if field.kind == RECORDS else field.fields
+
+
+def as_batches(field: Field) -> Field:
+    """A records field as the array of structs that its JSON form is."""
+    return field._replace(kind="struct", array=True, fields=_fields())
+
+
+def is_inside(field: Field) -> bool:
+    """Whether it is the struct of a batch, a record or a header, whose JSON form is checked as a whole elsewhere."""
+    return field.fields != () and any(field.fields is known for known in _structs())
+
+
+@cache
+def _structs() -> tuple[tuple[Field, ...], ...]:
+    records = _fields()[-1].fields
+    return _fields(), records, records[-1].fields
+
+
+# `topics[0].name` in, the fields that it names out; or the error that says what there is instead.
+
+
+# The index of `[]`.
+APPEND: Final = -1
+TAGS: Final = "_tagged_fields"
+_LISTED: Final = 12
+
+
+class Step(NamedTuple):
+    """One name of a path; `at` is None without brackets, APPEND for `[]`."""
+
+    name: str
+    at: int | None
+
+    def __str__(self) -> str:
+        if self.at is None:
+            return self.name
+        return f"{self.name}[]" if self.at == APPEND else f"{self.name}[{self.at}]"
+
+
+def fail(text: str, code: Exit = Exit.USAGE) -> NoReturn:
+    """End with one line."""
+    raise Failure(text, code)
+
+
+def parse_path(text: str) -> tuple[Step, ...]:
+    """The steps of a path. Raises Failure."""
+    try:
+        steps = paths.parse_path(text)
+    except ValueError:
+        steps = ()
+    if not steps or any(len(step.indices) > 1 for step in steps):
+        fail(f'"{text}" is no path (write topics[0].name=… or topics[].name=…)')
+    return tuple(
+        Step(name, None if not indices else APPEND if indices[0] is None else indices[0]) for name, indices in steps
+    )
+
+
+def field_of(api: Api, side: Side, steps: Sequence[Step], *, version: int | None = None) -> Field:
+    """The field at the end of a path, in one version or in any. Raises Failure that names where it is, or what may
+    have been meant.
+    """
+    fields: Sequence[Field] = api.message(side).fields
+    found: Field | None = None
+    for number, step in enumerate(steps):
+        if number and not fields:
+            _not_into(found, steps, number)
+        found = find_field(fields, step.name, version)
+        if found is None:
+            unknown(api, side, [str(each) for each in steps[:number]], step.name, version)
+        if found.kind == RECORDS and (step.at is not None or number + 1 < len(steps)):
+            found = as_batches(found)
+        if step.at is not None and not found.array:
+            fail(f"{_joined(steps[: number + 1])}: {found.name} is no array, leave out the brackets")
+        if step.at is None and found.array and number + 1 < len(steps):
+            fail(f"{_joined(steps)}: {found.name} is an array, write {found.name}[0] or {found.name}[]")
+        fields = found.fields
+    assert found is not None
+    return found
+
+
+def _not_into(field: Field | None, steps: Sequence[Step], number: int) -> NoReturn:
+    assert field is not None
+    place = _joined(steps[:number])
+    if field.kind == "bytes":
+        fail(f"{_joined(steps)}: {place} is {field.kind}, write {place}:=JSON, {place}:=@file or {place}=@file")
+    fail(f'{_joined(steps)}: {place} is {field.kind}, there is nothing like "{steps[number].name}" in it')
+
+
+def unknown(api: Api, side: Side, before: Sequence[str], name: str, version: int | None = None) -> NoReturn:
+    """End because no field of this name is in the struct at `before` (its steps as text)."""
+    fields, whole = struct_at(api, side, before)
+    place = ".".join([*before, name])
+    what = api.name if side == "request" else f"{api.name} response"
+    elsewhere = find_field(fields, name)
+    if elsewhere is not None and version is not None:
+        versions = _versions(elsewhere.versions & whole & api.message(side).versions)
+        fail(f'{what} {version} has no field "{place}": it is in {versions}')
+    folded = name.replace("_", "").replace("-", "").lower()
+    deep = next((path for path in _paths(fields) if path[0][-1][0] == folded and len(path[0]) > 1), None)
+    if deep is not None:
+        steps, versions_of = deep
+        meant = ".".join(text for _, text in steps)
+    else:
+        found = nearest(name, [spelling for field in fields for spelling in (field.name, *field.was)])
+        field = find_field(fields, found[0]) if found else None
+        if field is None:
+            fail(f'{what} has no field "{place}" ({_there_are(fields)})')
+        meant, versions_of = field.name, field.versions
+    versions = _versions(versions_of & whole & api.message(side).versions)
+    fail(f'{what} has no field "{place}" (did you mean "{meant}"? it is in {versions})')
+
+
+def struct_at(api: Api, side: Side, before: Sequence[str]) -> tuple[Sequence[Field], Versions]:
+    """The fields of the struct at a path whose names are known, and the versions that have the struct."""
+    fields: Sequence[Field] = api.message(side).fields
+    whole = ALL
+    for text in before:
+        field = find_field(fields, text.partition("[")[0])
+        if field is None:
+            break
+        fields, whole = below(field), whole & field.versions
+    return fields, whole
+
+
+def _paths(
+    fields: Sequence[Field], before: tuple[tuple[str, str], ...] = (), whole: Versions = ALL
+) -> Iterator[tuple[tuple[tuple[str, str], ...], Versions]]:
+    """Every field below: its steps as (folded name, text), and its versions."""
+    for field in fields:
+        steps = (*before, (field.name.replace("_", ""), field.name + ("[]" if field.array else "")))
+        versions = whole & field.versions
+        yield steps, versions
+        yield from _paths(field.fields, steps, versions)
+
+
+def _there_are(fields: Sequence[Field]) -> str:
+    names = list(dict.fromkeys(field.name for field in fields))
+    if not names:
+        return "there are none"
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return f"there are {', '.join(names[:_LISTED])}{more}" if len(names) > 1 else f"there is only {names[0]}"
+
+
+def _versions(versions: Versions) -> str:
+    return f"version {versions}" if versions.low == versions.high else f"versions {versions}"
+
+
+def _joined(steps: Sequence[Step]) -> str:
+    return ".".join(map(str, steps))

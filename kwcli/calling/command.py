@@ -1,0 +1,172 @@
+"""The command line of `kw call` in, everything checked that can be without a broker, then the run; an exit code out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from decoders.apis import NAMES
+from decoders.apis.keys import API_VERSIONS, FETCH, PRODUCE
+from decoders.apis.routing import route
+from decoders.schema.model import NONE, Api, Message, Side, Versions
+from kwcli.calling.assignments import check_words
+from kwcli.calling.request_builder import Draft
+from kwcli.calling.versions import VersionChoice, as_spoken
+from kwcli.env import Exit, Failure
+from kwcli.spelling import api_named
+
+if TYPE_CHECKING:
+    from kwcli.calling.bodies import SourceBody
+    from kwcli.calling.output import CallOutput
+    from kwcli.env import Environment, Settings
+    from kwcli.net.options import ConnectionOptions
+
+# The APIs that take short words besides paths, and the options that go with them: Produce and Fetch.
+SHORT: Final = frozenset({PRODUCE, FETCH})
+RECORD_OPTIONS: Final = ("compression", "acks", "magic")
+INT16_MAX: Final = 32767
+
+
+class CallOptions(NamedTuple):
+    """What the words and options of `kw call` say."""
+
+    api: str
+    words: Sequence[str] = ()
+    version: int | None = None
+    release: str | None = None
+    force: bool = False
+    node: str | None = None
+    split: bool = False
+    example: bool = False
+    skeleton: bool = False
+    edit: bool = False
+    dry_run: bool = False
+    raw_body: str | None = None
+    only: Side | None = None
+    select: str | None = None
+    repeat: int = 1
+    interval_s: float = 1.0
+    compression: str | None = None
+    acks: str | None = None
+    magic: int | None = None
+    against: str | None = None
+
+
+def call(env: Environment, asked: CallOptions, settings: Settings, connection: ConnectionOptions) -> Exit:
+    """Do what was asked. Raises Failure."""
+    raw = asked.raw_body is not None
+    found = unknown_api(asked) if raw and _is_unknown(asked.api) else api_named(asked.api)
+    wish = VersionChoice.of(found, asked.version, asked.release, force=asked.force, raw=raw)
+    draft = _draft(env, asked, found)
+    if asked.skeleton:
+        from kwcli.calling.dry_run import print_skeleton
+
+        return print_skeleton(env, found, draft, wish)
+    if asked.edit:
+        from kwcli.calling.dry_run import edit
+
+        draft = edit(env, found, draft, wish)
+    if draft.empty and route(found.key).mutates and not asked.example:
+        from kwcli.calling.dry_run import refuse_unsaid
+
+        return refuse_unsaid(env, found, draft, wish)
+    from kwcli.calling.output import CallOutput
+
+    if asked.against is not None:
+        settings = _compared(asked.against, found, settings)
+    select = None
+    if asked.select is not None:
+        from kwcli.calling.extract import Path
+
+        select = Path.parse(asked.select, found, asked.only or "response")
+    screen = CallOutput(
+        env,
+        settings,
+        only=asked.only,
+        select=select,
+        sent=not asked.dry_run,
+        against=asked.against,
+        brief=asked.repeat != 1 and asked.only is None,
+    )
+    if asked.dry_run:
+        from kwcli.calling.dry_run import dry_run
+
+        config = connection.config(env)
+        draft.controllers = config.controllers
+        return dry_run(env, draft, wish, screen, settings, config.client_id)
+    return _run(env, asked, found, wish, draft, screen, settings, connection)
+
+
+def _run(
+    env: Environment,
+    asked: CallOptions,
+    found: Api,
+    wish: VersionChoice,
+    draft: Draft,
+    screen: CallOutput,
+    settings: Settings,
+    connection: ConnectionOptions,
+) -> Exit:
+    from kwcli.calling.run import CallPlan, CallRun, Target
+
+    target = None if asked.node is None else Target.parse(asked.node)
+    plan = CallPlan(found, draft, wish, target, asked.split, asked.repeat, asked.interval_s)
+    config = connection.config(env, verbose=settings.verbose)
+    draft.controllers = config.controllers
+    run = CallRun(env, config, plan, screen, settings)
+    try:
+        return run.go()
+    finally:
+        screen.close()
+        if run.ping is not None and not settings.quiet:
+            env.say(run.ping.line())
+
+
+def _compared(release: str, found: Api, settings: Settings) -> Settings:
+    """A comparison with a release is a table of ApiVersions. Raises Failure (usage)."""
+    if found.key != API_VERSIONS or settings.format not in ("text", "ndjson", "table"):
+        raise Failure("--against compares what brokers offer: kw call ApiVersions -o table --against 3.9", Exit.USAGE)
+    as_spoken(found, release)
+    return settings._replace(format="table")
+
+
+def _is_unknown(word: str) -> bool:
+    return word.isascii() and word.isdecimal() and int(word) not in NAMES
+
+
+def unknown_api(asked: CallOptions) -> Api:
+    """An API that kw has only the number of, for a body that is given as bytes. Raises Failure (usage)."""
+    key = int(asked.api)
+    if key > INT16_MAX or asked.version is None or not asked.force:
+        raise Failure(f"kw does not know API {key}: sending it bytes takes --api-version and --force", Exit.USAGE)
+    message = Message(f"UNKNOWN({key})", Versions(0, INT16_MAX), NONE, ())
+    return Api(key, message.name, message.versions, NONE, message, message)
+
+
+def _draft(env: Environment, asked: CallOptions, found: Api) -> Draft:
+    body: SourceBody | None = None
+    options = {name: getattr(asked, name) for name in RECORD_OPTIONS if getattr(asked, name) is not None}
+    if asked.raw_body is not None:
+        if asked.words or options:
+            raise Failure("--raw-body is the whole body: it goes without words", Exit.USAGE)
+        return Draft(found, check_words(found, ()), raw=_bytes(asked.raw_body))
+    if not asked.words and not asked.example and not asked.skeleton and not asked.edit:
+        from kwcli.calling.stdin_body import piped_body
+
+        body = piped_body(env, found)
+    if asked.example and asked.words:
+        raise Failure("--example sends the example as it is: it goes without words", Exit.USAGE)
+    words, short = asked.words, None
+    if options or (words and found.key in SHORT):
+        from kwcli.calling.shorthand import RecordOptions, read_short
+
+        short, words = read_short(found.key, words, RecordOptions(**options), env)
+    return Draft(found, check_words(found, words, env=env, body=body), short=short)
+
+
+def _bytes(text: str) -> bytes:
+    digits = "".join(text.removeprefix("0x").split())
+    try:
+        return bytes.fromhex(digits)
+    except ValueError:
+        raise Failure("--raw-body takes hex digits, two a byte", Exit.USAGE) from None

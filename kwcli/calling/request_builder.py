@@ -1,0 +1,185 @@
+"""The user's words and body in, with offsets that the cluster knows; the request for a version out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
+from uuid import UUID
+
+from decoders.apis import api
+from decoders.apis.error_codes import ERRORS, error_name
+from decoders.apis.keys import LIST_OFFSETS
+from decoders.errors import DecodeError
+from decoders.messages.whole_messages import decode_message, encode_message
+from decoders.schema.model import NONE, Api, Versions
+from kwcli.calling.assignments import GivenWords, compose, encode_body
+from kwcli.calling.bodies import example
+from kwcli.env import Exit, Failure
+from kwcli.net.cluster.metadata_requests import ask_offset
+
+if TYPE_CHECKING:
+    from kwcli.calling.shorthand import Short
+    from kwcli.net.cluster.cluster import Cluster
+
+_TRIES: Final = 3
+
+
+class Peer(Protocol):
+    """A connection, as far as it matters here."""
+
+    @property
+    def versions(self) -> Mapping[int, Versions]: ...
+    @property
+    def peer(self) -> str: ...
+
+
+P = TypeVar("P", bound=Peer)
+
+
+class Asking(Protocol[P]):
+    """A cluster, as far as it matters here."""
+
+    def partitions(self, topic: str, /) -> Sequence[int]: ...
+    def topic_id(self, name: str, /) -> UUID: ...
+    def leader(self, topic: str, partition: int, /) -> P | None: ...
+    def forget(self) -> None: ...
+    def ask(self, connection: P, key: int, version: int, value: Mapping[str, Any], /) -> dict[str, Any]: ...
+
+
+class LookedUp:
+    """Topics and offsets as the cluster tells them; an offset is asked for once."""
+
+    def __init__(self, cluster: Asking[Any]) -> None:
+        self._cluster = cluster
+        self._found: dict[tuple[str, int, int], int | None] = {}
+
+    def partitions(self, topic: str) -> Sequence[int]:
+        """The partitions of a topic, ascending."""
+        return self._cluster.partitions(topic)
+
+    def topic_id(self, name: str) -> UUID:
+        """The id of a topic."""
+        return self._cluster.topic_id(name)
+
+    def offset_at(self, topic: str, partition: int, timestamp: int) -> int | None:
+        """The first offset at or after a time (-1: the end, -2: the first of all); None where there is none.
+
+        An answer that says that a later one may be better is asked for again, a few times. Raises Failure.
+        """
+        place = topic, partition, timestamp
+        if place not in self._found:
+            self._found[place] = self._look_up(topic, partition, timestamp)
+        return self._found[place]
+
+    def _look_up(self, topic: str, partition: int, timestamp: int) -> int | None:
+        code = 0
+        for _ in range(_TRIES):
+            answer = self._ask(topic, partition, timestamp)
+            code = answer["error_code"]
+            if not code:
+                found: list[int] = answer.get("old_style_offsets") or [answer.get("offset", -1)]
+                return found[0] if found[0] >= 0 else None
+            if code not in ERRORS or not ERRORS[code].retriable:
+                break
+            self._cluster.forget()
+        raise Failure(f"no offset of {topic}[{partition}] for the time {timestamp}: {error_name(code)}")
+
+    def _ask(self, topic: str, partition: int, timestamp: int) -> dict[str, Any]:
+        connection = self._cluster.leader(topic, partition)
+        if connection is None:
+            known = self.partitions(topic)
+            raise Failure(f"{topic} has no partition {partition}, it has {known[0]}-{known[-1]}")
+        both = connection.versions.get(LIST_OFFSETS, NONE) & api(LIST_OFFSETS).versions
+        if not both:
+            raise Failure(f"{connection.peer} does not offer ListOffsets, which this offset needs")
+        value = ask_offset(both.high, topic, partition, timestamp)
+        answer: dict[str, Any] = self._cluster.ask(connection, LIST_OFFSETS, both.high, value)
+        for told in answer["topics"]:
+            for row in told["partitions"]:
+                if (told["name"], row["partition_index"]) == (topic, partition):
+                    result: dict[str, Any] = row
+                    return result
+        raise Failure(f"{connection.peer}: its answer to ListOffsets {both.high} says nothing of {topic}[{partition}]")
+
+
+# The user's words and body in, the request for a version out: as JSON form and as bytes.
+#
+# The highest version is taken in which everything that was said has a field: `key=g` makes FindCoordinator 3 where
+# version 6 has no `key`. Only short words (`topic=orders offset=latest`) may need to know something of the cluster.
+
+
+class Request(NamedTuple):
+    """One request: `value` is its JSON form, `body` its bytes without header.
+
+    Of bytes that the user gave `value` has Python values, and is None where they cannot be read.
+    """
+
+    version: int
+    value: Mapping[str, Any] | None
+    body: bytes
+
+
+class Draft:
+    """A request that still fits any version: what was given, or bytes that are sent as they are."""
+
+    def __init__(self, api: Api, given: GivenWords, *, raw: bytes | None = None, short: Short | None = None) -> None:
+        self.api = api
+        self._given = given
+        self._raw = raw
+        self._short = short
+        self._known: LookedUp | None = None
+        self.controllers = False  # whether controllers are asked, on their own listener
+
+    @property
+    def empty(self) -> bool:
+        """Whether the user has said nothing about the body."""
+        return self._given.nothing and self._raw is None and self._short is None
+
+    @property
+    def preferred(self) -> int | None:
+        """The version of the record that the body was taken from."""
+        return self._given.body.version if self._given.body is not None else None
+
+    def connect(self, cluster: Cluster) -> None:
+        """From now on the cluster may be asked about what short words leave open, each thing once."""
+        if self._short is not None:
+            self._known = LookedUp(cluster)
+
+    def request(self, versions: Versions) -> Request:
+        """The request in the highest of these versions that has a place for everything. Raises Failure (usage)."""
+        if self._raw is not None:
+            return Request(versions.high, _read(self.api.key, versions.high, self._raw), self._raw)
+        if self._short is not None:
+            versions = self._short.narrow(versions, connected=self._known is not None)
+        first: Failure | None = None
+        for version in range(versions.high, versions.low - 1, -1):
+            try:
+                value = self.value(version)
+                return Request(version, value, self.encoded(version, value))
+            except Failure as problem:
+                if problem.code != Exit.USAGE:
+                    raise
+                first = first or problem
+        assert first is not None
+        raise first
+
+    def value(self, version: int) -> dict[str, Any]:
+        """The request in JSON form: the example with what was given."""
+        start = example(self.api, version, controller=self.controllers)
+        if self._short is not None:
+            start |= self._short.body(version, self._known)
+        return compose(self.api, version, self._given, start=start)
+
+    def encoded(self, version: int, value: Mapping[str, Any]) -> bytes:
+        """The bytes of a request, or of a share of it."""
+        if self._raw is not None:
+            return encode_message(self.api.key, version, "request", value)
+        layout = self._given.body.layout if self._given.body is not None else None
+        return encode_body(self.api, version, value, layout=layout)
+
+
+def _read(key: int, version: int, body: bytes) -> dict[str, Any] | None:
+    try:
+        return decode_message(key, version, "request", body)
+    except DecodeError:
+        return None

@@ -1,0 +1,225 @@
+"""An API version and a body (an example) in, annotated YAML to edit out: unedited, it says that body again.
+
+Every field of the version is there. Those that a body may leave out (tagged ones, elements of empty arrays, the inside
+of a null struct) are comments that become fields when their `# ` is taken away.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from decoders.apis.enums import ENUMS
+from decoders.apis.names import current_names, find_field
+from decoders.schema.json_form import leaf_json
+from decoders.schema.model import STRUCT_DEFAULT, Api, Field, Message, Plan, PlanField, Side, Versions, resolve
+from kwcli.calling.bodies import element
+from kwcli.calling.body_paths import TAGS
+
+# Comments begin at this column, or behind the text.
+_COMMENT_AT: Final = 40
+_MEANINGS_MAX: Final = 60
+_PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*")
+_WORDS: Final = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n", "nan", "infinity"})
+_ESCAPES: Final = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+_RECORDS: Final = ({"codec": "none", "records": [{"key": "k", "value": "v", "headers": []}]},)
+_SIZED: Final = {"bytes": 'bytes: text or {base64: "…"}', "records": "records: a list of batches"}
+
+
+class Line(NamedTuple):
+    """One line: its indentation, its text, what the comment says, and whether all of it is a comment."""
+
+    depth: int
+    text: str
+    comment: str = ""
+    off: bool = False
+
+
+def skeleton(api: Api, version: int, value: Mapping[str, Any], *, side: Side = "request") -> str:
+    """The body `value` (JSON form, of that version) as YAML with a comment at each field. Raises UnsupportedVersion."""
+    message = api.message(side)
+    plan = resolve(message, version)
+    named = current_names(message.fields, version, value)
+    lines = list(_Skeleton(api, side).struct(plan, message, named, 0, off=False))
+    head = f"# {api.name} {version}, {side}. Take a # away to send that line (and the [] or null before it)."
+    if not lines:
+        return f"{head}\n{{}} # it has no fields\n"
+    body = "" if any(not line.off for line in lines) else "{}  # take this away with the first #\n"
+    return f"{head}\n{body}" + "".join(_shown(line) for line in lines)
+
+
+def _shown(line: Line) -> str:
+    text = " " * line.depth + ("# " if line.off else "") + line.text
+    return f"{text:<{_COMMENT_AT}}  # {line.comment}\n" if line.comment else f"{text}\n"
+
+
+class _Skeleton:
+    def __init__(self, api: Api, side: Side) -> None:
+        self.api = api
+        self.side = side
+
+    def struct(
+        self, plan: Plan, owner: Message | Field, value: Mapping[str, Any], depth: int, *, off: bool, path: str = ""
+    ) -> Iterator[Line]:
+        """The lines of a struct; `path` is what stands before the names of its fields."""
+        fields, whole = owner.fields, owner.versions
+        for field in (*plan.fields, *plan.tagged):
+            declared = find_field(fields, field.name, plan.version)
+            assert declared is not None
+            declared = declared._replace(versions=declared.versions & whole)
+            there = field.name in value
+            inner = value[field.name] if there else _default(field)
+            off_too = off or (field.tag is not None and not there)
+            yield from self.field(field, declared, whole, inner, depth, off=off_too, path=path + field.name)
+        if value.get(TAGS):
+            yield Line(depth, f"{TAGS}:", off=off)
+            yield from _block(value[TAGS], depth + 2, off)
+
+    def field(
+        self, field: PlanField, declared: Field, whole: Versions, value: Any, depth: int, *, off: bool, path: str
+    ) -> Iterator[Line]:
+        """The lines of one field, whose struct is in the versions `whole`."""
+        comment = _comment(field, declared, whole, ENUMS.get(self.api.key, {}).get(path))
+        name = field.name
+        if field.array:
+            yield from self._array(field, declared, value, depth, comment, off, path)
+        elif field.plan is not None:
+            if value is None:
+                yield Line(depth, f"{name}: null", comment, off)
+                model = self._new(field, declared)
+                yield from self.struct(field.plan, declared, model, depth + 2, off=True, path=path + ".")
+            else:
+                yield Line(depth, f"{name}:", comment, off)
+                inner = {} if value == STRUCT_DEFAULT else value
+                yield from self.struct(field.plan, declared, inner, depth + 2, off=off, path=path + ".")
+        elif field.kind == "records" and not value:
+            yield Line(depth, f"{name}: {'null' if value is None else '[]'}", comment, off)
+            yield from _block(list(_RECORDS), depth + 2, True)
+        elif isinstance(value, Mapping | list):
+            yield Line(depth, f"{name}:", comment, off)
+            yield from _block(value, depth + 2, off)
+        else:
+            yield Line(depth, f"{name}: {_scalar(value)}", comment, off)
+
+    def _array(
+        self, field: PlanField, declared: Field, value: Any, depth: int, comment: str, off: bool, path: str
+    ) -> Iterator[Line]:
+        name = field.name
+        if value:
+            yield Line(depth, f"{name}:", comment, off)
+            for element in value:
+                yield from _item(self._element(field, declared, element, depth + 2, off, path))
+            return
+        yield Line(depth, f"{name}: {'null' if value is None else '[]'}", comment, off)
+        model = self._new(field, declared) if field.plan is not None else _zero(field)
+        yield from _item(self._element(field, declared, model, depth + 2, True, path))
+
+    def _new(self, field: PlanField, declared: Field) -> dict[str, Any]:
+        """What a struct begins with that is not there; in a response everything at its default."""
+        assert field.plan is not None
+        return element(self.api, declared.fields, field.plan.version) if self.side == "request" else {}
+
+    def _element(
+        self, field: PlanField, declared: Field, value: Any, depth: int, off: bool, path: str
+    ) -> Iterator[Line]:
+        if field.plan is None:
+            yield Line(depth, _scalar(value) if not isinstance(value, Mapping) else _flow(value), "", off)
+            return
+        found = list(self.struct(field.plan, declared, value, depth + 2, off=off, path=path + "[]."))
+        if all(line.off for line in found) and not off:
+            yield Line(depth, "{}", "an element with nothing but defaults; take this away with the first #")
+            yield from found
+            return
+        yield from (line._replace(depth=line.depth - 2) for line in found)
+
+
+def _comment(field: PlanField, declared: Field, whole: Versions, values: Mapping[int, str] | None) -> str:
+    """Type, null, meanings, default, versions and older names of a field."""
+    kind = _SIZED.get(field.kind, field.kind)
+    words = [f"array of {kind}" if field.array else kind]
+    if field.nullable:
+        words[0] += " or null"
+    if values:
+        said = ", ".join(f"{number} {word}" for number, word in values.items())
+        words.append(said if len(said) <= _MEANINGS_MAX else f"{said[:_MEANINGS_MAX].rpartition(',')[0]}, …")
+    if field.plan is None and not field.array and field.default not in (0, "", b"", None, bytes(16)):
+        words.append(f"default {_scalar(_default(field))}")
+    if field.tag is not None:
+        words.append(f"tag {field.tag}")
+    versions = declared.versions
+    if versions != whole:
+        words.append(f"since {versions.low}" if versions.high == whole.high else f"only {versions}")
+    if declared.was:
+        words.append(f"was {', '.join(declared.was)}")
+    if declared.secret:
+        words.append("secret" if not declared.unless else f"secret unless {declared.unless} is known to be public")
+    return " · ".join(words)
+
+
+def _default(field: PlanField) -> Any:
+    """A field's default in JSON form; STRUCT_DEFAULT stays."""
+    if field.array:
+        return None if field.default is None else []
+    return field.default if field.plan is not None else leaf_json(field.kind, field.default)
+
+
+def _zero(field: PlanField) -> Any:
+    """An element of an array of primitives."""
+    return {"string": "", "bytes": "", "bool": False, "uuid": "A" * 22}.get(field.kind, 0)
+
+
+def _item(lines: Iterator[Line]) -> Iterator[Line]:
+    """The lines of one element, which begins with `- `; what follows it is two deeper."""
+    first = True
+    for line in lines:
+        yield line._replace(text=f"- {line.text}") if first else line._replace(depth=line.depth + 2)
+        first = False
+
+
+def _block(value: Any, depth: int, off: bool) -> Iterator[Line]:
+    """Any JSON value that is an object or an array, one line a leaf."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            if isinstance(inner, Mapping | list) and inner:
+                yield Line(depth, f"{_scalar(name)}:", off=off)
+                yield from _block(inner, depth + 2, off)
+            else:
+                yield Line(depth, f"{_scalar(name)}: {_flow(inner)}", off=off)
+    else:
+        for inner in value:
+            if isinstance(inner, Mapping | list) and inner:
+                yield from _item(_block(inner, depth, off))
+            else:
+                yield Line(depth, f"- {_flow(inner)}", off=off)
+
+
+def _flow(value: Any) -> str:
+    """A value on one line."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_scalar(name)}: {_flow(inner)}" for name, inner in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_flow, value)) + "]"
+    return _scalar(value)
+
+
+def _scalar(value: Any) -> str:
+    """A leaf as YAML reads it back."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if not isinstance(value, str):
+        return repr(value)
+    if _PLAIN.fullmatch(value) and value.lower() not in _WORDS:
+        return value
+    return '"' + "".join(map(_letter, value)) + '"'
+
+
+def _letter(letter: str) -> str:
+    if letter in _ESCAPES:
+        return _ESCAPES[letter]
+    if letter.isprintable():
+        return letter
+    code = ord(letter)
+    return f"\\U{code:08x}" if code > 0xFFFF else f"\\u{code:04x}"

@@ -1,0 +1,202 @@
+"""A value and its field in, its JSON form out, or an error that says where."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from decoders.apis.enums import ENUMS
+from decoders.apis.names import find_field
+from decoders.errors import EncodeError
+from decoders.schema.json_form import FLOAT_WORDS, STRUCTURE, leaf_from_json, shown, tags_from_json
+from decoders.schema.model import Api, Field, Side
+from decoders.wire.primitives import RANGES
+from kwcli.calling.body_paths import TAGS, is_inside, unknown
+from kwcli.spelling import did_you_mean
+
+_LISTED = 8
+
+
+def number_of(api: Api, side: Side, field: Field, word: str, path: list[str]) -> int | None:
+    """The number that a word means in a field at this path (its steps as text); None where no word means one.
+
+    Raises EncodeError for a word that is none of the field's.
+    """
+    if field.kind not in RANGES or not word[:1].isalpha() or not word.isascii():
+        return None
+    place = ".".join(path)
+    if field.kind == "int16" and field.name.endswith("error_code"):
+        from decoders.apis.error_codes import ERRORS, find_error
+
+        found = find_error(word)
+        if found is None:
+            meant = did_you_mean(word, [row.name for row in ERRORS.values()])
+            raise EncodeError(f'no error is called "{word:.60}"{meant}', path=place)
+        return found
+    known = ENUMS.get(api.key, {}).get(canonical(api, side, path))
+    if known is None:
+        return None
+    words = {_folded(name): number for number, name in known.items()}
+    number = words.get(_folded(word))
+    if number is None:
+        listed = ", ".join(list(known.values())[:_LISTED]) + (", …" if len(known) > _LISTED else "")
+        meant = did_you_mean(word, known.values())
+        raise EncodeError(f'a number or one of {listed} expected, not "{word:.60}"{meant}', path=place)
+    return number
+
+
+def canonical(api: Api, side: Side, path: list[str]) -> str:
+    """A path with the names of the declaration and without numbers: `topics[].partitions[].timestamp`."""
+    fields = api.message(side).fields
+    steps = []
+    for text in path:
+        field = find_field(fields, text.partition("[")[0])
+        if field is None:
+            break
+        steps.append(field.name + ("[]" if field.array and field.fields else ""))
+        fields = field.fields
+    return ".".join(steps)
+
+
+def _folded(word: str) -> str:
+    return word.replace("_", "").replace("-", "").lower()
+
+
+# What was written for a field in, its value in JSON form out: checked against the declaration, of one version or any.
+#
+# Text (of a word, of a plain YAML scalar) gets its type from the field that it is for.
+
+
+_INTEGER: Final = re.compile(r"[+-]?\d{1,400}|0[xX][0-9a-fA-F]{1,400}", re.ASCII)
+_FLOAT: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_BOOLS: Final = {"true": True, "false": False}
+# Fields of records and headers whose text is never a number.
+_TEXTS: Final = frozenset({"key", "value", "client_id"})
+DEEPEST: Final = 100
+
+
+class PlainWord(str):
+    """Text without quotes in a YAML document: it has the type of its field."""
+
+    __slots__ = ()
+
+
+def typed(kind: str, text: str) -> Any:
+    """Text as the JSON value of a primitive kind; text that is none stays text, for the check to complain about."""
+    if kind in RANGES:
+        if not _INTEGER.fullmatch(text):
+            return text
+        return int(text, 16) if text[:2] in {"0x", "0X"} else int(text)
+    if kind == "bool":
+        return _BOOLS.get(text.lower(), text)
+    if kind == "float64":
+        if text in FLOAT_WORDS:
+            return text
+        return float(text) if _FLOAT.fullmatch(text) and len(text) < DEEPEST else text
+    return text
+
+
+class Checker:
+    """Checks values of one side of an API; with a version against it, else against all versions together."""
+
+    def __init__(self, api: Api, side: Side, version: int | None = None) -> None:
+        self.api = api
+        self.side = side
+        self.version = version
+
+    def body(self, value: object) -> dict[str, Any]:
+        """A whole body, as it is to be encoded. Raises EncodeError, or Failure for a name that is nowhere."""
+        return self.struct(self.api.message(self.side).fields, value, [])
+
+    def struct(self, fields: Sequence[Field], value: object, before: list[str]) -> dict[str, Any]:
+        """The fields of an object; `before` is its path, in steps."""
+        if not isinstance(value, Mapping):
+            raise EncodeError(f"an object expected, not {shown(value)}", path=".".join(before))
+        out: dict[str, Any] = {}
+        seen: dict[str, str] = {}
+        for name, inner in value.items():
+            if name == TAGS:
+                place = ".".join([*before, TAGS])
+                tags = generic(inner, place)
+                tags_from_json(tags, place)
+                out[name] = tags
+                continue
+            field = find_field(fields, str(name), self.version) or find_field(fields, str(name))
+            if field is None:
+                unknown(self.api, self.side, before, str(name))
+            if field.name in seen:
+                raise EncodeError(f"the same field as {seen[field.name]}", path=".".join([*before, str(name)]))
+            seen[field.name] = str(name)
+            # A body may say what this version lacks, as long as it is its default: the encoder knows.
+            out[name] = self.value(field, inner, [*before, str(name)])
+        return out
+
+    def value(self, field: Field, value: object, path: list[str]) -> Any:
+        """The value of a field, an array's elements included."""
+        if value is None:
+            self._null(field, path)
+            return None
+        if not field.array:
+            return self.element(field, value, path)
+        if not isinstance(value, list | tuple):
+            raise EncodeError(f"an array expected, not {shown(value)}", path=".".join(path))
+        return [self.element(field, each, [*path[:-1], f"{path[-1]}[{n}]"]) for n, each in enumerate(value)]
+
+    def element(self, field: Field, value: object, path: list[str]) -> Any:
+        """One value: a struct, or a leaf."""
+        if is_inside(field):
+            return generic(value, ".".join(path))
+        if field.kind == "struct":
+            return self.struct(field.fields, value, path)
+        place = ".".join(path)
+        if isinstance(value, PlainWord):
+            number = number_of(self.api, self.side, field, str(value), path)
+            value = typed(field.kind, str(value)) if number is None else number
+        elif isinstance(value, list | Mapping):
+            value = generic(value, place)
+            if isinstance(value, list) and field.kind == "records":
+                check_records(value, place)
+                return value
+            if isinstance(value, dict) and STRUCTURE in value and field.kind in {"bytes", "records"}:
+                check_structure(value, place)
+                return value
+        leaf_from_json(field.kind, value, place)
+        return value
+
+    def _null(self, field: Field, path: list[str]) -> None:
+        if field.nullable and (self.version is None or self.version in field.nullable):
+            return
+        where = f": only in versions {field.nullable}" if field.nullable else ""
+        raise EncodeError(f"null is not allowed{where}", path=".".join(path))
+
+
+def check_records(batches: list[Any], path: str) -> None:
+    """Whether a list of batches can be encoded. Raises EncodeError."""
+    from decoders.records.write import batch_from_json
+
+    for index, batch in enumerate(batches):
+        batch_from_json(batch, f"{path}[{index}]")
+
+
+def check_structure(value: Mapping[str, Any], path: str) -> None:
+    """Whether a structure with its `$type` can be encoded. Raises EncodeError."""
+    from decoders.embedded import embedded_from_json
+
+    embedded_from_json(value, path)
+
+
+def generic(value: Any, path: str, name: str = "", depth: int = 0) -> Any:
+    """A value in which plain YAML text has the type that it looks like, where no declaration tells it."""
+    if isinstance(value, PlainWord):
+        text = str(value)
+        if name in _TEXTS:
+            return text
+        return next((found for kind in ("int64", "bool", "float64") if (found := typed(kind, text)) != text), text)
+    if depth > DEEPEST:
+        raise EncodeError("arrays and objects inside each other too deep", path=path)
+    if isinstance(value, Mapping):
+        return {key: generic(inner, path, str(key), depth + 1) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [generic(each, path, name, depth + 1) for each in value]
+    return value

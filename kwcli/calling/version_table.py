@@ -1,0 +1,195 @@
+"""What several brokers offer in, one table of it out: an API a line, a broker a column, what differs marked.
+
+Above the lines stands which release each broker looks like: the one whose versions differ least from what it offers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from decoders.apis import api, api_name
+from decoders.apis.keys import FETCH, GET_TELEMETRY_SUBSCRIPTIONS, LEADER_AND_ISR, PRODUCE, PUSH_TELEMETRY
+from decoders.apis.releases import RELEASES, UNSTABLE, spoken
+from decoders.schema.model import NONE, Versions
+from kwcli.calling.versions import FETCH_SINCE_4, PRODUCE_SERVED
+from kwcli.output.units import Palette, cells, cut_left, palette, short_name
+from kwcli.terminal import clean
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Settled
+    from kwcli.env import Settings
+    from kwcli.output import Write
+
+# Offered only where a metrics plug-in asks for them.
+OPTIONAL: Final = frozenset({GET_TELEMETRY_SUBSCRIPTIONS, PUSH_TELEMETRY})
+ABSENT: Final = "–"
+GAP: Final = "  "
+NAME_LEAST: Final = 20
+LEAST: Final = 9  # cells of a title: `Kafka 3.9`, `1 …2:9092`
+
+Offer = Mapping[int, Versions]
+
+
+class Likeness(NamedTuple):
+    """Releases that an offer looks like equally well, and in how many APIs it differs from them."""
+
+    releases: tuple[str, ...]
+    differences: int
+
+    def __str__(self) -> str:
+        first, last = self.releases[0], self.releases[-1]
+        name = first if first == last else f"{first}–{last}"
+        return name if not self.differences else f"~{name}"
+
+
+class BrokerOffer(NamedTuple):
+    """A broker, or a release to compare with."""
+
+    title: str
+    offer: Offer
+    features: Mapping[str, str]
+    looks_like: str
+
+
+class Matrix:
+    """A renderer: takes exchanges of ApiVersions, writes the table at the end."""
+
+    shows_skipped = False
+
+    def __init__(self, settings: Settings, write: Write, against: str | None = None) -> None:
+        self._settings = settings
+        self._write = write
+        self._against = against
+        self._columns: list[BrokerOffer] = []
+        self.errors = self.undecoded = 0
+
+    def add(self, title: str, response: Any) -> None:
+        """One broker's answer, as a JSON body."""
+        offer = offered(response)
+        features = {
+            _name(row["name"]): str(row["max_version_level"]) for row in response.get("finalized_features") or ()
+        }
+        self._columns.append(BrokerOffer(clean(title.removeprefix("node ")), offer, features, str(likeness(offer))))
+
+    def write(self, rows: list[Settled]) -> None:
+        """The brokers come through add()."""
+
+    def notice(self, rows: list[Settled]) -> None:
+        """Nothing is learnt."""
+
+    def close(self) -> None:
+        """Write the table."""
+        if not self._columns:
+            return
+        lines = list(table(self._columns, self._against, self._settings.width, palette(self._settings.color)))
+        self._write(("\n".join(lines) + "\n").encode("utf-8", "backslashreplace"))
+
+
+def _name(value: str | dict[str, str]) -> str:
+    """A string of a JSON body; one that is no UTF-8 as bodies show it."""
+    return value if isinstance(value, str) else f"base64:{value['base64']}"
+
+
+def offered(response: Mapping[str, Any]) -> dict[int, Versions]:
+    """API key → versions of an ApiVersions answer."""
+    return {row["api_key"]: Versions(row["min_version"], row["max_version"]) for row in response.get("api_keys") or ()}
+
+
+def stable(release: str) -> dict[int, Versions]:
+    """API key → the versions that brokers of a release offer unless told otherwise."""
+    hidden = UNSTABLE.get(release, {})
+    found = {}
+    for key, versions in spoken(release).items():
+        shown = Versions(versions.low, versions.high - 1) if hidden.get(key) == versions.high else versions
+        if shown:
+            found[key] = shown
+    return found
+
+
+def likeness(offer: Offer) -> Likeness:
+    """The releases that the offer differs least from."""
+    served = _served(offer)
+    counts = {release: _differences(served, stable(release)) for release in RELEASES}
+    least = min(counts.values())
+    return Likeness(tuple(release for release in RELEASES if counts[release] == least), least)
+
+
+def _served(offer: Offer) -> dict[int, Versions]:
+    """Without the Produce versions that brokers from 4.0 on list and do not serve."""
+    served = dict(offer)
+    if served.get(FETCH, NONE).low >= FETCH_SINCE_4 and PRODUCE in served:
+        served[PRODUCE] &= Versions(PRODUCE_SERVED, served[PRODUCE].high)
+    return served
+
+
+def _differences(offer: Offer, release: Offer) -> int:
+    """How many APIs are offered in other versions than the release has, or missing though its brokers have them."""
+    wrong = sum(release.get(key) != versions for key, versions in offer.items() if key not in OPTIONAL)
+    # A broker offers those of its listeners; a ZooKeeper broker those that its controller sends, too.
+    zookeeper = LEADER_AND_ISR in offer
+    missing = [key for key in release if key not in offer and key not in OPTIONAL]
+    return wrong + sum(not zookeeper and "broker" in api(key).listeners for key in missing)
+
+
+def table(columns: Sequence[BrokerOffer], against: str | None, width: int | None, colors: Palette) -> Iterator[str]:
+    """The lines: titles, likeness, features, then the APIs; `≠` before a line whose cells are not all the same."""
+    shown = list(columns)
+    if against is not None:
+        shown.append(BrokerOffer(f"Kafka {against}", _of_listener(against, columns), {}, against))
+    keys = sorted({key for column in columns for key in column.offer} | _wanted(shown, against))
+    rows = [("looks like", [column.looks_like for column in shown], False)]
+    for name in sorted({name for column in columns for name in column.features}):
+        cell = [column.features.get(name, ABSENT) for column in columns] + [""] * (against is not None)
+        rows.append((clean(name), cell, len(set(cell[: len(columns)])) > 1))
+    for key in keys:
+        cell = [_text(_served(column.offer).get(key)) for column in shown]
+        rows.append((f"{key:>2} {api_name(key)}", cell, len(set(cell)) > 1))
+    yield from _drawn([column.title for column in shown], rows, width, colors)
+
+
+def _of_listener(release: str, columns: Sequence[BrokerOffer]) -> dict[int, Versions]:
+    """What a release offers where these brokers were asked: APIs of other listeners are no difference."""
+    zookeeper = any(LEADER_AND_ISR in column.offer for column in columns)
+    offered_here = {key for column in columns for key in column.offer}
+    return {
+        key: versions
+        for key, versions in stable(release).items()
+        if key in offered_here or (key not in OPTIONAL and not zookeeper and "broker" in api(key).listeners)
+    }
+
+
+def _wanted(shown: Sequence[BrokerOffer], against: str | None) -> set[int]:
+    return set(shown[-1].offer) if against is not None else set()
+
+
+def _text(versions: Versions | None) -> str:
+    return ABSENT if not versions else str(versions)
+
+
+def _title(title: str, room: int) -> str:
+    """`1 kafka1:9092` in so many cells: the end of the address tells more than its beginning."""
+    number, blank, address = title.rpartition(" ")
+    return f"{number}{blank}{cut_left(address, room - len(number) - len(blank))}"
+
+
+def _drawn(
+    titles: Sequence[str], rows: Sequence[tuple[str, list[str], bool]], width: int | None, colors: Palette
+) -> Iterator[str]:
+    first = max(cells(name) for name, _, _ in rows)
+    widths = [max(cells(title), *(cells(cell[at]) for _, cell, _ in rows)) for at, title in enumerate(titles)]
+    if width is not None:
+        # Addresses are what can be cut; versions are not.
+        least = [max(max(cells(cell[at]) for _, cell, _ in rows), LEAST) for at in range(len(titles))]
+        least = [min(one, room) for one, room in zip(least, widths, strict=True)]
+        while sum(widths) + len(GAP) * len(widths) + first + 2 > width and widths != least:
+            widest = max((at for at in range(len(widths)) if widths[at] > least[at]), key=lambda at: widths[at])
+            widths[widest] -= 1
+        first = min(first, max(width - sum(widths) - len(GAP) * len(widths) - 2, NAME_LEAST))
+    heading = GAP.join(_title(title, room).ljust(room) for title, room in zip(titles, widths, strict=True))
+    yield f"{colors.dim}  {'':<{first}}{GAP}{heading.rstrip()}{colors.off}"
+    for whole, cell, differs in rows:
+        name = short_name(whole, first)
+        sign = f"{colors.bad}≠{colors.off}" if differs else " "
+        line = GAP.join(text.ljust(room) for text, room in zip(cell, widths, strict=True))
+        yield f"{sign} {name}{' ' * (first - cells(name))}{GAP}{line}".rstrip()

@@ -1,0 +1,340 @@
+"""Words, files and standard input in, the runs of bytes that they stand for out: hex, base64, dumps, packets."""
+
+from __future__ import annotations
+
+import binascii
+import os
+import re
+from base64 import b64decode
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from decoders.capture.packets import LINKS, Dissector
+from decoders.frames.frame_search import NO, request_verdict
+from decoders.limits import FRAME_MAX
+from decoders.wire.text import in_bytes
+from kwcli.env import Exit, Failure
+from kwcli.inputs import CAPTURE_MAGICS
+
+if TYPE_CHECKING:
+    from kwcli.env import Environment
+
+_ETHERNET: Final = 1
+_RAW: Final = 101
+_PAYLOAD: Final = 6  # the payload's place in a segment
+
+
+def payload(data: bytes) -> bytes:
+    """What the packet carries where the bytes are one (`-X`: from the IP header on, `-XX`: with Ethernet), else all."""
+    if request_verdict(data, 0) != NO:
+        return data
+    for link in (_RAW, _ETHERNET):
+        if link == _RAW and data[:1] not in (b"\x45", b"\x46", b"\x60"):
+            continue
+        segment = Dissector().segment(LINKS[link], data, 0, len(data), 0, 0, 0)
+        if segment is not None:
+            carried: bytes = segment[_PAYLOAD]
+            return carried
+    return data
+
+
+# Hex dumps as text in, the bytes in them out: xxd, hexdump -C, od, tcpdump -X, and kw's own hex view.
+#
+# A line has an offset, bytes, and beside them what is not read: the bytes as text, names and values. Offsets must go on
+# where the line before ended; one that begins again at 0 begins another run of bytes.
+
+
+_COLON: Final = re.compile(r"\s*(?:0x)?([0-9a-f]{3,16}):\s+(?=[0-9a-f])(.*)", re.IGNORECASE)
+_BARE: Final = re.compile(r"\s*([0-9a-f]{4,16})(\s+)((?:[0-9a-f]{2}|\*\*)(?:\s.*)?)", re.IGNORECASE)
+_END: Final = re.compile(r"\s*(?:0x)?[0-9a-f]{6,16}:?\s*", re.IGNORECASE)
+_BESIDE: Final = re.compile(r"\s+[|>].*[|<]?\s*$")
+_PAIR: Final = re.compile(r"[0-9a-f]{2}|\*\*", re.IGNORECASE)
+_GROUP: Final = re.compile(r"(?:[0-9a-f]{2})+", re.IGNORECASE)
+# A repeated line stands for as many bytes as the one before it had.
+_SQUEEZED: Final = "*"
+# What a `*` may stand for at most.
+REPEATED_MAX: Final = 1 << 24
+
+
+def dumped(text: str) -> list[bytes] | None:
+    """The runs of bytes of a dump; None where the text is none. Raises Failure where bytes of it are missing."""
+    runs: list[bytearray] = []
+    squeezed = False
+    last = b""
+    for number, line in enumerate(text.splitlines(), 1):
+        found = _line(line)
+        if found is None:
+            if line.strip() == _SQUEEZED and runs and last:
+                squeezed = True
+            elif not runs and line.strip() and _END.fullmatch(line) is None and _plain(line):
+                return None
+            continue
+        at, data = found
+        if at == 0 and (not runs or runs[-1]):
+            runs.append(bytearray())
+        if not runs:
+            return None
+        run = runs[-1]
+        if squeezed and at > len(run):
+            _repeat(run, last, at)
+        if at != len(run):
+            raise Failure(
+                f"line {number} of the dump begins at byte {at:#x}, and the bytes before it end at {len(run):#x}"
+            )
+        squeezed = False
+        run += data
+        last = data
+    if squeezed and runs and (end := _last_offset(text)) is not None and end > len(runs[-1]):
+        _repeat(runs[-1], last, end)
+    return [bytes(run) for run in runs if run] or None
+
+
+def _plain(line: str) -> bool:
+    """Whether a line is bytes without an offset: then the text is no dump."""
+    return re.fullmatch(r"[\s0-9a-fx,:\\]+", line, re.IGNORECASE) is not None
+
+
+def _line(line: str) -> tuple[int, bytes] | None:
+    """Offset and bytes of one line."""
+    match = _COLON.fullmatch(line)
+    if match is not None:
+        groups = re.split(r"\s{2,}", _BESIDE.sub("", match[2]))[0].split()
+        if not all(map(_GROUP.fullmatch, groups)):
+            return None
+        return int(match[1], 16), bytes.fromhex("".join(groups))
+    match = _BARE.fullmatch(line)
+    if match is None or (len(match[2]) == 1 and len(match[1]) < 6):
+        return None
+    # Between two halves of a line there are two blanks; behind more than two there is something else.
+    words = re.split(r"\s{3,}", _BESIDE.sub("", match[3]))[0].split()
+    pairs: list[str] = []
+    for word in words:
+        if _PAIR.fullmatch(word) is None:
+            break
+        pairs.append(word)
+    if "**" in pairs:
+        raise Failure("there are hidden bytes (**) in the dump; --reveal-secrets shows them where it was made")
+    return (int(match[1], 16), bytes.fromhex("".join(pairs))) if pairs else None
+
+
+def _repeat(run: bytearray, last: bytes, end: int) -> None:
+    if end - len(run) > REPEATED_MAX:
+        raise Failure(f"a line of the dump that repeats {in_bytes(end - len(run))}")
+    while len(run) < end:
+        run += last[: end - len(run)]
+
+
+def _last_offset(text: str) -> int | None:
+    line = text.rstrip().rpartition("\n")[2].strip().rstrip(":")
+    return int(line, 16) if _END.fullmatch(line) else None
+
+
+# Words of the command line, files and standard input in, the runs of bytes that they stand for out.
+
+
+FORMS: Final = ("auto", "hex", "base64", "raw")
+# The largest input: some frames of the largest size, as hex.
+INPUT_MAX: Final = 4 * FRAME_MAX
+STANDARD_INPUT: Final = "standard input"
+_PIECE: Final = 1 << 20
+_SIZE: Final = 4
+_HEX_NOISE: Final = re.compile(r"""\\x|0x|[\s,:;"'\[\](){}<>]|\bb(?=["'])""", re.IGNORECASE)
+_HALF_BYTE: Final = re.compile(r"\b0x([0-9a-f])\b", re.IGNORECASE)
+_DECIMALS: Final = re.compile(r"\[?\s*-?\d{1,3}(?:\s*,\s*-?\d{1,3})+\s*\]?")
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
+_COLORS: Final = re.compile(r"\x1b\[[0-9;]*m")
+_HEX: Final = re.compile(r"[0-9a-f]*", re.IGNORECASE)
+
+
+class InputBytes(NamedTuple):
+    """Bytes, and what to call them in a diagnosis; `text` is what they were written as, where it was text.
+
+    `problem` is why the text of one line among others stands for no bytes.
+    """
+
+    name: str
+    data: bytes
+    text: str = ""
+    problem: str = ""
+
+
+def gather(words: Sequence[str], env: Environment, form: str) -> Iterator[InputBytes]:
+    """The bytes of all words: `-`, `@FILE` and names of files are read, all others are bytes as text.
+
+    Raises Failure where one cannot be read.
+    """
+    texts: list[str] = []
+    for word in words or ("-",):
+        if word == "-":
+            yield from _standard_input(env, form)
+        elif word.startswith("@") or os.path.isfile(word):
+            name = word.removeprefix("@")
+            yield from of_bytes(_file(name), name, form)
+        else:
+            texts.append(word)
+    if texts:
+        yield from of_text(" ".join(texts), "", "hex" if form == "raw" else form)
+
+
+def _standard_input(env: Environment, form: str) -> Iterator[InputBytes]:
+    """What is piped in; where its first line is a whole message, each line as it comes."""
+    if env.stdin_terminal:
+        raise Failure("no bytes: give them as hex or base64, a file, or on standard input (-)", Exit.USAGE)
+    pieces = _pieces(env)
+    head = b""
+    while b"\n" not in head and (piece := next(pieces, b"")):
+        head += piece
+    if form == "raw" or not _is_message(head.partition(b"\n")[0], form):
+        yield from of_bytes(b"".join([head, *pieces]), STANDARD_INPUT, form)
+        return
+    number = 0
+    for more in chain((b"",), pieces, (b"\n",)):  # the last line may lack its end
+        *lines, head = (head + more).split(b"\n")
+        for line in lines:
+            number += 1
+            text = line.decode("utf-8", "replace").strip()
+            if text:
+                yield _of_line(text, f"{STANDARD_INPUT}, line {number}", form)
+
+
+def _is_message(line: bytes, form: str) -> bool:
+    """Whether a line is bytes that are exactly one frame with its size field."""
+    text = _as_text(line)
+    data = None if text is None or dumped(text) is not None else _bytes_of(text, form)
+    return data is not None and len(data) > _SIZE and int.from_bytes(data[:_SIZE], "big") == len(data) - _SIZE
+
+
+def _of_line(text: str, name: str, form: str) -> InputBytes:
+    data = _bytes_of(text, form)
+    return InputBytes(name, b"", text, _why_not(text, form)) if data is None else InputBytes(name, data, text)
+
+
+def of_bytes(data: bytes, name: str, form: str) -> list[InputBytes]:
+    """What a file or standard input holds: text that stands for bytes, or the bytes themselves."""
+    if data[:4] in CAPTURE_MAGICS and form in ("auto", "raw"):
+        where = "-" if name == STANDARD_INPUT else name
+        raise Failure(f"{name}: a capture, not a message: give it to kw sniff: kw sniff {where}")
+    if not data.strip():
+        raise Failure(f"{name}: empty: there is no message in it")
+    text = _as_text(data) if form != "raw" else None
+    if text is None:
+        if form in ("hex", "base64"):
+            raise Failure(f"{name}: not {form}: there are bytes in it that are no text")
+        return [InputBytes(name, data)]
+    return of_text(text, name, form)
+
+
+def of_text(text: str, name: str, form: str) -> list[InputBytes]:
+    """Text that stands for bytes: a dump, or hex or base64, a message a line."""
+    text = _COLORS.sub("", text)
+    if form in ("auto", "hex"):
+        runs = dumped(text)
+        if runs is not None:
+            found = [payload(run) for run in runs]
+            return [InputBytes(_numbered(name, number, len(runs)), run) for number, run in enumerate(found) if run]
+    lines = [line for line in text.splitlines() if line.strip()]
+    if not lines:
+        raise Failure("no bytes: there is nothing but blanks", Exit.FAILURE if name else Exit.USAGE)
+    whole = _bytes_of("\n".join(lines), form)
+    parts = [_bytes_of(line, form) for line in lines]
+    if len(lines) > 1 and whole is not None and _wrapped(whole, parts):
+        return [InputBytes(name, whole, text)]
+    if len(lines) == 1 and parts[0] is None:
+        lead = f"{name}: " if name else ""
+        raise Failure(lead + _why_not(lines[0], form), Exit.FAILURE if name else Exit.USAGE)
+    if len(lines) == 1:
+        return [InputBytes(name, parts[0] or b"", lines[0])]
+    lead = f"{name}, " if name else ""
+    return [_of_line(line, f"{lead}line {number}", form) for number, line in enumerate(lines, 1)]
+
+
+def _wrapped(whole: bytes, parts: list[bytes | None]) -> bool:
+    """Whether lines are one message that was broken to fit: the first says that it is longer than its line."""
+    first = parts[0]
+    if first is None or None in parts:
+        return True
+    size = int.from_bytes(first[:4], "big")
+    return len(first) >= 4 and size > len(first) - 4 and size <= len(whole) - 4
+
+
+def _bytes_of(text: str, form: str) -> bytes | None:
+    """The bytes that a piece of text stands for; None where it is neither hex nor base64."""
+    if form in ("auto", "hex"):
+        if _DECIMALS.fullmatch(text.strip()) and re.search(r"-|(?<!\d)\d(?!\d)|\d{3}", text):
+            numbers = [int(word) for word in re.findall(r"-?\d+", text)]
+            if all(-128 <= number <= 255 for number in numbers):
+                return bytes(number & 0xFF for number in numbers)
+        digits = _HEX_NOISE.sub("", _HALF_BYTE.sub(r"0\1", text))
+        if digits and _HEX.fullmatch(digits) and len(digits) % 2 == 0:
+            return bytes.fromhex(digits)
+    # Words with blanks between them are a sentence; base64 has at most line ends in it.
+    if form == "base64" or (form == "auto" and " " not in text.strip()):
+        packed = re.sub(r"""[\s"']""", "", text)
+        if _BASE64.fullmatch(packed) and not (form == "auto" and _mistyped(packed)):
+            try:
+                return b64decode(
+                    packed.rstrip("=").translate(_URL_SAFE) + "=" * (-len(packed.rstrip("=")) % 4), validate=True
+                )
+            except binascii.Error:
+                return None
+    return None
+
+
+def _mistyped(text: str) -> bool:
+    """Whether nearly all of a text is hex digits: then it is hex with a mistake in it, and no base64."""
+    return len(text) >= 8 and sum(map(text.lower().count, "0123456789abcdef")) > len(text) * 0.8
+
+
+_URL_SAFE: Final = str.maketrans("-_", "+/")
+
+
+def _why_not(line: str, form: str) -> str:
+    digits = _HEX_NOISE.sub("", line)
+    if form != "base64" and _HEX.fullmatch(digits):
+        return f"an odd number of hex digits ({len(digits)})"
+    if form != "base64" and sum(map(digits.count, "0123456789abcdefABCDEF")) > len(digits) * 3 // 4:
+        at = next(place for place, each in enumerate(digits) if each not in "0123456789abcdefABCDEF")
+        return f"not hex: {digits[at : at + 8]!r} behind {at} digits"
+    shown = line if len(line) <= 24 else line[:24] + "…"
+    wanted = {"hex": "hex", "base64": "base64"}.get(form, "hex nor base64, and no file")
+    return f"{shown!r} is {'not' if form in ('hex', 'base64') else 'neither'} {wanted}"
+
+
+def _numbered(name: str, number: int, count: int) -> str:
+    if count == 1:
+        return name
+    return f"{name}, message {number + 1}" if name else f"message {number + 1}"
+
+
+def _as_text(data: bytes) -> str | None:
+    """Text, where the bytes are text; frames begin with zeros."""
+    if b"\0" in data[:1024]:
+        return None
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return None
+    return text if all(each.isprintable() or each in "\t\r\n\x1b" for each in text[:4096]) else None
+
+
+def _pieces(env: Environment) -> Iterator[bytes]:
+    """Standard input as it comes."""
+    size = 0
+    while piece := env.stdin.read1(_PIECE):
+        size += len(piece)
+        if size > INPUT_MAX:
+            raise Failure(f"{STANDARD_INPUT}: more than {INPUT_MAX >> 20} MiB")
+        yield piece
+
+
+def _file(name: str) -> bytes:
+    try:
+        with open(name, "rb") as file:
+            data = file.read(INPUT_MAX + 1)
+    except (OSError, ValueError) as error:
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        raise Failure(f"{name}: {reason}") from None
+    if len(data) > INPUT_MAX:
+        raise Failure(f"{name}: more than {INPUT_MAX >> 20} MiB")
+    return data

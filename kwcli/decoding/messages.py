@@ -1,0 +1,208 @@
+"""Runs of bytes in, single messages out: where each begins and ends, which side it is, of which API and version.
+
+Frames follow one another by their size fields. Bytes that do not go up so are one message without its size field, or
+with an API and a version said a bare body, or else a frame that was cut off. What nobody says is guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from decoders.apis import NAMES, api
+from decoders.errors import DecodeError
+from decoders.frames.explain_number import explain
+from decoders.frames.frame_search import HEAD, NO, REQUEST, YES, request_head, request_verdict
+from decoders.limits import FRAME_MAX
+from decoders.messages.guess_api import Candidate, guess_request, guess_response
+from decoders.messages.single_message import Alone, fits, framed, header_size
+from decoders.wire.text import in_bytes
+from kwcli.decoding.inputs import InputBytes
+from kwcli.env import Failure
+
+if TYPE_CHECKING:
+    from decoders.schema.model import Side
+
+_SIZE: Final = 4
+# The least that a frame holds: a correlation id.
+_LEAST: Final = 4
+_REQUEST_HEAD: Final = 14
+CHANCE_MAX: Final = 4096
+SIDES: Final[tuple[Side, Side]] = ("request", "response")
+
+
+@dataclass(frozen=True, slots=True)
+class MessageHints:
+    """What the user says of the messages; None where nothing was said."""
+
+    side: Side | None = None
+    key: int | None = None
+    version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message, what to call it, and where its API was guessed what else it may be."""
+
+    name: str
+    alone: Alone
+    candidates: list[Candidate] = field(default_factory=list)
+
+
+def messages(given: InputBytes, said: MessageHints) -> Iterator[Message]:
+    """The messages in a run of bytes. Raises Failure at what is none, behind those before it."""
+    data = given.data
+    frames, rest_at = _chain(data)
+    whole = rest_at == len(data)
+    # The first bytes of a message without its size field may look like one: Produce 12 begins with 0000 000c.
+    alone = None if whole and _reads(frames[0], said) else _one(given, data, said)
+    if alone is not None:
+        yield alone
+        return
+    count = len(frames) + (not whole)
+    for number, frame in enumerate(frames):
+        yield _message(_name(given, number, count), frame, 0, None, said)
+    if not whole:
+        yield _cut_off(_name(given, len(frames), count), data[rest_at:], said)
+
+
+def _reads(frame: bytes, said: MessageHints) -> bool:
+    """Whether a frame with its size field decodes."""
+    if said.key is not None and said.version is not None:
+        return any(
+            fits(Alone(frame, side, said.key, said.version)) for side in (SIDES if said.side is None else (said.side,))
+        )
+    return request_verdict(frame, 0) == YES or bool(guess_response(frame))
+
+
+def _chain(data: bytes) -> tuple[list[bytes], int]:
+    """Frames by their size fields from the first byte on, and where they end."""
+    frames: list[bytes] = []
+    at = 0
+    while len(data) - at >= _SIZE + _LEAST:
+        size = int.from_bytes(data[at : at + _SIZE], "big", signed=True)
+        if not _LEAST <= size <= min(FRAME_MAX, len(data) - at - _SIZE):
+            break
+        frames.append(data[at : at + _SIZE + size])
+        at += _SIZE + size
+    return frames, at
+
+
+def _one(given: InputBytes, data: bytes, said: MessageHints) -> Message | None:
+    """All bytes as one message without its size field, or as a body; None when that reads to no end."""
+    frame = len(data).to_bytes(_SIZE, "big") + data if len(data) <= FRAME_MAX else data
+    name = _name(given, 0, 1)
+    if said.key is not None and said.version is not None:
+        for alone in _forms(data, frame, said.key, said.version, said.side):
+            if fits(alone):
+                return Message(name, alone)
+        return None
+    if said.side != "response" and request_verdict(frame, 0) == YES:
+        return _message(name, frame, _SIZE, None, said)
+    if said.side != "request":
+        found = guess_response(frame, None if said.key is None else [said.key])
+        if found and (found[0].score > 0 or said.key is not None):
+            return _guessed(name, frame, _SIZE, found)
+    return None
+
+
+def _forms(data: bytes, frame: bytes, key: int, version: int, side: Side | None) -> Iterator[Alone]:
+    """What bytes may be, of which API and version are known: a frame without its size field, a body."""
+    for each in SIDES if side is None else (side,):
+        if each == "response" or _heads(frame, key, version):
+            yield Alone(frame, each, key, version, _SIZE)
+    for each in SIDES if side is None else (side,):
+        yield Alone(framed(data, each, key, version), each, key, version, header_size(each, key, version))
+
+
+def _heads(frame: bytes, key: int, version: int) -> bool:
+    """Whether a frame begins as a request of this API and version does."""
+    return len(frame) >= _REQUEST_HEAD and REQUEST.unpack_from(frame)[1:3] == (key, version)
+
+
+def _message(name: str, frame: bytes, shift: int, missing: str | None, said: MessageHints) -> Message:
+    """A frame with its size field as a message, by what is said and by what it says itself."""
+    if said.key is not None and said.version is not None:
+        for side in SIDES if said.side is None else (said.side,):
+            alone = Alone(frame, side, said.key, said.version, shift, missing)
+            if (side == "response" or _heads(frame, said.key, said.version)) and fits(alone):
+                return Message(name, alone)
+        likely = said.side or ("request" if _heads(frame, said.key, said.version) else "response")
+        return Message(name, Alone(frame, likely, said.key, said.version, shift, missing))
+    found: list[Candidate] = []
+    if missing is None:
+        if said.side != "response":
+            found += [each for each in guess_request(frame) if said.key in (None, each.key)]
+        # A long request that reads to its last byte is one; of a short one that may be chance.
+        if said.side != "request" and not (found and len(frame) > CHANCE_MAX):
+            found += guess_response(frame, None if said.key is None else [said.key])
+        found.sort(key=lambda candidate: -candidate.score)
+    if found and (found[0].score > 0 or said.key is not None or request_verdict(frame, 0) == NO):
+        return _guessed(name, frame, shift, found)
+    if said.side != "response" and (request_verdict(frame, 0) >= HEAD or _known(frame) or said.side == "request"):
+        if len(frame) < _SIZE + _SIZE:
+            raise Failure(f"{_lead(name)}no header of a request is in {in_bytes(len(frame) - shift)}")
+        _, key, version = int.from_bytes(frame[:4], "big"), *_key_and_version(frame)
+        return Message(name, Alone(frame, "request", key, version, shift, missing))
+    if found:
+        return _guessed(name, frame, shift, found)
+    raise Failure(f"{_lead(name)}{unknown(frame[shift:])}")
+
+
+def _key_and_version(frame: bytes) -> tuple[int, int]:
+    return int.from_bytes(frame[4:6], "big", signed=True), int.from_bytes(frame[6:8], "big", signed=True)
+
+
+def _known(frame: bytes) -> bool:
+    """Whether a frame begins as a request of an API that exists, at a version that it has, with a client id."""
+    key, version = _key_and_version(frame)
+    if len(frame) < _REQUEST_HEAD or key not in NAMES or version not in api(key).versions:
+        return False
+    try:
+        client_id = request_head(frame, 0, len(frame)).client_id
+    except (DecodeError, IndexError):
+        return False
+    return client_id is None or (client_id != b"" and client_id.decode("utf-8", "replace").isprintable())
+
+
+def _guessed(name: str, frame: bytes, shift: int, found: list[Candidate]) -> Message:
+    first = found[0]
+    candidates = [] if first.side == "request" else found
+    return Message(name, Alone(frame, first.side, first.key, first.version, shift), candidates)
+
+
+def _cut_off(name: str, rest: bytes, said: MessageHints) -> Message:
+    """The last bytes, whose size field says that there are more; or that are no frame."""
+    size = int.from_bytes(rest[:_SIZE], "big", signed=True)
+    more = len(rest) >= _SIZE + _LEAST and len(rest) - _SIZE < size <= FRAME_MAX
+    if more and (request_verdict(rest, 0) >= HEAD or _known(rest) or said.key is not None):
+        return _message(name, rest, 0, "truncated", said)
+    frame = len(rest).to_bytes(_SIZE, "big") + rest if len(rest) <= FRAME_MAX else rest
+    if len(rest) >= _LEAST and (_known(frame) or said.side is not None or said.key is not None):
+        return _message(name, frame, _SIZE, None, said)
+    raise Failure(f"{_lead(name)}{unknown(rest)}")
+
+
+def unknown(data: bytes) -> str:
+    """Why bytes are no message, as far as that can be told."""
+    found = explain(data)
+    if found and not found[0].what.startswith("Kafka request"):
+        remedy = f"; {found[0].remedy}" if found[0].remedy else ""
+        return f"no Kafka message: {found[0].text}{remedy}"
+    size = int.from_bytes(data[:_SIZE], "big", signed=True)
+    if len(data) >= _SIZE + _LEAST and len(data) - _SIZE < size <= FRAME_MAX:
+        there = f"the size field says {in_bytes(size)}, {len(data) - _SIZE:,} are there"
+        return f"{there}; --api and --version show how far they get"
+    verb = "is" if len(data) == 1 else "are"
+    return f"{in_bytes(len(data))} that {verb} no message kw knows; --api and --version show how far one gets"
+
+
+def _name(given: InputBytes, number: int, count: int) -> str:
+    if count == 1:
+        return given.name
+    return f"{given.name}, message {number + 1}" if given.name else f"message {number + 1}"
+
+
+def _lead(name: str) -> str:
+    return f"{name}: " if name else ""

@@ -1,0 +1,163 @@
+"""Messages in, text, JSON or hex on standard output out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final
+
+from decoders.messages.bodies import Options
+from decoders.messages.single_message import Told, tell
+from decoders.wire.text import in_bytes
+from kwcli.decoding.messages import Message
+from kwcli.output.json import JsonWriter
+
+if TYPE_CHECKING:
+    from kwcli.env import Environment, Settings
+
+ARROWS: Final = {"request": "→", "response": "←"}
+# Candidates that are listed; the others are hardly better than chance.
+CANDIDATES: Final = 6
+
+
+class MessageOutput:
+    """Writes messages in one format; `close` ends what was begun."""
+
+    def __init__(self, env: Environment, settings: Settings) -> None:
+        self._env = env
+        self._settings = settings
+        self._options = Options(settings.records, settings.reveal_secrets, deferred=True)
+        self._json = JsonWriter(self._write, lines=settings.format != "json")
+        self._explained: set[int] = set()
+
+    def show(self, message: Message) -> Told:
+        """Write one message; what was told of it."""
+        told = tell(message.alone, self._options)
+        form = self._settings.format
+        if form in ("json", "ndjson"):
+            record = dict(told.record)
+            if message.candidates:
+                record["candidates"] = _candidates(message)
+            self._json.add(record)
+        else:
+            self._lines(chain(self._hex(message, told) if form == "hex" else self._text(message, told), ("",)))
+        return told
+
+    def record(self, record: dict[str, Any]) -> None:
+        """Write one object."""
+        self._json.add(record)
+
+    def text(self, lines: list[str]) -> None:
+        """Write lines as they are."""
+        self._lines(lines)
+
+    def flush(self) -> None:
+        """Let out what was written: who pipes lines in may wait for the answer to each."""
+        self._env.stdout.flush()
+
+    def close(self) -> None:
+        """End the array."""
+        if self._settings.format == "json":
+            self._json.close()
+        self._env.stdout.flush()
+
+    def _lines(self, lines: Iterable[str]) -> None:
+        from kwcli.output.body import in_pieces
+
+        for piece in in_pieces(lines):
+            self._write(piece)
+
+    def _write(self, data: bytes) -> None:
+        self._env.stdout.write(data)
+
+    def _text(self, message: Message, told: Told) -> Iterator[str]:
+        from kwcli.output.body import BodyPrinter, scalar
+        from kwcli.output.units import palette
+        from kwcli.terminal import clean
+
+        settings = self._settings
+        colors = palette(settings.color)
+        yield from self._head(message, told)
+        if settings.verbose and told.record["header"]:
+            fields = " · ".join(f"{name} {scalar(value)}" for name, value in told.record["header"].items())
+            yield f"  {colors.dim}{_cut(fields, settings.width, 2)}{colors.off}"
+        body = BodyPrinter(settings.width, colors)
+        yield from body.lines(told.record["body"], told.plan, 1)
+        if "trailing" in told.record:
+            behind = f"bytes behind it: {scalar(told.record['trailing'])}"
+            yield f"  {colors.bad}{_cut(behind, settings.width, 2)}{colors.off}"
+        if told.failure is not None:
+            yield f"  {colors.bad}{_cut('! ' + clean(failure_text(message, told)), settings.width, 2)}{colors.off}"
+        yield from body.meanings(self._explained)
+
+    def _hex(self, message: Message, told: Told) -> Iterator[str]:
+        from kwcli.output.hex import HexStyle, hex_lines
+        from kwcli.output.units import palette
+
+        settings, alone = self._settings, message.alone
+        yield from self._head(message, told)
+        yield from hex_lines(
+            alone.frame,
+            alone.side,
+            alone.key,
+            alone.version,
+            HexStyle(settings.width, palette(settings.color), settings.reveal_secrets, settings.verbose > 0),
+            missing=alone.missing,
+            made_up=alone.shift,
+        )
+
+    def _head(self, message: Message, told: Told) -> Iterator[str]:
+        """`→ Metadata 12 request · 62 B · correlation id 7 · client app`, and what else it may be."""
+        from kwcli.output.body import scalar
+        from kwcli.output.units import palette
+
+        colors, width, alone = palette(self._settings.color), self._settings.width, message.alone
+        record = told.record
+        name = message.candidates[0].kinds[0].name if message.candidates else f"{record['api']} {record['api_version']}"
+        given = len(alone.frame) - alone.shift
+        parts = [f"{name} {alone.side}", f"{given:,} B" + (" of the body" if alone.bare else "")]
+        if record["correlation_id"] is not None:
+            parts.append(f"correlation id {record['correlation_id']}")
+        if record["client_id"] is not None:
+            parts.append(f"client {scalar(record['client_id'])}")
+        if "layout" in record:
+            parts.append(f"layout of {record['layout']}")
+        yield f"{colors.api}{ARROWS[alone.side]}{colors.off} {_cut(' · '.join(parts), width, 2)}"
+        others = [kind.name for kind in message.candidates[0].kinds[1:]] if message.candidates else []
+        for label, names in (
+            ("read the same by", others),
+            ("less likely", [each.name for each in message.candidates[1:CANDIDATES] if each.score > 0]),
+        ):
+            if names:
+                yield f"  {colors.dim}{_cut(f'{label}: ' + ', '.join(names), width, 2)}{colors.off}"
+
+
+def _cut(text: str, width: int | None, used: int) -> str:
+    from kwcli.output.units import cut
+
+    return text if width is None else cut(text, max(width - used, 1))
+
+
+def _candidates(message: Message) -> list[dict[str, Any]]:
+    """What a message may be, best first; those of one layout, which nothing tells apart, have the same rank."""
+    out = []
+    for rank, candidate in enumerate(message.candidates[:CANDIDATES], 1):
+        for kind in candidate.kinds:
+            name = kind.name.rpartition(" ")[0]
+            out.append(
+                {"rank": rank, "api_key": kind.key, "api": name, "versions": [kind.versions.low, kind.versions.high]}
+            )
+    return out
+
+
+def failure_text(message: Message, told: Told) -> str:
+    """`truncated at byte 36 in topics[0].name: string of 6 bytes, 4 are left`; bytes count from the first one given."""
+    failure, alone = told.failure, message.alone
+    assert failure is not None
+    place = f" in {failure.path}" if failure.path else ""
+    offset = failure.offset + (4 if alone.shift == 0 else 0)
+    texts = [failure.text] if failure.text else []
+    if alone.missing is not None:
+        size = int.from_bytes(alone.frame[:4], "big")
+        texts.append(f"the size field says {in_bytes(size)}, {len(alone.frame) - 4:,} are there")
+    return f"{failure.reason} at byte {offset}{place}" + (f": {'; '.join(texts)}" if texts else "")

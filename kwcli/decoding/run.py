@@ -1,0 +1,128 @@
+"""Words, options and surroundings in, messages or explanations on standard output and an exit code out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from decoders.apis import NAMES, api
+from decoders.frames.explain_number import Finding, explain, explain_line, explain_number, number_of
+from decoders.limits import FRAME_MAX
+from decoders.messages.guess_api import guess_request, guess_response
+from kwcli.decoding.inputs import InputBytes, gather
+from kwcli.decoding.messages import Message, MessageHints, messages
+from kwcli.decoding.output import MessageOutput, failure_text
+from kwcli.env import Exit, Failure
+
+if TYPE_CHECKING:
+    from kwcli.env import Environment, Settings
+
+
+def run(words: Sequence[str], env: Environment, settings: Settings, said: MessageHints, form: str) -> Exit:
+    """Decode and show all messages; what fails is told on standard error, and what follows it is still shown."""
+    screen = MessageOutput(env, settings)
+    code = Exit.DONE
+    try:
+        for given in gather(words, env, form):
+            code = _shown(given, screen, env, said) or code
+            screen.flush()
+    finally:
+        screen.close()
+    return code
+
+
+def _shown(given: InputBytes, screen: MessageOutput, env: Environment, said: MessageHints) -> Exit:
+    """Show the messages of one run of bytes."""
+    code = Exit.DONE
+    try:
+        if given.problem:
+            raise Failure(f"{given.name}: {given.problem}")
+        for message in messages(given, said):
+            told = screen.show(message)
+            if told.failure is not None:
+                code = Exit.FAILURE
+                env.say(f"kw: {_named(message)}: {failure_text(message, told)}")
+    except Failure as failure:
+        code = failure.code
+        env.say(f"kw: {failure.text}")
+    return code
+
+
+def _named(message: Message) -> str:
+    alone = message.alone
+    name = api(alone.key).name if alone.key in NAMES else f"UNKNOWN({alone.key})"
+    lead = f"{message.name}: " if message.name else ""
+    return f"{lead}{name} {alone.version} {alone.side}"
+
+
+def explained(words: Sequence[str], env: Environment, settings: Settings, form: str) -> Exit:
+    """Say of bytes, of numbers and of lines of a log what they are; 1 when of one of them nothing is known."""
+    screen = MessageOutput(env, settings if settings.format in ("json", "ndjson") else settings._replace(format="text"))
+    code = Exit.DONE
+    known = 0
+    try:
+        for given, found in _findings(words, env, form):
+            known += len(found)
+            if not found and not given.problem:  # of a log, most lines say nothing
+                code = Exit.FAILURE
+                env.say(f"kw: {given.name or 'these bytes'}: nothing that is known begins so")
+            for finding in found:
+                if settings.format in ("json", "ndjson"):
+                    screen.record({"kind": "explanation", **finding._asdict()})
+                else:
+                    screen.text(_lines(finding, settings))
+    finally:
+        screen.close()
+    if not known and not code:
+        env.say("kw: nothing in it is known")
+    return code if known else Exit.FAILURE
+
+
+def _lines(finding: Finding, settings: Settings) -> list[str]:
+    from kwcli.output.units import palette
+
+    colors = palette(settings.color)
+    detail = f": {finding.detail}" if finding.detail else ""
+    return [f"{colors.api}{finding.what}{colors.off}{detail}", *([f"  {finding.remedy}"] if finding.remedy else [])]
+
+
+def _findings(words: Sequence[str], env: Environment, form: str) -> Iterator[tuple[InputBytes, list[Finding]]]:
+    """What each run of bytes is; words that make up a sentence are one line of a log, and so is what is no bytes."""
+    text = " ".join(words)
+    if form == "auto" and words and words != ("-",):
+        number = number_of(text)
+        found = explain_number(number) if number is not None else []
+        if not found and re.search(r"[g-z]", text, re.IGNORECASE) and re.search(r"\s", text):
+            found = explain_line(text)
+        if found:
+            yield InputBytes(text, b"", text), found
+            return
+    for given in _gathered(words, env, form):
+        found = explain_line(given.text) if given.problem else _of_bytes(given.data)
+        yield given, found
+
+
+def _gathered(words: Sequence[str], env: Environment, form: str) -> Iterator[InputBytes]:
+    """The bytes; text that stands for none stands for itself."""
+    try:
+        yield from gather(words, env, form)
+    except Failure:
+        text = " ".join(word for word in words if word != "-")
+        if form != "auto" or not text or text.startswith("@"):
+            raise
+        yield InputBytes("", text.encode("utf-8", "surrogateescape"), text)
+
+
+def _of_bytes(data: bytes) -> list[Finding]:
+    """Findings of the table, and the Kafka response that bytes may be."""
+    found = explain(data)
+    for sized in (True, False):
+        frame = data if sized else len(data).to_bytes(4, "big") + data if len(data) <= FRAME_MAX else b""
+        if len(frame) < 8 or int.from_bytes(frame[:4], "big") != len(frame) - 4:
+            continue
+        responses = [each for each in guess_response(frame) if each.score > 0]
+        if responses and not guess_request(frame):
+            detail = f"{responses[0].name}{'' if sized else ', without its size field'}"
+            return [Finding("Kafka response", detail, ""), *found]
+    return found

@@ -1,0 +1,72 @@
+"""The filters of the command line in, one `Filter` out: the short options are other words for the filter language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from decoders.filters import Filter, FilterError, parse
+from kwcli.env import Exit, Failure
+from kwcli.spelling import api_named, did_you_mean
+
+# What --errors means: an error code, something undecodable, or a request that the end of its connection left alone.
+WENT_WRONG = "(error or undecoded or (status == unanswered and closed in (fin, rst)))"
+
+
+def select(
+    expression: str | None = None,
+    *,
+    apis: Iterable[str] = (),
+    client_ids: Iterable[str] = (),
+    topics: Iterable[str] = (),
+    errors: bool = False,
+    slower_than: float | None = None,
+) -> Filter:
+    """What -f and the short options ask for, all of which must hold; several values of one option are alternatives.
+
+    `slower_than` is in milliseconds. Failure (usage) says what is wrong, and where.
+    """
+    parts = []
+    for option, field, sign, values in (
+        ("--api", "api", "in", [_api(name) for name in apis]),
+        ("--client-id", "client_id", "like", client_ids),
+        ("--topic", "topic", "like", topics),
+    ):
+        if texts := [_quoted(value) for value in values]:
+            part = f"{field} {sign} ({', '.join(texts)})"
+            _parsed(part, option)
+            parts.append(part)
+    if slower_than is not None:
+        parts.append(f"latency > {f'{slower_than:.9f}'.rstrip('0').rstrip('.')}ms")
+    if errors:
+        parts.append(WENT_WRONG)
+    if expression is not None and expression.strip():
+        _parsed(expression, "-f")
+        parts.append(f"({expression})")
+    return parse(" and ".join(parts))
+
+
+def _api(name: str) -> str:
+    """A number may be one that kw does not know."""
+    return name if name.isascii() and name.isdecimal() else api_named(name).name
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _parsed(text: str, option: str) -> Filter:
+    try:
+        return parse(text)
+    except FilterError as error:
+        hint = did_you_mean(error.word, error.candidates) if error.word else ""
+        if option != "-f":
+            raise Failure(f"{error.text}{hint}", Exit.USAGE) from None
+        place = f"at column {error.column}: {_marked(text, error.column)}"
+        raise Failure(f"-f: {error.text}{hint}, {place}", Exit.USAGE) from None
+
+
+def _marked(text: str, column: int) -> str:
+    """The expression with a mark before the place, cut to what is around it."""
+    at = column - 1
+    before, after = text[max(0, at - 30) : at], text[at : at + 30]
+    return f"{'…' if at > 30 else ''}{before}▸{after}{'…' if at + 30 < len(text) else ''}"

@@ -1,0 +1,78 @@
+"""`host:port,…` as people write it in, addresses out; and back. What answers name as a place is checked here, too."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from decoders.limits import HOST_MAX
+from kwcli.net.config.client_config import Address
+
+PORT: Final = 9092
+PORT_MAX: Final = 65535
+# So much of a host that cannot be one is shown.
+_SHOWN_MAX: Final = 60
+_LISTENER: Final = re.compile(r"([A-Za-z][A-Za-z0-9_]*)://")
+
+
+class AddressError(ValueError):
+    """The text names no host and port; the message says why."""
+
+
+def addresses(text: str, port: int = PORT) -> tuple[Address, ...]:
+    """The addresses of a comma-separated list; without a port they have `port`."""
+    found = tuple(address(word, port) for word in text.split(",") if word.strip())
+    if not found:
+        raise AddressError("there is no host:port in it")
+    return found
+
+
+def address(text: str, port: int | None = PORT) -> Address:
+    """`host:port`, `[::1]:9092`, `host`; a listener's name before it (`SSL://host:9093`) is taken off."""
+    word = _LISTENER.sub("", text.strip(), count=1)
+    if word.startswith("["):
+        host, closed, rest = word[1:].partition("]")
+        if not closed or (rest and not rest.startswith(":")):
+            raise AddressError(f"{text.strip()!r} is no address: write [IPv6]:port")
+        number = rest[1:] if rest else None
+    elif word.count(":") > 1:
+        host, number = word, None
+    else:
+        host, colon, after = word.partition(":")
+        number = after if colon else None
+    if not host or any(character.isspace() or character in "/@" for character in host):
+        raise AddressError(f"{text.strip()!r} is no address: write host:port")
+    if number is None:
+        if port is None:
+            raise AddressError(f"{text.strip()!r} has no port: write host:port")
+        return host, port
+    if not (number.isascii() and number.isdecimal() and 0 < int(number[:6]) < 65536):
+        raise AddressError(f"{text.strip()!r} has no port between 1 and 65535")
+    return host, int(number)
+
+
+def shown(where: Address) -> str:
+    """`host:port`, with brackets around IPv6; a host that is longer than any is cut, so that a line stays a line."""
+    host, port = where
+    if len(host) > HOST_MAX:
+        host = f"{host[:_SHOWN_MAX]}…"
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def unusable(where: Address) -> str | None:
+    """Why nobody can be connected to a place that an answer names; None for one that is worth a try."""
+    host, port = where
+    if not 0 < port <= PORT_MAX:
+        return f"a port is between 1 and {PORT_MAX}"
+    if not host:
+        return "it names no host"
+    if len(host) > HOST_MAX:
+        return f"its host has {len(host):,} characters, and none has more than {HOST_MAX}"
+    if not host.isprintable() or " " in host:
+        return "it cannot be a host name"
+    if not host.isascii():
+        try:
+            host.encode("idna")
+        except UnicodeError:
+            return "it cannot be a host name"
+    return None

@@ -1,0 +1,1 @@
+"""A cluster as a client sees it: its nodes, leaders and coordinators, asked for when they are needed."""

@@ -1,0 +1,390 @@
+"""A cluster's addresses in, connections to the node that is meant out: any, by id, controller, coordinator, leader.
+
+What it asks on the way (Metadata, FindCoordinator, DescribeCluster) is repeated while the answer says that a later one
+may be better, until the deadline. Every exchange on every connection is told to `witness`. Connections are kept.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Self
+from uuid import UUID
+
+from decoders.apis.error_codes import error_name
+from decoders.apis.keys import API_VERSIONS, DESCRIBE_CLUSTER, FIND_COORDINATOR, METADATA
+from decoders.messages.whole_messages import encode_message
+from decoders.schema.model import NONE
+from kwcli.env import Exit, Failure
+from kwcli.net.cluster import metadata_requests
+from kwcli.net.cluster.answers import decoded, found_coordinator, highest_common, told_topics
+from kwcli.net.cluster.metadata_requests import Kind, Node, Topic
+from kwcli.net.connector.tcp_connect import text_of
+from kwcli.net.session.blocking import Connection
+
+if TYPE_CHECKING:
+    from kwcli.net.config.client_config import Address, ClientConfig
+    from kwcli.net.session.blocking import Reply
+    from kwcli.net.session.credentials import Credentials
+    from kwcli.net.with_timeout import Deadline
+
+# Between two look-ups; a broker that has just heard of a topic needs a moment, one that never will is not waited for.
+PAUSES_S: Final = (0.02, 0.05, 0.1, 0.2, 0.25)
+UNKNOWN_TRIES: Final = 4
+SAYS_WHOM: Final = 5  # the version of it from which on a client says whom it believes to reach
+
+Witness = Callable[[Connection, "Reply"], None]
+
+
+class Cluster:
+    """Connections to the nodes of one cluster; a context manager that closes them all."""
+
+    def __init__(
+        self,
+        config: ClientConfig,
+        deadline: Deadline,
+        *,
+        witness: Witness | None = None,
+        tell: Callable[[str, bool], None] | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.config = config
+        self.deadline = deadline
+        self.witness = witness
+        self._tell = tell or _nothing  # a line for people, and whether they have to know
+        self._sleep = sleep
+        self._credentials = _credentials(config)
+        self._open: dict[Address, Connection] = {}
+        self._first: Connection | None = None
+        self._nodes: dict[int, Node] = {}
+        self._controller = -1
+        self.cluster_id: str | None = None
+        self._topics: dict[str, Topic] = {}
+        self._coordinators: dict[tuple[Kind, str], Node] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections."""
+        for connection in self._open.values():
+            connection.close()
+        self._open.clear()
+
+    # Connections
+
+    def any(self) -> Connection:
+        """The node that was reached first: of the servers given, the first that lets us in.
+
+        They share the time that there is, so that a silent one does not keep us from the others.
+        """
+        if self._first is not None:
+            return self._first
+        failures: list[Failure] = []
+        for number, address in enumerate(self.config.servers):
+            share = self.deadline.left() / (len(self.config.servers) - number)
+            try:
+                self._first = self._connection(address, None, self.deadline.sooner(share))
+            except Failure as failure:
+                failures.append(failure)
+                if failure.code == Exit.REFUSED or not self.deadline.left():
+                    break
+            else:
+                for passed_over in failures:
+                    self._tell(passed_over.text, False)
+                return self._first
+        if len(failures) == 1:
+            raise failures[0]
+        text = "; ".join(failure.text for failure in failures)
+        raise Failure(f"none of {len(self.config.servers)} servers: {text}", failures[-1].code)
+
+    def node(self, number: int, *, spare_s: float = 0.0) -> Connection:
+        """The node with this id; so much of the time that there is must be left when it is connected."""
+        nodes = self.nodes()
+        if number not in nodes:
+            nodes = self.nodes(fresh=True)
+        if number not in nodes:
+            known = ", ".join(map(str, sorted(nodes))) or "none"
+            what = "controller" if self.config.controllers else "node"
+            raise Failure(f"the cluster has no {what} {number} (it has {known})")
+        return self._connected(nodes[number], spare_s)
+
+    def nodes(self, *, fresh: bool = False) -> Mapping[int, Node]:
+        """The brokers by id; the controllers where the servers are controllers."""
+        if fresh or not self._nodes:
+            self._ask_nodes()
+        return self._nodes
+
+    def controller(self) -> tuple[Connection, str]:
+        """Who takes requests for the controller, and how people are told.
+
+        Raises Failure when there is none until the deadline, or when it cannot be known.
+        """
+        first = self.any()
+        if not self.config.controllers and metadata_requests.is_kraft(first.versions):
+            return first, "forwards to the active controller (KRaft)"
+        for _ in self._tries("the cluster has no active controller"):
+            if self._controller not in self._nodes:
+                self._ask_nodes()
+            if self._controller in self._nodes:
+                break
+        return self.node(self._controller), "the active controller"
+
+    def coordinator(self, kind: Kind, key: str) -> Connection:
+        """The coordinator of a group, of a transactional id, or of `group:topic id:partition`."""
+        node = self._coordinators.get((kind, key)) or self._ask_coordinator(kind, key)
+        self._coordinators[kind, key] = node
+        return self._connected(node)
+
+    def leader(self, topic: str, partition: int) -> Connection | None:
+        """The leader of a partition; None where the cluster knows no such topic or partition."""
+        found = self.leaders([(topic, partition)])[topic, partition]
+        return None if found is None else self.node(found)
+
+    def leaders(self, places: list[tuple[str, int]]) -> dict[tuple[str, int], int | None]:
+        """The node id of the leader of each partition, None for those that the cluster does not know."""
+        names = list(dict.fromkeys(topic for topic, _ in places))
+        unled: list[str] = []
+        for _ in self._tries(lambda: f"no leader for {', '.join(unled[:5])}{' …' * (len(unled) > 5)}"):
+            topics = self.topics(names, fresh=bool(unled))
+            found: dict[tuple[str, int], int | None] = {}
+            unled.clear()
+            for topic, partition in places:
+                known = topics[topic].partitions.get(partition) if topic in topics else None
+                found[topic, partition] = None if known is None else known.leader
+                if known is not None and known.leader < 0:
+                    unled.append(f"{topic}[{partition}]")
+            if not unled:
+                return found
+        return found
+
+    # Topics
+
+    def topics(self, names: list[str], *, fresh: bool = False) -> Mapping[str, Topic]:
+        """The topics with these names, without those that the cluster does not know."""
+        missing = [name for name in names if fresh or name not in self._topics]
+        for attempt, _ in enumerate(self._tries("topics stay unavailable") if missing else ()):
+            waiting = []
+            for topic in self._ask_topics(missing):
+                if topic.error in metadata_requests.UNKNOWN_TOPIC:
+                    if attempt + 1 < UNKNOWN_TRIES:
+                        waiting.append(topic.name)
+                elif topic.error and not topic.partitions and metadata_requests.retriable(topic.error):
+                    waiting.append(topic.name)
+                elif topic.error and not topic.partitions:
+                    raise Failure(f"topic {topic.name}: {error_name(topic.error)}")
+                else:
+                    self._topics[topic.name] = topic
+            missing = waiting
+            if not missing:
+                break
+        return {name: self._topics[name] for name in names if name in self._topics}
+
+    def partitions(self, topic: str) -> list[int]:
+        """The partitions of a topic, at least one. Raises Failure when there is no such topic."""
+        found = sorted(self._known(topic).partitions)
+        if not found:
+            raise Failure(f"the cluster says that topic {topic} has no partitions")
+        return found
+
+    def topic_id(self, name: str) -> UUID:
+        """The id of a topic. Raises Failure when the cluster has no such topic, or no ids."""
+        identity = self._known(name).id
+        if identity is None or not identity.int:
+            raise Failure(f"the cluster has no topic ids (topic {name})")
+        return identity
+
+    def topic_name(self, identity: UUID) -> str | None:
+        """The name of the topic with this id; None where the cluster knows none."""
+        connection = self.any()
+        for attempt, _ in enumerate(self._tries("topics stay unavailable")):
+            for topic in self._topics.values():
+                if topic.id == identity:
+                    return topic.name
+            if attempt == UNKNOWN_TRIES:
+                return None
+            version = self.version(connection, METADATA, metadata_requests.BY_ID)
+            self._learn(
+                connection,
+                version,
+                self.ask(connection, METADATA, version, metadata_requests.ask_id(version, identity)),
+            )
+        return None
+
+    def forget(self) -> None:
+        """What was looked up may be wrong by now; connections stay."""
+        self._topics.clear()
+        self._coordinators.clear()
+        self._nodes.clear()
+        self._controller = -1
+
+    # Requests
+
+    def restart(self) -> None:
+        """Begin anew with the servers given: connections were lost."""
+        self.close()
+        self._first = None
+        self.forget()
+
+    def renew(self, deadline: Deadline) -> None:
+        """From now on everything has to be over by another deadline."""
+        self.deadline = deadline
+        for connection in self._open.values():
+            connection.deadline = deadline
+
+    def ask(self, connection: Connection, key: int, version: int, value: Mapping[str, Any]) -> dict[str, Any]:
+        """A look-up: body in, body out."""
+        reply = connection.request(key, version, encode_message(key, version, "request", value))
+        return decoded(connection, reply, key, version)
+
+    def version(self, connection: Connection, key: int, least: int = 0, most: int = 99) -> int:
+        """The highest version that both know, in these bounds. Raises Failure when there is none."""
+        return highest_common(connection, key, least, most)
+
+    # Inside
+
+    def _connected(self, node: Node, spare_s: float = 0.0) -> Connection:
+        """The connection to a node that an answer named. Raises Failure, also where the place cannot be one."""
+        if node.problem is not None and node.address not in self.config.dial_map:
+            raise Failure(node.problem, Exit.UNREACHABLE)
+        deadline = self.deadline.sooner(self.deadline.left() - spare_s) if spare_s else None
+        return self._connection(node.address, node.id, deadline)
+
+    def _connection(self, address: Address, number: int | None, deadline: Deadline | None = None) -> Connection:
+        """The connection to this address; opening it has to be over by `deadline`, where that is sooner."""
+        found = self._open.get(address)
+        if found is None:
+            found = self._open[address] = self._opened(address, number, deadline or self.deadline)
+            found.deadline = self.deadline
+        elif number is not None and found.node_id is None:
+            found.node_id = number
+        return found
+
+    def _opened(self, address: Address, number: int | None, deadline: Deadline) -> Connection:
+        """A new connection; the witness is told of its opening once it is open, of the rest as it happens."""
+        opening: list[Reply] = []
+        tell: list[Callable[[Reply], None]] = [opening.append]
+        made = Connection.open(
+            address,
+            self.config,
+            deadline,
+            node_id=number,
+            cluster_id=self._identity,
+            record=lambda reply: tell[0](reply),
+            credentials=self._credentials,
+        )
+        for line in made.remarks:
+            self._tell(line, True)
+        witness = self.witness
+        if witness is None:
+            tell[0] = _nobody
+        else:
+            tell[0] = partial(witness, made)
+            for reply in opening:
+                witness(made, reply)
+        return made
+
+    def _tries(self, otherwise: str | Callable[[], str]) -> Iterator[None]:
+        """Once, then again after a pause, until the deadline; then a Failure with the text."""
+        number = 0
+        while True:
+            yield
+            pause = PAUSES_S[min(number, len(PAUSES_S) - 1)]
+            number += 1
+            if self.deadline.left() <= pause:
+                text = otherwise if isinstance(otherwise, str) else otherwise()
+                raise Failure(f"{text} (given up after {self.deadline.seconds:g} s)", Exit.TIMEOUT)
+            self._sleep(pause)
+
+    def _ask_nodes(self) -> None:
+        connection = self.any()
+        if self.config.controllers:
+            version = self.version(connection, DESCRIBE_CLUSTER, metadata_requests.ENDPOINT_TYPE)
+            answer = self.ask(connection, DESCRIBE_CLUSTER, version, metadata_requests.ask_controllers(version))
+            if answer["error_code"]:
+                said = answer.get("error_message") or ""
+                raise Failure(f"{connection.peer}: {error_name(answer['error_code'])} {said}".rstrip())
+        else:
+            version = self.version(connection, METADATA)
+            answer = self.ask(connection, METADATA, version, metadata_requests.ask_nodes(version))
+        self._take_nodes(answer)
+
+    @property
+    def _identity(self) -> str | None:
+        """The cluster's id, once it is known, for brokers that want to hear whom we take them for (KIP-1242)."""
+        told = self._first is not None and SAYS_WHOM in self._first.versions.get(API_VERSIONS, NONE)
+        return self.cluster_id if told else None
+
+    def _take_nodes(self, answer: Mapping[str, Any]) -> None:
+        self.cluster_id = answer.get("cluster_id") or self.cluster_id
+        self._controller = answer.get("controller_id", -1)
+        self._nodes = metadata_requests.nodes(answer)
+        self.recognise(answer)
+
+    def recognise(self, answer: Mapping[str, Any]) -> None:
+        """Take from a Metadata or DescribeCluster answer which node the server is that we were given."""
+        first = self._first
+        if first is not None and first.node_id is None:
+            for node in metadata_requests.nodes(answer).values():
+                if node.problem is None and (node.address == first.address or text_of(node.address) == first.peer):
+                    first.node_id = node.id
+                    self._open.setdefault(node.address, first)
+
+    def _ask_coordinator(self, kind: Kind, key: str) -> Node:
+        connection = self.any()
+        _, since = metadata_requests.KINDS[kind]
+        version = self.version(connection, FIND_COORDINATOR, since)
+        body = metadata_requests.ask_coordinator(version, kind, key)
+        found: Mapping[str, Any] = {}
+
+        def otherwise() -> str:
+            return metadata_requests.unfound(kind, key, found)
+
+        for _ in self._tries(otherwise):
+            answer = self.ask(connection, FIND_COORDINATOR, version, body)
+            found = found_coordinator(connection, version, answer, key)
+            if not found["error_code"]:
+                break
+            if not metadata_requests.retriable(found["error_code"]):
+                raise Failure(otherwise())
+        return metadata_requests.node_at(found["node_id"], (found["host"], found["port"]))
+
+    def _ask_topics(self, names: list[str]) -> list[Topic]:
+        connection = self.any()
+        version = self.version(connection, METADATA)
+        answer = self.ask(connection, METADATA, version, metadata_requests.ask_topics(version, names))
+        self._take_nodes(answer)
+        found = {topic.name: topic for topic in told_topics(connection, version, answer)}
+        return [found.get(name) or Topic(name, None, {}, min(metadata_requests.UNKNOWN_TOPIC)) for name in names]
+
+    def _learn(self, connection: Connection, version: int, answer: Mapping[str, Any]) -> None:
+        self._take_nodes(answer)
+        for topic in told_topics(connection, version, answer):
+            if topic.name and not topic.error:
+                self._topics[topic.name] = topic
+
+    def _known(self, name: str) -> Topic:
+        found = self.topics([name]).get(name)
+        if found is None:
+            raise Failure(f"the cluster has no topic {name!r}")
+        return found
+
+
+def _nothing(_text: str, _important: bool) -> None:
+    """Nobody is told."""
+
+
+def _nobody(_reply: Reply) -> None:
+    """Nobody wants to know."""
+
+
+def _credentials(config: ClientConfig) -> Credentials | None:
+    if config.sasl is None:
+        return None
+    from kwcli.net.session.login import credentials_of
+
+    return credentials_of(config)

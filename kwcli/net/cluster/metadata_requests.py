@@ -1,0 +1,184 @@
+"""Where nodes, leaders and coordinators are: what to ask in each version, what the answers say. Nothing is sent here.
+
+Answers are checked where they are read: a node at a place that cannot be one carries what is wrong with it (`problem`),
+so that the others can still be used; an answer of which nothing can be used raises BadAnswer.
+
+Sources: Metadata (KIP-4), FindCoordinator (KIP-98, KIP-699, KIP-932), DescribeCluster (KIP-700, KIP-919).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal, NamedTuple
+from uuid import UUID
+
+from decoders.apis import api
+from decoders.apis.error_codes import ERRORS, error_name
+from decoders.apis.keys import (
+    DESCRIBE_CLUSTER,
+    DESCRIBE_QUORUM,
+    FIND_COORDINATOR,
+    LEADER_AND_ISR,
+    LIST_OFFSETS,
+    METADATA,
+)
+from decoders.apis.names import known_fields
+from decoders.schema.model import Versions
+from kwcli.net.addresses import shown, unusable
+from kwcli.net.config.client_config import Address
+
+# From these versions on: Metadata can be asked for names without creating them, and for ids; DescribeCluster tells
+# controllers.
+WITHOUT_CREATING: Final = 4
+BY_ID: Final = 12
+ENDPOINT_TYPE: Final = 1
+
+UNKNOWN_TOPIC: Final = frozenset({3, 100})  # by name, by id
+CONTROLLERS: Final = 2  # endpoint type of DescribeCluster
+# What coordinators are for → the key type of FindCoordinator, and the version that it came with.
+KINDS: Final[Mapping[str, tuple[int, int]]] = {"group": (0, 0), "transaction": (1, 1), "share": (2, 6)}
+Kind = Literal["group", "transaction", "share"]
+
+
+class BadAnswer(Exception):
+    """An answer that decodes and cannot be true; the text follows `its answer to NAME VERSION`."""
+
+
+class Node(NamedTuple):
+    """A broker, or a controller, as the cluster tells where it is; `problem` says why nobody can be connected there."""
+
+    id: int
+    address: Address
+    rack: str | None = None
+    problem: str | None = None
+
+
+class Partition(NamedTuple):
+    """What Metadata says of a partition; `leader` is -1 where there is none."""
+
+    number: int
+    leader: int
+    epoch: int
+    error: int
+
+
+class Topic(NamedTuple):
+    """What Metadata says of a topic; `id` None where the version has none."""
+
+    name: str
+    id: UUID | None
+    partitions: Mapping[int, Partition]
+    error: int
+
+
+def is_kraft(versions: Mapping[int, Versions]) -> bool:
+    """Whether these are the APIs of a KRaft node: only those offer DescribeQuorum, and no LeaderAndIsr."""
+    return DESCRIBE_QUORUM in versions and LEADER_AND_ISR not in versions
+
+
+def retriable(code: int) -> bool:
+    """Whether asking again may give another answer."""
+    return code in ERRORS and ERRORS[code].retriable
+
+
+def ask_nodes(version: int) -> dict[str, Any]:
+    """A Metadata request for the nodes alone (version 0 cannot do without all topics)."""
+    return _body(METADATA, version, {"topics": [], "allow_auto_topic_creation": False})
+
+
+def ask_topics(version: int, names: list[str]) -> dict[str, Any]:
+    """A Metadata request that creates nothing: old versions would create what is asked for, so all is asked for."""
+    topics = [{"name": name} for name in names] if version >= WITHOUT_CREATING else None if version else []
+    return _body(METADATA, version, {"topics": topics, "allow_auto_topic_creation": False})
+
+
+def ask_id(version: int, identity: UUID) -> dict[str, Any]:
+    """A Metadata request for the topic with this id."""
+    topic = {"topic_id": identity, "name": None}
+    return _body(METADATA, version, {"topics": [topic], "allow_auto_topic_creation": False})
+
+
+def ask_controllers(version: int) -> dict[str, Any]:
+    """A DescribeCluster request for the controllers."""
+    return _body(DESCRIBE_CLUSTER, version, {"endpoint_type": CONTROLLERS})
+
+
+def ask_coordinator(version: int, kind: Kind, key: str) -> dict[str, Any]:
+    """A FindCoordinator request."""
+    number, _ = KINDS[kind]
+    return _body(FIND_COORDINATOR, version, {"key": key, "key_type": number, "coordinator_keys": [key]})
+
+
+def ask_offset(version: int, topic: str, partition: int, timestamp: int) -> dict[str, Any]:
+    """A ListOffsets request of one partition."""
+    asked = {"partition_index": partition, "timestamp": timestamp}
+    value = {"replica_id": -1, "topics": [{"name": topic, "partitions": [asked]}]}
+    return _body(LIST_OFFSETS, version, value)
+
+
+def _body(key: int, version: int, value: Mapping[str, Any]) -> dict[str, Any]:
+    """The body with the fields that the version has: a newer one may have dropped what the functions above say."""
+    return known_fields(api(key).request.fields, version, value)
+
+
+def coordinator(answer: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """The part of a FindCoordinator answer about the one key: node_id, host, port, error_code, error_message.
+
+    Raises BadAnswer where it speaks of other keys only.
+    """
+    if "coordinators" not in answer:
+        return answer
+    for row in answer["coordinators"]:
+        if row["key"] == key:
+            found: Mapping[str, Any] = row
+            return found
+    raise BadAnswer(f"says nothing of {key!r}")
+
+
+def node_at(number: int, address: Address, rack: str | None = None) -> Node:
+    """A node at the place that an answer names, with what is wrong with it."""
+    problem = "a node id is not negative" if number < 0 else unusable(address)
+    if problem is not None:
+        problem = f"the cluster says that node {number} is at {shown(address)}: {problem}"
+    return Node(number, address, rack, problem)
+
+
+def unfound(kind: str, key: str, found: Mapping[str, Any]) -> str:
+    """Why there is no coordinator."""
+    said = f": {found['error_message']}" if found.get("error_message") else ""
+    return f"no coordinator for {kind} {key!r}: {error_name(found.get('error_code', 0))}{said}"
+
+
+def nodes(answer: Mapping[str, Any]) -> dict[int, Node]:
+    """The nodes of a Metadata or DescribeCluster answer, by id; one that is said to be in two places is in none."""
+    found: dict[int, Node] = {}
+    for row in answer["brokers"]:
+        node = node_at(row.get("node_id", row.get("broker_id")), (row["host"], row["port"]), row.get("rack"))
+        before = found.setdefault(node.id, node)
+        if before.address != node.address and before.problem is None:
+            places = f"{shown(before.address)} and at {shown(node.address)}"
+            problem = f"the cluster says that node {node.id} is at {places}: it cannot be both"
+            found[node.id] = before._replace(problem=problem)
+    return found
+
+
+def topics(answer: Mapping[str, Any]) -> list[Topic]:
+    """The topics of a Metadata answer. Raises BadAnswer for partitions that there cannot be."""
+    return [
+        Topic(row["name"] or "", row.get("topic_id"), _partitions(row), row["error_code"]) for row in answer["topics"]
+    ]
+
+
+def _partitions(row: Mapping[str, Any]) -> dict[int, Partition]:
+    found: dict[int, Partition] = {}
+    for each in row["partitions"]:
+        partition = _partition(each)
+        if partition.number < 0:
+            raise BadAnswer(f"names partition {partition.number} of {row['name']!r}, and there is none below 0")
+        if found.setdefault(partition.number, partition).leader != partition.leader:
+            raise BadAnswer(f"names two leaders of partition {partition.number} of {row['name']!r}")
+    return found
+
+
+def _partition(row: Mapping[str, Any]) -> Partition:
+    return Partition(row["partition_index"], row["leader_id"], row.get("leader_epoch", -1), row["error_code"])

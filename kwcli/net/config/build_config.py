@@ -1,0 +1,436 @@
+"""Settings from all sources in, the one configuration of a client out, or the setting that is wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final, Literal, cast
+
+from decoders.wire.units import parse_duration
+from kwcli.env import Environment, Exit, Failure
+from kwcli.net.addresses import AddressError, address, addresses
+from kwcli.net.config import properties
+from kwcli.net.config.client_config import Address, ClientConfig, OAuth, Protocol, Sasl, Store, Tls
+from kwcli.net.config.merge_settings import Chosen, Source, Value, choose
+from kwcli.user_files import own_folder
+
+if TYPE_CHECKING:
+    from kwcli.net.config.properties import Pair
+
+PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI")
+_CIPHERS_1_3: Final = ("TLS_AES_", "TLS_CHACHA20_")
+# What a login module's class says about the mechanism; SCRAM's says too little.
+_BY_MODULE: Final = {"PlainLoginModule": "PLAIN", "OAuthBearerLoginModule": "OAUTHBEARER", "Krb5LoginModule": "GSSAPI"}
+_LISTENER: Final = re.compile(r"(?:^|,)\s*([A-Za-z_]+)://")
+
+TlsVersion = Literal["TLSv1.2", "TLSv1.3"]
+
+
+def read_servers(value: Value) -> tuple[Address, ...]:
+    """The addresses of `-b` and its like."""
+    try:
+        return addresses(value.text)
+    except AddressError as error:
+        raise Failure(f"{value.said}: {error}", Exit.USAGE) from None
+
+
+def read_protocol(chosen: Chosen, where: Value) -> Protocol:
+    """The security protocol. `SSL://` before a server says it too: in an option it wins, else the property does."""
+    value = chosen.values.get("protocol")
+    spoken = {name.upper() for name in _LISTENER.findall(where.text)} & set(PROTOCOLS)
+    if len(spoken) == 1 and (value is None or not value.text or where.origin == where.name):
+        return cast(Protocol, spoken.pop())
+    if value is None or not value.text:
+        return "PLAINTEXT"
+    name = value.text.upper()
+    if name not in PROTOCOLS:
+        raise Failure(f"{value.said} is {value.text!r}: write one of {', '.join(PROTOCOLS)}", Exit.USAGE)
+    return cast(Protocol, name)
+
+
+# What tells of TLS and of SASL, and the protocol that has both that and what was chosen.
+_TELLING: Final = {
+    "SSL": ("authorities", "certificate", "key"),
+    "SASL": ("mechanism", "username", "password", "oauth token", "oauth endpoint"),
+}
+_WITH: Final = {
+    ("PLAINTEXT", "SSL"): "SSL",
+    ("PLAINTEXT", "SASL"): "SASL_SSL, or SASL_PLAINTEXT",
+    ("SSL", "SASL"): "SASL_SSL",
+    ("SASL_PLAINTEXT", "SSL"): "SASL_SSL",
+}
+
+
+def idle_settings(chosen: Chosen, name: Protocol) -> list[str]:
+    """What is said of settings that the protocol makes no use of, which is how a forgotten protocol shows."""
+    lines = []
+    for word, meanings in _TELLING.items():
+        given = [chosen.values[meaning] for meaning in meanings if chosen.text(meaning)]
+        if given and word not in name:
+            remedy = f"-X security.protocol={_WITH[name, word]}"
+            lines.append(f"{given[0].said} is not used: security.protocol is {name}; set it by {remedy}")
+    return lines
+
+
+def tls(chosen: Chosen, key_log: str | None) -> Tls:
+    """How to speak TLS."""
+    check = chosen.values.get("host name check")
+    verify = chosen.flag("verify", True)
+    if check is not None and check.text.lower() not in ("", "none", "https"):
+        raise Failure(f"{check.said} is {check.text!r}: write https, or none", Exit.USAGE)
+    minimum, maximum = _versions(chosen)
+    certificate = _store(chosen, "certificate", "certificate password", "key password")
+    key = _store(chosen, "key", None, "key password")
+    if key is not None and certificate is None:
+        raise Failure(f"{chosen.values['key'].said} needs a certificate: -X ssl.certificate.location=FILE", Exit.USAGE)
+    ciphers = chosen.text("ciphers")
+    if ciphers and any(name.strip().startswith(_CIPHERS_1_3) for name in re.split("[,:]", ciphers)):
+        chosen.remarks.append(f"{chosen.values['ciphers'].said}: cipher suites of TLS 1.3 are not chosen, all are on")
+    return Tls(
+        authorities=_store(chosen, "authorities", "authorities password", None),
+        certificate=certificate,
+        key=key,
+        verify=verify,
+        check_hostname=verify and (check is None or check.text.lower() == "https"),
+        ciphers=ciphers.replace(",", ":") if ciphers else None,
+        minimum=minimum,
+        maximum=maximum,
+        key_log=key_log,
+    )
+
+
+def _versions(chosen: Chosen) -> tuple[TlsVersion | None, TlsVersion | None]:
+    value = chosen.values.get("tls versions")
+    if value is None or not value.text:
+        return None, None
+    names = {name.strip() for name in value.text.split(",")}
+    usable = sorted(names & {"TLSv1.2", "TLSv1.3"})
+    if not usable:
+        raise Failure(f"{value.said} is {value.text!r}: kw speaks TLSv1.2 and TLSv1.3", Exit.USAGE)
+    if len(usable) < len(names):
+        chosen.remarks.append(f"{value.said}: kw speaks {' and '.join(usable)} of these")
+    return cast(TlsVersion, usable[0]), cast(TlsVersion, usable[-1])
+
+
+def _store(chosen: Chosen, meaning: str, password: str | None, key_password: str | None) -> Store | None:
+    value = chosen.values.get(meaning)
+    if value is None or not value.text or (value.text == "probe" and value.name.endswith("ca.location")):
+        return None  # librdkafka's "probe" asks for the system's authorities
+    secret = chosen.text(password) if password else None
+    key_secret = chosen.text(key_password) if key_password else None
+    if value.form == "pem":
+        return Store(pem=value.text, password=secret, key_password=key_secret)
+    return Store(path=value.text, password=secret, key_password=key_secret)
+
+
+def sasl(chosen: Chosen) -> Sasl:
+    """Who we are and how we prove it."""
+    mechanism = _mechanism(chosen)
+    username, password = chosen.text("username"), chosen.text("password")
+    if mechanism == "PLAIN" or mechanism.startswith("SCRAM"):
+        for what, value in (("sasl.username", username), ("sasl.password", password)):
+            if value is None:
+                raise Failure(f"{mechanism} needs {what}: give it by -X, -F or a profile", Exit.USAGE)
+    return Sasl(
+        mechanism,
+        username=username,
+        password=password,
+        oauth=_oauth(chosen) if mechanism == "OAUTHBEARER" else None,
+        service=chosen.text("service") or "kafka",
+        principal=chosen.text("principal"),
+        keytab=chosen.text("keytab"),
+        token_auth=chosen.flag("token auth", False),
+    )
+
+
+def _mechanism(chosen: Chosen) -> str:
+    value, module = chosen.values.get("mechanism"), chosen.text("login module")
+    if value is not None and value.text:
+        name = value.text.upper()
+        if name not in MECHANISMS:
+            raise Failure(f"{value.said} is {value.text!r}: kw knows {', '.join(MECHANISMS)}", Exit.USAGE)
+        return name
+    if module in _BY_MODULE:
+        return _BY_MODULE[module]
+    if chosen.text("oauth token") or chosen.text("oauth endpoint"):
+        return "OAUTHBEARER"
+    if module or chosen.text("username") or chosen.text("password"):
+        raise Failure("which mechanism? -X sasl.mechanism=PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512", Exit.USAGE)
+    return "GSSAPI"  # the default of both clients
+
+
+def _oauth(chosen: Chosen) -> OAuth:
+    token, endpoint = chosen.text("oauth token"), chosen.text("oauth endpoint")
+    claims = None if token or endpoint else _claims(chosen)
+    if not token and not endpoint and claims is None:
+        raise Failure(
+            "OAUTHBEARER needs a token: -X sasl.oauthbearer.token=TOKEN, or -X sasl.oauthbearer.token.endpoint.url=URL "
+            "with …client.id and …client.secret",
+            Exit.USAGE,
+        )
+    client, secret = chosen.text("oauth client"), chosen.text("oauth secret")
+    if endpoint and not token and not endpoint.startswith("file:") and not (client and secret):
+        raise Failure(
+            "a token endpoint needs sasl.oauthbearer.client.id and sasl.oauthbearer.client.secret", Exit.USAGE
+        )
+    for meaning, known in (("oauth grant", ("client_credentials",)), ("oauth method", ("default", "oidc"))):
+        value = chosen.values.get(meaning)
+        if value is not None and value.text not in ("", *known):
+            raise Failure(f"{value.said} is {value.text!r}: kw knows {' and '.join(known)}", Exit.USAGE)
+    return OAuth(
+        token=token,
+        claims=claims,
+        lifetime_s=_lifetime_s(chosen),
+        endpoint=endpoint,
+        url_encoded=chosen.flag("oauth encoding", False),
+        client_id=client,
+        client_secret=secret,
+        scope=chosen.text("oauth scope"),
+        extensions=_extensions(chosen),
+        authorities=_store(chosen, "oauth authorities", "oauth authorities password", None),
+    )
+
+
+def _lifetime_s(chosen: Chosen) -> float:
+    value = chosen.values.get("oauth lifetime")
+    try:
+        return float(value.text or 3600) if value is not None else 3600.0
+    except ValueError:
+        assert value is not None
+        raise Failure(f"{value.said} is no number", Exit.USAGE) from None
+
+
+def _extensions(chosen: Chosen) -> dict[str, str]:
+    pairs = [word.strip().partition("=") for word in (chosen.text("oauth extensions") or "").split(",") if word.strip()]
+    found = {name: text for name, _, text in pairs}
+    for meaning, value in chosen.values.items():
+        if meaning.startswith("oauth option "):
+            option = meaning.removeprefix("oauth option ")
+            for prefix in ("extension_", "unsecuredLoginExtension_"):
+                if option.startswith(prefix):
+                    found.setdefault(option.removeprefix(prefix), value.text)
+    for word in (chosen.text("oauth claims") or "").split():
+        name, _, text = word.partition("=")
+        if name.startswith("extension_"):
+            found.setdefault(name.removeprefix("extension_"), text)
+    return found
+
+
+def _claims(chosen: Chosen) -> dict[str, str | float | list[str]] | None:
+    """What an unsigned token is to claim, in Java's words or librdkafka's; None where nothing asks for one."""
+    claims: dict[str, str | float | list[str]] = {}
+    kinds = ("StringClaim_", "NumberClaim_", "ListClaim_")
+    for meaning, value in chosen.values.items():
+        option = meaning.removeprefix("oauth option unsecuredLogin")
+        kind = next((kind for kind in kinds if option.startswith(kind)), None)
+        if kind is None:
+            continue
+        name = option.removeprefix(kind)
+        try:
+            claims[name] = (
+                float(value.text)
+                if kind == "NumberClaim_"
+                else [word for word in re.split(r"\W+", value.text) if word]
+                if kind == "ListClaim_"
+                else value.text
+            )
+        except ValueError:
+            raise Failure(f"{value.said} is no number", Exit.USAGE) from None
+    words = dict(word.partition("=")[::2] for word in (chosen.text("oauth claims") or "").split())
+    if "principal" in words:
+        claims[words.get("principalClaimName", "sub")] = words["principal"]
+        if "scope" in words:
+            claims[words.get("scopeClaimName", "scope")] = words["scope"].split(",")
+    return claims or None
+
+
+# Flags, property files, profiles and variables in, one `ClientConfig` out.
+#
+# Where two say different things the higher wins: a flag, -X, -F, --profile, KW_* variables, the active profile, and
+# localhost:9092 when nobody says where the cluster is.
+
+
+_FILE_MAX: Final = 1024 * 1024  # of a property file; a device given by mistake is endless
+DEFAULT_SERVER: Final = "localhost:9092"
+# Variables that are more than KW_ and a property's name in capitals: KW_SASL_USERNAME is sasl.username.
+VARIABLES: Final = {
+    "KW_BOOTSTRAP_SERVER": "bootstrap.servers",
+    "KW_BOOTSTRAP_CONTROLLER": "bootstrap.controllers",
+}
+_OTHERS: Final = ("KW_PROFILE", "KW_TIMEOUT", "KW_CONNECT_TIMEOUT", "KW_DIAL_MAP")
+
+
+def client_config(
+    env: Environment,
+    *,
+    servers: str | None = None,
+    controllers: str | None = None,
+    properties: Sequence[Pair] = (),  # of -X, the later wins
+    files: Sequence[str] = (),
+    profile: str | None = None,
+    client_id: str | None = None,
+    timeout_s: float | None = None,
+    connect_timeout_s: float | None = None,
+    dial_map: Sequence[tuple[Address, Address]] = (),
+) -> ClientConfig:
+    """How to reach the cluster, from all that says so; Failure (usage) where it makes no sense."""
+    if servers is not None and controllers is not None:
+        raise Failure("-b and --bootstrap-controller name two ways in: give one of them", Exit.USAGE)
+    sources = [Source("-X", properties), *(Source(f"-F {file}", _file(file)) for file in reversed(files))]
+    named, notes = _profiles(env, profile)
+    variables = _variables(env.variables)
+    sources += [*named, *variables] if profile is not None else [*variables, *named]
+    _keep_secrets(env, sources, servers or controllers or "")
+    chosen = choose(sources)
+    where, origin, is_controller = _where(chosen, servers, controllers)
+    protocol = read_protocol(chosen, where)
+    idle = idle_settings(chosen, protocol)
+    # Who states the protocol means it.
+    forgotten = [] if chosen.text("protocol") else idle
+    dialled = {**_dialled(env), **dict(dial_map)}
+    return ClientConfig(
+        servers=read_servers(where),
+        origin=origin,
+        protocol=protocol,
+        tls=tls(chosen, env.variables.get("SSLKEYLOGFILE") or None) if "SSL" in protocol else None,
+        sasl=sasl(chosen) if "SASL" in protocol else None,
+        client_id=client_id if client_id is not None else chosen.text("client id") or "kw",
+        connect_timeout_s=connect_timeout_s
+        or chosen.seconds("connect timeout", _seconds(env, "KW_CONNECT_TIMEOUT", 5.0)),
+        timeout_s=timeout_s or chosen.seconds("timeout", _seconds(env, "KW_TIMEOUT", 10.0)),
+        controllers=is_controller,
+        dial_map=dialled,
+        warnings=tuple(dict.fromkeys([*notes, *_misspelt(env.variables), *chosen.warnings, *forgotten])),
+        remarks=tuple(dict.fromkeys([*_origins(chosen), *chosen.remarks, *idle])),
+    )
+
+
+def _keep_secrets(env: Environment, sources: Sequence[Source], servers: str) -> None:
+    """Nothing that is said from now on has a secret of these sources in it, whoever repeats it.
+
+    What is told openly of them is none: a password that is the user's name would stand out by its absence.
+    """
+    pairs = [pair for source in sources for pair in source.pairs]
+    if not pairs:
+        return
+    from kwcli.net.config.secrets import public_of, secrets_of
+
+    told = [servers, *public_of(pairs)]
+    env.keep_secret(value for value in secrets_of(pairs) if not any(value in text for text in told))
+
+
+def _where(chosen: Chosen, servers: str | None, controllers: str | None) -> tuple[Value, str, bool]:
+    """Where the cluster is, who says so, and whether these are controllers."""
+    if servers is not None:
+        return Value(servers, "text", "-b", "-b"), "-b", False
+    if controllers is not None:
+        return (
+            Value(controllers, "text", "--bootstrap-controller", "--bootstrap-controller"),
+            "--bootstrap-controller",
+            True,
+        )
+    for meaning in ("servers", "controllers"):
+        value = chosen.values.get(meaning)
+        if value is not None and value.text:
+            return value, value.origin, meaning == "controllers"
+    return Value(DEFAULT_SERVER, "text", "bootstrap.servers", "default"), "default", False
+
+
+def _origins(chosen: Chosen) -> list[str]:
+    """Who says how to speak, where that is not the default: it may be another place than the one that says where."""
+    given = [chosen.values[meaning] for meaning in ("protocol", "mechanism") if chosen.text(meaning)]
+    return [f"{value.name} {value.text} (from {value.origin})" for value in given]
+
+
+def _profiles(env: Environment, name: str | None) -> tuple[list[Source], list[str]]:
+    """The profile that is asked for, by flag; else the one of KW_PROFILE or the active one; and what to say of it."""
+    folder = own_folder("config", env.variables)
+    if name is None and not env.variables.get("KW_PROFILE") and not folder.is_dir():
+        return [], []  # most people have none, and what deals with them takes 4 ms to load
+    from kwcli.net.config.profiles import Profiles
+
+    profiles = Profiles.of(env)
+    if name is not None:
+        origin, chosen = f"--profile {name}", name
+    elif asked := env.variables.get("KW_PROFILE"):
+        origin, chosen = f"KW_PROFILE={asked}", asked
+    elif active := profiles.active():
+        if active not in profiles.names():
+            return [], [f"the active profile {active} is gone: kw profile use NAME, or --none"]
+        origin, chosen = f"active profile {active}", active
+    else:
+        return [], []
+    source = Source(origin, profiles.pairs(chosen))
+    notes = [f"others may read {profiles.path(chosen)}: chmod 600 it"] if profiles.open_to_others(chosen) else []
+    return [source], notes
+
+
+def _variables(variables: Mapping[str, str]) -> list[Source]:
+    """One source each, so that people are told which variable it was."""
+    given = [name for name in variables if name.startswith("KW_")]
+    names = _variable_names() if given else {}
+    # The login configuration last: what it says besides may have a variable of its own.
+    given.sort(key=lambda name: name == "KW_SASL_JAAS_CONFIG")
+    return [Source(name, [(names[name], variables[name])]) for name in given if name in names]
+
+
+def _variable_names() -> dict[str, str]:
+    return {f"KW_{name.upper().replace('.', '_')}": name for name in properties.BY_NAME} | VARIABLES
+
+
+def _misspelt(variables: Mapping[str, str]) -> list[str]:
+    """Warnings about variables that look like ours."""
+    given = [name for name in variables if name.startswith("KW_")]
+    if not given:
+        return []
+    from kwcli.spelling import did_you_mean
+
+    known = {*_variable_names(), *_OTHERS}
+    meant = {name: did_you_mean(name, known) for name in given if name not in known}
+    return [f"unknown variable {name}{others}" for name, others in meant.items() if others]
+
+
+def _seconds(env: Environment, name: str, default: float) -> float:
+    text = env.variables.get(name)
+    if not text:
+        return default
+    return seconds(text, name)
+
+
+def seconds(text: str, name: str) -> float:
+    """`10`, `10s`, `500ms`, `2m` → seconds. Failure names where it was said."""
+    word = text.strip().lower()
+    try:
+        found = parse_duration(word if word[-1:].isalpha() else f"{word}s") / 1000
+    except ValueError:
+        found = 0
+    if found > 0:
+        return found
+    raise Failure(f"{name}: {text!r} is no time (write 10, 10s or 500ms)", Exit.USAGE)
+
+
+def _dialled(env: Environment) -> dict[Address, Address]:
+    return dict(dial_pair(word, "KW_DIAL_MAP") for word in env.variables.get("KW_DIAL_MAP", "").split(",") if word)
+
+
+def dial_pair(text: str, name: str) -> tuple[Address, Address]:
+    """`HOST:PORT=HOST:PORT`: what a broker says it is, and where it is dialled instead."""
+    said, equals, dialled = text.partition("=")
+    try:
+        if not equals:
+            raise AddressError(f"{text!r} has no = in it: write HOST:PORT=HOST:PORT")
+        return address(said, None), address(dialled, None)
+    except AddressError as error:
+        raise Failure(f"{name}: {error}", Exit.USAGE) from None
+
+
+def _file(path: str) -> list[Pair]:
+    from kwcli.net.config import properties as property_files
+
+    try:
+        with open(path, "rb") as file:
+            content = file.read(_FILE_MAX)
+    except OSError as error:
+        raise Failure(f"-F {path}: {error.strerror}", Exit.USAGE) from None
+    return property_files.parse(property_files.decoded(content))

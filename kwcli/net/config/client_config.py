@@ -1,0 +1,105 @@
+"""How to reach a cluster, as values: where it is, how to speak TLS, how to authenticate, how long to wait.
+
+Made from flags, property files, profiles and variables by `kwcli.net.config.build_config`; read by drivers and
+mechanisms. A password in here is never shown: `repr` leaves it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple
+
+Address = tuple[str, int]
+Protocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
+# Fields that are never shown.
+_SECRETS: Final = frozenset(
+    {"pem", "password", "key_password", "token", "client_secret", "endpoint", "extensions", "claims"}
+)
+
+
+def _shown(value: Any) -> str:
+    """The `repr` of one of the values below, without its secrets."""
+    names = [name for name in value._fields if name not in _SECRETS]
+    return f"{type(value).__name__}({', '.join(f'{name}={getattr(value, name)!r}' for name in names)})"
+
+
+class Store(NamedTuple):
+    """Certificates or a key: a file (PEM, PKCS12 or JKS, told apart by its first bytes) or PEM text itself."""
+
+    path: str | None = None
+    pem: str | None = None
+    password: str | None = None
+    key_password: str | None = None
+
+    def __repr__(self) -> str:
+        return _shown(self)
+
+
+class Tls(NamedTuple):
+    """`authorities` None: those of the system. `certificate` may hold the key too, else `key` does."""
+
+    authorities: Store | None = None
+    certificate: Store | None = None
+    key: Store | None = None
+    verify: bool = True
+    check_hostname: bool = True
+    server_name: str | None = None  # for SNI and the host name check, where it is not the host that is dialled
+    ciphers: str | None = None
+    minimum: Literal["TLSv1.2", "TLSv1.3"] | None = None
+    maximum: Literal["TLSv1.2", "TLSv1.3"] | None = None
+    key_log: str | None = None  # SSLKEYLOGFILE
+
+
+class OAuth(NamedTuple):
+    """A token itself, an endpoint that gives one for client credentials (RFC 6749, 4.4), or an unsigned one's claims.
+
+    An endpoint `file:///…` is a file that holds the token. `url_encoded` as RFC 6749, 2.3.1 wants id and secret.
+    """
+
+    token: str | None = None
+    claims: Mapping[str, str | float | Sequence[str]] | None = None
+    lifetime_s: float = 3600.0  # of an unsigned token
+    endpoint: str | None = None
+    url_encoded: bool = False
+    client_id: str | None = None
+    client_secret: str | None = None
+    scope: str | None = None
+    extensions: Mapping[str, str] = MappingProxyType({})
+    authorities: Store | None = None
+
+    def __repr__(self) -> str:
+        return _shown(self)
+
+
+class Sasl(NamedTuple):
+    """`mechanism` as brokers name it: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER, GSSAPI."""
+
+    mechanism: str
+    username: str | None = None
+    password: str | None = None
+    oauth: OAuth | None = None
+    service: str = "kafka"  # of the broker's Kerberos principal
+    principal: str | None = None  # the client's own
+    keytab: str | None = None
+    token_auth: bool = False  # SCRAM with a delegation token (KIP-48)
+
+    def __repr__(self) -> str:
+        return _shown(self)
+
+
+class ClientConfig(NamedTuple):
+    """Everything a client connection needs to know. `origin` says where `servers` came from, for people."""
+
+    servers: tuple[Address, ...]
+    origin: str = "default"
+    protocol: Protocol = "PLAINTEXT"
+    tls: Tls | None = None
+    sasl: Sasl | None = None
+    client_id: str = "kw"
+    connect_timeout_s: float = 5.0
+    timeout_s: float = 10.0
+    controllers: bool = False  # servers are those of --bootstrap-controller
+    dial_map: Mapping[Address, Address] = MappingProxyType({})
+    warnings: tuple[str, ...] = ()  # properties that nobody knows: said at once
+    remarks: tuple[str, ...] = ()  # properties without meaning here: said with -v

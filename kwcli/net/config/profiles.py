@@ -1,0 +1,277 @@
+"""Profiles of clusters: kept in the user's folder, shown, made of files of other tools."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from decoders.wire.text import hole
+from kwcli.env import Environment, Exit, Failure
+from kwcli.net.config.merge_settings import Source, choose
+from kwcli.net.config.properties import Pair, decoded
+from kwcli.net.config.secrets import PUBLIC_OPTIONS, hidden, shown_name, shown_value
+from kwcli.user_files import own_folder, sweep
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_NAME: Final = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
+_NAME_SIZE: Final = 64
+_SUFFIX: Final = ".properties"
+
+
+class Profiles:
+    """The profiles of one user. Every method raises Failure (usage) for what is not there or cannot be."""
+
+    def __init__(self, folder: Path | str) -> None:
+        self._folder = os.path.join(folder, "profiles")
+        self._active = os.path.join(folder, "active-profile")
+
+    @classmethod
+    def of(cls, env: Environment) -> Profiles:
+        """Those in `$XDG_CONFIG_HOME/kw`, or in `~/.config/kw`."""
+        return cls(own_folder("config", env.variables))
+
+    def names(self) -> list[str]:
+        """All names, sorted."""
+        try:
+            found = [entry.name for entry in os.scandir(self._folder)]
+        except OSError:
+            return []
+        names = [name.removesuffix(_SUFFIX) for name in found if name.endswith(_SUFFIX)]
+        return sorted(name for name in names if re.fullmatch(_NAME, name))
+
+    def active(self) -> str | None:
+        """The name of the one in use, whether it is there or not."""
+        try:
+            with open(self._active, encoding="utf-8") as file:
+                return file.read(_NAME_SIZE).strip() or None
+        except (OSError, UnicodeDecodeError):
+            return None
+
+    def path(self, name: str) -> str:
+        """Its file."""
+        if not re.fullmatch(_NAME, name):
+            raise Failure(f"{name!r} is no name of a profile: letters, digits and . _ -", Exit.USAGE)
+        return os.path.join(self._folder, f"{name}{_SUFFIX}")
+
+    def pairs(self, name: str) -> list[Pair]:
+        """Its properties."""
+        from kwcli.net.config import properties
+
+        try:
+            with open(self.path(name), encoding="utf-8") as file:
+                return properties.java_pairs(file.read())
+        except FileNotFoundError:
+            from kwcli.spelling import did_you_mean
+
+            names = self.names()
+            others = did_you_mean(name, names) or ("; kw profile list shows all" if names else "; there are none yet")
+            raise Failure(f"there is no profile {name}{others}", Exit.USAGE) from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise Failure(f"profile {name} cannot be read: {_reason(error)}", Exit.USAGE) from None
+
+    def open_to_others(self, name: str) -> bool:
+        """Whether somebody else may read it."""
+        try:
+            return bool(os.stat(self.path(name)).st_mode & 0o077)
+        except OSError:
+            return False
+
+    def write(self, name: str, pairs: Mapping[str, str] | Iterable[Pair], comment: str = "") -> str:
+        """Make or replace one, whole or not at all; its file."""
+        from kwcli.net.config import properties
+
+        path = self.path(name)
+        rows = pairs.items() if isinstance(pairs, Mapping) else pairs
+        head = "".join(f"# {line}\n" for line in comment.splitlines())
+        self._put(path, head + properties.write(rows))
+        return path
+
+    def remove(self, name: str) -> None:
+        """Take one away; the active one is then none."""
+        self.pairs(name)
+        os.unlink(self.path(name))
+        if self.active() == name:
+            self.use(None)
+
+    def use(self, name: str | None) -> None:
+        """Make one the active one; with None there is none."""
+        if name is None:
+            with suppress(FileNotFoundError):
+                os.unlink(self._active)
+            return
+        self.pairs(name)
+        self._put(self._active, f"{name}\n")
+
+    def _put(self, path: str, text: str) -> None:
+        folder, name = os.path.split(path)
+        made = os.path.join(folder, f".{name}.{os.getpid()}")
+        sweep(os.path.join(glob.escape(folder), ".*.*"))  # they have passwords in them
+        try:
+            os.makedirs(folder, mode=0o700, exist_ok=True)
+            with open(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+                file.write(text)
+            os.replace(made, path)
+        except OSError as error:
+            with suppress(OSError):
+                os.unlink(made)
+            raise Failure(f"{path} cannot be written: {_reason(error)}") from None
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror or str(error)) if isinstance(error, OSError) else "it is no text"
+
+
+def imported(text: str, folder: str) -> list[Pair]:
+    """The properties of another program's file, relative paths made good for use from anywhere.
+
+    They are relative to where a program runs; where such a file is not there but beside the configuration file, that
+    one is meant.
+    """
+    from kwcli.net.config import properties
+
+    return [(name, _absolute(name, value, folder)) for name, value in properties.parse(text)]
+
+
+def _absolute(name: str, value: str, folder: str) -> str:
+    from kwcli.net.config import properties
+
+    row = properties.BY_NAME.get(name)
+    if row is None or row.form != "path" or not value or os.path.isabs(value):
+        return value
+    here, beside = os.path.abspath(value), os.path.abspath(os.path.join(folder, value))
+    return beside if os.path.exists(beside) and not os.path.exists(here) else here
+
+
+# Profiles in, what `kw profile` prints of them out: lines for people, rows for programs; secrets only on demand.
+
+
+Row = dict[str, Any]
+
+
+def listed(profiles: Profiles) -> list[Row]:
+    """One row a profile: its name, whether it is active, where it leads, and how."""
+    active = profiles.active()
+    return [{"profile": name, "active": name == active, **_summary(profiles, name)} for name in profiles.names()]
+
+
+def _summary(profiles: Profiles, name: str) -> Row:
+    try:
+        chosen = choose([Source(name, profiles.pairs(name))])
+    except Failure as failure:
+        return {"servers": None, "protocol": None, "mechanism": None, "error": failure.text}
+    return {
+        "servers": shown_value("bootstrap.servers", chosen.text("servers") or chosen.text("controllers") or "") or None,
+        "protocol": chosen.text("protocol") or "PLAINTEXT",
+        "mechanism": chosen.text("mechanism"),
+    }
+
+
+def list_lines(rows: list[Row], width: int | None) -> list[str]:
+    """Columns; the active profile has a star."""
+    if not rows:
+        return ["no profiles yet; kw profile import NAME FILE makes one"]
+    from kwcli.output.table import Column, draw_table
+    from kwcli.output.units import PLAIN
+    from kwcli.terminal import clean
+
+    def told(title: str) -> list[str]:
+        return [clean(row[title] or "-") for row in rows]
+
+    names = [f"{'*' if row['active'] else ' '} {row['profile']}" for row in rows]
+    # Names and protocols are short; a long list of servers comes last and is cut on a terminal.
+    columns = [Column("  profile", names), *(Column(title, told(title)) for title in ("protocol", "mechanism"))]
+    return [*draw_table([*columns, Column("servers", told("servers"), cut=len("servers"))], width, PLAIN)]
+
+
+def shown(pairs: Iterable[Pair], *, reveal: bool) -> Row:
+    """The properties of a profile; a secret is {"redacted": its size in bytes}."""
+    if reveal:
+        return dict(pairs)
+    return {shown_name(name, value): _shown(name, value) for name, value in pairs}
+
+
+def _shown(name: str, value: str) -> Any:
+    return _redacted(name, value) if hidden(name, value) else shown_value(name, value)
+
+
+def _redacted(name: str, value: str) -> Any:
+    """Of a login configuration what is no secret stays."""
+    from kwcli.net.config import jaas
+
+    if name == "sasl.jaas.config":
+        with suppress(jaas.JaasError):
+            module, options = jaas.parse(value)
+            words = [
+                f'{word}="{text}"' if word in PUBLIC_OPTIONS else f"{word}={hole(text)}"
+                for word, text in options.items()
+            ]
+            return f"{' '.join([module, 'required', *words])};"
+    return {"redacted": len(value.encode())}
+
+
+def show_lines(row: Row) -> list[str]:
+    """As in a property file; what a terminal could take for a command is escaped."""
+    from kwcli.terminal import clean
+
+    lines = []
+    for name, value in row.items():
+        text = f"{{redacted {value['redacted']}}}" if isinstance(value, dict) else value
+        lines.append(clean(f"{name}={text}"))
+    return lines
+
+
+def as_json(rows: list[Row], output: str) -> bytes:
+    """One object a line, or one array."""
+    if output == "json":
+        return (json.dumps(rows, indent=2, ensure_ascii=False) + "\n").encode()
+    return "".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in rows).encode()
+
+
+# Another client's configuration file in, a profile out; what it says that kw does not follow is told.
+
+
+_FILE_MAX = 1024 * 1024
+
+
+def import_profile(env: Environment, name: str, file: str, *, active: bool, force: bool, verbose: bool) -> None:
+    """Read `file` (`-`: standard input) and keep it as `name`. Failure where it says nothing."""
+    profiles = Profiles.of(env)
+    profiles.path(name)
+    if not force and name in profiles.names():
+        raise Failure(f"there is a profile {name} already; --force replaces it", Exit.USAGE)
+    pairs = imported(_text(env, file), os.path.dirname(file))
+    chosen = choose([Source(file, pairs)])
+    if not chosen.values:
+        raise Failure(f"{file} has no property of a Kafka client in it", Exit.USAGE)
+    path = profiles.write(name, pairs, comment=f"imported from {file}")
+    for line in chosen.warnings:
+        env.say(f"kw: warning: {line}")
+    if verbose:
+        for line in chosen.remarks:
+            env.say(f"kw: {line}")
+    elif chosen.remarks:
+        many = len(chosen.remarks) > 1
+        what = f"{len(chosen.remarks)} properties have" if many else "1 property has"
+        env.say(f"kw: {what} no meaning for kw (-v lists {'them' if many else 'it'})")
+    if not chosen.text("servers") and not chosen.text("controllers"):
+        env.say(f"kw: warning: {file} does not say where the cluster is: give -b, or add bootstrap.servers to {path}")
+    if active:
+        profiles.use(name)
+    env.say(f"kw: {'the active profile is' if active else 'wrote profile'} {name}: {path}")
+
+
+def _text(env: Environment, file: str) -> str:
+    try:
+        if file == "-":
+            return decoded(b"".join(iter(env.stdin.read1, b"")))
+        with open(file, "rb") as source:
+            return decoded(source.read(_FILE_MAX))
+    except OSError as error:
+        raise Failure(f"{file}: {error.strerror}", Exit.USAGE) from None

@@ -1,0 +1,295 @@
+"""Java properties in, names and values out: their notation, and files of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final, Literal, NamedTuple
+
+Form = Literal["text", "path", "pem", "milliseconds", "flag"]
+
+
+class Property(NamedTuple):
+    """One setting: its names (some programs know several), what a value is, whether it may be shown."""
+
+    meaning: str
+    librdkafka: tuple[str, ...]
+    java: tuple[str, ...]
+    form: Form = "text"
+    secret: bool = False
+
+
+def _row(meaning: str, librdkafka: str, java: str, form: Form = "text", *, secret: bool = False) -> Property:
+    return Property(meaning, tuple(librdkafka.split()), tuple(java.split()), form, secret)
+
+
+# meaning, librdkafka spelling, Java spelling, form of the value
+PROPERTIES: Final[tuple[Property, ...]] = (
+    _row("servers", "bootstrap.servers metadata.broker.list", "bootstrap.servers"),
+    _row("controllers", "", "bootstrap.controllers"),
+    _row("client id", "client.id", "client.id"),
+    _row("protocol", "security.protocol", "security.protocol"),
+    _row(
+        "connect timeout",
+        "socket.connection.setup.timeout.ms",
+        "socket.connection.setup.timeout.ms",
+        "milliseconds",
+    ),
+    _row("timeout", "", "default.api.timeout.ms", "milliseconds"),
+    # TLS
+    _row("authorities", "ssl.ca.location", "ssl.truststore.location", "path"),
+    _row("authorities", "ssl.ca.pem", "ssl.truststore.certificates", "pem"),
+    _row("authorities password", "", "ssl.truststore.password", secret=True),
+    _row("certificate", "ssl.certificate.location ssl.keystore.location", "ssl.keystore.location", "path"),
+    _row("certificate", "ssl.certificate.pem", "ssl.keystore.certificate.chain", "pem"),
+    _row("certificate password", "ssl.keystore.password", "ssl.keystore.password", secret=True),
+    _row("key", "ssl.key.location", "", "path"),
+    _row("key", "ssl.key.pem", "ssl.keystore.key", "pem", secret=True),
+    _row("key password", "ssl.key.password", "ssl.key.password", secret=True),
+    _row("verify", "enable.ssl.certificate.verification", "", "flag"),
+    _row("host name check", "ssl.endpoint.identification.algorithm", "ssl.endpoint.identification.algorithm"),
+    _row("ciphers", "ssl.cipher.suites", "ssl.cipher.suites"),
+    _row("tls versions", "", "ssl.enabled.protocols"),
+    # SASL
+    _row("mechanism", "sasl.mechanism sasl.mechanisms", "sasl.mechanism"),
+    _row("username", "sasl.username", ""),
+    _row("password", "sasl.password", "", secret=True),
+    _row("login", "", "sasl.jaas.config", secret=True),
+    _row("service", "sasl.kerberos.service.name", "sasl.kerberos.service.name"),
+    _row("principal", "sasl.kerberos.principal", ""),
+    _row("keytab", "sasl.kerberos.keytab", "", "path"),
+    _row("oauth method", "sasl.oauthbearer.method", ""),
+    _row("oauth grant", "sasl.oauthbearer.grant.type", ""),
+    _row("oauth token", "sasl.oauthbearer.token", "", secret=True),  # kw's own: nobody else takes a token as it is
+    _row("oauth endpoint", "sasl.oauthbearer.token.endpoint.url", "sasl.oauthbearer.token.endpoint.url"),
+    _row(
+        "oauth client",
+        "sasl.oauthbearer.client.id sasl.oauthbearer.client.credentials.client.id",
+        "sasl.oauthbearer.client.credentials.client.id",
+    ),
+    _row(
+        "oauth secret",
+        "sasl.oauthbearer.client.secret sasl.oauthbearer.client.credentials.client.secret",
+        "sasl.oauthbearer.client.credentials.client.secret",
+        secret=True,
+    ),
+    _row("oauth scope", "sasl.oauthbearer.scope", "sasl.oauthbearer.scope"),
+    _row("oauth extensions", "sasl.oauthbearer.extensions", ""),
+    _row("oauth claims", "sasl.oauthbearer.config", ""),
+    _row("oauth unsecured", "enable.sasl.oauthbearer.unsecure.jwt", "", "flag"),
+    _row("oauth encoding", "", "sasl.oauthbearer.header.urlencode", "flag"),
+    _row("oauth authorities", "https.ca.location", "", "path"),
+    _row("oauth authorities", "https.ca.pem", "", "pem"),
+)
+
+# What would change a connection and kw cannot do: the reason, said as a warning.
+UNSUPPORTED: Final[dict[str, str]] = {
+    "ssl.crl.location": "kw does not read revocation lists",
+    "ssl.engine.id": "kw does not load OpenSSL engines",
+    "ssl.engine.location": "kw does not load OpenSSL engines",
+    "ssl.engine.factory.class": "kw runs no Java classes",
+    "ssl.providers": "kw uses OpenSSL's default provider",
+    "ssl.ca.certificate.stores": "kw uses the system's default authorities; name others by ssl.ca.location",
+    "sasl.client.callback.handler.class": "kw runs no Java classes",
+    "sasl.login.class": "kw runs no Java classes",
+    "sasl.oauthbearer.jwt.retriever.class": "kw asks the token endpoint for client credentials, or takes a token",
+    "sasl.oauthbearer.metadata.authentication.type": "kw does not ask a cloud's metadata service for tokens",
+    "sasl.oauthbearer.assertion.algorithm": "kw makes no JWT assertions",
+    "sasl.oauthbearer.assertion.file": "kw makes no JWT assertions",
+    "sasl.oauthbearer.assertion.jwt.template.file": "kw makes no JWT assertions",
+    "sasl.oauthbearer.assertion.private.key.file": "kw makes no JWT assertions",
+    "sasl.oauthbearer.assertion.private.key.passphrase": "kw makes no JWT assertions",
+    "sasl.oauthbearer.assertion.private.key.pem": "kw makes no JWT assertions",
+    "sasl.oauthbearer.assertion.template.file": "kw makes no JWT assertions",
+    "config.providers": "kw does not look up ${…} in values",
+}
+
+# Known, and of no meaning to a connection made by kw.
+_IRRELEVANT: Final = """
+acks allow.auto.create.topics api.version.fallback.ms api.version.request api.version.request.timeout.ms
+auto.commit.enable auto.commit.interval.ms auto.include.jmx.reporter auto.offset.reset background_event_cb
+batch.num.messages batch.size block.on.buffer.full bootstrap.resolve.timeout.ms broker.address.family
+broker.address.ttl broker.version.fallback buffer.memory buffer.memory.allocation.strategy builtin.features check.crcs
+client.dns.lookup client.rack closesocket_cb compression.codec compression.gzip.level compression.level
+compression.lz4.level compression.type compression.zstd.level connect_cb connections.max.idle.ms
+consume.callback.max.messages consume_cb coordinator.query.interval.ms debug default_topic_conf
+delivery.report.only.error delivery.timeout.ms dr_cb dr_msg_cb enable.auto.commit enable.auto.offset.store
+enable.gapless.guarantee enable.idempotence enable.metrics.push enable.partition.eof enable.random.seed enabled_events
+error_cb exclude.internal.topics fetch.error.backoff.ms fetch.max.bytes fetch.max.wait.ms fetch.message.max.bytes
+fetch.min.bytes fetch.queue.backoff.ms fetch.wait.max.ms group.id group.instance.id group.protocol group.protocol.type
+group.remote.assignor heartbeat.interval.ms interceptor.classes interceptors internal.auto.downgrade.txn.commit
+internal.leave.group.on.close internal.termination.signal internal.throw.on.fetch.stable.offset.unsupported
+isolation.level key.deserializer key.serializer linger.ms log.connection.close log.queue log.thread.name log_cb
+log_level max.block.ms max.in.flight max.in.flight.requests.per.connection max.partition.fetch.bytes
+max.poll.interval.ms max.poll.records max.request.size message.copy.max.bytes message.max.bytes
+message.send.max.retries message.timeout.ms metadata.cluster.check.enable metadata.fetch.timeout.ms
+metadata.max.age.ms metadata.max.idle.ms metadata.recovery.rebootstrap.trigger.ms metadata.recovery.strategy
+metric.reporters metrics.num.samples metrics.recording.level metrics.sample.window.ms msg_order_cmp
+oauthbearer_token_refresh_cb offset.store.method offset.store.path offset.store.sync.interval.ms offset_commit_cb
+opaque open_cb partition.assignment.strategy partitioner partitioner.adaptive.partitioning.enable
+partitioner.availability.timeout.ms partitioner.class partitioner.ignore.keys partitioner.rack.aware partitioner_cb
+plugin.library.paths produce.offset.report queue.buffering.backpressure.threshold queue.buffering.max.kbytes
+queue.buffering.max.messages queue.buffering.max.ms queued.max.messages.kbytes queued.min.messages queuing.strategy
+rebalance_cb receive.buffer.bytes receive.message.max.bytes reconnect.backoff.jitter.ms reconnect.backoff.max.ms
+reconnect.backoff.ms request.required.acks request.timeout.ms resolve_cb retries retry.backoff.max.ms retry.backoff.ms
+sasl.kerberos.kinit.cmd sasl.kerberos.min.time.before.relogin sasl.kerberos.ticket.renew.jitter
+sasl.kerberos.ticket.renew.window.factor sasl.login.callback.handler.class sasl.login.connect.timeout.ms
+sasl.login.read.timeout.ms sasl.login.refresh.buffer.seconds sasl.login.refresh.min.period.seconds
+sasl.login.refresh.window.factor sasl.login.refresh.window.jitter sasl.login.retry.backoff.max.ms
+sasl.login.retry.backoff.ms sasl.oauthbearer.allow.unverified.audience sasl.oauthbearer.allow.unverified.issuer
+sasl.oauthbearer.assertion.claim.aud sasl.oauthbearer.assertion.claim.exp.seconds sasl.oauthbearer.assertion.claim.iss
+sasl.oauthbearer.assertion.claim.jti.include sasl.oauthbearer.assertion.claim.nbf.seconds
+sasl.oauthbearer.assertion.claim.sub sasl.oauthbearer.clock.skew.seconds sasl.oauthbearer.expected.audience
+sasl.oauthbearer.expected.issuer sasl.oauthbearer.jwks.endpoint.refresh.ms
+sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms sasl.oauthbearer.jwks.endpoint.retry.backoff.ms
+sasl.oauthbearer.jwks.endpoint.url sasl.oauthbearer.jwt.validator.class sasl.oauthbearer.scope.claim.name
+sasl.oauthbearer.sub.claim.name security.providers send.buffer.bytes session.timeout.ms share.acknowledgement.mode
+share.acquire.mode socket.blocking.max.ms socket.connection.setup.timeout.max.ms socket.keepalive.enable
+socket.max.fails socket.nagle.disable socket.receive.buffer.bytes socket.send.buffer.bytes socket.timeout.ms socket_cb
+ssl.certificate.verify_cb ssl.curves.list ssl.keymanager.algorithm ssl.keystore.type ssl.protocol ssl.provider
+ssl.secure.random.implementation ssl.sigalgs.list ssl.trustmanager.algorithm ssl.truststore.type ssl_ca
+ssl_certificate ssl_engine_callback_data ssl_key statistics.interval.ms stats_cb sticky.partitioning.linger.ms
+throttle_cb timeout.ms topic.blacklist topic.metadata.propagation.max.ms topic.metadata.refresh.fast.cnt
+topic.metadata.refresh.fast.interval.ms topic.metadata.refresh.interval.ms topic.metadata.refresh.sparse
+transaction.timeout.ms transaction.two.phase.commit.enable transactional.id value.deserializer value.serializer
+zookeeper.connect
+"""
+IRRELEVANT: Final = frozenset(_IRRELEVANT.split())
+# Whole families that other programs read from the same files.
+IRRELEVANT_FAMILIES: Final = ("topic.", "schema.registry.", "basic.auth.", "confluent.", "producer.", "consumer.")
+
+BY_NAME: Final[dict[str, Property]] = {name: row for row in PROPERTIES for name in (*row.librdkafka, *row.java) if name}
+# Only one of the two families reads these: they tell in which spelling a file is written.
+ONLY_JAVA: Final = frozenset(name for row in PROPERTIES for name in row.java if name not in row.librdkafka)
+ONLY_LIBRDKAFKA: Final = frozenset(name for row in PROPERTIES for name in row.librdkafka if name not in row.java)
+
+
+def known_names() -> list[str]:
+    """Every property name that kw has heard of, those that mean something first."""
+    return [*BY_NAME, *UNSUPPORTED, *sorted(IRRELEVANT)]
+
+
+def irrelevant(name: str) -> bool:
+    """Whether another program reads this and a connection does not depend on it."""
+    return name in IRRELEVANT or name.startswith(IRRELEVANT_FAMILIES)
+
+
+def known(name: str) -> bool:
+    """Whether kw knows what the property is about; a family of other programs' is no knowledge."""
+    return name in BY_NAME or name in UNSUPPORTED or name in IRRELEVANT or name in _HARMLESS
+
+
+def secret(name: str) -> bool:
+    """Whether the value of this property must not be shown: known to be a secret, or not known at all."""
+    row = BY_NAME.get(name)
+    if row is not None:
+        return row.secret
+    for family in _PREFIXES:
+        if name.startswith(family):
+            return secret(name.removeprefix(family))
+    return not known(name) or any(word in name for word in _TELLING)
+
+
+# Of other programs, and no secrets.
+_HARMLESS: Final = frozenset({"schema.registry.url", "basic.auth.credentials.source"})
+# A property of the same meaning for a part of a program.
+_PREFIXES: Final = ("producer.", "consumer.", "topic.")
+# Among what has no meaning for kw. A command may have a password in it.
+_TELLING: Final = ("password", "passphrase", "secret", "private.key", "kinit.cmd")
+
+# Text of a configuration file in, its properties out (and back): Java's .properties and librdkafka's plain lines.
+#
+# They differ in one thing that matters: for Java a backslash escapes and joins lines, for librdkafka it is a character
+# like any other. Which of them a text is, its property names tell; where they do not, Java's rules hold.
+
+
+Pair = tuple[str, str]
+
+_ESCAPES: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_ESCAPE: Final = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_KEY: Final = re.compile(r"((?:[^\\=: \t\f]|\\.)*)[ \t\f]*(?:[=:][ \t\f]*)?(.*)", re.DOTALL)
+_BLANK: Final = " \t\f"
+
+
+def decoded(data: bytes) -> str:
+    """A file's text: UTF-8, else Latin-1, which is what Java reads such files as."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def parse(text: str) -> list[Pair]:
+    """The pairs of a file of either kind, in its order."""
+    if is_java(text):
+        return java_pairs(text)
+    return plain_pairs(text)
+
+
+def is_java(text: str) -> bool:
+    """Whether the names in it say Java, or say nothing."""
+    names = {name for name, _ in plain_pairs(text)}
+    return bool(names & ONLY_JAVA) or not names & ONLY_LIBRDKAFKA
+
+
+def plain_pairs(text: str) -> list[Pair]:
+    """librdkafka's kind (kcat.conf, librdkafka.config): `name=value` lines, `#` comments, nothing is escaped."""
+    pairs = []
+    for line in text.splitlines():
+        line = line.strip()
+        if line and not line.startswith("#"):
+            name, _, value = line.partition("=")
+            pairs.append((name.strip(), value.strip()))
+    return pairs
+
+
+def java_pairs(text: str) -> list[Pair]:
+    r"""Java's kind: `name=value`, `name: value` or `name value`, `#` and `!` comments, lines joined by a last `\`."""
+    pairs = []
+    for line in _logical_lines(text):
+        match = _KEY.fullmatch(line)
+        if match is not None:
+            pairs.append((_unescaped(match[1]), _unescaped(match[2])))
+    return pairs
+
+
+def _logical_lines(text: str) -> Iterator[str]:
+    joined: list[str] = []
+    for natural in re.split(r"\r\n|\n|\r", text):
+        line = natural.lstrip(_BLANK)
+        if not joined and (not line or line[0] in "#!"):
+            continue
+        escaping = (len(line) - len(line.rstrip("\\"))) % 2 == 1
+        joined.append(line[:-1] if escaping else line)
+        if not escaping:
+            yield "".join(joined)
+            joined = []
+    if any(joined):
+        yield "".join(joined)
+
+
+def _unescaped(text: str) -> str:
+    return _ESCAPE.sub(_character, text)
+
+
+def _character(match: re.Match[str]) -> str:
+    word = match[1]
+    return chr(int(word[1:], 16)) if len(word) == 5 else _ESCAPES.get(word, word)
+
+
+def write(pairs: Iterable[Pair]) -> str:
+    """The same pairs as Java's kind."""
+    return "".join(f"{_escaped(name, ' =:#!')}={_escaped(value, '')}\n" for name, value in pairs)
+
+
+def _escaped(text: str, special: str) -> str:
+    parts = []
+    for character in text:
+        if character in "\\" or character in special:
+            parts.append("\\" + character)
+        elif character in "\t\n\r\f":
+            parts.append("\\" + {code: word for word, code in _ESCAPES.items()}[character])
+        else:
+            parts.append(character)
+    written = "".join(parts)
+    return "\\" + written if written.startswith(" ") else written

@@ -1,0 +1,1 @@
+"""An address in, a connected stream out, by TCP or TLS."""

@@ -1,0 +1,190 @@
+"""Settings in, a TLS context out; a connected socket in, a secured stream out, or why the handshake failed."""
+
+from __future__ import annotations
+
+import os
+import socket
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+from typing import Any, Final
+
+from kwcli.env import Exit, Failure
+from kwcli.net.config.client_config import Tls
+from kwcli.net.errors.connection_stops import Cause, Stop
+from kwcli.net.tls.key_stores import Identity, identity, trusted
+from kwcli.net.with_timeout import Deadline
+
+_VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
+
+
+def client_context(tls: Tls) -> ssl.SSLContext:
+    """What to wrap a socket with. Failure (usage) where a file or a password is wrong."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = _VERSIONS[tls.minimum or "TLSv1.2"]
+    if tls.maximum:
+        context.maximum_version = _VERSIONS[tls.maximum]
+    context.check_hostname = tls.verify and tls.check_hostname
+    context.verify_mode = ssl.CERT_REQUIRED if tls.verify else ssl.CERT_NONE
+    if tls.verify:
+        _trust(context, tls)
+    if tls.certificate is not None:
+        present(context, identity(tls.certificate, tls.key))
+    if tls.ciphers:
+        _choose_ciphers(context, tls.ciphers)
+    if tls.key_log:
+        log_keys(context, tls.key_log)
+    return context
+
+
+def log_keys(context: ssl.SSLContext, path: str) -> None:
+    """Have OpenSSL write the keys of all connections to a file, as SSLKEYLOGFILE asks for. Failure (usage)."""
+    try:
+        # Python would make it readable by all.
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
+        context.keylog_filename = path
+    except OSError as error:
+        raise Failure(f"SSLKEYLOGFILE {path} cannot be written: {error.strerror}", Exit.USAGE) from None
+
+
+def _trust(context: ssl.SSLContext, tls: Tls) -> None:
+    if tls.authorities is None:
+        context.load_default_certs()
+        return
+    # A trust store may name a broker's own certificate or a middle one: it is trusted as it stands, as Java does.
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    try:
+        context.load_verify_locations(cadata=trusted(tls.authorities))
+    except ssl.SSLError as error:
+        raise Failure(f"the trust store's certificates cannot be read ({_reason(error)})", Exit.USAGE) from None
+
+
+def _choose_ciphers(context: ssl.SSLContext, ciphers: str) -> None:
+    from kwcli.net.tls.ciphers import openssl_ciphers
+
+    names = openssl_ciphers(ciphers)
+    if names is None:
+        return
+    try:
+        context.set_ciphers(names)
+    except ssl.SSLError:
+        raise Failure(f"ssl.cipher.suites names no cipher suite that OpenSSL knows: {ciphers}", Exit.USAGE) from None
+
+
+def present(context: ssl.SSLContext, own: Identity, whose: str = "the client's") -> None:
+    """Show this certificate to peers. Failure (usage) where its key is another's or cannot be opened."""
+    with _file(own) as (path, password):
+        try:
+            # Without a password OpenSSL would ask the terminal for one.
+            context.load_cert_chain(path, password=password or "")
+        except ssl.SSLError as error:
+            wrong = "KEY_VALUES_MISMATCH" in str(error) or "key values mismatch" in str(error)
+            text = f"{whose} key does not belong to its certificate" if wrong else _unusable(own, error, whose)
+            raise Failure(text, Exit.USAGE) from None
+
+
+def _unusable(own: Identity, error: ssl.SSLError, whose: str) -> str:
+    if own.password is not None:
+        return f"{whose} key cannot be opened: is ssl.key.password right?"
+    return f"{whose} certificate or key cannot be used ({_reason(error)})"
+
+
+@contextmanager
+def _file(own: Identity) -> Iterator[tuple[str, str | None]]:
+    """A name by which OpenSSL can read certificate and key, while the block lasts; and the password of the key."""
+    memory = getattr(os, "memfd_create", None)
+    if memory is not None and os.path.exists("/proc/self/fd"):
+        handle = memory("kw")
+        try:
+            _write(handle, f"{own.certificates}{own.key}")
+            yield f"/proc/self/fd/{handle}", own.password
+        finally:
+            os.close(handle)
+        return
+    import tempfile
+    from base64 import b64encode
+
+    from kwcli.net.tls.key_stores import StoreError, locked
+
+    password = b64encode(os.urandom(24)).decode()
+    try:
+        key = locked(own.key or "", own.password, password)
+    except StoreError as error:
+        raise Failure(f"the client's key cannot be opened: {error}", Exit.USAGE) from None
+    handle, path = tempfile.mkstemp(prefix="kw-")  # of mode 0600
+    try:
+        _write(handle, f"{own.certificates}{key}")
+        os.close(handle)
+        yield path, password
+    finally:
+        with suppress(OSError):
+            os.unlink(path)
+
+
+def _write(handle: int, text: str) -> None:
+    left = memoryview(text.encode())
+    while left:
+        left = left[os.write(handle, left) :]
+
+
+def _reason(error: ssl.SSLError) -> str:
+    return (error.reason or str(error)).replace("_", " ").lower()
+
+
+# A connected socket and TLS settings in, the same socket speaking TLS out; failures become a Stop with its remedy.
+#
+# Loaded only where TLS is wanted: `ssl` takes longer to import than a plain request takes as a whole.
+
+
+# What OpenSSL says of a peer that speaks something else.
+_NOT_TLS: Final = frozenset({"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNKNOWN_PROTOCOL", "RECORD_LAYER_FAILURE"})
+
+
+@lru_cache(maxsize=8)
+def _context(tls: Tls) -> ssl.SSLContext:
+    """Loading the system's authorities takes 20 ms, and a cluster has many brokers."""
+    return client_context(tls)
+
+
+def secure(link: socket.socket, host: str, tls: Tls, deadline: Deadline) -> ssl.SSLSocket:
+    """Do the handshake. Raises TimeoutError, Failure for what is wrong with the settings, or Stop.
+
+    Its cause is CLOSED where it may well be that the peer does not speak TLS at all.
+    """
+    name = tls.server_name or host
+    # As bytes where that will do: for text Python loads a codec that takes 5 ms.
+    wanted: str | bytes = name.encode("ascii") if name.isascii() else name
+    context = _context(tls)
+    secured: ssl.SSLSocket | None = None
+    try:
+        link.settimeout(max(deadline.left(), 0.001))
+        link.getpeername()  # an OSError where it has been reset, of which wrap_socket makes a mess
+        secured = context.wrap_socket(link, server_hostname=wanted, do_handshake_on_connect=False)
+        secured.do_handshake()
+    except BaseException as error:
+        if secured is not None:
+            secured.close()
+        if isinstance(error, OSError) and not isinstance(error, TimeoutError):
+            raise explained(error, tls, name) from None
+        raise
+    return secured
+
+
+def explained(error: OSError, tls: Tls, name: str) -> Stop:
+    """What an error of the handshake, or of the first read after it, means. `name` is whom we meant to reach."""
+    from kwcli.net.errors.connection_stops import tls_stop
+
+    stop = tls_stop(error, tls, name)
+    reason = getattr(error, "reason", None)
+    silent = not isinstance(error, ssl.SSLError) or isinstance(error, ssl.SSLEOFError) or reason in _NOT_TLS
+    if silent:
+        stop.cause = Cause.CLOSED
+    return stop
+
+
+def names(link: socket.socket, host: str, tls: Tls, deadline: Deadline) -> list[str]:
+    """The names in a broker's certificate, everything but which is right; none where it says none."""
+    with secure(link, host, tls._replace(check_hostname=False), deadline) as secured:
+        shown: Any = secured.getpeercert() or {}
+    return [str(name) for kind, name in shown.get("subjectAltName", ()) if kind in ("DNS", "IP Address")]

@@ -1,0 +1,34 @@
+"""A `Sasl` in, the mechanism it names out; each mechanism is one file, loaded when it is wanted."""
+
+from __future__ import annotations
+
+from kwcli.env import Exit, Failure
+from kwcli.net.config.client_config import Sasl
+from kwcli.net.sasl.mechanism import Mechanism, SaslRefused
+
+__all__ = ["Mechanism", "SaslRefused", "mechanism"]
+
+
+def mechanism(sasl: Sasl, host: str, token: str | None) -> Mechanism:
+    """A fresh authentication to the broker on `host`; `token` is what OAUTHBEARER presents.
+
+    SaslRefused where what there is to present cannot be presented, Failure (usage) for what is missing.
+    """
+    match sasl.mechanism:
+        case "PLAIN":
+            from kwcli.net.sasl.plain import Plain
+
+            return Plain(sasl.username or "", sasl.password or "")
+        case "SCRAM-SHA-256" | "SCRAM-SHA-512":
+            from kwcli.net.sasl.scram import Scram
+
+            return Scram(sasl.mechanism, sasl.username or "", sasl.password or "", token_auth=sasl.token_auth)
+        case "OAUTHBEARER":
+            from kwcli.net.sasl.oauthbearer import OAuthBearer
+
+            return OAuthBearer(token or "", sasl.oauth.extensions if sasl.oauth else None)
+        case "GSSAPI":
+            from kwcli.net.sasl.kerberos import Gssapi
+
+            return Gssapi(sasl, host)
+    raise Failure(f"kw does not know the SASL mechanism {sasl.mechanism!r}", Exit.USAGE)

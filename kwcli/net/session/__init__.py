@@ -1,0 +1,1 @@
+"""One connection to a broker, sans I/O, from ApiVersions and login to requests; blocking and asyncio drivers."""

@@ -1,0 +1,159 @@
+"""A SASL mechanism in, the conversation that authenticates with it out, as a generator like that of negotiation.
+
+A broker that has SaslAuthenticate carries tokens in it (KIP-152); older ones take bare tokens after SaslHandshake 0,
+and 0.9 takes bare GSSAPI tokens from the first byte on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from typing import Any, Final
+
+from decoders.apis.error_codes import error_name
+from decoders.apis.keys import SASL_AUTHENTICATE, SASL_HANDSHAKE
+from decoders.errors import DecodeError
+from decoders.messages.whole_messages import decode_response, encode_message
+from decoders.schema.model import Versions
+from decoders.wire.text import concealer, spellings
+from kwcli.env import Exit
+from kwcli.net.errors.connection_stops import Cause, Stop, broken
+from kwcli.net.sasl.mechanism import Mechanism, SaslRefused
+from kwcli.net.session.framing import Frame
+from kwcli.net.session.opening import Ask, BareToken, Step
+
+_AUTHENTICATE_HIGHEST: Final = 2
+_UNSUPPORTED_MECHANISM: Final = 33
+_ILLEGAL_SASL_STATE: Final = 34
+_AUTHENTICATION_FAILED: Final = 58
+# More tokens than any mechanism needs; a peer that challenges for ever is none.
+_ROUNDS: Final = 16
+_MESSAGE_MAX: Final = 300
+
+_REMEDIES: Final = {
+    "PLAIN": "check sasl.username and sasl.password",
+    "SCRAM-SHA-256": "check sasl.username and sasl.password",
+    "SCRAM-SHA-512": "check sasl.username and sasl.password",
+    "OAUTHBEARER": "check the token: its issuer, audience, scope and expiry",
+    "GSSAPI": "check the ticket (klist) and sasl.kerberos.service.name",
+}
+
+
+def authenticate(
+    mechanism: Mechanism, versions: Mapping[int, Versions], *, tls: bool
+) -> Generator[Step, Frame, tuple[int, int]]:
+    """Returns for how many ms the broker takes us as authenticated (KIP-368), 0 where it sets no end, and since when.
+
+    Raises Stop.
+    """
+    framed = _framed(versions)
+    if SASL_HANDSHAKE in versions:
+        yield from _handshake(mechanism.name, 0 if framed is None else 1, tls)
+    elif mechanism.name != "GSSAPI":
+        raise Stop(Cause.SASL, "is older than 0.10 and takes no SASL but GSSAPI", code=Exit.REFUSED)
+    lifetime = at_ns = 0
+    try:
+        token, last = mechanism.first(), False
+    except SaslRefused as refused:
+        raise failed(mechanism.name, refused) from None
+    sent: list[bytes] = []
+    for _ in range(_ROUNDS):
+        sent.append(token)
+        if framed is None:
+            frame = yield BareToken(token, respond=not last)
+            challenge = b"" if last else frame.data[4:]
+        else:
+            challenge, lifetime, at_ns = yield from _carried(mechanism, token, sent, framed)
+        if last:
+            return lifetime, at_ns
+        answer = _answer(mechanism, challenge, sent)
+        if answer is None:
+            if mechanism.done:
+                return lifetime, at_ns
+            break
+        # A client that is done may have to say so; only who carries tokens in requests is answered.
+        token, last = answer, mechanism.done
+    raise broken(f"ended {mechanism.name} without proving who it is", "do not trust it")
+
+
+def _framed(versions: Mapping[int, Versions]) -> int | None:
+    """The version of SaslAuthenticate to use; None where tokens go bare."""
+    offered, handshake = versions.get(SASL_AUTHENTICATE), versions.get(SASL_HANDSHAKE)
+    if offered is None or handshake is None or 1 not in handshake:
+        return None
+    return min(offered.high, _AUTHENTICATE_HIGHEST)
+
+
+def _answer(mechanism: Mechanism, challenge: bytes, sent: list[bytes]) -> bytes | None:
+    try:
+        return mechanism.answer(challenge)
+    except SaslRefused as refused:
+        raise failed(mechanism.name, SaslRefused(_without(sent, refused.text))) from None
+
+
+def _without(sent: list[bytes], said: str) -> str:
+    """What a broker says, without what it repeats of the tokens that it was sent."""
+    conceal = concealer(spellings(sent))
+    return said if conceal is None else conceal(said)
+
+
+def failed(name: str, refused: SaslRefused) -> Stop:
+    """What the mechanism itself does not put up with."""
+    return Stop(Cause.REFUSED, f"could not be logged in to by {name}: {refused.text}", code=Exit.REFUSED)
+
+
+def _handshake(name: str, version: int, tls: bool) -> Generator[Step, Frame, None]:
+    body = encode_message(SASL_HANDSHAKE, version, "request", {"mechanism": name})
+    frame = yield Ask(SASL_HANDSHAKE, version, body)
+    answer = _decoded(frame, SASL_HANDSHAKE, version)
+    code = answer["error_code"]
+    if not code:
+        return
+    if code == _UNSUPPORTED_MECHANISM:
+        raise _other_mechanism(name, answer["mechanisms"])
+    if code == _ILLEGAL_SASL_STATE:
+        remedy = f"try -X security.protocol={'SSL' if tls else 'PLAINTEXT'}"
+        raise Stop(Cause.SASL, "does not authenticate on this listener", remedy=remedy, code=Exit.REFUSED)
+    raise Stop(Cause.SASL, f"answered SaslHandshake with {error_name(code)}", code=Exit.REFUSED)
+
+
+def _other_mechanism(name: str, offered: list[str]) -> Stop:
+    takes = f"it takes {', '.join(offered)}" if offered else "it names none that it takes"
+    remedy = f"try -X sasl.mechanism={offered[0]}" if offered else ""
+    return Stop(Cause.SASL, f"does not take SASL mechanism {name}: {takes}", remedy=remedy, code=Exit.REFUSED)
+
+
+def _carried(
+    mechanism: Mechanism, token: bytes, sent: list[bytes], version: int
+) -> Generator[Step, Frame, tuple[bytes, int, int]]:
+    frame = yield Ask(
+        SASL_AUTHENTICATE, version, encode_message(SASL_AUTHENTICATE, version, "request", {"auth_bytes": token})
+    )
+    answer = _decoded(frame, SASL_AUTHENTICATE, version)
+    code, said = answer["error_code"], answer["error_message"] or ""
+    if code:
+        said = _without(sent, mechanism.reason or said if code == _AUTHENTICATION_FAILED else said)
+    if code == _AUTHENTICATION_FAILED:
+        raise _refused(mechanism.name, said)
+    if code:
+        text = f"answered SaslAuthenticate with {error_name(code)}" + (f": {said[:_MESSAGE_MAX]}" if said else "")
+        raise Stop(Cause.SASL, text, code=Exit.REFUSED)
+    return answer["auth_bytes"], max(0, answer.get("session_lifetime_ms", 0)), frame.last_ns
+
+
+def _refused(name: str, said: str) -> Stop:
+    text = f"refused the {name} credentials" + (f": {said[:_MESSAGE_MAX].rstrip('.')}" if said else "")
+    return Stop(Cause.REFUSED, text, remedy=_REMEDIES.get(name, ""), code=Exit.REFUSED)
+
+
+def hung_up(name: str, api_key: int | None) -> Stop:
+    """The broker closed where it should have answered a request of the login, or a bare token (None)."""
+    if api_key == SASL_HANDSHAKE:
+        return Stop(Cause.SASL, "closed the connection after SaslHandshake", remedy="the broker's log says why")
+    return _refused(name, "it closed the connection")
+
+
+def _decoded(frame: Frame, api_key: int, version: int) -> dict[str, Any]:
+    try:
+        return decode_response(frame.data[4:], api_key, version).body
+    except DecodeError as error:
+        raise broken(f"sent an answer that cannot be read: {error}", "is it Kafka?") from None

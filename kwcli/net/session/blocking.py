@@ -1,0 +1,356 @@
+"""A broker's address in, requests' bytes in, answers' bytes and times out: the driver that blocks, used by `kw call`.
+
+Everything is bounded by one deadline; whatever goes wrong is a Failure of one line that begins with the address.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Final
+
+from decoders.schema.model import Versions
+from kwcli import VERSION
+from kwcli.env import Exit, Failure
+from kwcli.net.config.client_config import Address, ClientConfig
+from kwcli.net.connector.connector import Timing, Way
+from kwcli.net.connector.tcp_connect import text_of
+from kwcli.net.errors.connection_stops import Cause, Stop, closed
+from kwcli.net.errors.diagnosis import QUESTION_S
+from kwcli.net.session.opening import Offer, assumed_offer, impossible, is_controller
+from kwcli.net.session.session import Answer, Event, Opened, Outgoing, Phase, Session
+from kwcli.net.with_timeout import Deadline
+
+if TYPE_CHECKING:
+    from kwcli.net.session.credentials import Credentials
+    from kwcli.net.session.login import Login
+
+__all__ = ["Connection", "Record", "Reply", "Timing", "now_ns"]
+
+RECEIVE: Final = 256 * 1024
+# What every socket takes without waiting for the peer.
+AT_ONCE: Final = 16 * 1024
+# Wall-clock nanoseconds that never go back within one process.
+_EPOCH_NS: Final = time.time_ns() - time.perf_counter_ns()
+
+
+def now_ns() -> int:
+    """Wall-clock time in ns; differences are those of a monotonic clock."""
+    return _EPOCH_NS + time.perf_counter_ns()
+
+
+class Reply:
+    """A request and what came back, frames with their size fields, times in wall-clock ns.
+
+    `api_key` is None for bytes that are no request by our knowledge (a bare SASL token, raw bytes). Without an answer
+    `response_frame` is None and `first_ns`, `last_ns` are 0.
+    """
+
+    __slots__ = (
+        "api_key",
+        "begun_ns",
+        "correlation_id",
+        "first_ns",
+        "last_ns",
+        "request_frame",
+        "response_frame",
+        "sent_ns",
+        "version",
+    )
+
+    def __init__(self, out: Outgoing, answer: Answer | None) -> None:
+        self.api_key = out.api_key
+        self.version = out.version
+        self.correlation_id = out.correlation_id
+        self.request_frame = out.frame
+        self.begun_ns = out.begun_ns
+        self.sent_ns = out.sent_ns
+        self.response_frame = answer.frame.data if answer else None
+        self.first_ns = answer.frame.first_ns if answer else 0
+        self.last_ns = answer.frame.last_ns if answer else 0
+
+
+Record = Callable[[Reply], None]
+
+
+class Connection:
+    """An open, negotiated and authenticated connection to one broker; a context manager that closes it.
+
+    `address` is what was asked for, `local` and `peer` the ends of the socket as `host:port`, `remarks` lines that the
+    user should be told. `deadline` ends everything, and may be replaced between requests.
+    """
+
+    def __init__(
+        self,
+        way: Way,
+        link: socket.socket,
+        session: Session,
+        deadline: Deadline,
+        *,
+        timing: Timing,
+        login: Login | None = None,
+        node_id: int | None = None,
+        record: Record | None = None,
+    ) -> None:
+        """Takes a connected socket; `open` is the way to get one. Raises Stop."""
+        self.address = way.address
+        self.node_id = node_id
+        self.deadline = deadline
+        self.timing = timing
+        self.remarks: list[str] = []
+        try:
+            self.local = text_of(link.getsockname()[:2])
+            self.peer = text_of(link.getpeername()[:2])
+        except OSError:  # it has been reset already
+            raise closed("closed the connection at once") from None
+        self._answered = 0
+        self._link = link
+        self._login = login
+        self._record = record
+        self._session = session
+        self._way = way
+
+    @classmethod
+    def open(
+        cls,
+        address: Address,
+        config: ClientConfig,
+        deadline: Deadline,
+        *,
+        node_id: int | None = None,
+        cluster_id: str | None = None,
+        record: Record | None = None,
+        credentials: Credentials | None = None,
+    ) -> Connection:
+        """Resolve, connect, negotiate, authenticate. `record` is told every request made on it. Raises Failure.
+
+        Give `cluster_id` only where brokers are known to speak ApiVersions 5, which says whom we believe to reach
+        (KIP-1242); elsewhere it costs one more round. `credentials` are shared by the connections of a cluster.
+        """
+        way = Way(address, config)
+        login = _login(config, address, deadline, credentials)
+
+        def attempt(assumed: Offer | None, deadline: Deadline) -> Connection:
+            session = Session(
+                client_id=config.client_id,
+                mechanism=login,
+                software=("kw", VERSION),
+                cluster_id=cluster_id,
+                node_id=node_id,
+                assumed=assumed,
+                tls=way.tls,
+            )
+            timing = Timing()
+            link = way.connect(deadline, timing)
+            try:
+                made = cls(way, link, session, deadline, timing=timing, login=login, node_id=node_id, record=record)
+                made._open()
+                odd = impossible(made.offer.answer)
+                if odd:
+                    more = f" and {len(odd) - 1:,} more like that" if odd[1:] else ""
+                    made.remarks.append(f"{way.text} offers {odd[0]}{more}: taken for none")
+            except BaseException:
+                link.close()
+                raise
+            return made
+
+        try:
+            return attempt(None, deadline)
+        except Stop as stop:
+            if stop.cause is not Cause.CLOSED:
+                raise way.failure(stop) from None
+            known = way.why_closed(stop, deadline)
+            if known is not stop:
+                raise way.failure(known) from None
+            return _older(attempt, way, stop, deadline, worth=config.sasl is None or config.sasl.mechanism == "GSSAPI")
+
+    def __enter__(self) -> Connection:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the socket; closing twice does no harm."""
+        self._link.close()
+
+    @property
+    def versions(self) -> Mapping[int, Versions]:
+        """API key → versions that the broker takes."""
+        return self._session.versions
+
+    @property
+    def offer(self) -> Offer:
+        """The broker's whole answer to ApiVersions."""
+        assert self._session.offer is not None
+        return self._session.offer
+
+    @property
+    def is_controller(self) -> bool:
+        """Whether this is a listener of KRaft controllers."""
+        return is_controller(self.versions)
+
+    def request(
+        self,
+        api_key: int,
+        version: int,
+        body: bytes,
+        *,
+        respond: bool = True,
+        header_tags: Mapping[int, bytes] | None = None,
+    ) -> Reply:
+        """Send one request and wait for its answer, if there is to be one. Raises Failure.
+
+        A login that is about to end is renewed before that.
+        """
+        try:
+            self._renew()
+            return self._exchange(
+                self._session.request(api_key, version, body, respond=respond, header_tags=header_tags)
+            )
+        except Stop as stop:
+            raise self._failure(stop, api_key, version) from None
+
+    def raw(self, frame: bytes, *, respond: bool = True) -> Reply:
+        """Send these bytes as they are, size field and all; the next frame is their answer. Raises Failure."""
+        try:
+            self._renew()
+            return self._exchange(self._session.raw(frame, respond=respond))
+        except Stop as stop:
+            raise self._failure(stop) from None
+
+    # The session's own conversation
+
+    def _open(self) -> None:
+        begun = time.perf_counter_ns()
+        self._converse(self._session.open())
+        self.timing.negotiate_ns = time.perf_counter_ns() - begun - self.timing.auth_ns
+
+    def _renew(self) -> None:
+        if self._session.renewable(now_ns()) and self._login is not None:
+            self._login.deadline = self.deadline
+            self._converse(self._session.authenticate_again())
+
+    def _converse(self, events: list[Event]) -> None:
+        """Until the session is open (again)."""
+        since = 0
+        while not self._opened(events):
+            if not since and self._session.phase is Phase.AUTHENTICATING:
+                since = time.perf_counter_ns()
+            self._flush()
+            events = self._receive()
+        if since:
+            self.timing.auth_ns = time.perf_counter_ns() - since
+
+    def _opened(self, events: list[Event]) -> bool:
+        opened = False
+        for event in events:
+            if isinstance(event, Answer):
+                self._told(Reply(event.request, event))
+            opened = opened or isinstance(event, Opened)
+        return opened
+
+    # Reading and writing
+
+    def _exchange(self, out: Outgoing) -> Reply:
+        try:
+            self._flush()
+            while out.respond:
+                for event in self._receive():
+                    if isinstance(event, Answer) and event.request is out:
+                        self._answered += 1
+                        return self._told(Reply(out, event))
+        except (Stop, Failure, KeyboardInterrupt):
+            if out.begun_ns:  # what was sent and not answered is told as well
+                out.sent_ns = out.sent_ns or out.begun_ns
+                self._told(Reply(out, None))
+            raise
+        return self._told(Reply(out, None))
+
+    def _told(self, reply: Reply) -> Reply:
+        if self._record:
+            self._record(reply)
+        return reply
+
+    def _flush(self) -> None:
+        """Send everything that is queued. A peer that closes meanwhile may have said why: the next read will tell."""
+        while (out := self._session.outgoing()) is not None:
+            out.begun_ns = now_ns()
+            try:
+                self._link.settimeout(self._left())
+                self._link.sendall(out.frame)
+            except TimeoutError:
+                raise self._timeout(f"did not take all of {out}") from None
+            except OSError:
+                if not out.respond:
+                    raise closed(f"closed the connection while {out} was sent") from None
+            # A small frame is handed over at once: what passes until the call comes back is no part of sending it, and
+            # on a busy machine the answer may be there before.
+            out.sent_ns = out.begun_ns if len(out.frame) <= AT_ONCE else now_ns()
+
+    def _receive(self) -> list[Event]:
+        try:
+            self._link.settimeout(self._left())
+            data = self._link.recv(RECEIVE)
+        except TimeoutError:
+            raise self._timeout(*self._session.silence()) from None
+        except OSError as error:
+            alerted = self._way.alerted(error)
+            if alerted is not None:
+                raise alerted from None
+            data = b""
+        if not data:
+            self._session.end()
+            raise closed("closed the connection")
+        return self._session.receive(data, now_ns())
+
+    def _left(self) -> float:
+        left = self.deadline.left()
+        if not left:
+            raise self._timeout(*self._session.silence())
+        return left
+
+    def _timeout(self, what: str, remedy: str = "") -> Failure:
+        line = f"{self._way.text} {what} within {self.deadline.seconds:.3g} s"
+        return Failure(f"{line}; {remedy}" if remedy else line, Exit.TIMEOUT)
+
+    def _failure(self, stop: Stop, api_key: int | None = None, version: int = 0) -> Failure:
+        if stop.cause is Cause.CLOSED:
+            offered = self.versions.get(api_key) if api_key is not None else None
+            if not self._answered:
+                stop = self._way.why_refused(stop, self.deadline)
+            if stop.cause is Cause.CLOSED and api_key is not None and (offered is None or version not in offered):
+                remedy = f"it offers {f'versions {offered}' if offered else 'no version'} of this API"
+                if not offered and self.is_controller:
+                    remedy = "it is a controller, which does not take this API: ask a broker"
+                stop.remedy = remedy
+        return self._way.failure(stop)
+
+
+def _older(
+    attempt: Callable[[Offer | None, Deadline], Connection], way: Way, stop: Stop, deadline: Deadline, *, worth: bool
+) -> Connection:
+    """A connection to a broker of before 0.10, which closes on ApiVersions; Failure where it is none."""
+    if worth:
+        try:
+            made = attempt(assumed_offer(), deadline.sooner(QUESTION_S))
+        except (Stop, Failure):
+            pass
+        else:
+            made.deadline = deadline
+            made.remarks.append(
+                f"{way.text} knows no ApiVersions: taken for a broker of before 0.10, with the versions of "
+                f"{made.offer.assumed}"
+            )
+            return made
+    raise way.failure(way.no_broker(stop, deadline))
+
+
+def _login(config: ClientConfig, address: Address, deadline: Deadline, credentials: Credentials | None) -> Login | None:
+    if config.sasl is None or "SASL" not in config.protocol:
+        return None
+    from kwcli.net.session.login import Login, credentials_of
+
+    return Login(config.sasl, address, deadline, credentials or credentials_of(config))

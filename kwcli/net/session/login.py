@@ -1,0 +1,85 @@
+"""SASL settings in, a mechanism for each login out; settings that cannot work are a Failure before anything is sent."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from kwcli.env import Exit, Failure
+from kwcli.net.config.client_config import Address, ClientConfig, Sasl
+from kwcli.net.connector.tcp_connect import text_of
+from kwcli.net.sasl import SaslRefused, mechanism
+from kwcli.net.sasl.mechanism import Around
+from kwcli.net.session.authentication import failed
+from kwcli.net.with_timeout import Deadline
+
+if TYPE_CHECKING:
+    from kwcli.net.sasl import Mechanism
+    from kwcli.net.session.credentials import Credentials
+
+Outcome = TypeVar("Outcome")
+
+
+class Login:
+    """The logins of one connection. `deadline` is for what must be asked before; it moves on with the connection's."""
+
+    def __init__(self, sasl: Sasl, address: Address, deadline: Deadline, credentials: Credentials | None) -> None:
+        self.deadline = deadline
+        self._sasl = sasl
+        self._address = address
+        self._credentials = credentials
+        self._made: list[Mechanism] = [self._make()]
+
+    def __call__(self) -> Mechanism:
+        """A fresh one. Raises Failure."""
+        return self._made.pop() if self._made else self._make()
+
+    def _make(self) -> Mechanism:
+        token = self._credentials.token(self.deadline) if self._credentials else None
+        try:
+            if self._sasl.mechanism == "GSSAPI":
+                return _Patient(self._sasl, self._address[0], self)
+            return mechanism(self._sasl, self._address[0], token)
+        except SaslRefused as refused:
+            line = failed(self._sasl.mechanism, refused).line(text_of(self._address))
+            raise Failure(line, Exit.REFUSED) from None
+
+
+class Begun(Around):
+    """A mechanism whose first message, for which a KDC may have to be asked, is there."""
+
+    def __init__(self, inner: Mechanism) -> None:
+        super().__init__(inner)
+        self._first = inner.first()
+
+    def first(self) -> bytes:
+        return self._first
+
+
+class _Patient(Around):
+    """GSSAPI, whose library asks a KDC and waits for it as long as it pleases."""
+
+    def __init__(self, sasl: Sasl, host: str, login: Login) -> None:
+        self._login = login
+        super().__init__(self._in_time(lambda: mechanism(sasl, host, None)))
+
+    def first(self) -> bytes:
+        return self._in_time(self._inner.first)
+
+    def answer(self, challenge: bytes) -> bytes | None:
+        return self._in_time(lambda: self._inner.answer(challenge))
+
+    def _in_time(self, step: Callable[[], Outcome]) -> Outcome:
+        from kwcli.net.with_timeout import in_time
+
+        return in_time(step, self._login.deadline, "the Kerberos library (a KDC that is silent?) did not answer")
+
+
+def credentials_of(config: ClientConfig) -> Credentials | None:
+    """Where tokens come from, to be shared by all connections of a cluster; None where none are wanted."""
+    if config.sasl is None or config.sasl.oauth is None:
+        return None
+    from kwcli.net.session.credentials import Credentials
+
+    return Credentials(config.sasl, now_s=time.time, monotonic=time.monotonic)

@@ -1,0 +1,140 @@
+"""The ApiVersions conversation: what to ask a broker, what its answers say about the versions that it takes.
+
+A generator: it yields what is to be sent and is sent the frame that answers it (KIP-35, KIP-511, KIP-1242).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from typing import Any, Final, NamedTuple
+
+from decoders.apis import api_name
+from decoders.apis.error_codes import error_name
+from decoders.apis.keys import API_VERSIONS, OFFSET_FETCH, PRODUCE, VOTE
+from decoders.apis.releases import spoken
+from decoders.errors import DecodeError
+from decoders.messages.whole_messages import decode_response, encode_message
+from decoders.schema.model import Versions
+from kwcli.net.errors.connection_stops import broken
+from kwcli.net.session.framing import Frame
+
+# Version 5 says whom the client believes to speak to (KIP-1242), so it is for those who know.
+HIGHEST: Final = 4
+HIGHEST_KNOWING: Final = 5
+UNSUPPORTED_VERSION: Final = 35
+# Behind the size field and the correlation id.
+_ERROR_AT: Final = 8
+# More rounds than any honest broker needs: 5, 4, 0.
+_ROUNDS: Final = 4
+# The oldest release whose brokers might be met, and what all of them answer without doing anything for it.
+OLD_RELEASE: Final = "0.9.0"
+
+
+class Ask(NamedTuple):
+    """A request of the opening: the frame of its answer comes back."""
+
+    api_key: int
+    version: int
+    body: bytes
+
+
+class BareToken(NamedTuple):
+    """Bytes that go out after a bare size field (SASL after handshake 0); such a frame comes back, if any."""
+
+    data: bytes
+    respond: bool = True
+
+
+class Offer(NamedTuple):
+    """What a broker speaks. `answer` is its ApiVersions response as decoded, in the layout of `answer_version`.
+
+    `assumed` is the release whose versions these are, of a broker too old to know the question; `answer` is then empty.
+    """
+
+    versions: dict[int, Versions]
+    answer: Mapping[str, Any]
+    answer_version: int = 0
+    assumed: str = ""
+
+
+Step = Ask | BareToken
+Steps = Generator[Step, Frame, None]
+
+
+def negotiate(
+    software: tuple[str, str], cluster_id: str | None = None, node_id: int | None = None
+) -> Generator[Step, Frame, Offer]:
+    """Ask with the highest version there is sense in; a broker that knows less says what it knows, or gets version 0.
+
+    Raises Stop.
+    """
+    body: dict[str, Any] = {"client_software_name": software[0], "client_software_version": software[1]}
+    version = HIGHEST
+    if cluster_id is not None and node_id is not None:
+        version = HIGHEST_KNOWING
+        body.update(cluster_id=cluster_id, node_id=node_id)
+    for _ in range(_ROUNDS):
+        frame = yield Ask(API_VERSIONS, version, encode_message(API_VERSIONS, version, "request", body))
+        try:
+            response = decode_response(frame.data[4:], API_VERSIONS, version)
+        except DecodeError as error:
+            if version and _unsupported(frame):
+                version = 0
+                continue
+            raise broken(f"answered ApiVersions {version} with {error}", "is it Kafka?") from None
+        answer = response.body
+        ranges = _ranges(answer)
+        code = answer["error_code"]
+        if code == UNSUPPORTED_VERSION and version:
+            known = ranges.get(API_VERSIONS)
+            version = min(known.high, version - 1) if known else 0
+            continue
+        if code:
+            raise broken(f"answered ApiVersions {version} with {error_name(code)}")
+        return Offer(ranges, answer, response.api_version)
+    raise broken("takes no version of ApiVersions, not even those that it names")
+
+
+def _unsupported(frame: Frame) -> bool:
+    """Whether an answer that is broken behind it begins with UNSUPPORTED_VERSION: librdkafka's mock sends such."""
+    return frame.data[_ERROR_AT : _ERROR_AT + 2] == UNSUPPORTED_VERSION.to_bytes(2, "big")
+
+
+def probe_old(client: str) -> Generator[Step, Frame, None]:
+    """Make sure that a broker which did not know ApiVersions is one at all: ask for no offsets of no group."""
+    body = encode_message(OFFSET_FETCH, 0, "request", {"group_id": client, "topics": []})
+    frame = yield Ask(OFFSET_FETCH, 0, body)
+    try:
+        decode_response(frame.data[4:], OFFSET_FETCH, 0)
+    except DecodeError as error:
+        raise broken(f"knows no ApiVersions and answered OffsetFetch 0 with {error}", "is it Kafka?") from None
+
+
+def assumed_offer() -> Offer:
+    """What a broker of before 0.10 is taken to speak."""
+    return Offer(dict(spoken(OLD_RELEASE)), {}, assumed=OLD_RELEASE)
+
+
+def is_controller(versions: Mapping[int, Versions]) -> bool:
+    """Whether these are the APIs of a listener of KRaft controllers: it takes votes, and nobody's records."""
+    return VOTE in versions and PRODUCE not in versions
+
+
+def impossible(answer: Mapping[str, Any]) -> list[str]:
+    """The APIs that a broker offers in versions that are none, in words; -1 to -1 says honestly that there are none."""
+    found = []
+    for row in answer.get("api_keys") or ():
+        low, high = row["min_version"], row["max_version"]
+        if high >= 0 and not 0 <= low <= high:
+            found.append(f"{api_name(row['api_key'])} in versions {low} to {high}")
+    return found
+
+
+def _ranges(answer: Mapping[str, Any]) -> dict[int, Versions]:
+    """API key → versions; a range that is none is left out, of two for one API the first counts."""
+    ranges: dict[int, Versions] = {}
+    for row in answer["api_keys"]:
+        versions = Versions(row["min_version"], row["max_version"])
+        if versions and versions.low >= 0:
+            ranges.setdefault(row["api_key"], versions)
+    return ranges

@@ -1,0 +1,375 @@
+"""One connection to a broker, without a socket or a clock: bytes in, events and bytes to send out.
+
+    session = Session(client_id="kw", mechanism=…)
+    events = session.open()                      # queues ApiVersions
+    until an Opened is among the events:         # send session.outgoing() until it is None, then
+        events = session.receive(data, now_ns)
+
+`receive` and `end` raise Stop where the connection cannot go on. Answers come in the order of the requests, as brokers
+give them; anything else is such an end.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any, Final
+
+from decoders.apis import NAMES, api
+from decoders.apis.headers import request_header_plan, request_header_version
+from decoders.exchanges.in_flight import InOrder
+from decoders.limits import FRAME_MAX, MIB
+from decoders.schema.codec import encode
+from decoders.schema.model import Versions
+from decoders.wire.text import in_bytes
+from kwcli.net.errors.connection_stops import Stop, broken, closed
+from kwcli.net.errors.diagnosis import named, not_kafka
+from kwcli.net.session.framing import BadSize, Frame, FrameReader
+from kwcli.net.session.opening import BareToken, Offer, Steps, negotiate, probe_old
+
+if TYPE_CHECKING:
+    from kwcli.net.sasl.mechanism import Mechanism
+
+# ApiVersions of 100 APIs take 2 KiB, SASL tokens with a whole Kerberos ticket 64 KiB.
+OPENING_FRAME_MAX: Final = MIB
+# Of its lifetime a login is used this much before it is renewed, as Java's client does at the earliest.
+RENEW_AFTER: Final = 0.85
+_LONGER: Final = "give it more time by --timeout"
+_CORRELATION_IDS: Final = 1 << 31
+
+
+class Phase(Enum):
+    """How far a connection has come."""
+
+    NEW = auto()
+    OPENING = auto()
+    AUTHENTICATING = auto()
+    READY = auto()
+    OVER = auto()
+
+
+class Outgoing:
+    """Something to send, and what is known of it: a request's frame or a bare token's, both with their size fields.
+
+    `api_key` is None for what is no request. Drivers stamp `begun_ns` and `sent_ns` when they have written it.
+    """
+
+    __slots__ = ("api_key", "begun_ns", "correlation_id", "frame", "own", "respond", "sent_ns", "version")
+
+    def __init__(
+        self, api_key: int | None, version: int, correlation_id: int, frame: bytes, *, respond: bool, own: bool
+    ) -> None:
+        self.api_key = api_key
+        self.version = version
+        self.correlation_id = correlation_id  # -1: the answer has none, or any
+        self.frame = frame
+        self.respond = respond
+        self.own = own  # part of the session's own conversation, not the caller's
+        self.begun_ns = 0
+        self.sent_ns = 0
+
+    @property
+    def api_name(self) -> str:
+        """`Metadata`, without its version; words for what is no request."""
+        if self.api_key is None:
+            return "a SASL token" if self.own else "these bytes"
+        return api(self.api_key).name if self.api_key in NAMES else f"API {self.api_key}"
+
+    def __str__(self) -> str:
+        return self.api_name if self.api_key is None else f"{self.api_name} {self.version}"
+
+
+class Opened:
+    """Versions are known and the client is authenticated, for the first time or again."""
+
+    __slots__ = ()
+
+
+class Answer:
+    """A frame that answers `request`."""
+
+    __slots__ = ("frame", "request")
+
+    def __init__(self, request: Outgoing, frame: Frame) -> None:
+        self.request = request
+        self.frame = frame
+
+
+Event = Opened | Answer
+
+
+class Session:
+    """The state of one connection.
+
+    `offer` is what the broker said it speaks; `renew_ns` when the login must be renewed, None where it lasts. Nothing
+    is asked of a broker for which an offer is `assumed`, but a sign of life.
+    """
+
+    __slots__ = (
+        "_client_id",
+        "_correlation_id",
+        "_identity",
+        "_in_flight",
+        "_mechanism",
+        "_name",
+        "_outgoing",
+        "_reader",
+        "_software",
+        "_steps",
+        "_tls",
+        "authenticated",
+        "heard",
+        "offer",
+        "phase",
+        "renew_ns",
+    )
+
+    def __init__(
+        self,
+        *,
+        client_id: str | None,
+        mechanism: Callable[[], Mechanism] | None = None,
+        software: tuple[str, str] = ("kw", "0"),
+        cluster_id: str | None = None,
+        node_id: int | None = None,
+        assumed: Offer | None = None,
+        tls: bool = False,
+    ) -> None:
+        """`mechanism` makes one for each login; `tls` says what carries the bytes, for the advice that errors give."""
+        self._client_id = client_id
+        self._mechanism = mechanism
+        self._name = ""
+        self._software = software
+        self._identity = (cluster_id, node_id)
+        self._tls = tls
+        self._reader = FrameReader(OPENING_FRAME_MAX)
+        self._in_flight: InOrder[Outgoing] = InOrder()
+        self._outgoing: deque[Outgoing] = deque()
+        self._correlation_id = 0
+        self._steps: Steps | None = None
+        self.authenticated = False
+        self.heard = False  # whether the peer has said anything at all
+        self.offer = assumed
+        self.phase = Phase.NEW
+        self.renew_ns: int | None = None
+
+    @property
+    def versions(self) -> Mapping[int, Versions]:
+        """API key → the versions that the broker takes; empty before they are known."""
+        return self.offer.versions if self.offer else {}
+
+    def number_from(self, correlation_id: int) -> None:
+        """Count the next requests from here: for who shares the connection with somebody else's requests."""
+        self._correlation_id = correlation_id % _CORRELATION_IDS
+
+    @property
+    def due(self) -> Outgoing | None:
+        """What the peer has to answer next."""
+        return self._in_flight.due
+
+    def open(self) -> list[Event]:
+        """Begin: queue the first request of the opening."""
+        self.phase = Phase.OPENING
+        return self._begin(self._opening())
+
+    def renewable(self, now_ns: int) -> bool:
+        """Whether the login is to be renewed, and can be, before the next request."""
+        ready = self.phase is Phase.READY and not self._in_flight
+        return ready and self.renew_ns is not None and now_ns >= self.renew_ns
+
+    def authenticate_again(self) -> list[Event]:
+        """Renew the login on the same connection (KIP-368); for a session that is ready and has nothing in flight."""
+        if self.phase is not Phase.READY or self._in_flight:
+            raise ValueError("a login is renewed between requests")
+        return self._begin(self._authentication())
+
+    def outgoing(self) -> Outgoing | None:
+        """The next thing to send, if there is any."""
+        return self._outgoing.popleft() if self._outgoing else None
+
+    def request(
+        self,
+        api_key: int,
+        version: int,
+        body: bytes,
+        *,
+        respond: bool = True,
+        header_tags: Mapping[int, bytes] | None = None,
+    ) -> Outgoing:
+        """Queue a request; without `respond` no answer is expected (Produce with acks=0)."""
+        return self._queue(api_key, version, body, respond=respond, header_tags=header_tags)
+
+    def raw(self, frame: bytes, *, respond: bool = True) -> Outgoing:
+        """Queue bytes as they are, with whatever size field they have; the next frame, whatever it is, answers them."""
+        out = Outgoing(None, 0, -1, frame, respond=respond, own=False)
+        self._put(out)
+        return out
+
+    def receive(self, data: bytes, now_ns: int) -> list[Event]:
+        """What these bytes, which came at `now_ns`, bring. Raises Stop."""
+        self.heard = True
+        events: list[Event] = []
+        try:
+            for frame in self._reader.feed(data, now_ns):
+                self._take(frame, events)
+        except BadSize as error:
+            raise self._over(self._bad_size(error)) from None
+        return events
+
+    def end(self) -> None:
+        """The peer has closed. Raises Stop where something was due; else the connection is simply over."""
+        due, phase = self.due, self.phase
+        self.phase = Phase.OVER
+        if due is None:
+            return
+        have, size = self._reader.missing
+        if have:
+            sizes = _part(have, size)
+            if phase is Phase.OPENING and not self._reader.whole and not self._answers(due):
+                raise not_kafka(self._reader.pending, sasl=self._mechanism is not None)
+            raise broken(f"closed the connection after {sizes} of the answer to {due}", "the broker's log says why")
+        if phase is Phase.AUTHENTICATING:
+            from kwcli.net.session.authentication import hung_up
+
+            raise hung_up(self._name, due.api_key)
+        if phase is Phase.OPENING:
+            raise closed(f"closed the connection after {due.api_name}")
+        raise closed(f"closed the connection instead of answering {due}", "the broker's log says why")
+
+    def _answers(self, due: Outgoing) -> bool:
+        """Whether the frame that is not whole yet begins as the answer to this would, and no other protocol does."""
+        head = self._reader.pending
+        number = due.correlation_id.to_bytes(4, "big")
+        return len(head) >= 4 and number.startswith(head[4:8]) and named(head) is None
+
+    def silence(self) -> tuple[str, str]:
+        """What is being waited for, in words that follow the address, and a remedy: for a driver whose time is up."""
+        due = self.due
+        if due is None:
+            return "was not heard", _LONGER
+        have, size = self._reader.missing
+        if have:
+            return f"sent {_part(have, size)} of the answer to {due}, and no more", _LONGER
+        if not self.heard:
+            return "accepted the connection but says nothing", "is it a Kafka broker? One that hangs looks the same"
+        return f"did not answer {due}", _LONGER
+
+    # The session's own conversation
+
+    def _opening(self) -> Steps:
+        old = self.offer is not None
+        if self.offer is None:
+            self.offer = yield from negotiate(self._software, *self._identity)
+        if self._mechanism is not None:
+            yield from self._authentication()
+        if old:
+            yield from probe_old(self._client_id or "")
+
+    def _authentication(self) -> Steps:
+        from kwcli.net.session.authentication import authenticate
+
+        assert self._mechanism is not None
+        self.phase = Phase.AUTHENTICATING
+        mechanism = self._mechanism()
+        self._name = mechanism.name
+        lifetime_ms, at_ns = yield from authenticate(mechanism, self.versions, tls=self._tls)
+        self.authenticated = True
+        self.renew_ns = at_ns + int(lifetime_ms * RENEW_AFTER * 1_000_000) if lifetime_ms else None
+
+    def _begin(self, steps: Steps) -> list[Event]:
+        events: list[Event] = []
+        self._steps = steps
+        self._reader.largest = OPENING_FRAME_MAX
+        self._advance(None, events)
+        return events
+
+    def _advance(self, answer: Frame | None, events: list[Event]) -> None:
+        """Go on with the session's own conversation until it waits for an answer, or is over."""
+        steps = self._steps
+        assert steps is not None
+        waiting = False
+        while not waiting:
+            try:
+                step = next(steps) if answer is None else steps.send(answer)
+            except StopIteration:
+                self._steps = None
+                self.phase = Phase.READY
+                self._reader.least, self._reader.largest = 4, FRAME_MAX
+                events.append(Opened())
+                return
+            except Stop as stop:
+                raise self._over(stop) from None
+            answer = None
+            if isinstance(step, BareToken):
+                self._reader.least = 0  # a broker answers PLAIN with an empty frame
+                frame = len(step.data).to_bytes(4, "big") + step.data
+                self._put(Outgoing(None, 0, -1, frame, respond=step.respond, own=True))
+                waiting = step.respond
+            else:
+                self._reader.least = 4
+                self._queue(step.api_key, step.version, step.body, own=True)
+                waiting = True
+
+    def _take(self, frame: Frame, events: list[Event]) -> None:
+        due = self.due
+        if due is None:
+            raise self._over(broken(f"sent {len(frame.data):,} bytes that answer nothing"))
+        if due.correlation_id >= 0:
+            found = int.from_bytes(frame.data[4:8], "big", signed=True)
+            if found != due.correlation_id:
+                foreign = named(frame.data) if not self.versions else None
+                wrong = broken(f"answered {due} with correlation id {found}, not {due.correlation_id}", "is it Kafka?")
+                raise self._over(foreign or wrong)
+        self._in_flight.popleft()
+        events.append(Answer(due, frame))
+        if due.own:
+            self._advance(frame, events)
+
+    def _bad_size(self, error: BadSize) -> Stop:
+        sasl = self._mechanism is not None
+        if self.phase is Phase.OPENING:
+            return not_kafka(error.head, sasl=sasl)
+        limit = f" (kw takes {self._reader.largest:,})" if error.size > 0 else ""
+        return named(error.head, sasl=sasl) or broken(f"sent a frame of {in_bytes(error.size)}{limit}", "is it Kafka?")
+
+    def _over(self, stop: Stop) -> Stop:
+        self.phase = Phase.OVER
+        return stop
+
+    def _queue(
+        self,
+        api_key: int,
+        version: int,
+        body: bytes,
+        *,
+        respond: bool = True,
+        own: bool = False,
+        header_tags: Mapping[int, bytes] | None = None,
+    ) -> Outgoing:
+        self._correlation_id = (self._correlation_id + 1) % _CORRELATION_IDS
+        header_version = request_header_version(api_key, version)
+        header: dict[str, Any] = {
+            "request_api_key": api_key,
+            "request_api_version": version,
+            "correlation_id": self._correlation_id,
+        }
+        if header_version:  # the oldest header has no place for it
+            header["client_id"] = self._client_id
+        if header_tags:
+            header["_tagged_fields"] = header_tags
+        head = encode(request_header_plan(header_version), header)
+        frame = b"".join(((len(head) + len(body)).to_bytes(4, "big"), head, body))
+        out = Outgoing(api_key, version, self._correlation_id, frame, respond=respond, own=own)
+        self._put(out)
+        return out
+
+    def _put(self, out: Outgoing) -> None:
+        self._outgoing.append(out)
+        if out.respond:
+            self._in_flight.append(out)
+
+
+def _part(have: int, size: int) -> str:
+    """How much of an answer is there; its size is known when it is more than that of a size field."""
+    return f"{have:,} of {size:,} bytes" if size > 4 else in_bytes(have)

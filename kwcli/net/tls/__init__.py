@@ -1,0 +1,1 @@
+"""Key stores, ciphers and certificates of our own."""

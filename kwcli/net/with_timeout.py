@@ -1,0 +1,55 @@
+"""What is left of a time in all, and a call that may take so much of it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+from kwcli.env import Exit, Failure
+
+
+class Deadline:
+    """An instant by which everything must be over; `clock` gives monotonic seconds."""
+
+    __slots__ = ("_clock", "_end", "seconds")
+
+    def __init__(self, seconds: float, clock: Callable[[], float]) -> None:
+        self.seconds = seconds
+        self._clock = clock
+        self._end = clock() + seconds
+
+    def left(self) -> float:
+        """Seconds until then, never below 0."""
+        return max(0.0, self._end - self._clock())
+
+    def sooner(self, seconds: float) -> Deadline:
+        """The deadline `seconds` from now, or this one where it comes first."""
+        return self if seconds >= self.left() else Deadline(seconds, self._clock)
+
+
+# Work that cannot be interrupted in, its outcome out, or a time-out: the caller goes on, whatever the work does.
+
+
+Outcome = TypeVar("Outcome")
+
+
+def in_time(work: Callable[[], Outcome], deadline: Deadline, silence: str) -> Outcome:
+    """What `work` gives or raises. Failure (time-out) begins with `silence`; the thread then ends when it can."""
+    outcomes: list[Outcome] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            outcomes.append(work())
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(deadline.left())
+    if errors:
+        raise errors[0]
+    if not outcomes:
+        raise Failure(f"{silence} within {deadline.seconds:.3g} s", Exit.TIMEOUT)
+    return outcomes[0]

@@ -1,0 +1,86 @@
+"""Output formats by name, a literal table: exchanges in, bytes for standard output out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, Final, Protocol
+
+from decoders.exchanges import api_versions as needs_of_engine
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Settled
+    from decoders.schema.model import Side
+    from kwcli.env import Settings
+
+__all__ = ["FORMATS", "Needs", "Renderer", "Wanted", "Write", "needs", "open_renderer"]
+
+Write = Callable[[bytes], None]
+# What is read of a side of an API before anything is shown: its paths.
+Needs = Callable[[int, "Side"], frozenset[str]]
+
+# Format → module under kwcli.output and the class in it.
+FORMATS: Final[dict[str, tuple[str, str]]] = {
+    "text": ("text", "Text"),
+    "table": ("table", "ExchangeTable"),
+    "ndjson": ("json", "Ndjson"),
+    "json": ("json", "Json"),
+    "csv": ("csv", "Csv"),
+    "hex": ("hexdump", "Hex"),
+}
+
+
+class Renderer(Protocol):
+    """Writes rows as they come. `shows_skipped`: whether bytes that are no exchange have a row of their own.
+
+    `errors` and `undecoded` count the exchanges shown whose answer has an error code, that could not be decoded.
+    """
+
+    @property
+    def shows_skipped(self) -> bool: ...
+
+    @property
+    def errors(self) -> int: ...
+
+    @property
+    def undecoded(self) -> int: ...
+
+    def write(self, rows: list[Settled]) -> None: ...
+
+    def notice(self, rows: list[Settled]) -> None:
+        """Rows that the filters have left out, of which a format may learn."""
+
+    def close(self) -> None:
+        """Write what is owed at the end."""
+
+
+def open_renderer(settings: Settings, write: Write) -> Renderer:
+    """The renderer of the format in `settings`; `write` takes what it makes."""
+    module, name = FORMATS[settings.format]
+    renderer: Renderer = getattr(import_module(f"kwcli.output.{module}"), name)(settings, write)
+    return renderer
+
+
+class Wanted(needs_of_engine.Needs):
+    """What renderer and filters read of bodies; asked for each API once that API turns up."""
+
+    def __init__(self, *parts: Needs) -> None:
+        super().__init__()
+        self._parts = parts
+
+    def of(self, key: int, side: Side) -> frozenset[str]:
+        """The paths wanted of a side of an API."""
+        return frozenset().union(*(part(key, side) for part in self._parts))
+
+
+def needs(settings: Settings) -> Needs:
+    """What the format reads of bodies; those that show whole bodies, or none, need nothing beforehand."""
+    if settings.format not in ("text", "hex"):
+        return _nothing
+    from kwcli.output.fact_functions import needs as of_facts
+
+    return of_facts
+
+
+def _nothing(_key: int, _side: Side) -> frozenset[str]:
+    return frozenset()

@@ -1,0 +1,574 @@
+"""A body in its JSON form and its plan in, indented lines out: trees, with tables where arrays are flat."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+
+from decoders.apis import NAMES, api, api_name
+from decoders.schema.model import resolve
+from decoders.wire.deferred import Deferred, DeferredList, DeferredText, json_pieces
+from decoders.wire.text import in_bytes
+from kwcli.output.units import Palette, cells, cut
+from kwcli.terminal import clean
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Exchange
+    from decoders.schema.model import Plan, PlanField, Side
+
+# Characters that are written together.
+AT_ONCE: Final = 1 << 18
+# Stands for a long value in a line; what comes from the wire has none, it is shown escaped.
+_MARK: Final = "\0"
+
+
+class LinePiece(str):
+    """A piece of a line that goes on."""
+
+    __slots__ = ()
+
+
+def in_pieces(lines: Iterable[str]) -> Iterator[bytes]:
+    """Lines as bytes to write, some at a time: those of a frame of 100 MiB are not held together."""
+    parts: list[str] = []
+    size = 0
+    for line in lines:
+        parts.append(line)
+        if line.__class__ is not LinePiece:
+            parts.append("\n")
+        size += len(line) + 1
+        if size > AT_ONCE:
+            yield "".join(parts).encode("utf-8", "backslashreplace")
+            parts, size = [], 0
+    if parts:
+        yield "".join(parts).encode("utf-8", "backslashreplace")
+
+
+class LongValues:
+    """Values too long for a line that is held: marked while the line is put together, read as it is written.
+
+    With a width only the beginning is shown, as there is no room for more.
+    """
+
+    def __init__(self, width: int | None, scalar: Callable[[Any], str]) -> None:
+        self._width = width
+        self._scalar = scalar
+        self._waiting: dict[str, Deferred] = {}
+        self._count = 0
+
+    def mark(self, value: Deferred) -> str:
+        """What stands for the value in a line."""
+        if self._width is not None:
+            return next(self._texts(value), "")
+        self._count += 1
+        self._waiting[str(self._count)] = value
+        return f"{_MARK}{self._count}{_MARK}"
+
+    def spelled(self, line: str) -> Iterator[str]:
+        """The line, in pieces where a value is marked in it."""
+        if _MARK not in line:
+            yield line
+            return
+        texts = line.split(_MARK)
+        for text, number in zip(texts[::2], texts[1::2], strict=False):
+            yield LinePiece(text)
+            for piece in self._texts(self._waiting.pop(number)):
+                yield LinePiece(piece)
+        yield texts[-1]
+
+    def _texts(self, value: Deferred) -> Iterator[str]:
+        if isinstance(value, DeferredText):
+            lead = "" if value.is_text() else "base64:"
+            for text in value.texts():
+                yield lead + clean(text)
+                lead = ""
+        elif isinstance(value, DeferredList):
+            lead = ""
+            for chunk in value.chunks():
+                yield lead + ",".join(map(self._scalar, chunk))
+                lead = ","
+
+
+# Record batches and records in JSON form in, what is shown of them out: which fields, how wide, times to be read.
+#
+# A batch has twenty fields of which a few say something; of a record key and value are what people look for, so where
+# there is no room the others go first and these are cut.
+
+
+# Fields of a batch, what matters most first.
+BATCH: Final = [
+    *("base_offset", "last_offset", "record_count", "size", "codec", "crc", "producer_id", "producer_epoch"),
+    *("base_sequence", "transactional", "control", "timestamp_type", "base_timestamp", "max_timestamp"),
+    *("partition_leader_epoch", "magic", "delete_horizon_ms", "truncated"),
+]
+# What these fields of a batch say nothing with.
+_NOTHING: Final[dict[str, tuple[Any, ...]]] = {
+    "producer_id": (-1, None),
+    "producer_epoch": (-1, None),
+    "base_sequence": (-1, None),
+    "transactional": (False, None),
+    "control": (False, None),
+    "timestamp_type": ("create", None),
+    "base_timestamp": (None,),
+    "max_timestamp": (-1, None),
+    "partition_leader_epoch": (-1, None),
+    "delete_horizon_ms": (None,),
+    "truncated": (False,),
+}
+_TIMES: Final = ("timestamp", "base_timestamp", "max_timestamp", "delete_horizon_ms")
+_RECORD: Final = {"offset", "timestamp", "key", "value", "headers"}
+_VALUE_MIN: Final = 24
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def is_batch(item: dict[str, Any]) -> bool:
+    """Whether this is one batch of a records field."""
+    return "record_count" in item and "base_offset" in item and "magic" in item
+
+
+def is_record(item: dict[str, Any]) -> bool:
+    """Whether this is one record of a batch (not a control record, which has something nested)."""
+    return item.keys() == _RECORD
+
+
+def telling(batch: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a batch that say something, and whatever else is in it, in the order in which they matter."""
+    ordered = {name: batch[name] for name in BATCH if name in batch}
+    return {name: value for name, value in (ordered | batch).items() if value not in _NOTHING.get(name, ())}
+
+
+def moment(name: str, value: Any) -> str | None:
+    """A time of a batch or record as text: `2026-11-21T03:04:05.123Z`; None for what is none."""
+    if name not in _TIMES or not isinstance(value, int) or value < 0:
+        return None
+    try:
+        text = (_EPOCH + timedelta(milliseconds=value)).isoformat(timespec="milliseconds")
+    except OverflowError:
+        return None
+    return text.replace("+00:00", "Z")
+
+
+def record_widths(widths: dict[str, int], room: int, gap: int) -> dict[str, int]:
+    """How wide each column of a table of records may be; those that are left out are not shown."""
+
+    def left(*names: str) -> int:
+        return room - sum(widths[name] + gap for name in names)
+
+    out = dict(widths)
+    if sum(widths.values()) + gap * (len(widths) - 1) <= room:
+        return out
+    keyed = min(widths["key"], max(room // 4, 8))
+    if left("offset", "timestamp") - keyed - gap < _VALUE_MIN:
+        del out["timestamp"]
+    out["key"] = keyed
+    rest = room - sum(out[name] + gap for name in ("offset", "timestamp", "key") if name in out)
+    out["headers"] = min(widths["headers"], max(rest // 3, 2))
+    out["value"] = min(widths["value"], rest - out["headers"] - gap)
+    if out["value"] < min(_VALUE_MIN, widths["value"]):
+        del out["headers"]
+        out["value"] = max(min(widths["value"], rest), 1)
+    return out
+
+
+# A body in its JSON form and the plan it was read by in, indented lines out: trees, with tables where arrays are flat.
+#
+# Values at their default are dim, error codes have their names, and what a code means is said once at the end.
+
+
+# The structs of an array.
+Structs = list[dict[str, Any]] | DeferredList
+Paint = Literal["", "dim", "bad"]
+Cell = tuple[str, Paint]
+
+INDENT: Final = "  "
+NULL: Final = "–"
+NULL_UUID: Final = "AAAAAAAAAAAAAAAAAAAAAA"
+GAP: Final = "  "
+# The field that an element of an array goes by.
+LEADS: Final = ("name", "topic", "topic_name", "group_id", "transactional_id")
+# Fields that may be shown as structs: batches, structures inside bytes.
+_HOLDING: Final = ("bytes", "records")
+# Headings for tables that do not fit otherwise.
+SHORT: Final = {
+    "partition_index": "partition",
+    "error_code": "error",
+    "replica_nodes": "replicas",
+    "isr_nodes": "isr",
+    "offline_replicas": "offline",
+    "leader_id": "leader",
+    "leader_epoch": "epoch",
+    "current_leader_epoch": "epoch",
+    "partition_leader_epoch": "epoch",
+    "partition_max_bytes": "max_bytes",
+    "committed_offset": "offset",
+    "committed_leader_epoch": "epoch",
+    "committed_metadata": "metadata",
+    "record_count": "records",
+    "timestamp_type": "type",
+    "base_timestamp": "from",
+    "max_timestamp": "to",
+    "topic_authorized_operations": "operations",
+    "eligible_leader_replicas": "elr",
+    "last_known_elr": "last_elr",
+}
+
+
+# Characters that the cells of one table may be padded to, and those that a cell always may.
+TABLE_MAX: Final = 1 << 24
+TABLE_CELL: Final = 64
+
+
+class _Layout(NamedTuple):
+    """The columns of a table: all names, headings, widths of those that are shown, cells that there are."""
+
+    names: list[str]
+    titles: dict[str, str]
+    widths: dict[str, int]
+    room: int | None
+
+
+class BodyPrinter:
+    """Writes one message. `width` None: nothing is cut. `mentioned` collects the error codes that were shown.
+
+    `topic_names` are names of topic ids, shown beside them.
+    """
+
+    def __init__(self, width: int | None, palette: Palette, topic_names: Mapping[str, str] | None = None) -> None:
+        self._width = width
+        self._names = topic_names or {}
+        self._palette = palette
+        self._long = LongValues(width, scalar)
+        self.mentioned: dict[int, str] = {}
+
+    def lines(self, value: dict[str, Any], plan: Plan | None, depth: int = 1) -> Iterator[str]:
+        """The lines of a struct: scalars in one column, then what is nested; long ones in pieces."""
+        for line in self._lines(value, plan, depth):
+            yield from self._long.spelled(line)
+
+    def meanings(self, explained: set[int]) -> Iterator[str]:
+        """What the error codes that were shown mean, each once: those in `explained` are not told again."""
+        fresh = self.mentioned.keys() - explained
+        explained |= fresh
+        if not fresh:
+            return
+        from decoders.apis.error_codes import ERRORS
+
+        for code, name in self.mentioned.items():
+            if code not in fresh or code not in ERRORS:
+                continue
+            again = " (trying again may help)" if ERRORS[code].retriable else ""
+            text = f"{name} {code}: {ERRORS[code].meaning}{again}"
+            lines = [text] if self._width is None else textwrap.wrap(text, self._width - 2 * len(INDENT))
+            yield f"{INDENT}{self._palette.bad}{name}{self._palette.off}{lines[0].removeprefix(name)}"
+            yield from (INDENT * 2 + line for line in lines[1:])
+
+    def _lines(self, value: dict[str, Any], plan: Plan | None, depth: int) -> Iterator[str]:
+        fields = _fields(plan)
+        scalars = {name: item for name, item in value.items() if _is_scalar(item)}
+        margin = INDENT * depth
+        room = max((cells(name) for name in value), default=0)
+        for name, item in value.items():
+            field = fields.get(name)
+            if name in scalars:
+                shown = self._value(name, item, field)
+                yield self._cut(f"{margin}{self._name(name)}{' ' * (room - cells(name))}{GAP}", shown)
+            elif isinstance(item, dict):
+                kind = f" {item['$type']}" if "$type" in item else ""
+                yield f"{margin}{self._name(name)}{kind}"
+                yield from self._lines(_without_type(item), field.plan if field else None, depth + 1)
+            else:
+                yield from self._array(name, item, field, depth, room)
+
+    def paths(self, value: dict[str, Any], plan: Plan | None, *, most: int, depth: int = 1) -> Iterator[str]:
+        """A line for each leaf, led by its path as `kw call` takes it; `most` lines at most."""
+        leaves = list(islice(self._leaves(value, plan, ""), most))
+        room = max((cells(path) for path, _ in leaves), default=0)
+        for path, shown in leaves:
+            yield from self._long.spelled(
+                self._cut(f"{INDENT * depth}{self._name(path)}{' ' * (room - cells(path))}{GAP}", shown)
+            )
+
+    def _leaves(self, value: dict[str, Any], plan: Plan | None, prefix: str) -> Iterator[tuple[str, Cell]]:
+        fields = _fields(plan)
+        for name, item in value.items():
+            field = fields.get(name)
+            path = f"{prefix}{name}"
+            if _is_scalar(item):
+                yield path, self._value(name, item, field)
+                continue
+            inner = field.plan if field else None
+            if isinstance(item, dict):
+                yield from self._leaves(item, inner, f"{path}.")
+                continue
+            for number, element in enumerate(item):
+                yield from self._leaves(element, inner, f"{path}[{number}].")
+
+    def _array(self, name: str, items: Structs, field: PlanField | None, depth: int, room: int) -> Iterator[str]:
+        plan = field.plan if field else None
+        margin = INDENT * depth
+        if _is_flat(items, plan):
+            head = f"{margin}{self._name(name)}{' ' * (room - cells(name))}{GAP}"
+            blank = " " * (len(margin) + room + len(GAP))
+            for number, line in enumerate(self._table(items, plan, len(blank))):
+                yield (blank if number else head) + line
+        else:
+            yield f"{margin}{self._name(name)}"
+            for item in items:
+                yield from self._element(item, plan, depth + 1)
+        if isinstance(items, DeferredList):
+            yield from self._lines(items.beside(), None, depth)
+
+    def _element(self, item: dict[str, Any], plan: Plan | None, depth: int) -> Iterator[str]:
+        """One element with something nested in it: its scalars on one line, led by its name, then the rest."""
+        fields = _fields(plan)
+        margin = INDENT * depth
+        if is_batch(item):
+            item = telling(item)
+        scalars = {name: value for name, value in item.items() if _is_scalar(value)}
+        nested = {name: value for name, value in item.items() if name not in scalars}
+        lead = next((name for name in LEADS if name in scalars), None)
+        words = []
+        if lead is not None:
+            words.append(("", self._value(lead, scalars.pop(lead), fields.get(lead))))
+        words += [(f"{name} ", self._value(name, value, fields.get(name))) for name, value in scalars.items()]
+        yield from self._flow(margin, words)
+        alone = len(nested) == 1
+        for name, value in nested.items():
+            field = fields.get(name)
+            inner = field.plan if field else None
+            if alone and isinstance(value, list | DeferredList) and _is_flat(value, inner):
+                indent = INDENT * (depth + 1)
+                yield from (indent + line for line in self._table(value, inner, len(indent)))
+                if isinstance(value, DeferredList):
+                    yield from self._lines(value.beside(), None, depth + 1)
+            else:
+                yield from self._lines({name: value}, plan, depth + 1)
+
+    def _flow(self, margin: str, words: list[tuple[str, Cell]]) -> Iterator[str]:
+        """Words one after the other, a new line where the width is used up."""
+        line, used = margin, cells(margin)
+        begun = False
+        for name, (text, paint) in words:
+            size = cells(name) + cells(text)
+            if begun and self._width is not None and used + 3 + size > self._width:
+                yield line
+                line, used, begun = margin + INDENT, cells(margin) + 2, False
+            if begun:
+                line += f" {self._palette.dim}·{self._palette.off} "
+                used += 3
+            if self._width is not None and used + size > self._width:
+                text = cut(text, max(self._width - used - cells(name), 1))
+            line += f"{self._palette.name}{name}{self._palette.off if name else ''}{self._paint(text, paint)}"
+            used += size
+            begun = True
+        yield line
+
+    def _table(self, items: Structs, plan: Plan | None, indent: int) -> Iterator[str]:
+        """A table of flat structs: a heading, a line each. Of a deferred list the first ones say how wide it is."""
+        if isinstance(items, list):
+            yield from self._rows(*self._layout(items, plan, indent), heading=True)
+            return
+        layout: _Layout | None = None
+        for chunk in items.chunks():
+            if layout is None or any(name not in layout.names for item in chunk for name in item):
+                layout, columns = self._layout(chunk, plan, indent)
+                yield from self._rows(layout, columns, heading=True)
+            else:
+                columns = self._columns(chunk, [name for name in layout.names if name in layout.widths], plan)
+                yield from self._rows(layout, columns, heading=False)
+
+    def _layout(
+        self, items: list[dict[str, Any]], plan: Plan | None, indent: int
+    ) -> tuple[_Layout, dict[str, list[Cell]]]:
+        """The columns that a table of these structs has: their headings and widths, and their cells."""
+        names = list(dict.fromkeys(name for item in items for name in item))
+        if names[:1] == BATCH[:1] and "record_count" in names:
+            names = [name for name in BATCH if name in names] + [name for name in names if name not in BATCH]
+        columns = self._columns(items, names, plan)
+        titles = {name: name for name in names}
+        room = None if self._width is None else self._width - indent
+        widths: dict[str, int] | None = None
+        if room is not None and all(map(is_record, items)):
+            widths = record_widths(_widths(columns, titles), room, len(GAP))
+            columns = {name: column for name, column in columns.items() if name in widths}
+        elif room is not None and _total(columns, titles) > room:
+            titles = {name: SHORT.get(name, name) for name in names}
+            dull = [name for name in names if all(paint == "dim" for _, paint in columns[name])]
+            while dull and _total(columns, titles) > room:
+                del columns[dull.pop()]
+            while len(columns) > 1 and _total(columns, titles) > room:
+                columns.popitem()
+        widths = widths or _widths(columns, titles)
+        if room is None:
+            # One long value must not make every line as long.
+            most = max(TABLE_MAX // len(items), TABLE_CELL)
+            widths = {name: min(width, most) for name, width in widths.items()}
+        return _Layout(names, titles, widths, room), columns
+
+    def _columns(self, items: list[dict[str, Any]], names: Iterable[str], plan: Plan | None) -> dict[str, list[Cell]]:
+        fields = _fields(plan)
+        return {
+            name: [self._value(name, item[name], fields.get(name)) if name in item else ("", "") for item in items]
+            for name in names
+        }
+
+    def _rows(self, layout: _Layout, columns: dict[str, list[Cell]], *, heading: bool) -> Iterator[str]:
+        """The lines of a table, or of a part of one."""
+        widths, titles, room = layout.widths, layout.titles, layout.room
+        if heading:
+            dim, off = self._palette.dim, self._palette.off
+            text = GAP.join(f"{titles[name]:<{widths[name]}}" for name in columns)
+            if len(columns) < len(layout.names):
+                text = f"{text.rstrip()} …"
+            yield f"{dim}{cut(text.rstrip(), room) if room is not None else text.rstrip()}{off}"
+        for number in range(len(next(iter(columns.values()), ()))):
+            line, used = "", 0
+            for name, column in columns.items():
+                text, paint = column[number]
+                if room is not None:
+                    text = cut(text, widths[name])
+                    if used + cells(text) > room:
+                        text = cut(text, max(room - used, 0))
+                line += self._paint(text, paint) + " " * (widths[name] - cells(text)) + GAP
+                used += widths[name] + len(GAP)
+                if room is not None and used >= room:
+                    break
+            yield line.rstrip()
+
+    def _value(self, name: str, value: Any, field: PlanField | None) -> Cell:
+        """The text of a scalar and how it is painted."""
+        if name.endswith("error_code") and isinstance(value, int) and not isinstance(value, bool):
+            if value == 0:
+                return NULL, "dim"
+            from decoders.apis.error_codes import error_name
+
+            self.mentioned[value] = error_name(value)
+            return self.mentioned[value], "bad"
+        if field is None and (time := moment(name, value)) is not None:
+            return time, ""
+        if name == "topic_id" and value in self._names:
+            return f"{value} ({clean(self._names[value])})", ""
+        if name == "api_key" and value in NAMES:
+            return f"{value:>2} {api_name(value)}", ""
+        if isinstance(value, Deferred):
+            return self._long.mark(value), ""
+        return scalar(value), "dim" if _is_default(value, field) else ""
+
+    def _paint(self, text: str, paint: Paint) -> str:
+        if not paint or not text:
+            return text
+        return f"{self._palette.dim if paint == 'dim' else self._palette.bad}{text}{self._palette.off}"
+
+    def _name(self, name: str) -> str:
+        return f"{self._palette.name}{name}{self._palette.off}"
+
+    def _cut(self, head: str, shown: Cell) -> str:
+        text, paint = shown
+        if self._width is not None:
+            used = cells(head) - len(self._palette.name) - len(self._palette.off)
+            text = cut(text, max(self._width - used, 1))
+        return head + self._paint(text, paint)
+
+
+def _widths(columns: dict[str, list[Cell]], titles: dict[str, str]) -> dict[str, int]:
+    return {name: max(cells(titles[name]), *(cells(text) for text, _ in column)) for name, column in columns.items()}
+
+
+def _total(columns: dict[str, list[Cell]], titles: dict[str, str]) -> int:
+    widths = _widths(columns, titles)
+    return sum(widths.values()) + len(GAP) * (len(widths) - 1)
+
+
+def _fields(plan: Plan | None) -> dict[str, PlanField]:
+    return {} if plan is None else {field.name: field for field in (*plan.fields, *plan.tagged)}
+
+
+def _without_type(value: dict[str, Any]) -> dict[str, Any]:
+    return {name: item for name, item in value.items() if name != "$type"}
+
+
+def _is_scalar(value: Any) -> bool:
+    """Whether a value fits in one cell: no struct, no array of structs but record headers."""
+    if isinstance(value, dict):
+        return "base64" in value or "redacted" in value or not value
+    if isinstance(value, DeferredList):
+        return not value.holds_structs()
+    if isinstance(value, list):
+        return not value or not isinstance(value[0], dict) or _is_headers(value) or "base64" in value[0]
+    return True
+
+
+def _is_flat(items: Structs, plan: Plan | None) -> bool:
+    """Whether a table can hold these structs: nothing is nested in any of them."""
+    if isinstance(items, DeferredList):
+        if plan is not None and not any(field.plan or field.kind in _HOLDING for field in (*plan.fields, *plan.tagged)):
+            return True
+        first = next(items.chunks(), [])
+        if first and all(map(is_record, first)):
+            return True  # those of one batch are all alike
+    return all(_is_scalar(value) for item in items for value in item.values())
+
+
+def _is_headers(value: list[Any]) -> bool:
+    return isinstance(value[0], dict) and value[0].keys() == {"key", "value"}
+
+
+def scalar(value: Any) -> str:
+    """A value that is not nested, as text that a terminal cannot obey."""
+    if value is None:
+        return NULL
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return clean(value) if value else '""'
+    if isinstance(value, dict):
+        if "redacted" in value:
+            return f"‹{in_bytes(value['redacted'])} redacted›"
+        if value.keys() == {"base64"}:
+            return f"base64:{value['base64']}"
+        return clean(b"".join(json_pieces(value)).decode())
+    if isinstance(value, list):
+        return _listed(value)
+    if isinstance(value, DeferredText):
+        return clean(next(value.texts(), ""))
+    return str(value)
+
+
+def _listed(value: list[Any]) -> str:
+    if not value:
+        return "[]"
+    if _is_headers(value):
+        return " ".join(f"{scalar(one['key'])}={scalar(one['value'])}" for one in value)
+    return ",".join(scalar(one) for one in value)
+
+
+def _is_default(value: Any, field: PlanField | None) -> bool:
+    """Whether a value is what it would be if nobody had set it."""
+    if field is None:
+        return value is None
+    if field.array:
+        return value == [] if field.default == () else value is None
+    if field.kind == "uuid":
+        return bool(value == NULL_UUID)
+    if field.default == b"":
+        return bool(value == "")
+    return bool(value == field.default)
+
+
+def plan_of(exchange: Exchange, side: Side) -> Plan | None:
+    """The layout of a side, where it is known."""
+    key, version = exchange.api_key, exchange.api_version
+    if key not in NAMES or version is None or version not in api(key).versions:
+        return None
+    return resolve(api(key).message(side), version)
+
+
+def undecoded(record: dict[str, Any], side: Side, palette: Palette) -> Iterator[str]:
+    """Why and from where on a side could not be decoded, where that is so."""
+    failure = (record.get("undecoded") or {}).get(side)
+    if failure:
+        place = f" in {clean(failure['path'])}" if failure["path"] else ""
+        yield f"{palette.bad}undecoded from byte {failure['offset']}{place}: {failure['reason']}{palette.off}"

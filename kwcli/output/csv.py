@@ -1,0 +1,69 @@
+"""Rows in, CSV out (RFC 4180, a header line first): those of exchanges, and `csv_lines` for any other.
+
+A spreadsheet computes a cell that begins like a formula, also one that a stranger named (`=HYPERLINK(…)`). Where that
+is asked for an apostrophe goes before such a text, which spreadsheets take for "this is text" and do not show.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final
+
+from decoders.messages.record import SCALARS, SCHEMA
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Settled
+    from kwcli.env import Settings
+    from kwcli.output import Write
+
+# What a formula begins with, in the widths that East Asian keyboards have too; and what spreadsheets skip before it.
+FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+
+
+def csv_lines(rows: Iterable[Iterable[Any]], *, safe: bool) -> str:
+    """The lines of the rows; with `safe` no text is a formula. Numbers are numbers, negative ones too."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(map(_safe, rows) if safe else rows)
+    return text.getvalue()
+
+
+def _safe(row: Iterable[Any]) -> list[Any]:
+    return [f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell for cell in row]
+
+
+class Csv:
+    """A line for each row."""
+
+    shows_skipped = True
+
+    def __init__(self, settings: Settings, write: Write) -> None:
+        self._write = write
+        self._safe = settings.csv_safe
+        self._header = True
+        self.errors = self.undecoded = 0
+
+    def write(self, rows: list[Settled]) -> None:
+        """Write the rows."""
+        head = [SCALARS] if self._header else []
+        self._header = False
+        for row in rows:
+            if row.kind == "exchange":
+                self.errors += bool(row.errors)
+                self.undecoded += row.status == "undecoded"
+        cells = ([_cell(row, name) for name in SCALARS] for row in rows)
+        self._write(csv_lines(chain(head, cells), safe=self._safe).encode("utf-8", "backslashreplace"))
+
+    def notice(self, rows: list[Settled]) -> None:
+        """Nothing is learnt."""
+
+    def close(self) -> None:
+        """A table without rows still has its header."""
+        if self._header:
+            self.write([])
+
+
+def _cell(row: Settled, name: str) -> Any:
+    return SCHEMA if name == "schema" else getattr(row, name, None)

@@ -1,0 +1,300 @@
+"""Rows of `fact_rows.py` in, functions from an exchange's two views to the short facts of its line out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from uuid import UUID
+
+from decoders.apis.enums import ENUMS
+from decoders.exchanges.topics import WELL_KNOWN
+from decoders.schema.projection import Get, getter
+from decoders.wire.primitives import uuid_text
+from kwcli.output.units import amount, counted, listed, period, ranges
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Exchange
+
+
+def _said(key: int, path: str) -> dict[int, str]:
+    """A closed set of Kafka's, as people say its words; what stands for nothing is left out."""
+    return {number: name.replace("_", " ") for number, name in ENUMS[key][path].items() if name != "unknown"}
+
+
+# The negative times of ListOffsets, coordinators and so on are Kafka's words; the others are short forms for a line.
+WORDS: Final[dict[str, dict[int, str]]] = {
+    "coordinator": _said(10, "key_type"),
+    "config": _said(32, "resources[].resource_type"),
+    "acl": _said(30, "creations[].resource_type"),
+    "pattern": _said(30, "creations[].resource_pattern_type"),
+    "operation": _said(30, "creations[].operation"),
+    "permission": _said(30, "creations[].permission_type"),
+    "election": _said(43, "election_type"),
+    "codec": _said(72, "compression_type"),
+    "timestamp": _said(2, "topics[].partitions[].timestamp"),
+    "isolation": ENUMS[1]["isolation_level"],
+    "scram": {1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"},
+    "endpoint": {1: "brokers", 2: "controllers"},
+    "acks": {-1: "acks=all", 0: "acks=0", 1: "acks=1"},
+    "epoch": {-1: "leaving", -2: "leaving (static)", 0: "joining"},
+    "outcome": {0: "abort", 1: "commit"},
+    "vote": {0: "not granted", 1: "granted"},
+}
+
+
+def word(table: str, number: int) -> str:
+    """The word, or the number as text where nobody gave it one."""
+    return WORDS[table].get(number, str(number))
+
+
+# Rows of `fact_rows.py` in, functions from an exchange's two views to the short facts of its line out.
+#
+# A row is text. Two blanks part the facts of a line; a fact is words and values, and is left out when one of its values
+# is missing or empty. `>path` is a value of the request, `<path` of the response, `a|b` the first of two that is there;
+# `path:form[:argument]` says how to write it. A path through arrays gives a list. In
+# `topics[]/partitions[].index:parts` the part before the slash is the element that has the topic's name or id. Each row
+# becomes a Python function, written as text and compiled when it is first needed: a line costs little more than reading
+# its values.
+
+
+View = Mapping[str, Any]
+# Topic id → its name, where the capture has shown it.
+Names = Callable[[UUID], str | None]
+
+# Topics whose id is the same in every cluster (KIP-516).
+TOPIC_FIELDS: Final = ("name", "topic", "topic_name", "topic_id")
+
+
+class Shape(NamedTuple):
+    """How much room there is: list items to show, characters of an id; None means all."""
+
+    items: int | None = None
+    id_size: int | None = None
+
+
+Facts = Callable[["Exchange", View, View, Shape], list[str]]
+Form = Callable[[Any, str, Names, Shape], str]
+
+
+class FactRow(NamedTuple):
+    """What a text line needs of one API, and what makes its facts of that."""
+
+    request: frozenset[str]
+    response: frozenset[str]
+    facts: Facts
+
+
+def topic_of(element: View, names: Names, shape: Shape) -> str:
+    """The topic an element is about: its name, or its id by the name that the capture has shown, or the id."""
+    name: str | None = element.get("name") or element.get("topic") or element.get("topic_name")
+    if name:
+        return name
+    found = element.get("topic_id")
+    return topic_id(found, names, shape) if found is not None else "?"
+
+
+def topic_id(value: UUID, names: Names, shape: Shape) -> str:
+    """The name of a topic id, or the id itself as Kafka prints it."""
+    return names(value) or WELL_KNOWN.get(value) or short(uuid_text(value.bytes), shape)
+
+
+def short(text: str, shape: Shape) -> str:
+    """An id in the room there is: its beginning tells more than nothing."""
+    return text if shape.id_size is None or len(text) <= shape.id_size else text[: shape.id_size - 1] + "…"
+
+
+def _plain(value: Any, _argument: str, names: Names, shape: Shape) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return listed([_plain(item, "", names, shape) for item in value], shape.items)
+    if isinstance(value, UUID):
+        return short(uuid_text(value.bytes), shape)
+    return "" if value is None else str(value)
+
+
+def _count(value: Any, noun: str, _names: Names, _shape: Shape) -> str:
+    return counted(len(value), noun.replace("_", " ")) if value else ""
+
+
+def _flag(value: Any, text: str, _names: Names, _shape: Shape) -> str:
+    return text.replace("_", " ") if value else ""
+
+
+def _member(value: Any, _argument: str, _names: Names, shape: Shape) -> str:
+    return short(value, shape) if value else ""
+
+
+def _word(value: Any, table: str, _names: Names, shape: Shape) -> str:
+    if isinstance(value, list):
+        return listed(list(dict.fromkeys(word(table, item) for item in value)), shape.items)
+    return word(table, int(value))
+
+
+def _facts_said(value: Any, table: str, _names: Names, _shape: Shape) -> str:
+    return WORDS[table].get(value, "")
+
+
+def _size(value: Any, _argument: str, _names: Names, _shape: Shape) -> str:
+    return amount(sum(value) if isinstance(value, list) else value)
+
+
+def _period(value: Any, _argument: str, _names: Names, _shape: Shape) -> str:
+    return period(value) if value >= 0 else ""
+
+
+def _known(value: Any, _argument: str, _names: Names, _shape: Shape) -> str:
+    return str(value) if value is not None and value >= 0 else ""
+
+
+def _topics(value: Any, _argument: str, names: Names, shape: Shape) -> str:
+    return listed([topic_of(item, names, shape) for item in value], shape.items)
+
+
+def _any(value: Any, text: str, _names: Names, _shape: Shape) -> str:
+    """A filter: its value, or the argument where it is null."""
+    return str(value) if value is not None else text
+
+
+FORMS: Final[dict[str, Form]] = {
+    "": _plain,
+    "count": _count,
+    "flag": _flag,
+    "member": _member,
+    "word": _word,
+    "said": _facts_said,
+    "size": _size,
+    "period": _period,
+    "known": _known,
+    "topics": _topics,
+}
+# Forms that speak of a null as well.
+NULL_FORMS: Final[dict[str, Form]] = {"any": _any}
+
+
+def _parts(outer: Get, path: str) -> Callable[[View, Names, Shape], str]:
+    """`orders[0,3] payments[1]`; with `@field` beside the partition `orders[0]@42` where a topic has one partition."""
+    partition_path, at, value_name = path.partition("@")
+    inner = getter(partition_path)
+    value_of = getter(partition_path.rpartition(".")[0] + "." + value_name) if at else None
+
+    def write(view: View, names: Names, shape: Shape) -> str:
+        elements = outer(view)
+        if not elements:
+            return ""
+        if len(elements) == 1:
+            topic = topic_of(elements[0], names, shape)
+            numbers = inner(elements[0])
+            if isinstance(numbers, list) and len(numbers) == 1:
+                beside = value_of(elements[0]) if value_of is not None else None
+                return f"{topic}[{numbers[0]}]@{beside[0]}" if beside else f"{topic}[{numbers[0]}]"
+        topics: dict[str, list[int]] = {}
+        values: list[int] = []
+        for element in elements:
+            numbers = inner(element)
+            held = topics.setdefault(topic_of(element, names, shape), [])
+            if isinstance(numbers, int):
+                held.append(numbers)
+            elif numbers:
+                held.extend(numbers)
+            if value_of is not None:
+                values.extend(value_of(element) or ())
+        count = sum(map(len, topics.values()))
+        suffix = f"@{values[0]}" if count == 1 and values else ""
+        return listed([f"{topic}[{ranges(held)}]{suffix}" for topic, held in topics.items()], shape.items)
+
+    return write
+
+
+class _Source:
+    """The Python text of one row's function while it is written, the objects it names, the paths it needs."""
+
+    def __init__(self) -> None:
+        self.lines = [
+            "def facts(exchange, request, response, shape):",
+            "    names = exchange.topic_name",
+            "    out = []",
+        ]
+        self.objects: dict[str, Any] = {"plain": _plain}
+        self.needs: dict[str, set[str]] = {"request": set(), "response": set()}
+
+    def fact(self, words: list[str]) -> None:
+        """One fact: its words in order, nothing when one of its values is empty."""
+        depth = 1
+        shown: list[str] = []
+        for number, token in enumerate(words):
+            if token[0] not in "<>":
+                shown.append(token)
+                continue
+            name = f"t{number}"
+            for choice, text in enumerate(token.split("|")):
+                if choice:
+                    self._line(depth, f"if not {name}:")
+                self._value(depth + (choice > 0), name, text)
+            self._line(depth, f"if {name}:")
+            depth += 1
+            shown.append(f"{{{name}}}")
+        self._line(depth, f'out.append(f"{" ".join(shown)}")')
+
+    def _line(self, depth: int, text: str) -> None:
+        self.lines.append("    " * depth + text)
+
+    def _value(self, depth: int, name: str, text: str) -> None:
+        """Set `name` to one value as text, empty where it is missing."""
+        side = "request" if text[0] == ">" else "response"
+        path, _, form = text[1:].partition(":")
+        form, _, argument = form.partition(":")
+        if form in ("parts", "topics"):
+            write, paths = _elements(path, form)
+            self.needs[side] |= paths
+            self._line(depth, f"{name} = {self._object(write)}({side}, names, shape)")
+            return
+        self.needs[side].add(path)
+        get = f"{side}.get({path!r})" if "." not in path else f"{self._object(getter(path))}({side})"
+        self._line(depth, f"v = {get}")
+        if form == "":
+            self._line(depth, f"{name} = v if v.__class__ is str else plain(v, '', names, shape)")
+        elif form == "known":
+            self._line(depth, f'{name} = str(v) if v is not None and v >= 0 else ""')
+        elif form in NULL_FORMS:
+            self._line(depth, f"{name} = {self._object(NULL_FORMS[form])}(v, {argument!r}, names, shape)")
+        else:
+            if form not in FORMS:
+                raise ValueError(f"a fact has no form {form!r}; there are {', '.join([*FORMS, *NULL_FORMS])}")
+            call = f"{self._object(FORMS[form])}(v, {argument!r}, names, shape)"
+            self._line(depth, f'{name} = "" if v is None or v == [] else {call}')
+
+    def _object(self, value: object) -> str:
+        name = f"o{len(self.objects)}"
+        self.objects[name] = value
+        return name
+
+    def compiled(self) -> Facts:
+        """The function."""
+        self._line(1, "return out")
+        exec("\n".join(self.lines), self.objects)  # the text is made of our own table alone
+        facts: Facts = self.objects["facts"]
+        return facts
+
+
+def _elements(path: str, form: str) -> tuple[Callable[[View, Names, Shape], str], set[str]]:
+    """What writes the topics, or the topics with their partitions, of an array; and the paths it needs."""
+    outer_path, _, inner_path = path.partition("/")
+    outer = getter(outer_path.removesuffix("[]"))
+    paths = {f"{outer_path}.{field}" for field in TOPIC_FIELDS}
+    if form == "topics":
+        return lambda view, names, shape: _topics(outer(view) or [], "", names, shape), paths
+    partition, at, beside = inner_path.partition("@")
+    paths.add(f"{outer_path}.{partition}")
+    if at:
+        paths.add(f"{outer_path}.{partition.rpartition('.')[0]}.{beside}")
+    return _parts(outer, inner_path), paths
+
+
+def row(text: str) -> FactRow:
+    """Compile one row of the table."""
+    source = _Source()
+    for part in text.split("  "):
+        if part.strip():
+            source.fact(part.split())
+    return FactRow(frozenset(source.needs["request"]), frozenset(source.needs["response"]), source.compiled())

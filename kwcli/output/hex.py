@@ -1,0 +1,557 @@
+"""A frame in, its bytes out as lines: coloured by field, names and values beside them, nested as the message is."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable, Iterator
+from itertools import chain, cycle, islice
+from typing import TYPE_CHECKING, Final, NamedTuple
+from uuid import UUID
+
+from decoders.apis import NAMES, api
+from decoders.apis.error_codes import error_name
+from decoders.exchanges.exchange import rfc3339
+from decoders.messages.bodies import conceal_of, echoes
+from decoders.messages.byte_layout import Anatomy, anatomy
+from decoders.schema.walk import BytePart
+from decoders.wire.primitives import uuid_text
+from decoders.wire.text import in_bytes, json_bytes
+from kwcli.output.body import in_pieces
+from kwcli.output.text import Lined
+from kwcli.output.units import Palette, cells, cut, palette
+from kwcli.terminal import clean
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Exchange, Settled
+    from decoders.schema.model import Side
+    from decoders.wire.text import Conceal
+    from kwcli.env import Settings
+    from kwcli.output import Write
+
+# Elements of an array of structs that are shown before the rest is only counted.
+ELEMENTS: Final = 4
+_COMPONENT: Final = re.compile(r"_tagged_fields(?:\.\d+)?|[^.]+")
+_ELEMENT: Final = re.compile(r"(.*)\[(\d+)\]", re.DOTALL)
+_TIMES: Final = frozenset({"timestamp", "base_timestamp", "max_timestamp"})
+_TIME_RANGE: Final = range(10**11, 10**14)
+# What the bytes of one value may take as text.
+TEXT_MAX: Final = 1 << 16
+
+
+class ByteRun(NamedTuple):
+    """Bytes of a row: sizes are dim, secrets hidden."""
+
+    at: int
+    end: int
+    dim: bool
+    secret: bool
+
+
+class HexRow:
+    """One row. `name` with its indentation and index; `paint` is `dim`, `bad` or empty; `ascii` shows bytes as text."""
+
+    __slots__ = ("ascii", "kind", "name", "paint", "path", "runs", "text")
+
+    def __init__(self, path: str, name: str, kind: str = "", text: str = "", paint: str = "") -> None:
+        self.path = path
+        self.name = name
+        self.kind = kind
+        self.text = text
+        self.paint = paint
+        self.runs: list[ByteRun] = []
+        self.ascii = False
+
+    def add(self, part: BytePart, *, dim: bool = False) -> None:
+        """Bytes more; those that go on without a break join the run before them."""
+        if self.runs and self.runs[-1][1:] == (part.at, dim, part.secret):
+            self.runs[-1] = self.runs[-1]._replace(end=part.end)
+        else:
+            self.runs.append(ByteRun(part.at, part.end, dim, part.secret))
+
+
+class HexRows:
+    """Puts parts together to rows; `whole` shortens nothing."""
+
+    def __init__(self, *, whole: bool) -> None:
+        self._whole = whole
+        self._chain: list[str] = []  # the row before: the paths it lies in, and its own
+        self._row: HexRow | None = None
+        self._counts: dict[str, int] = {}
+        self._values: list[str] = []  # of the array of numbers being read
+
+    def of(self, parts: Iterable[BytePart]) -> Iterator[HexRow]:
+        """The rows."""
+        skipped: tuple[str, int, BytePart] | None = None  # prefix, first index not shown, last part of them
+        for part in parts:
+            if skipped is not None:
+                if part.path.startswith(skipped[0]):
+                    skipped = (skipped[0], skipped[1], part)
+                    continue
+                yield from self._end()
+                yield self._left_out(*skipped)
+                skipped = None
+            if not self._whole and (array := self._too_many(part)):
+                yield from self._end()
+                self._row = None
+                skipped = (f"{array}[", part.at, part)
+                continue
+            yield from self._take(part)
+        yield from self._end()
+        if skipped is not None:
+            yield self._left_out(*skipped)
+
+    def _too_many(self, part: BytePart) -> str:
+        """The array of which this part belongs to an element too many."""
+        for match in re.finditer(r"\[(\d+)\]", part.path):
+            array = part.path[: match.start()]
+            if int(match[1]) >= ELEMENTS and self._counts.get(array, ELEMENTS + 2) > ELEMENTS + 1:
+                return array  # one of numbers has the count -1: it is shortened as one value
+        return ""
+
+    def _left_out(self, prefix: str, at: int, last: BytePart) -> HexRow:
+        array = prefix[:-1]
+        final = re.match(r"\d+", last.path[len(prefix) :])
+        count = self._counts.get(array) or (int(final[0]) + 1 if final else 0)
+        more = max(count - ELEMENTS, 1)
+        element = f"{array}[{ELEMENTS}]"
+        text = f"{more:,} more, {in_bytes(last.end - at)}"
+        row = HexRow(element, f"{self._indent(_ancestors(element)[:-1])}…", "", text, "dim")
+        self._chain = _ancestors(element)[:-1]
+        return row
+
+    def _take(self, part: BytePart) -> Iterator[HexRow]:
+        row = self._row
+        match = _ELEMENT.fullmatch(part.path)
+        if part.array:
+            # Structs have rows of their own, and so have texts; numbers share one.
+            shared = not part.kind.endswith(("struct", "string", "bytes", "varint array"))
+            self._counts[part.path] = -1 if shared else int(str(part.value))
+            self._values = []
+        if row is not None and match is not None and row.path == match[1] and self._counts.get(match[1]) == -1:
+            row.add(part)
+            if sum(map(len, self._values)) < TEXT_MAX:
+                self._values.append(shown(part))
+                row.text = ",".join(self._values)
+            return
+        if row is None or row.path != part.path:
+            yield from self._end()
+            yield from self._begin(part)
+            row = self._row
+            assert row is not None
+        row.add(part, dim=part.what != "value")
+        self._say(row, part)
+
+    def _say(self, row: HexRow, part: BytePart) -> None:
+        name = _components(part.path)[-1]
+        if part.what == "value":
+            row.kind = row.kind or part.kind
+            if part.end == part.at and part.kind.endswith("records"):
+                return
+            row.text, row.paint = shown(part), ""
+            if part.secret:
+                row.text, row.paint = f"‹{in_bytes(part.end - part.at)} redacted›", "dim"
+            elif name.endswith("error_code") and part.value:
+                row.paint = "bad"
+            elif name.endswith("error_code") or row.text in ("", '""', "–"):
+                row.paint = "dim"
+            elif name == "crc" and row.text.endswith("bad"):
+                row.paint = "bad"
+        elif part.what == "size":
+            number = int(str(part.value))
+            row.kind = row.kind if row.kind.startswith("tag ") else part.kind
+            if number < 0:
+                row.text, row.paint = "–", "dim"
+            elif part.array:
+                row.text = "[]" if not number else f"{number:,} element{'s' * (number != 1)}"
+                row.paint = "" if number else "dim"
+            else:
+                # Where a value follows it says more; batches and structures have rows of their own.
+                empty = "0 bytes" if part.kind.endswith("records") else '""'
+                row.text, row.paint = (in_bytes(number), "") if number else (empty, "dim")
+        elif part.what == "flag":
+            there = int(str(part.value)) > 0
+            row.text, row.paint = ("", "") if there else ("–", "dim")
+        elif part.what == "tags":
+            row.kind = "tags"
+            row.text, row.paint = (f"{part.value}", "") if part.value else ("none", "dim")
+        else:
+            row.kind = f"tag {part.value}"
+
+    def _begin(self, part: BytePart) -> Iterator[HexRow]:
+        """A new row; before it those that only name the structs it lies in."""
+        chain = _ancestors(part.path)
+        label = ""
+        for depth, path in enumerate(chain[:-1]):
+            if path in self._chain:
+                continue
+            if path.endswith("]"):
+                label = path[path.rindex("[") :] + " "
+                continue
+            yield HexRow(path, f"{self._indent(chain[:depth], label)}{label}{_components(path)[-1]}")
+            label = ""
+        name = _components(part.path)[-1]
+        if part.path.endswith("]"):
+            label, name = f"{label}{name[name.rindex('[') :]}", ""
+            indent = self._indent(chain[:-1])
+        else:
+            indent = self._indent(chain[:-1], label)
+        self._chain = chain
+        self._row = HexRow(part.path, f"{indent}{label}{name}", part.kind)
+
+    @staticmethod
+    def _indent(chain: list[str], label: str = "") -> str:
+        """Blanks for the structs and elements around; the label stands in the last of them."""
+        width = sum(len(path) - path.rindex("[") + 1 if path.endswith("]") else 2 for path in chain)
+        return " " * max(width - len(label), 0)
+
+    def _end(self) -> Iterator[HexRow]:
+        if self._row is not None:
+            yield self._row
+            self._row = None
+
+
+def _components(path: str) -> list[str]:
+    return _COMPONENT.findall(path)
+
+
+def _ancestors(path: str) -> list[str]:
+    """`a[0].b[1].c` → `a[0]`, `a[0].b[1]`, the path itself; a list in front of an element is none of its own."""
+    found: list[str] = []
+    for component in _components(path):
+        found.append(f"{found[-1]}.{component}" if found else component)
+    return found
+
+
+def shown(part: BytePart) -> str:
+    """What the bytes of a value say."""
+    value, name = part.value, _components(part.path)[-1]
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, UUID):
+        return uuid_text(value.bytes)
+    if isinstance(value, bytes):
+        value = json_bytes(value[:TEXT_MAX])
+        if isinstance(value, dict):
+            return in_bytes(part.end - part.at)
+    if isinstance(value, str):
+        return clean(value[:TEXT_MAX]) if value else '""'
+    if isinstance(value, int):
+        if name.endswith("error_code"):
+            return f"{value} {error_name(value)}" if value else "0"
+        if name in ("request_api_key", "api_key"):
+            return f"{value} {api(value).name if value in NAMES else 'UNKNOWN'}"
+        if name in _TIMES and value in _TIME_RANGE:
+            return f"{value} {rfc3339(value * 1_000_000)}"
+    return str(value)
+
+
+# A frame in, its bytes out as lines: coloured by field, names and values beside them, nested as the message is.
+#
+# One field a row: offset, bytes, then from some width on the bytes as text, the name, the type, the value. What is long
+# is shortened where a width is given and not everything is asked for; secrets are `**`. Colours only repeat what the
+# columns say.
+
+
+GAP: Final = "  "
+# Lines of one value, and of bytes that belong to no field, before the rest is only counted.
+LINES: Final = 4
+REST_LINES: Final = 8
+ARROWS: Final[dict[Side, str]] = {"request": "→", "response": "←"}
+HIDDEN: Final = "--reveal-secrets shows them"
+# From this width on: bytes a line, whether they stand as text too, whether the type does.
+_STEPS: Final = ((0, 4, False, False), (64, 8, False, False), (104, 8, True, True), (136, 16, True, True))
+_KIND_WIDTH: Final = 24
+_NAME_SHARE: Final = 0.58
+# A line without bytes.
+_NOTHING: Final[tuple[None, list[str], list[bool]]] = (None, [], [])
+
+
+class Columns(NamedTuple):
+    """Widths in cells; 0 for a column that is not there, `value` None where nothing is cut."""
+
+    offset: int
+    each: int  # bytes a line
+    ascii: bool
+    kind: int
+    name: int
+    value: int | None
+
+
+def columns(size: int, rows: list[HexRow], width: int | None) -> Columns:
+    """The columns for a frame of so many bytes on a terminal of this width."""
+    offset = max(4, len(f"{size:x}"))
+    longest = max((cells(row.name) for row in rows), default=0)
+    if width is None:
+        return Columns(offset, 16, True, _KIND_WIDTH, longest, None)
+    _, count, text, typed = next(step for step in reversed(_STEPS) if width >= step[0])
+    kind = min(_KIND_WIDTH, max((len(row.kind) for row in rows), default=0)) if typed else 0
+    room = width - offset - len(GAP) - (3 * count - 1) - len(GAP)
+    room -= (count + len(GAP) if text else 0) + (kind + len(GAP) if kind else 0)
+    texts = sorted(cells(row.text) for row in rows)
+    usual = texts[len(texts) * 9 // 10] if texts else 0
+    name = min(longest, max(int(room * _NAME_SHARE), room - len(GAP) - usual))
+    return Columns(offset, count, text, kind, name, max(room - name - len(GAP), 1))
+
+
+class HexStyle(NamedTuple):
+    """How bytes are shown: `whole`, or without a width, nothing is shortened.
+
+    `conceal` finds in an error message what is secret in its exchange.
+    """
+
+    width: int | None
+    colors: Palette
+    reveal: bool = False
+    whole: bool = False
+    conceal: Conceal | None = None
+
+
+def hex_lines(
+    frame: bytes,
+    side: Side,
+    api_key: int | None,
+    version: int | None,
+    style: HexStyle,
+    *,
+    sized: bool = True,
+    missing: str | None = None,
+    made_up: int = 0,
+) -> Iterator[str]:
+    """The lines of a frame. `sized` says that it begins with its size field.
+
+    `missing` is why the end of the frame is not there, `made_up` how many bytes of a frame with its size field are not
+    to be shown, because they stand in for what nobody has given.
+    """
+    width, colors, reveal, whole, conceal = style
+    data = frame if sized else len(frame).to_bytes(4, "big") + frame
+    found = anatomy(data, side, api_key, version, reveal=reveal, missing=missing)
+    if conceal is not None and side == "response" and not reveal:
+        found.body = list(echoes(found.body, conceal))
+    yield from _View(data, found, width, colors, made_up if sized else 4, whole or width is None).lines()
+
+
+class _View:
+    """One frame on its way to lines; `shift` is how many bytes of `data` were not given."""
+
+    def __init__(
+        self, data: bytes, found: Anatomy, width: int | None, colors: Palette, shift: int, whole: bool
+    ) -> None:
+        self._data = data
+        self._found = found
+        self._width = width
+        self._colors = colors
+        self._shift = shift
+        self._whole = whole
+
+    def lines(self) -> Iterator[str]:
+        """Header, body, what is left."""
+        found = self._found
+        head = [part for part in found.header if part.at >= self._shift]
+        whole = self._whole
+        rows = list(HexRows(whole=whole).of(head))
+        if head and found.header_version >= 0:
+            rows.insert(0, self._heading(f"header {found.header_version}"))
+        if found.body:
+            layout = f" (layout of {found.layout})" if found.layout else ""
+            rows += [self._heading(f"body{layout}"), *HexRows(whole=whole).of(found.body)]
+        if found.rest_at < len(self._data):
+            rows.append(self._rest())
+        widths = columns(len(self._data) - self._shift, rows, self._width)
+        paints = cycle(self._colors.fields)
+        for row in rows:
+            yield from self._row(row, widths, next(paints) if row.runs else self._colors.dim)
+        if found.failure is not None:
+            yield from self._failure()
+
+    @staticmethod
+    def _heading(text: str) -> HexRow:
+        return HexRow("", f"· {text}")
+
+    def _rest(self) -> HexRow:
+        found = self._found
+        row = HexRow("", "undecoded", "bytes")
+        end = len(self._data)
+        row.runs = [ByteRun(found.rest_at, end, dim=False, secret=found.rest_secret)]
+        row.ascii = not found.rest_secret
+        row.text = f"‹{in_bytes(end - found.rest_at)} hidden›" if found.rest_secret else ""
+        row.paint = "dim"
+        return row
+
+    def _failure(self) -> Iterator[str]:
+        found, colors = self._found, self._colors
+        assert found.failure is not None
+        place = f" in {found.failure.path}" if found.failure.path else ""
+        text = f"! {found.failure.reason} at byte {max(found.failure.offset + 4 - self._shift, 0)}{place}"
+        if found.failure.text:
+            text += f": {found.failure.text}"
+        text = clean(text)
+        if found.rest_secret and found.rest_at < len(self._data):
+            text += f" (the bytes may hold secrets: {HIDDEN})"
+        for line in textwrap.wrap(text, self._width) if self._width is not None else [text]:
+            yield f"{colors.bad}{line}{colors.off}"
+
+    def _row(self, row: HexRow, widths: Columns, paint: str) -> Iterator[str]:
+        """The lines of one row."""
+        count, colors = widths.each, self._colors
+        total = sum(run.end - run.at for run in row.runs)
+        most = REST_LINES if row.ascii else LINES
+        shortened = not self._whole and total > most * count
+        lines = most - 1 if shortened else -(-total // count)
+        texts = self._texts(row, widths, max(lines, 1), cut_off=shortened)
+        tone = {"dim": colors.dim, "bad": colors.bad}.get(row.paint, "")
+        name = row.name if self._width is None else cut(row.name, widths.name)
+        pieces = self._pieces(row, count)
+        for number in range(max(lines, len(texts), 1)):
+            at, bytes_, dims = next(pieces, _NOTHING) if number < lines else _NOTHING
+            offset = "" if at is None else f"{at - self._shift:0{widths.offset}x}"
+            line = f"{self._cell(offset, colors.dim, widths.offset)}{GAP}"
+            line += f"{self._hex(bytes_, dims, paint)}{'   ' * (count - len(bytes_))} "
+            if widths.ascii:
+                line += f"{self._text(at, bytes_):<{count}}{GAP}"
+            line += f"{self._cell(name if number == 0 else '', paint, widths.name)}{GAP}"
+            if widths.kind:
+                kind = cut(row.kind, widths.kind) if number == 0 else ""
+                line += f"{self._cell(kind, colors.dim, widths.kind)}{GAP}"
+            text = texts[number] if number < len(texts) else ""
+            yield (line + self._cell(text, tone, 0)).rstrip()
+        if shortened:
+            left = total - lines * count
+            yield f"{' ' * widths.offset}{GAP}{colors.dim}… {left:,} more byte{'s' * (left != 1)}{colors.off}"
+
+    def _cell(self, text: str, paint: str, width: int) -> str:
+        """A painted text, padded."""
+        painted = f"{paint}{text}{self._colors.off}" if text and paint else text
+        return painted + " " * (width - cells(text))
+
+    def _pieces(self, row: HexRow, count: int) -> Iterator[tuple[int, list[str], list[bool]]]:
+        """The bytes of a row by lines: the offset of the first, each as two digits, which are dim."""
+        at: int | None = None
+        digits: list[str] = []
+        dims: list[bool] = []
+        for run in row.runs:
+            for place in range(run.at, run.end):
+                if at is None:
+                    at = place
+                digits.append("**" if run.secret else f"{self._data[place]:02x}")
+                dims.append(run.dim)
+                if len(digits) == count:
+                    yield at, digits, dims
+                    at, digits, dims = None, [], []
+        if at is not None:
+            yield at, digits, dims
+
+    def _hex(self, digits: list[str], dims: list[bool], paint: str) -> str:
+        """The digits with their colours; a code only where it changes."""
+        colors = self._colors
+        out, before = "", None
+        for digit, dim in zip(digits, dims, strict=True):
+            if dim != before:
+                out += (colors.off if before is not None else "") + (colors.dim if dim else paint)
+                before = dim
+            out += digit + " "
+        return f"{out[:-1]}{colors.off} " if digits else ""
+
+    def _text(self, at: int | None, digits: list[str]) -> str:
+        if at is None:
+            return ""
+        data = self._data[at : at + len(digits)]
+        return "".join(
+            "*" if digit == "**" else chr(byte) if 32 <= byte < 127 else "."
+            for byte, digit in zip(data, digits, strict=True)
+        )
+
+    def _texts(self, row: HexRow, widths: Columns, lines: int, *, cut_off: bool) -> list[str]:
+        """What stands in the value column: the text over as many lines as the bytes take."""
+        if row.ascii and not widths.ascii:
+            return [self._text(at, digits) for at, digits, _ in islice(self._pieces(row, widths.each), lines)]
+        if widths.value is None:
+            return [row.text] if row.text else []
+        room = widths.value
+        if cells(row.text) <= room:
+            return [row.text] if row.text else []
+        parts = _split(row.text, room, at_blanks=True)
+        if len(parts) > lines and not self._whole:
+            parts = _split(row.text, room)
+        if len(parts) > lines and not self._whole:
+            parts = [*parts[: lines - 1], cut("".join(parts[lines - 1 :]), room)]
+        elif cut_off:
+            parts[-1] = cut(parts[-1] + "…", room)
+        return parts
+
+
+def _split(text: str, room: int, *, at_blanks: bool = False) -> list[str]:
+    """A text in pieces of at most so many cells; between words where that may be and there is a blank."""
+    parts: list[str] = []
+    at = 0
+    while at < len(text):
+        after = at + room
+        while cells(text[at:after]) > room and after > at + 1:
+            after -= 1
+        if at_blanks and after < len(text):
+            after = text.rfind(" ", at, after + 1) + 1 or after
+        parts.append(text[at:after].rstrip(" ") if at_blanks else text[at:after])
+        at = after
+    return parts
+
+
+class Hex(Lined):
+    """The renderer: the line of an exchange, its two frames under it."""
+
+    shows_skipped = True
+
+    def __init__(self, settings: Settings, write: Write) -> None:
+        super().__init__(settings, write)
+        self._colors = palette(settings.color)
+
+    def write(self, rows: list[Settled]) -> None:
+        """Write the rows."""
+        if rows and not self._begun:
+            self._begun = True
+            self._put([self._lines.header()])
+        for row in rows:
+            if row.kind == "exchange":
+                self._put(chain((self._lines.line(row),), self._under(row), ("",)))
+            else:
+                self._put([self._lines.skipped(row)])
+
+    def _put(self, lines: Iterable[str]) -> None:
+        for piece in in_pieces(lines):
+            self._write(piece)
+
+    def _under(self, exchange: Exchange) -> Iterator[str]:
+        settings, colors = self._settings, self._colors
+        conceal = conceal_of(exchange)
+        for side, arrow in ARROWS.items():
+            data = exchange.raw(side)
+            size = exchange.request_size if side == "request" else exchange.response_size
+            if data is None:
+                continue
+            name = exchange.api or ("SASL token" if exchange.outcome == "token" else "unknown")
+            version = "" if exchange.api_version is None else f" {exchange.api_version}"
+            amount = "size unknown" if size is None else f"{size:,} B"
+            yield f"  {colors.api}{arrow}{colors.off} {name}{version} {side} · {amount}"
+            if exchange.outcome == "token":
+                yield from token_lines(data, settings.width, colors, reveal=settings.reveal_secrets)
+                continue
+            missing = exchange.extra.get(side) if exchange.extra is not None else None
+            yield from hex_lines(
+                data,
+                side,
+                exchange.api_key,
+                exchange.api_version,
+                HexStyle(settings.width, colors, settings.reveal_secrets, settings.verbose > 0, conceal),
+                missing=missing,
+            )
+
+
+def token_lines(data: bytes, width: int | None, colors: Palette, *, reveal: bool) -> Iterator[str]:
+    """A bare SASL token with its size field."""
+    from decoders.schema.walk import BytePart
+
+    parts = [BytePart("size", 0, 4, "value", int.from_bytes(data[:4], "big"), "int32")]
+    if len(data) > 4:
+        parts.append(BytePart("token", 4, len(data), "value", data[4:], "bytes", not reveal))
+    found = Anatomy(parts, -1, [], len(data), rest_secret=False)
+    view = _View(data, found, width, colors, 0, whole=True)
+    yield from view.lines()

@@ -1,0 +1,111 @@
+"""Values in, JSON out, as one array or one value a line, large ones in pieces; and exchange records written so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from decoders.messages.bodies import Options
+from decoders.messages.record import to_json_dict
+from decoders.wire.deferred import json_pieces
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Settled
+    from kwcli.env import Settings
+    from kwcli.output import Write
+
+# orjson refuses integers beyond 64 bits by itself; the record has none.
+OPTIONS: Final = orjson.OPT_APPEND_NEWLINE
+# Lines joined in one go: orjson leaves up to 8 kB of room behind each, which thousands of them would keep.
+LINES_MAX: Final = 64
+
+
+class JsonWriter:
+    """Writes values one after the other: `lines`, each on its own; else as one array, which `close` ends."""
+
+    def __init__(self, write: Write, *, lines: bool) -> None:
+        self._write = write
+        self._lines = lines
+        self._begun = False
+
+    def add(self, value: Any) -> None:
+        """Write one value, which may be deferred."""
+        if not self._lines:
+            self._write(b",\n" if self._begun else b"[\n")
+            self._begun = True
+        for piece in json_pieces(value):
+            self._write(piece)
+        if self._lines:
+            self._write(b"\n")
+
+    def close(self) -> None:
+        """End the array."""
+        if not self._lines:
+            self._write(b"\n]\n" if self._begun else b"[]\n")
+
+
+class Ndjson:
+    """One object a line."""
+
+    shows_skipped = True
+
+    def __init__(self, settings: Settings, write: Write) -> None:
+        self._write = write
+        self._options = Options(settings.records, settings.reveal_secrets, deferred=True)
+        self.errors = self.undecoded = 0
+
+    def write(self, rows: list[Settled]) -> None:
+        """Write the rows."""
+        options = self._options
+        dumps = orjson.dumps
+        for start in range(0, len(rows), LINES_MAX):
+            lines: list[bytes] = []
+            for row in rows[start : start + LINES_MAX]:
+                record = to_json_dict(row, options)
+                if row.kind == "exchange":
+                    if record["errors"]:
+                        self.errors += 1
+                    if record["status"] == "undecoded":
+                        self.undecoded += 1
+                try:
+                    lines.append(dumps(record, None, OPTIONS))
+                except TypeError:  # parts of it are deferred
+                    self._write(b"".join(lines))
+                    lines.clear()
+                    for piece in json_pieces(record):
+                        self._write(piece)
+                    self._write(b"\n")
+            self._write(b"".join(lines))
+
+    def notice(self, rows: list[Settled]) -> None:
+        """Nothing is learnt."""
+
+    def close(self) -> None:
+        """Nothing is owed."""
+
+
+class Json:
+    """One array, written as it grows and closed whatever happens."""
+
+    shows_skipped = True
+
+    def __init__(self, settings: Settings, write: Write) -> None:
+        self._writer = JsonWriter(write, lines=False)
+        self._options = Options(settings.records, settings.reveal_secrets, deferred=True)
+        self.errors = self.undecoded = 0
+
+    def write(self, rows: list[Settled]) -> None:
+        """Write the rows."""
+        for row in rows:
+            record = to_json_dict(row, self._options)
+            self.errors += bool(record.get("errors"))
+            self.undecoded += record.get("status") == "undecoded"
+            self._writer.add(record)
+
+    def notice(self, rows: list[Settled]) -> None:
+        """Nothing is learnt."""
+
+    def close(self) -> None:
+        """End the array."""
+        self._writer.close()

@@ -1,0 +1,452 @@
+"""Exchanges in, one line for each out, in the columns that the terminal has room for; with signs and colours."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from decoders.apis.keys import DESCRIBE_CLUSTER, METADATA
+from kwcli.output.fact_functions import NO_VIEW, no_facts, row_of
+from kwcli.output.facts import Shape, View
+from kwcli.output.units import NS, amount, cells, cut, cut_left, palette, short_name, took
+from kwcli.terminal import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from decoders.exchanges.api_versions import ApiVersion
+    from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled, Skipped
+    from kwcli.env import Settings
+    from kwcli.output import Write
+    from kwcli.output.facts import Facts
+
+
+class Layout(NamedTuple):
+    """Widths in cells, 0 for a column that is not shown; `facts` None when nothing is ever cut."""
+
+    took: int
+    client: int  # the client's id, or its address
+    software: int
+    address: int  # the client's address, beside its id
+    broker: int
+    connection: int
+    correlation: int
+    sizes: int  # of the request and of the response, each
+    api: int
+    facts: int | None
+    shape: Shape
+
+
+TIME_WIDTH: Final = 12
+SIGN_WIDTH: Final = 1
+FACTS_LEAST: Final = 12
+
+# From this width on: took, client, software, address, broker, connection, correlation id, sizes, API, shape.
+_STEPS: Final[tuple[tuple[int, tuple[int, ...], Shape], ...]] = (
+    (0, (6, 6, 0, 0, 0, 0, 0, 0, 10), Shape(2, 8)),
+    (72, (6, 9, 0, 0, 6, 0, 0, 0, 13), Shape(2, 10)),
+    (96, (6, 13, 0, 0, 7, 0, 0, 0, 16), Shape(3, 12)),
+    (116, (6, 16, 0, 0, 15, 0, 0, 0, 20), Shape(4, 14)),
+    (150, (6, 16, 0, 21, 21, 0, 0, 7, 20), Shape(4, 16)),
+    (180, (6, 16, 24, 21, 21, 4, 6, 7, 22), Shape(6, 24)),
+)
+# No terminal: the columns that people read; programs have the other formats.
+_UNLIMITED: Final = (6, 16, 0, 0, 15, 0, 0, 0, 20)
+
+
+def layout(width: int | None) -> Layout:
+    """The layout for a terminal of `width` columns (60 at least); None: nothing is cut."""
+    if width is None:
+        return _made(_UNLIMITED, None, Shape())
+    widths, shape = next((widths, shape) for least, widths, shape in reversed(_STEPS) if width >= least)
+    columns = [TIME_WIDTH, SIGN_WIDTH, *(w for w in widths if w)]
+    if widths[7]:
+        columns.append(widths[7])  # there are two sizes
+    used = sum(columns) + len(columns) + (widths[4] == 0)  # one blank after each
+    return _made(widths, max(width - used, FACTS_LEAST), shape)
+
+
+def _made(widths: tuple[int, ...], facts: int | None, shape: Shape) -> Layout:
+    took, client, software, address, broker, connection, correlation, sizes, api = widths
+    return Layout(took, client, software, address, broker, connection, correlation, sizes, api, facts, shape)
+
+
+# Metadata answers in, the node id behind a broker's address out, as far as the capture proves it.
+
+
+LOOPBACK: Final = {"localhost": ("127.0.0.1", "[::1]")}
+
+
+class Nodes:
+    """Addresses as captured → node id. A host name is no proof of an address, but for localhost."""
+
+    def __init__(self) -> None:
+        self._ids: dict[str, int] = {}
+        self._shown: dict[tuple[str, int], str] = {}
+
+    def learn(self, view: View) -> bool:
+        """Take the brokers of a Metadata or DescribeCluster answer; whether they said anything new."""
+        news = False
+        for broker in view.get("brokers") or ():
+            number = broker.get("node_id", broker.get("broker_id"))
+            host = broker.get("host")
+            if number is None or not host:
+                continue
+            for name in LOOPBACK.get(host, (f"[{host}]" if ":" in host else host,)):
+                address = f"{name}:{broker.get('port')}"
+                if self._ids.get(address) != number:
+                    self._ids[address] = number
+                    news = True
+        if news:
+            self._shown.clear()
+        return news
+
+    def shown(self, address: str, width: int) -> str:
+        """The node's id, in a wide column with its address; unknown, the end of the address that tells it apart."""
+        text = self._shown.get((address, width))
+        if text is None:
+            if len(self._shown) > 10_000:
+                self._shown.clear()
+            number = self._ids.get(address)
+            text = cut_left(address, width) if number is None else str(number)
+            if number is not None and len(f"{number} {address}") <= width:
+                text = f"{number} {address}"
+            self._shown[(address, width)] = text
+        return text
+
+
+# Exchanges in, one line for each out, as wide as the terminal is; colours say what the signs say too.
+#
+# Lines are f-strings with ready escape codes: a line costs about as much as reading its two projections.
+
+
+# The numbers that lines are full of, as text.
+MILLISECONDS: Final = [f"{number:03d}" for number in range(1000)]
+MICROSECONDS: Final = [f"{number:>4d}µs" for number in range(1000)]
+TENTHS: Final = [f"{number // 10:>2d}.{number % 10}ms" for number in range(1000)]
+# Metadata and DescribeCluster tell which node has which address.
+NODE_LISTS: Final = (METADATA, DESCRIBE_CLUSTER)
+# Cells of connections kept; beyond that they are made again.
+CELLS_MAX: Final = 20_000
+
+# Status → sign; an exchange with an error code in its answer has ✗.
+SIGNS: Final[dict[str, str]] = {
+    "complete": " ",
+    "no_response_expected": " ",
+    "token": " ",
+    "unanswered": "?",
+    "orphan_response": "←",
+    "undecoded": "!",
+}
+ENDINGS: Final[dict[str | None, str]] = {
+    "fin": "unanswered at close",
+    "rst": "unanswered at reset",
+    "idle": "unanswered when the connection was given up",
+    "capture_end": "unanswered at the end of the capture",
+    None: "unanswered",
+}
+SKIPPED: Final[dict[str, str]] = {
+    "lost": "lost in the capture",
+    "midstream": "before the first whole frame",
+    "garbage": "no Kafka frame",
+    "oversized": "a frame larger than kw keeps",
+    "not_kafka": "not Kafka",
+    "tls": "a TLS connection",
+    "snaplen": "cut by the snaplen",
+    "limit": "given up at a limit",
+}
+
+
+class TextLines:
+    """Makes the lines; holds what one line owes to those before it: the day, the known nodes, cells made before."""
+
+    def __init__(self, width: int | None, *, color: bool) -> None:
+        self.layout: Layout = layout(width)
+        self.palette = palette(color)
+        self.errors = 0  # exchanges whose answer has an error code
+        self.undecoded = 0
+        self._room, self._shape, self._wide = self.layout.facts, self.layout.shape, self.layout.sizes > 0
+        self._after_time = f"{self.palette.off} "
+        self._second = -1
+        self._day = ""
+        self._clock = ""
+        self._nodes = Nodes()
+        self._specs: dict[ApiVersion, tuple[Facts, str]] = {}
+        self._ends: dict[tuple[ConnectionInfo, str | None, bool], str] = {}
+
+    def header(self) -> str:
+        """The names of the columns."""
+        w = self.layout
+        parts = [f"{'time':<{TIME_WIDTH}}", f"{'took':>{w.took}}", f"{'client':<{w.client}}"]
+        for title, width in (("software", w.software), ("address", w.address)):
+            if width:
+                parts.append(f"{title:<{width}}")
+        parts.append(f"{'broker' if w.broker > 7 else 'node' if w.broker else '':<{w.broker}}")
+        for title, width in (("conn", w.connection), ("corr", w.correlation), ("sent", w.sizes), ("got", w.sizes)):
+            if width:
+                parts.append(f"{title:>{width}}")
+        return f"{self.palette.dim}{' '.join(parts)}   request{self.palette.off}"
+
+    def line(self, exchange: Exchange) -> str:
+        """The line of an exchange; before it a line for a new day."""
+        time_ns = exchange.time_ns
+        seconds = time_ns // NS
+        request, response = exchange.view("request"), exchange.response_view
+        facts_of, api = self._specs.get(exchange.spec) or self._spec(exchange)
+        if exchange.api_key in NODE_LISTS:
+            self.learn(exchange)
+        ends = (exchange.ends, exchange.client_id, exchange.client_software is None)
+        between = self._ends.get(ends) or self._between(ends, exchange)
+        facts = facts_of(exchange, request or NO_VIEW, response or NO_VIEW, self._shape)
+        text = " ".join(facts)
+        room = self._room
+        if not text.isprintable():
+            facts = [clean(fact) for fact in facts]
+            text = " ".join(facts)
+        sign = " "
+        if exchange.error_codes or exchange.failed or exchange.outcome != "complete":
+            sign = self._sign(exchange)
+            text = self._fitted(facts, self._trouble(exchange), room)
+        elif room is not None and (len(text) > room or not text.isascii()):
+            text = self._fitted(facts, "", room)
+        if self._wide:
+            between += self._numbers(exchange)
+        return (
+            f"{self._clock if seconds == self._second else self._turn(seconds)}"
+            f"{MILLISECONDS[time_ns // 1_000_000 % 1000]}{self._after_time}"
+            f"{_took(exchange)} {between} {sign} {api} {text}"
+        )
+
+    def learn(self, exchange: Exchange) -> None:
+        """Take the addresses of nodes from an answer that lists them."""
+        if self._nodes.learn(exchange.view("response") or NO_VIEW):
+            self._ends.clear()
+
+    def _sign(self, exchange: Exchange) -> str:
+        status = exchange.status
+        if exchange.error_codes:
+            self.errors += 1
+        if status == "undecoded":
+            self.undecoded += 1
+        sign = "✗" if exchange.error_codes and status == "complete" else SIGNS[status]
+        return f"{self.palette.sign[sign]}{sign}{self.palette.off}" if sign != " " else " "
+
+    def skipped(self, row: Skipped) -> str:
+        """The line of bytes that are no exchange."""
+        w = self.layout
+        p = self.palette
+        seconds, ns = divmod(row.time_ns, NS)
+        clock = self._clock if seconds == self._second else self._turn(seconds)
+        to = {"request": " to broker", "response": " to client"}.get(row.direction or "", "")
+        text = f"{amount(row.size)}{to}: {SKIPPED.get(row.reason, row.reason)}"
+        detail = row.detail.removeprefix("TLS: ") if row.reason == "tls" else row.detail
+        if detail and detail not in text:
+            text += f", {clean(detail)}"
+        client = row.client.rpartition(":")[0]
+        gap = " " * sum(width + 1 for width in (w.software, w.address) if width)
+        numbers = " " * sum(width + 1 for width in (w.connection, w.correlation, w.sizes, w.sizes) if width)
+        if w.facts is not None:
+            client = cut(client, w.client)
+            text = cut(text, w.facts)
+        return (
+            f"{clock}{ns // 1_000_000:03d}{self._after_time}{'':>{w.took}} {p.client}{client:<{w.client}}{p.off} "
+            f"{gap}{self._nodes.shown(row.broker, w.broker):<{w.broker}}{numbers} "
+            f"{p.sign['…']}…{p.off} {'skipped':<{w.api}} {text}"
+        )
+
+    def _turn(self, seconds: int) -> str:
+        """Set the clock to a new second: what a line begins with, up to the milliseconds."""
+        self._second = seconds
+        p = self.palette
+        try:
+            when = time.gmtime(seconds)
+        except (OverflowError, ValueError, OSError):  # a time stamp that no calendar has, as a corrupt capture may
+            self._clock = f"{p.dim}??:??:??."
+            return self._clock
+        self._clock = f"{p.dim}{when.tm_hour:02d}:{when.tm_min:02d}:{when.tm_sec:02d}."
+        day = f"{when.tm_year:04d}-{when.tm_mon:02d}-{when.tm_mday:02d}"
+        before, self._day = self._day, day
+        return self._clock if before in ("", day) else f"{p.dim}── {day} UTC ──{p.off}\n{self._clock}"
+
+    def _spec(self, exchange: Exchange) -> tuple[Facts, str]:
+        """What all exchanges of an API version share: the function of their facts, and `Produce 9`."""
+        width = self.layout.api
+        name, version = exchange.api, exchange.api_version
+        text = "SASL token" if name is None else name
+        number = "" if version is None else f" {version}"
+        if self.layout.facts is not None:
+            text = short_name(text, width - len(number))
+        p = self.palette
+        row = row_of(exchange.api_key)
+        made = (row.facts if row else no_facts, f"{p.api}{f'{text}{number}':<{width}}{p.off}")
+        self._specs[exchange.spec] = made
+        return made
+
+    def _between(self, ends: tuple[ConnectionInfo, str | None, bool], exchange: Exchange) -> str:
+        """The columns that all exchanges of a client on a connection share."""
+        w = self.layout
+        p = self.palette
+        client = clean(exchange.client_id or "") or exchange.client.rpartition(":")[0]
+        broker = self._nodes.shown(exchange.broker, w.broker)
+        software = self._software(exchange)
+        if w.facts is not None:
+            client = cut(client, w.client)
+        parts = [f"{p.client}{client}{' ' * (w.client - cells(client))}{p.off}"]
+        if w.software:
+            parts.append(software + " " * (w.software - cells(software)))
+        if w.address:
+            parts.append(f"{exchange.client:<{w.address}}")
+        parts.append(f"{broker:<{w.broker}}")
+        if w.connection:
+            parts.append(f"{exchange.connection:>{w.connection}}")
+        text = " ".join(parts)
+        if len(self._ends) > CELLS_MAX:
+            self._ends.clear()
+        self._ends[ends] = text
+        return text
+
+    def _numbers(self, exchange: Exchange) -> str:
+        """The numbers that only wide terminals have room for."""
+        w = self.layout
+        number = exchange.correlation_id
+        text = f" {'–' if number is None else number:>{w.correlation}}" if w.correlation else ""
+        for size in (exchange.request_size, exchange.response_size):
+            text += f" {'–' if size is None else amount(size):>{w.sizes}}"
+        return text
+
+    def _software(self, exchange: Exchange) -> str:
+        """Name and version; the name is cut where there is no room for both."""
+        software = exchange.client_software
+        if not software:
+            return ""
+        room = self.layout.software
+        version = cut(clean(software["version"].partition("-")[0]), room // 2)
+        return f"{cut(clean(software['name']), room - len(version) - 1)} {version}"
+
+    def _fitted(self, facts: list[str], trouble: str, room: int | None) -> str:
+        """What it was about, what went wrong, then the rest as far as there is room."""
+        p = self.palette
+        painted = f"{p.bad}{trouble}{p.off}" if trouble else ""
+        if room is None:
+            return " ".join(part for part in (*facts[:1], painted, *facts[1:]) if part)
+        head = facts[0] if facts else ""
+        if trouble:
+            if cells(head) + 1 + cells(trouble) > room:
+                head = head.rpartition(" ")[2]  # `group billing`: the name says enough
+            head = cut(head, max(room - cells(trouble) - 1, room // 4))
+            trouble = cut(trouble, room - cells(head) - bool(head))
+            painted = f"{p.bad}{trouble}{p.off}"
+        else:
+            head = cut(head, room)
+        kept = [part for part in (head, painted) if part]
+        left = room - cells(head) - (cells(trouble) + bool(head) if trouble else 0)
+        for fact in facts[1:]:
+            left -= cells(fact) + 1
+            if left < 0:
+                break
+            kept.append(fact)
+        return " ".join(kept)
+
+    @staticmethod
+    def _trouble(exchange: Exchange) -> str:
+        """What went wrong, in words; empty when nothing did."""
+        words: list[str] = []
+        if exchange.error_codes:
+            words += dict.fromkeys(error.name for error in exchange.errors)
+        status = exchange.status
+        if status == "unanswered":
+            words.append(ENDINGS.get(exchange.closed, "unanswered"))
+        elif status == "orphan_response":
+            words.append("its request is not in the capture")
+        for side, failure in exchange.failures.items():
+            if status != "orphan_response":
+                place = f" at {failure.path}" if failure.path else ""
+                words.append(f"{side} undecoded: {failure.reason}{place}")
+        return clean(" ".join(words))
+
+
+def _took(exchange: Exchange) -> str:
+    """The latency in six cells; the usual ones are made beforehand."""
+    sent, answered = exchange.request_end_ns, exchange.response_ns
+    if sent is None or answered is None:
+        return "     –"
+    ns = answered - sent
+    if 0 <= ns < 999_500:
+        return MICROSECONDS[(ns + 500) // 1000]
+    if 0 <= ns < 99_950_000:
+        return TENTHS[(ns + 50_000) // 100_000]
+    return f"{took(ns / 1e6):>6}"
+
+
+class Lined:
+    """What renderers share that write such lines: the lines, and what is asked of them."""
+
+    def __init__(self, settings: Settings, write: Write) -> None:
+        self._write = write
+        self._settings = settings
+        self._lines = TextLines(settings.width, color=settings.color)
+        self._begun = not settings.heading
+
+    @property
+    def errors(self) -> int:
+        """Exchanges shown whose answer has an error code."""
+        return self._lines.errors
+
+    @property
+    def undecoded(self) -> int:
+        """Exchanges shown that could not be decoded."""
+        return self._lines.undecoded
+
+    def notice(self, rows: list[Settled]) -> None:
+        """Rows that are not shown still tell which node has which address."""
+        for row in rows:
+            if row.kind == "exchange" and row.api_key in NODE_LISTS:
+                self._lines.learn(row)
+
+    def close(self) -> None:
+        """Nothing is owed."""
+
+
+class Text(Lined):
+    """The renderer: lines, with -v the bodies under them."""
+
+    def __init__(self, settings: Settings, write: Write) -> None:
+        super().__init__(settings, write)
+        self._explained: set[int] = set()  # error codes whose meaning was told
+        self.shows_skipped = settings.verbose > 0
+
+    def write(self, rows: list[Settled]) -> None:
+        """Write the rows."""
+        if self._settings.verbose > 0 or self._settings.records:
+            from kwcli.output.body import in_pieces
+
+            for piece in in_pieces(self._with_bodies(rows)):
+                self._write(piece)
+            return
+        out: list[str] = []
+        for row in rows:
+            if row.kind == "exchange":
+                out.append(self._lines.line(row))
+            elif self.shows_skipped:
+                out.append(self._lines.skipped(row))
+        if out:
+            if not self._begun:
+                self._begun = True
+                out.insert(0, self._lines.header())
+            out.append("")
+            self._write("\n".join(out).encode("utf-8", "backslashreplace"))
+
+    def _with_bodies(self, rows: list[Settled]) -> Iterator[str]:
+        """The lines of the rows, and those that belong under them."""
+        from kwcli.output.exchange_text import under
+
+        for row in rows:
+            if row.kind != "exchange" and not self.shows_skipped:
+                continue
+            line = self._lines.line(row) if row.kind == "exchange" else self._lines.skipped(row)
+            if not self._begun:
+                self._begun = True
+                yield self._lines.header()
+            yield line
+            if row.kind == "exchange":
+                yield from under(row, self._settings, self._explained)

@@ -1,0 +1,152 @@
+"""Numbers in, the short texts that people read out: times, durations, sizes, counts; and the codes of colours."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import Final, NamedTuple
+
+OFF: Final = "\x1b[0m"
+
+
+class Palette(NamedTuple):
+    """Escape codes by meaning, all empty without colours."""
+
+    off: str
+    dim: str
+    client: str
+    api: str
+    bad: str
+    name: str
+    sign: dict[str, str]
+    fields: tuple[str, ...]  # in turn, so that neighbours differ
+
+
+_SIGNS: Final[dict[str, str]] = {
+    "✗": "\x1b[1;31m",
+    "?": "\x1b[1;33m",
+    "!": "\x1b[1;35m",
+    "←": "\x1b[33m",
+    "…": "\x1b[35m",
+    "⚡": "\x1b[1;33m",
+}
+COLORED: Final = Palette(
+    off=OFF,
+    dim="\x1b[2m",
+    client="\x1b[36m",
+    api="\x1b[1m",
+    bad="\x1b[31m",
+    name="\x1b[36m",
+    sign=_SIGNS,
+    fields=("\x1b[36m", "\x1b[32m", "\x1b[35m"),
+)
+PLAIN: Final = Palette(off="", dim="", client="", api="", bad="", name="", sign=dict.fromkeys(_SIGNS, ""), fields=("",))
+
+
+def palette(color: bool) -> Palette:
+    """The codes for a terminal with or without colours."""
+    return COLORED if color else PLAIN
+
+
+# Numbers in, the short texts that people read out: times, durations, sizes, counts, lists, partition ranges.
+
+
+NS: Final = 1_000_000_000
+# Characters that a terminal draws two cells wide; a good approximation of East Asian Width W and F.
+_WIDE: Final = "[ᄀ-ᅟ⺀-〾ぁ-㏿㐀-䶿一-鿿ꀀ-꓏가-힣豈-﫿︰-﹏＀-｠￠-￦\U0001f300-\U0001faff\U00020000-\U0003fffd]"
+
+
+@cache
+def _wide() -> re.Pattern[str]:
+    """Compiled when a text that is no ASCII asks for it: that costs as much as a hundred lines."""
+    return re.compile(_WIDE)
+
+
+def took(ms: float | None) -> str:
+    """A latency: `48µs`, `1.2ms`, `502ms`, `3.25s`; `–` where there is none."""
+    if ms is None:
+        return "–"
+    if 1 <= ms < 99.95:
+        return f"{ms:.1f}ms"
+    size = abs(ms)
+    if size < 1:
+        return f"{ms * 1000:.0f}µs"
+    if size < 1000:
+        return f"{ms:.0f}ms" if size >= 99.95 else f"{ms:.1f}ms"
+    return f"{ms / 1000:.2f}s" if size < 60_000 else f"{ms / 1000:.0f}s"
+
+
+def amount(size: int) -> str:
+    """Bytes as people say them, in powers of 1000: `92B`, `38.1kB`, `1.4MB`."""
+    if size < 1000:
+        return f"{size}B"
+    if size < 999_950:
+        return f"{size / 1000:.1f}kB"
+    return f"{size / 1e6:.1f}MB" if size < 999_950_000 else f"{size / 1e9:.1f}GB"
+
+
+def period(ms: int) -> str:
+    """A configured time in ms: `500ms`, `30s`, `5m`, `7d`."""
+    for unit, size in (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000)):
+        if ms >= size and ms % size == 0:
+            return f"{ms // size}{unit}"
+    return f"{ms}ms"
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 topic`, `3 topics`, `2 replicas`, `4 entries`."""
+    if count == 1:
+        return f"1 {noun}"
+    return f"{count:,} {noun[:-1]}ies" if noun.endswith("ry") else f"{count:,} {noun}s"
+
+
+def listed(items: Sequence[str], most: int | None) -> str:
+    """`orders,payments`; beyond `most` of them `orders,payments,+7`."""
+    if most is None or len(items) <= most:
+        return ",".join(items)
+    return ",".join(items[:most]) + f",+{len(items) - most}"
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """Partition numbers: `0,3,5`, `0-5`, `0-2,7`."""
+    parts: list[str] = []
+    ordered = sorted(numbers)
+    at = 0
+    while at < len(ordered):
+        end = at
+        while end + 1 < len(ordered) and ordered[end + 1] - ordered[end] <= 1:
+            end += 1
+        low, high = ordered[at], ordered[end]
+        parts.append(str(low) if low == high else f"{low},{high}" if high == low + 1 else f"{low}-{high}")
+        at = end + 1
+    return ",".join(parts)
+
+
+def cells(text: str) -> int:
+    """How many cells of a terminal a printable text takes."""
+    return len(text) if text.isascii() else len(text) + len(_wide().findall(text))
+
+
+def cut(text: str, width: int) -> str:
+    """The text in at most `width` cells, its end replaced by `…` where it is longer."""
+    if cells(text) <= width:
+        return text
+    text = text[: max(width - 1, 0)]
+    while cells(text) > width - 1 > 0:
+        text = text[:-1]
+    return text + "…" if width > 0 else ""
+
+
+def cut_left(text: str, width: int) -> str:
+    """The same from the other end: an address is told apart by its last characters."""
+    return text if len(text) <= width else ("…" + text[len(text) - width + 1 :])[:width]
+
+
+def short_name(name: str, room: int) -> str:
+    """`Consum…Heartbeat`: the last word of an API's name tells most of what its beginning does not."""
+    if len(name) <= room:
+        return name
+    last = next(iter(re.findall("[A-Z][a-z]*$", name)), "")
+    head = name[: room - 1 - len(last)]
+    return f"{head}…{last}" if last and len(last) + 4 <= room else cut(name, room)

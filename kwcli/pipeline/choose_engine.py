@@ -1,0 +1,72 @@
+"""What is asked for and how much there is in, the engine that does it and the reason out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from kwcli.env import Failure
+from kwcli.output.units import amount, counted
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kwcli.pipeline.run_options import Engine, RunOptions
+
+__all__ = ["LOCAL_MAX", "EngineChoice", "choose", "java"]
+
+# Up to so many bytes one process is done first or little later, and with one core it always is: Spark takes seconds to
+# start, and costs a quarter more for each byte (`python -m tests.bench.pipeline`).
+LOCAL_MAX: Final = 8 * 10**9
+CORES_MIN: Final = 2
+MASTER: Final = "local[*]"
+
+
+class EngineChoice(NamedTuple):
+    """The engine, why it is this one, and Spark's master where there is one."""
+
+    engine: Engine
+    why: str
+    master: str = ""
+
+    @property
+    def splits(self) -> bool:
+        """Whether it reads captures in splits, and not each from end to end."""
+        return self.engine != "local"
+
+    def __str__(self) -> str:
+        return f"engine {self.engine} ({self.why})"
+
+
+def choose(options: RunOptions, size: int, variables: Mapping[str, str]) -> EngineChoice:
+    """The engine for `size` bytes of captures. Failure where Spark is asked for and cannot be had."""
+    if options.engine == "local":
+        return EngineChoice("local", "as asked")
+    if options.engine != "auto":
+        java(variables)
+        return EngineChoice(options.engine, "as asked", options.master or MASTER)
+    if options.master is not None:
+        java(variables)
+        return EngineChoice("stitch", "--master names a Spark", options.master)
+    if size <= LOCAL_MAX:
+        return EngineChoice("local", f"{amount(size)} of captures, Spark from {amount(LOCAL_MAX)} on")
+    cores = os.cpu_count() or 1
+    if cores < CORES_MIN:
+        return EngineChoice("local", f"{counted(cores, 'core')} here, Spark from {CORES_MIN} on")
+    try:
+        java(variables)
+    except Failure as failure:
+        return EngineChoice("local", f"no Spark: {failure.text}")
+    return EngineChoice("stitch", f"{amount(size)} of captures, more than {amount(LOCAL_MAX)}", MASTER)
+
+
+def java(variables: Mapping[str, str]) -> Path:
+    """The `java` that Spark would run on. Failure says in one line what to install."""
+    from importlib.util import find_spec
+
+    from kwcli.pipeline.spark.java import find_java
+
+    if find_spec("pyspark") is None:
+        raise Failure('Spark is not installed: install "kw[spark]"')
+    return find_java(variables)

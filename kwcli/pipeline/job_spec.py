@@ -1,0 +1,129 @@
+"""What an engine is to make of captures, which of its rows are wanted, and their way into record batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from decoders.messages.bodies import Options
+from kwcli.filter_options import select
+from kwcli.pipeline.tables.connections import ConnectionColumns
+from kwcli.pipeline.tables.partitions import TableNeeds
+from kwcli.pipeline.tables.rows import ExchangeColumns
+
+if TYPE_CHECKING:
+    from collections import Counter
+
+    import pyarrow as pa
+
+    from decoders.exchanges.exchange import Ended, Row, Settled
+    from kwcli.pipeline.read.file_ranges import Problem
+    from kwcli.pipeline.tables.write import RunCounts, Written
+
+__all__ = ["WEIGHT", "Choice", "Desk", "EngineResult", "JobSpec", "Progress", "columns_for"]
+
+# Bytes read and splits done, now and then.
+Progress = Callable[[int, int], None]
+
+
+class JobSpec(NamedTuple):
+    """What is wanted of captures. `files` are their names by the number in packets.
+
+    Times are in nanoseconds since 1970, `until_ns` not included.
+    """
+
+    files: tuple[str, ...]
+    tables: tuple[str, ...]
+    ports: frozenset[int] | None = None
+    filter: str | None = None
+    since_ns: int | None = None
+    until_ns: int | None = None
+    bodies: bool = False
+    reveal_secrets: bool = False
+
+
+class EngineResult(NamedTuple):
+    """The files of the tables, what is in them, the counts of all readers, what was wrong with captures, bytes read."""
+
+    written: list[Written]
+    tally: RunCounts
+    counts: Counter[str]
+    problems: list[Problem]
+    taken: int
+
+
+# A row in, whether the tables want it out: the filter of the run, and its first and last moment.
+
+
+class Choice:
+    """What a run asks for; `needs` is what its engine has to read of bodies. Raises Failure for what is no filter."""
+
+    def __init__(self, spec: JobSpec) -> None:
+        self._filter = select(spec.filter)
+        self._since_ns = spec.since_ns
+        self._until_ns = spec.until_ns
+        self.everything = self._filter.everything and spec.since_ns is None and spec.until_ns is None
+        self.needs = TableNeeds(spec.tables, None if self._filter.everything else self._filter.needs)
+
+    def wants(self, row: Settled) -> bool:
+        """Whether an exchange, or a run of bytes that is none, is wanted: it began in that time; a filter asks for
+        exchanges.
+        """
+        if self._since_ns is not None and row.time_ns < self._since_ns:
+            return False
+        if self._until_ns is not None and row.time_ns >= self._until_ns:
+            return False
+        return self._filter.everything or (row.kind == "exchange" and self._filter.matches(row))
+
+    def wants_connection(self, ended: Ended) -> bool:
+        """Whether a connection is wanted: some of it was in that time. A filter asks nothing of it."""
+        if self._since_ns is not None and ended.last_ns < self._since_ns:
+            return False
+        return self._until_ns is None or ended.time_ns < self._until_ns
+
+
+# Rows as an engine settles them in, record batches of those that are wanted out.
+
+
+# Rows and partitions that become a batch: enough for one to be worth its cost (`python -m tests.bench.tables`).
+WEIGHT: Final = 16_384
+Write = Callable[["pa.RecordBatch"], None]
+
+
+def columns_for(spec: JobSpec, point: str) -> ExchangeColumns:
+    """Where the rows of a capture point are collected."""
+    bodies = Options(reveal_secrets=spec.reveal_secrets, deferred=True) if spec.bodies else None
+    return ExchangeColumns(point, spec.files, spec.tables, bodies=bodies)
+
+
+class Desk:
+    """Takes the rows of one capture point; `write` gets exchanges and skipped runs, `write_ended` connections."""
+
+    def __init__(self, spec: JobSpec, point: str, choice: Choice, write: Write, write_ended: Write) -> None:
+        self._columns = columns_for(spec, point)
+        self._connections = ConnectionColumns(point)
+        self._choice = choice
+        self._write = write
+        self._write_ended = write_ended
+
+    def take(self, rows: Iterable[Row]) -> None:
+        """Rows in the order settled."""
+        columns, choice = self._columns, self._choice
+        everything, add = choice.everything, columns.add
+        for row in rows:
+            if row.kind == "connection":
+                if choice.wants_connection(row):
+                    self._connections.add(row)
+            elif everything or choice.wants(row):
+                add(row)
+                if columns.weight >= WEIGHT:
+                    self._write(columns.batch())
+        if len(self._connections) >= WEIGHT:
+            self._write_ended(self._connections.batch())
+
+    def flush(self) -> None:
+        """No row follows."""
+        if len(self._columns):
+            self._write(self._columns.batch())
+        if len(self._connections):
+            self._write_ended(self._connections.batch())

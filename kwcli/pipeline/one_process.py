@@ -1,0 +1,50 @@
+"""Splits in, tables in the staging folder out, in one process: the engine `local`.
+
+The splits of a capture point, one after the other, are one capture to one engine; no connection goes from one point to
+another.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import partial
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from decoders.exchanges.engine import Engine
+from kwcli.pipeline.job_spec import Choice, Desk, EngineResult
+from kwcli.pipeline.read.split_reader import SplitReader
+
+if TYPE_CHECKING:
+    from kwcli.pipeline.job_spec import JobSpec, Progress
+    from kwcli.pipeline.plan import Coming
+    from kwcli.pipeline.read.file_ranges import Problem
+    from kwcli.pipeline.store.staging import Staging
+
+__all__ = ["run"]
+
+
+def run(spec: JobSpec, coming: Coming, staging: Staging, progress: Progress | None = None) -> EngineResult:
+    """Read everything. Raises OSError when the tables cannot be written."""
+    choice = Choice(spec)
+    counts: Counter[str] = Counter()
+    problems: list[Problem] = []
+    taken = done = 0
+    with staging.writer(spec.tables) as writer:
+        for point, splits in groupby(coming.splits, key=lambda split: split.point):
+            engine = Engine(spec.ports, choice.needs, connections=True)
+            desk = Desk(spec, point, choice, writer.write, partial(writer.write_table, "connections"))
+            for split in splits:
+                reading = SplitReader(split)
+                for segments in reading:
+                    desk.take(engine.feed(segments))
+                    if progress is not None:
+                        progress(taken + reading.taken, done)
+                taken += reading.taken
+                done += 1
+                counts.update(reading.counts)
+                problems += reading.problems
+            desk.take(engine.finish())
+            desk.flush()
+        written = writer.close()
+    return EngineResult(written, writer.tally, counts, problems, taken)

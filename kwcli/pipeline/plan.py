@@ -1,0 +1,508 @@
+"""One capture in, the pieces of it that can be read alone out: walked once by its packet headers, packet by packet."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import replace
+from functools import partial
+from itertools import accumulate, chain
+from queue import SimpleQueue
+from threading import Thread
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from decoders.capture.merge import before
+from decoders.capture.packet_index import Mark, Walk
+from kwcli.inflating import is_compressed
+from kwcli.inputs import InputProblem
+from kwcli.pipeline.read.captures import open_place, streamed
+from kwcli.pipeline.read.file_ranges import FileRange, Problem, Split, told
+
+if TYPE_CHECKING:
+    from kwcli.pipeline.read.captures import Ranges, SourceFile
+    from kwcli.pipeline.run_options import RunOptions
+
+__all__ = [
+    "LEAD_SIZE",
+    "SPLIT_SIZE",
+    "Coming",
+    "Job",
+    "Looking",
+    "SplitPlan",
+    "Survey",
+    "arriving",
+    "at_once",
+    "known",
+    "plan",
+    "planning",
+    "split_size_for",
+    "survey",
+]
+
+# IP packets are made whole of fragments that are so far apart, at the end of one piece and the beginning of another:
+# hundreds of packets. Twice this is read again, to tell them from those of which only the end lies there.
+LEAD_SIZE: Final = 1 << 19
+# `python -m tests.bench.capture`: of larger windows the processor's cache keeps nothing.
+_WINDOW: Final = 1 << 18
+
+
+class Job(NamedTuple):
+    """What is wanted of file number `file`. `alone`: no other file belongs to its capture point.
+
+    Without `walk` a file that is alone, and no larger than a split, is not walked: nobody has to know where it ends.
+    """
+
+    file: int
+    source: SourceFile
+    split_size: int
+    lead_size: int = LEAD_SIZE
+    alone: bool = False
+    walk: bool = True
+
+
+class Survey(NamedTuple):
+    """The pieces of a file in its own order, and what is wrong with it.
+
+    A problem in the middle of a file is met again by who reads the piece that it is in, and is told there; here only
+    where the file has no packet before it.
+    """
+
+    pieces: list[FileRange]
+    problem: Problem | None
+
+
+def survey(job: Job) -> Survey:
+    """Look at one file. Picklable things in and out, so that many can be looked at side by side."""
+    looking = Looking(job)
+    try:
+        return Survey(list(looking), looking.problem)
+    except InputProblem:
+        return Survey([], looking.problem)
+
+
+class Looking:
+    """The same piece by piece, as soon as each is known; `problem` is known when there are no more.
+
+    Of a file that cannot be read nothing is given.
+    """
+
+    def __init__(self, job: Job) -> None:
+        self.problem: Problem | None = None
+        self._job = job
+
+    def __iter__(self) -> Iterator[FileRange]:
+        source = self._job.source
+        walk = Walk(before=before(self._job.file))
+        count = 0
+        try:
+            with open_place(source.path, source.name) as file:
+                for piece in _pieces(self._job, walk, file):
+                    count += 1
+                    yield piece
+        except InputProblem as problem:
+            self.problem = told(source.name, problem)
+            if count:  # they are given, and who reads them meets it again
+                raise
+        else:
+            if not count and walk.problem is not None:
+                self.problem = told(source.name, walk.problem)
+
+
+def _pieces(job: Job, walk: Walk, file: Ranges) -> Iterator[FileRange]:
+    begin = streamed(file, job.source.name).pieces()
+    head = next(begin)  # or it is no capture
+    if is_compressed(file.read(0, 4)):
+        yield from _whole(job, walk, chain([head], begin))
+    elif job.alone and not job.walk and job.source.size <= job.split_size:
+        yield from _unwalked(job, walk, file)
+    else:
+        yield from _cut(job, walk, file)
+
+
+def _cut(job: Job, walk: Walk, file: Ranges) -> Iterator[FileRange]:
+    """Pieces of at most the split's size, as equal as packets allow, and with a packet each."""
+    size = job.source.size
+    count = -(-size // job.split_size)
+    cuts = {size * number // count for number in range(1, count)}
+    leads = {cut: [max(cut - size, 0) for size in (2 * job.lead_size, job.lead_size)] for cut in cuts}
+    looks = {min(cut + job.lead_size, size) for cut in cuts}  # whether anything follows
+    marks: dict[int, Mark] = {}
+    ended: FileRange | None = None  # to be given when there is a packet behind it
+    piece = FileRange(job.file, job.source.path, job.source.name, 0, size)
+    begun = 0  # packets before the piece
+    for stop in sorted({size, *cuts, *looks, *chain.from_iterable(leads.values())}):
+        mark = marks[stop] = _walked(walk, file, stop)
+        piece = _with_times(piece, mark, begun)
+        if ended is not None and piece.packets:
+            yield ended
+            ended = None
+        if stop in cuts and piece.packets and walk.problem is None:
+            lead, own = (marks[place] for place in leads[stop])
+            ended = replace(piece, end=mark.at, weight=mark.at - piece.begin, handed=own.at)
+            piece = replace(piece, begin=mark.at, lead=lead.at, own=own.at, state=lead.state)
+            piece = replace(piece, low_ns=None, high_ns=None, packets=0)
+            begun = mark.packets
+    walk.finish()
+    if piece.packets:
+        yield replace(piece, weight=piece.size)
+    elif ended is not None:  # what is left holds no packet: maybe statistics, maybe what is wrong with the file
+        yield replace(ended, end=size, weight=size - ended.begin, handed=None)
+    elif not begun and _tells(walk):
+        yield piece
+
+
+def _unwalked(job: Job, walk: Walk, file: Ranges) -> Iterator[FileRange]:
+    """All of a file, which is looked at up to its first packet."""
+    piece = FileRange(job.file, job.source.path, job.source.name, 0, job.source.size, weight=job.source.size)
+    while not walk.packets and walk.problem is None and (data := file.read(walk.fed, _WINDOW)):
+        walk.feed(data)
+    if not walk.packets:
+        walk.finish()
+    if _tells(walk):
+        yield replace(piece, low_ns=walk.mark().low_ns)
+
+
+def _walked(walk: Walk, file: Ranges, stop: int) -> Mark:
+    """The place behind the last packet that ends before byte `stop` or there."""
+    at = walk.fed
+    while at < stop and walk.problem is None:
+        data = file.read(at, min(_WINDOW, stop - at))
+        if not data:
+            break
+        walk.feed(data)
+        at += len(data)
+    return walk.mark()
+
+
+def _with_times(piece: FileRange, mark: Mark, begun: int) -> FileRange:
+    lows = [at for at in (piece.low_ns, mark.low_ns) if at is not None]
+    highs = [at for at in (piece.high_ns, mark.high_ns) if at is not None]
+    return replace(
+        piece, low_ns=min(lows, default=None), high_ns=max(highs, default=None), packets=mark.packets - begun
+    )
+
+
+def _whole(job: Job, walk: Walk, data: Iterator[bytes]) -> list[FileRange]:
+    """A compressed file, which is read from its beginning or not at all.
+
+    When it ends is known only to who decompresses all of it, so that is done where another file may overlap with it:
+    guessed would be wrong now and then. Alone, its first packet tells all that is needed.
+    """
+    piece = FileRange(job.file, job.source.path, job.source.name, 0, job.source.size, inflate=True)
+    try:
+        for part in data:
+            walk.feed(part)
+            if walk.problem is not None or (job.alone and walk.packets):
+                break
+        else:
+            walk.finish()
+    except InputProblem:
+        if not _tells(walk, whole=False):
+            raise
+    mark = walk.mark()
+    if job.alone:
+        return [replace(piece, low_ns=mark.low_ns, weight=piece.size)]
+    return [replace(_with_times(piece, mark, 0), weight=mark.at)] if _tells(walk) else []
+
+
+def _tells(walk: Walk, *, whole: bool = True) -> bool:
+    """Whether reading gives anything but a problem: packets, what the capture says it dropped, or that it is empty."""
+    return any(walk.counts.values()) or (whole and walk.problem is None)
+
+
+# Captures in, the splits that one task each reads out, in capture time: each begins exactly where another ends.
+#
+# Of one capture point the files make one sequence, as `kw sniff` makes of several: each file in its own order, of the
+# next packets of all the earliest first. A cut of that sequence is made only where it is one: where all packets before
+# it, of whatever file, are earlier than all packets behind it of every other file.
+
+
+SPLIT_SIZE: Final = 256 << 20
+# From here on splits are twice as large.
+LARGE: Final = 8 * 10**9
+# Splits are not made smaller than this for the sake of many cores.
+SPLIT_MIN: Final = 64 << 20
+_NEVER: Final = (-2, -1)  # before all times, of no file
+
+
+class SplitPlan(NamedTuple):
+    """The splits by capture point and time, what is wrong with files of which nothing is read, and what to tell."""
+
+    splits: list[Split]
+    problems: list[Problem]
+    notes: list[str]
+
+
+class _Unit(NamedTuple):
+    """Piece `number` of a file with the times that count, each with the file's index, which decides between equals:
+    the earliest time of this and the file's later pieces, the latest of this and its earlier ones.
+    """
+
+    low: tuple[int, int]
+    high: tuple[int, int]
+    number: int
+    piece: FileRange
+
+    def place(self) -> tuple[tuple[int, int], int]:
+        """By this units are in order."""
+        return self.low, self.number
+
+
+def split_size_for(size: int) -> int:
+    """Bytes of one split, of `size` in all: where that is much larger ones, since each costs something a connection.
+
+    Several are as many for each core of this machine, so that none waits for the last of another.
+    """
+    largest = SPLIT_SIZE if size <= LARGE else 2 * SPLIT_SIZE
+    count = -(-size // largest)
+    if count < 2:
+        return largest
+    cores = max(min(os.cpu_count() or 1, size // SPLIT_MIN), 1)
+    return -(-size // (-(-count // cores) * cores))
+
+
+def plan(
+    files: Sequence[SourceFile],
+    split_size: int = SPLIT_SIZE,
+    *,
+    lead_size: int = LEAD_SIZE,
+    walk: bool = True,
+    each: Callable[[Callable[[Job], Survey], list[Job]], Iterable[Survey]] = map,
+) -> SplitPlan:
+    """The splits of these files, whose numbers are their indexes here.
+
+    Each is at most `split_size` bytes where files do not overlap in time. The files are looked at one by one with
+    `each`, which may be the `map` of a pool of processes; without `walk` only as far as it takes to find the splits.
+    """
+    points = Counter(file.point for file in files)
+    jobs = [
+        Job(number, file, split_size, lead_size, points[file.point] == 1, walk) for number, file in enumerate(files)
+    ]
+    made = SplitPlan([], [], [])
+    units: dict[str, list[_Unit]] = {point: [] for point in points}
+    for job, found in zip(jobs, each(survey, jobs), strict=True):
+        units[job.source.point] += _units(found.pieces)
+        if found.problem is not None:
+            made.problems.append(found.problem)
+    for point, some in units.items():
+        groups = [_joined(group) for group in _separate(sorted(some, key=_Unit.place))]
+        large = [group for group in groups if len(group) > 1 and _weight(group) > split_size]
+        made.notes.extend([_note(point, large)] if large else [])
+        together = _together(groups, split_size)
+        made.splits.extend(
+            Split(point, number, tuple(pieces), merged) for number, (pieces, merged) in enumerate(together)
+        )
+    return made
+
+
+def arriving(file: SourceFile, split_size: int, plan: SplitPlan, *, lead_size: int = LEAD_SIZE) -> Iterator[Split]:
+    """The splits of a file that is all there is, each as soon as it is known; they and what is wrong go into a plan.
+
+    They are those of `plan`: pieces of one file follow one another, and two together are larger than a split.
+    """
+    looking = Looking(Job(0, file, split_size, lead_size, alone=True))
+    for number, piece in enumerate(looking):
+        plan.splits.append(Split(file.point, number, (piece,)))
+        yield plan.splits[-1]
+    if looking.problem is not None:
+        plan.problems.append(looking.problem)
+
+
+def _units(pieces: list[FileRange]) -> list[_Unit]:
+    """The pieces of one file in its own order; one without a time comes before all times."""
+    lows = [-1 if piece.low_ns is None else piece.low_ns for piece in pieces]
+    highs = [low if piece.high_ns is None else piece.high_ns for piece, low in zip(pieces, lows, strict=True)]
+    since = reversed(list(accumulate(reversed(lows), min)))
+    until = accumulate(highs, max)
+    return [
+        _Unit((low, piece.file), (high, piece.file), number, piece)
+        for number, (low, high, piece) in enumerate(zip(since, until, pieces, strict=True))
+    ]
+
+
+def _separate(units: list[_Unit]) -> Iterator[list[_Unit]]:
+    """Groups that follow one another.
+
+    Since a unit's times take in those of the file's later (or earlier) units, wherever the sequence can be cut the
+    units before the cut are the first ones by `_Unit.place`.
+    """
+    others = _others(units)
+    group: list[_Unit] = []
+    latest = second = _NEVER  # of all units so far; of those of other files than that of the latest
+    for unit, other in zip(units, others, strict=True):
+        same = unit.low[1] == latest[1]
+        if group and (second < unit.low and (other is None or latest < other.low) if same else latest < unit.low):
+            yield group
+            group = []
+        group.append(unit)
+        if unit.high[1] == latest[1]:
+            latest = max(latest, unit.high)
+        elif unit.high > latest:
+            latest, second = unit.high, latest
+        else:
+            second = max(second, unit.high)
+    if group:
+        yield group
+
+
+def _others(units: list[_Unit]) -> list[_Unit | None]:
+    """For each unit the next one that is of another file."""
+    found: list[_Unit | None] = []
+    behind: _Unit | None = None  # the unit behind the one at hand, and what is its own answer
+    other: _Unit | None = None
+    for unit in reversed(units):
+        if behind is not None and behind.low[1] != unit.low[1]:
+            other = behind
+        found.append(other)
+        behind = unit
+    return found[::-1]
+
+
+def _joined(group: list[_Unit]) -> list[FileRange]:
+    """The pieces of a group, one a file."""
+    pieces: dict[int, FileRange] = {}
+    for unit in group:
+        piece = unit.piece
+        known = pieces.get(piece.file)
+        pieces[piece.file] = piece if known is None else _longer(known, piece)
+    return [pieces[file] for file in sorted(pieces)]
+
+
+def _longer(piece: FileRange, more: FileRange) -> FileRange:
+    """Both, the second of which begins where the first ends."""
+    lows = [at for at in (piece.low_ns, more.low_ns) if at is not None]
+    highs = [at for at in (piece.high_ns, more.high_ns) if at is not None]
+    return replace(
+        piece,
+        end=more.end,
+        handed=more.handed,
+        low_ns=min(lows, default=None),
+        high_ns=max(highs, default=None),
+        packets=(piece.packets or 0) + (more.packets or 0),
+        weight=piece.weight + more.weight,
+    )
+
+
+def _together(groups: list[list[FileRange]], split_size: int) -> Iterator[tuple[list[FileRange], bool]]:
+    """Pieces that are small and follow one another are read by one task."""
+    some: list[FileRange] = []
+    for group in groups:
+        if some and (len(group) > 1 or _weight(some) + _weight(group) > split_size):
+            yield some, False
+            some = []
+        if len(group) > 1:
+            yield group, True
+        else:
+            some += group
+    if some:
+        yield some, False
+
+
+def _weight(pieces: list[FileRange]) -> int:
+    return sum(piece.weight for piece in pieces)
+
+
+def _note(point: str, groups: list[list[FileRange]]) -> str:
+    """Groups of captures too large for a split, which cannot be cut."""
+    largest = max(groups, key=_weight)
+    names = ", ".join(piece.name for piece in largest[:3]) + (" …" if len(largest) > 3 else "")
+    return (
+        f"{f'{point}: ' if point else ''}captures overlap in time, so one task reads "
+        f"{_weight(largest) / 1e6:,.1f} MB of {len(largest):,} files: {names}"
+        f"{f' (and {len(groups) - 1:,} times more)' if len(groups) > 1 else ''}; "
+        "captures of several machines can be told apart with --point"
+    )
+
+
+# Captures in, their splits out: all at once, or, of one large capture, one by one while the first are read already.
+
+
+# From here on it is worth processes of their own to look at captures side by side.
+SIDE_BY_SIDE: Final = 1 << 30
+# No capture is larger.
+_WHOLE: Final = 1 << 62
+
+
+class Coming(NamedTuple):
+    """At most `most` splits of `size` bytes together. The plan is whole when `splits` has given them all."""
+
+    most: int
+    size: int
+    plan: SplitPlan
+    splits: Iterator[Split]
+
+
+def at_once(options: RunOptions, files: list[SourceFile]) -> SplitPlan:
+    """The splits; large captures are looked at side by side."""
+    split_size = options.split_size or split_size_for(_size(files))
+    if not _side_by_side(files):
+        return plan(files, split_size)
+    with ProcessPoolExecutor(min(os.cpu_count() or 1, len(files))) as pool:
+        return plan(files, split_size, each=pool.map)
+
+
+def planning(options: RunOptions, files: list[SourceFile], engine: str) -> Callable[[], Coming]:
+    """What gives the plan, which is made meanwhile where that is as long as Spark takes to start."""
+    if engine == "local":
+        planned = known(plan(files, _WHOLE, walk=False))  # one process reads a capture from end to end
+        return lambda: planned
+    split_size = options.split_size or split_size_for(_size(files))
+    if len(files) == 1 and files[0].size > split_size and not options.verbose:
+        return partial(_arriving, files[0], split_size)
+    if _side_by_side(files):
+        planned = known(at_once(options, files))
+        return lambda: planned
+    future: Future[Coming] = Future()
+
+    def make() -> None:
+        try:
+            future.set_result(known(at_once(options, files)))
+        except BaseException as problem:
+            future.set_exception(problem)
+
+    Thread(target=make, daemon=True).start()  # an end of the program does not wait for it
+    return future.result
+
+
+def _arriving(file: SourceFile, split_size: int) -> Coming:
+    made = SplitPlan([], [], [])
+    return Coming(-(-file.size // split_size), file.size, made, _ahead(arriving(file, split_size, made)))
+
+
+def _size(files: list[SourceFile]) -> int:
+    return sum(file.size for file in files)
+
+
+def _side_by_side(files: list[SourceFile]) -> bool:
+    return len(files) > 1 and _size(files) >= SIDE_BY_SIDE
+
+
+def _ahead(splits: Iterator[Split]) -> Iterator[Split]:
+    """The same, looked for from now on, and not only when somebody asks."""
+    found: SimpleQueue[Split | BaseException | None] = SimpleQueue()
+
+    def look() -> None:
+        try:
+            for split in splits:
+                found.put(split)
+            found.put(None)
+        except BaseException as problem:
+            found.put(problem)
+
+    Thread(target=look, daemon=True).start()
+    return _given(found)
+
+
+def _given(found: SimpleQueue[Split | BaseException | None]) -> Iterator[Split]:
+    while (one := found.get()) is not None:
+        if isinstance(one, BaseException):
+            raise one
+        yield one
+
+
+def known(planned: SplitPlan) -> Coming:
+    """A plan that is whole."""
+    splits = planned.splits
+    return Coming(len(splits), sum(split.size for split in splits), planned, iter(splits))

@@ -1,0 +1,1 @@
+"""Where captures are, and their bytes by range."""

@@ -1,0 +1,462 @@
+"""Words of the command line in, captures and their bytes by range out: local files, or any that fsspec opens."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import json
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+
+from decoders.limits import REMOTE_HELD_MAX
+from kwcli.env import Exit, Failure
+from kwcli.inputs import CAPTURE_MAGICS, CaptureSource, InputProblem, OpenFiles, reason
+from kwcli.output.units import counted
+from kwcli.pipeline.read.file_ranges import Problem, told
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+__all__ = ["SCHEMES", "FoundCaptures", "FoundFile", "Ranges", "SourceFile", "find", "open_place", "places", "streamed"]
+
+# The scheme of a URL → the extra that reads it; "" where fsspec does so alone (all of them but file: need that).
+SCHEMES: Final = {
+    "abfs": "azure",
+    "abfss": "azure",
+    "az": "azure",
+    "file": "",
+    "gcs": "gs",
+    "gs": "gs",
+    "hdfs": "hdfs",
+    "http": "http",
+    "https": "http",
+    "memory": "",
+    "s3": "s3",
+    "s3a": "s3",
+}
+_SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+# How what PyArrow says begins where it finds no libjvm or no libhdfs, before a list of all places where it looked.
+_NO_HADOOP: Final = "Unable to load lib"
+# What is asked of a remote store at once: a request has the cost of about a MiB.
+_REMOTE_SIZE: Final = 8 << 20
+# Less takes longer to ask for than to read.
+_REMOTE_MIN: Final = 256 << 10
+# The local files of this process, which may be of as many captures as overlap in time.
+_FILES: Final = OpenFiles()
+# By what a store tells one version of an object from another, the most telling first.
+_STAMPS: Final = (
+    "ETag",
+    "etag",
+    "md5Hash",
+    "LastModified",
+    "Last-Modified",
+    "last_modified",
+    "mtime",
+    "updated",
+    "created",
+)
+
+
+class FoundFile(NamedTuple):
+    """One file: its absolute path or URL, what the user called it, its size, what changes when it is written, and by
+    what it is known again where it has several names.
+    """
+
+    path: str
+    name: str
+    size: int
+    stamp: str
+    identity: tuple[object, ...]
+
+
+class Ranges(Protocol):
+    """An opened file. `read` gives fewer bytes than `size` only at its end; raises InputProblem."""
+
+    def read(self, at: int, size: int) -> bytes: ...
+
+    def close(self) -> None: ...
+
+    def __enter__(self) -> Ranges: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+def places(word: str) -> Iterator[tuple[FoundFile | Problem, bool]]:
+    """The files that a path, a pattern or a URL stands for, or what is wrong with one; those not named one by one, but
+    found in a folder or by a pattern, are marked True.
+
+    Raises InputProblem where it stands for none.
+
+    What exists under just this name is that, whatever characters it has; only else it is read as a pattern. A folder
+    stands for the files in it and in its folders; names that begin with a dot are passed over there, and so are tables
+    of kw, as a run leaves them that writes into the folder of its captures.
+    """
+    if word == "-":
+        raise InputProblem("-: standard input can be read only once: write it to a file, or use kw sniff")
+    scheme = _scheme(word)
+    if scheme is None:
+        yield from _local(word, word)
+    elif scheme == "file":
+        yield from _local(word, word[len("file://") :])
+    else:
+        yield from _remote(word, scheme)
+
+
+def open_place(path: str, name: str) -> Ranges:
+    """Open what `places` named; `name` is what problems call it."""
+    scheme = _scheme(path)
+    return _Local(path, name) if scheme is None else _Remote(path, name, scheme)
+
+
+def _scheme(word: str) -> str | None:
+    match = _SCHEME.match(word)
+    if match is None or os.path.lexists(word):
+        return None
+    scheme = match[1].lower()
+    if scheme not in SCHEMES:
+        known = " ".join(f"{one}://" for one in SCHEMES if one != "memory")
+        raise Failure(f"{word}: kw cannot read {scheme}:// (it reads local paths and {known})", Exit.USAGE)
+    return scheme
+
+
+# -- local files -------------------------------------------------------------------------------------------------------
+
+
+def _local(word: str, path: str) -> Iterator[tuple[FoundFile | Problem, bool]]:
+    pattern = not os.path.lexists(path) and glob.has_magic(path)
+    found = sorted(glob.glob(path, recursive=True)) if pattern else [path]
+    if not found:
+        raise InputProblem(f"{word}: no such file")
+    is_tables = cache(_is_tables)
+    for one in found:
+        if pattern and any(map(is_tables, _folders_of(one))):
+            continue
+        inside = os.path.isdir(one)
+        for file in _files(one) if inside else [one]:
+            yield (file if isinstance(file, Problem) else _placed(file)), inside or pattern
+
+
+def _files(folder: str) -> Iterator[str | Problem]:
+    """What is in a folder and its folders; a folder that cannot be read is a problem."""
+    problems: list[Problem] = []
+    seen: set[str] = set()  # links may go round
+
+    def note(error: OSError) -> None:
+        problems.append(Problem(error.filename, None, reason(error)))
+
+    for top, folders, files in os.walk(folder, onerror=note, followlinks=True):
+        if (real := os.path.realpath(top)) in seen or _is_tables(top):
+            folders.clear()
+            continue
+        seen.add(real)
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        yield from (os.path.join(top, name) for name in sorted(files) if not name.startswith("."))
+    yield from problems
+
+
+def _is_tables(folder: str) -> bool:
+    """Whether it has tables of `kw pipeline` (store/store.py)."""
+    return os.path.isfile(os.path.join(folder, "_kw", "kw.json"))
+
+
+def _folders_of(path: str) -> Iterator[str]:
+    """The folders that a path goes through, those of the pattern that found it among them."""
+    while (above := os.path.dirname(path)) not in ("", path):
+        path = above
+        yield path
+
+
+def _placed(path: str) -> FoundFile | Problem:
+    try:
+        about = os.stat(path)
+    except (OSError, ValueError) as error:
+        return Problem(path, None, reason(error))
+    if not stat.S_ISREG(about.st_mode):
+        return Problem(path, None, "not a file, but something that can be read only once")
+    return FoundFile(os.path.realpath(path), path, about.st_size, str(about.st_mtime_ns), (about.st_dev, about.st_ino))
+
+
+class _Local:
+    """A file of this machine, a piece at a time: so much stays in the processor's cache."""
+
+    def __init__(self, path: str, name: str) -> None:
+        self._name = name
+        try:
+            self._file = _FILES.open(path)
+        except (OSError, ValueError) as error:
+            raise InputProblem(f"{name}: {reason(error)}") from None
+
+    def read(self, at: int, size: int) -> bytes:
+        parts = []
+        try:
+            place = at
+            while size and (data := self._file.read(place, size)):
+                parts.append(data)
+                place += len(data)
+                size -= len(data)
+        except OSError as error:
+            raise InputProblem(f"{self._name}: {reason(error)} at byte {at:,}") from None
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def close(self) -> None:
+        self._file.close()
+
+    def __enter__(self) -> _Local:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+# -- all others --------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _asked(name: str, scheme: str) -> Iterator[None]:
+    """What a store's library raises, which may be anything, as one line."""
+    try:
+        yield
+    except Failure:
+        raise
+    except ImportError:
+        extra = SCHEMES[scheme] or "spark"
+        raise Failure(f'{name}: {scheme}:// needs the "{extra}" extra: pip install "kw[{extra}]"') from None
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise InputProblem(f"{name}: {reason(error)}") from None
+        if isinstance(error, FileNotFoundError):
+            raise InputProblem(f"{name}: no such file") from None
+        text = " ".join(str(error).split())
+        if scheme == "hdfs" and text.startswith(_NO_HADOOP):
+            raise Failure(
+                f"{name}: hdfs:// needs Java and Hadoop here: set JAVA_HOME, HADOOP_HOME, CLASSPATH"
+            ) from None
+        raise InputProblem(f"{name}: {text or type(error).__name__}") from None
+
+
+def _system(url: str, scheme: str) -> tuple[Any, str]:
+    """The file system of a URL, and the path in it."""
+    with _asked(url, scheme):
+        from fsspec.core import url_to_fs
+
+        system, path = url_to_fs(url)
+        return system, str(path)
+
+
+def _remote(url: str, scheme: str) -> Iterator[tuple[FoundFile, bool]]:
+    system, path = _system(url, scheme)
+    whole = url.rstrip("/")
+    prefix = whole[: -len(path)] if whole.endswith(path) else "" if _SCHEME.match(path) else f"{scheme}://"
+    with _asked(url, scheme):
+        found = _found(system, path, SCHEMES[scheme])
+        listed: list[tuple[Any, Any, bool]] = []
+        for one, about in found:
+            if about["type"] == "directory":
+                rows = sorted(system.find(one, detail=True).items())
+                listed += [(name, row, True) for name, row in rows if not _hidden(name[len(one) :])]
+            else:
+                listed.append((one, about, one != path))
+    if not listed:
+        raise InputProblem(f"{url}: no such file")
+    for name, row, inside in listed:
+        about = row
+        if about.get("size") is None:  # a list of links, not of files
+            with _asked(prefix + str(name), scheme):
+                about = system.info(name)
+        stamp = next((str(about[key]) for key in _STAMPS if about.get(key)), "")
+        full = prefix + str(name)
+        identity = (SCHEMES[scheme] or scheme, repr(system.storage_options), str(name))
+        yield FoundFile(full, full, int(about.get("size") or 0), stamp, identity), inside
+
+
+def _found(system: Any, path: str, extra: str) -> list[tuple[str, Any]]:
+    """What exists under this name, else what it is a pattern of."""
+    try:
+        about = system.info(path)
+        # Over HTTP there are no folders: a page with links is one where its name ends as a folder's.
+        return [(path, about | {"type": "directory"} if extra == "http" and path.endswith("/") else about)]
+    except FileNotFoundError as error:
+        cause = error.__cause__  # over HTTP all that goes wrong is a file not found, for a reason
+        if isinstance(cause, OSError) or getattr(cause, "status", 404) != 404:
+            raise cause from None  # type: ignore[misc]  # it is an exception
+        return sorted(system.glob(path, detail=True).items()) if glob.has_magic(path) else []
+
+
+def _hidden(path: str) -> bool:
+    return any(part.startswith(".") for part in path.split("/"))
+
+
+class _Remote:
+    """A file of a store, in large ranges of which one is kept: smaller ones where many are open at a time."""
+
+    count = 0  # of those that are open
+
+    def __init__(self, path: str, name: str, scheme: str) -> None:
+        self._name = name
+        self._scheme = scheme
+        self._system, self._path = _system(path, scheme)
+        self._at = 0
+        self._kept = b""
+        with _asked(name, scheme):
+            about = self._system.info(self._path)
+        if about.get("size") is None:
+            raise InputProblem(f"{name}: the server does not say how large it is: fetch it first")
+        self._size = int(about["size"])
+        self._open = True
+        _Remote.count += 1
+
+    def read(self, at: int, size: int) -> bytes:
+        size = min(size, self._size - at)
+        if size <= 0:
+            return b""
+        if not self._at <= at <= at + size <= self._at + len(self._kept):
+            most = min(_REMOTE_SIZE, max(REMOTE_HELD_MAX // max(_Remote.count, 1), _REMOTE_MIN))
+            begin = at if self._size > most else 0
+            end = min(begin + max(size, most), self._size)
+            with _asked(self._name, self._scheme):
+                self._kept, self._at = self._fetched(begin, end), begin
+        return self._kept[at - self._at : at - self._at + size]
+
+    def _fetched(self, begin: int, end: int) -> bytes:
+        if SCHEMES[self._scheme] != "http":
+            return bytes(self._system.cat_file(self._path, start=begin, end=end))
+        # Asked like this, a server that gives whole files only is not taken at its word.
+        with self._system.open(self._path, "rb", cache_type="none", size=self._size) as file:
+            file.seek(begin)
+            try:
+                return bytes(file.read(end - begin))
+            except ValueError:
+                raise InputProblem(f"{self._name}: the server gives no parts of files: fetch it first") from None
+
+    def close(self) -> None:
+        self._kept = b""
+        if self._open:
+            self._open = False
+            _Remote.count -= 1
+
+    def __enter__(self) -> _Remote:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+# Words of the command line in, the captures that they stand for out: paths, patterns, folders, URLs; capture points.
+#
+# A file's fingerprint is the SHA-256 of its path or URL, its size, its time of change (a store's ETag, where there is
+# one), and its first and last 64 KiB. Captures are written at their end, so a capture that went on has another size and
+# another end; what was copied over it has another time or another beginning. Its path is in it, since the same bytes
+# found at another place are another source: they were captured there, or somebody wants them twice.
+
+
+_ENDS_SIZE: Final = 64 << 10
+# Names of captures, those of tcpdump -C and -W among them.
+_NAMED_CAPTURE: Final = re.compile(r"\.(pcap|pcapng|cap)\d*(\.(gz|zst|lz4))?$", re.IGNORECASE)
+
+
+class SourceFile(NamedTuple):
+    """One capture of a capture point: its absolute path or URL, bytes and fingerprint; `name` as the user called it."""
+
+    point: str
+    path: str
+    size: int
+    fingerprint: str
+    name: str
+
+
+class FoundCaptures(NamedTuple):
+    """The files in the order of the words, what could not be had, and what is worth a line."""
+
+    files: list[SourceFile]
+    problems: list[Problem]
+    notes: list[str]
+
+
+def find(words: Iterable[str], points: Iterable[tuple[str, str]] = ()) -> FoundCaptures:
+    """The captures of `words`, of the point "", and of the named points (name, path or pattern); each file once.
+
+    A file of the words that is also one of a named point belongs to that. Of the files of a folder or a pattern those
+    that are no captures are passed over, but for those named as if they were: of them something is wrong. Raises
+    Failure where nothing can be asked (an unknown kind of URL, a package that is missing) and where a file would belong
+    to two named points; whatever else is wrong with one word is a problem of that, and the others go on.
+    """
+    found: dict[tuple[object, ...], SourceFile] = {}
+    problems: list[Problem] = []
+    notes: list[str] = []
+    for point, word in [("", word) for word in words] + list(points):
+        passed: set[tuple[object, ...]] = set()
+        for place, listed in _places(word):
+            if isinstance(place, Problem):
+                problems.append(place)
+                continue
+            try:
+                if listed and (not place.size or not _NAMED_CAPTURE.search(place.name)) and not _is_capture(place):
+                    passed.add(place.identity)
+                else:
+                    _keep(found, place, point)
+            except InputProblem as problem:
+                problems.append(told(place.name, problem))
+        if passed:
+            notes.append(f"{word}: {counted(len(passed), 'file')} passed over: no capture")
+    return FoundCaptures(list(found.values()), problems, notes)
+
+
+def _places(word: str) -> Iterator[tuple[FoundFile | Problem, bool]]:
+    try:
+        yield from places(word)
+    except InputProblem as problem:
+        yield told(word, problem), False
+
+
+def _keep(found: dict[tuple[object, ...], SourceFile], place: FoundFile, point: str) -> None:
+    known = found.get(place.identity)
+    if known is None:
+        found[place.identity] = SourceFile(point, place.path, place.size, _fingerprint(place), place.name)
+    elif not known.point:
+        found[place.identity] = known._replace(point=point)
+    elif point not in ("", known.point):
+        raise Failure(f"{place.name} belongs to two capture points: {known.point} and {point}", Exit.USAGE)
+
+
+def _fingerprint(place: FoundFile) -> str:
+    digest = hashlib.sha256(json.dumps([place.path, place.size, place.stamp]).encode())
+    with open_place(place.path, place.name) as file:
+        head = file.read(0, min(place.size, _ENDS_SIZE))
+        digest.update(head)
+        digest.update(file.read(max(place.size - _ENDS_SIZE, len(head)), _ENDS_SIZE))
+    return digest.hexdigest()
+
+
+def _is_capture(place: FoundFile) -> bool:
+    """Whether it begins as one, decompressed where need be; a file that cannot be read is a problem."""
+    with open_place(place.path, place.name) as file:
+        if file.read(0, 4) in CAPTURE_MAGICS:
+            return True
+        try:
+            return next(streamed(file, place.name).pieces(), b"")[:4] in CAPTURE_MAGICS
+        except InputProblem:
+            return False
+
+
+def streamed(file: Ranges, name: str, size: int | None = None) -> CaptureSource:
+    """The first `size` bytes of a file as an input like any other, which is decompressed where it is compressed."""
+    at = 0
+
+    def read(count: int) -> bytes:
+        nonlocal at
+        data = file.read(at, count if size is None else min(count, size - at))
+        at += len(data)
+        return data
+
+    return CaptureSource(name, read)

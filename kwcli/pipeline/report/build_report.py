@@ -1,0 +1,348 @@
+"""Folds in, the report as one dict out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from decoders.analysis.fold import Row
+from decoders.apis.keys import API_VERSIONS
+from decoders.apis.releases import HISTORY, RELEASES, history, spoken
+from decoders.exchanges.exchange import rfc3339
+from decoders.wire.units import parse_time
+from kwcli.pipeline.report.run_folds import BY, Result
+
+_WHO: Final = ("address", "client_id", "software", "software_version")
+
+
+def served(release: str, key: int, version: int) -> bool:
+    """Whether a release serves a version, or has never heard of such an API: that is no fault of the client."""
+    versions = spoken(release).get(key)
+    if versions is None:
+        return not _gone(release, key)
+    return version >= versions.low
+
+
+def old_versions(rows: Sequence[Row], release: str) -> list[Row]:
+    """The rows of `ClientVersions` by client, those with versions that a release does not serve any more.
+
+    Each has `old`, a list of APIs and versions; `since`, the first release whose clients know served versions of all of
+    them (null where an API is gone); `asks`, whether it asks brokers for the versions that they serve.
+    """
+    clients: dict[tuple[Any, ...], list[Row]] = {}
+    asking = {_name(row) for row in rows if row["api_key"] == API_VERSIONS}
+    for row in rows:
+        clients.setdefault(tuple(row[name] for name in _WHO), []).append(row)
+    found = []
+    for who, used in clients.items():
+        old = [row for row in used if not served(release, row["api_key"], row["api_version"])]
+        if old:
+            found.append(
+                dict(zip(_WHO, who, strict=True)) | _verdict(used, old, release, asks=_name(used[0]) in asking)
+            )
+    return found
+
+
+def _name(row: Row) -> tuple[Any, ...]:
+    """Who it is, whatever it says of its software: that is not known before it asks for versions."""
+    return row["address"], row["client_id"]
+
+
+def _verdict(used: Sequence[Row], old: Sequence[Row], release: str, *, asks: bool) -> Row:
+    since = [_since(release, row["api_key"]) for row in old]
+    known = [each for each in since if each is not None]
+    return {
+        "count": sum(row["count"] for row in old),
+        "of": sum(row["count"] for row in used),
+        "first": min(row["first"] for row in old),
+        "last": max(row["last"] for row in old),
+        "asks": asks,
+        "since": max(known, key=RELEASES.index) if len(known) == len(since) else None,
+        "old": [
+            {name: row[name] for name in ("api_key", "api", "api_version", "count", "first", "last")}
+            | {"serves": _range(release, row["api_key"])}
+            for row in old
+        ],
+    }
+
+
+def _range(release: str, key: int) -> list[int] | None:
+    versions = spoken(release).get(key)
+    return [versions.low, versions.high] if versions else None
+
+
+def _since(release: str, key: int) -> str | None:
+    """The first release that knows a version of an API that `release` serves."""
+    versions = spoken(release).get(key)
+    if not versions:
+        return None
+    return next(name for name, its in history(key).items() if its.high >= versions.low)
+
+
+def _gone(release: str, key: int) -> bool:
+    """Whether releases before this one had the API."""
+    if key not in HISTORY:
+        return False
+    return any(RELEASES.index(name) < RELEASES.index(release) for name in history(key))
+
+
+# Points of a report in, whole series over its buckets of time out: text draws marks of them, the page draws lines.
+
+
+NS: Final = 10**9
+
+
+def numbers(report: Report) -> tuple[int, int]:
+    """The first and the last bucket of time."""
+    width = round(report["bucket_s"] * NS)
+    first, last = (nanoseconds(report[name]) // width for name in ("first", "last"))
+    return first, last
+
+
+def slices(points: list[Row], key: str, report: Report, scale: int = 1) -> dict[int, int]:
+    """A value by bucket, as an integer."""
+    width = round(report["bucket_s"] * NS)
+    return {nanoseconds(row["time"]) // width: round(row[key] * scale) for row in points if row[key] is not None}
+
+
+def times(report: Report) -> list[str]:
+    """When each bucket begins."""
+    width = round(report["bucket_s"] * NS)
+    first, last = numbers(report)
+    return [rfc3339(number * width) for number in range(first, last + 1)]
+
+
+def series(points: list[Row], key: str, starts: list[str]) -> list[Any]:
+    """A value for each bucket, None where there is none."""
+    known = {row["time"]: row[key] for row in points}
+    return [known.get(start) for start in starts]
+
+
+def nanoseconds(time: str) -> int:
+    """What `rfc3339` made a text of."""
+    if not time.endswith("Z") or time[4:5] != "-":
+        return int(time.partition("s")[0]) * NS  # beyond the calendar
+    return parse_time(time)
+
+
+# Folds in, the report as one dict out: what `-o json` prints, and what text and page are drawn from.
+#
+# Every section is there, always; it is null where the folder has no table for it, and empty where nothing was found.
+
+
+SCHEMA: Final = 1
+_POINTS: Final = ("time", "count", "rate", "errors", "waited", "p50", "p90", "p99", "max")
+_SIDES: Final = ("client", "server")
+
+Report = dict[str, Any]
+
+
+def contents(result: Result, target: str) -> Report:
+    """The report; `target` is the release that clients are held against."""
+    found = result.found
+    has = {name: rows is not None for name, rows in result.rows.items()}
+    every = found["all"].rows() if "all" in found else []
+    return {
+        "kind": "report",
+        "schema": SCHEMA,
+        "tables": result.rows,
+        **_span(result),
+        "summary": _summary(result, every[0] if every else None),
+        "over_time": found["time"].rows() if "time" in found else [],
+        "latency": {name: _by(result, name) for name in BY} if has["exchanges"] else None,
+        "errors": _errors(result) if has["exchanges"] else None,
+        "slowest": found["slowest"].rows() if "slowest" in found else None,
+        "old_versions": _old(result, target) if has["exchanges"] else None,
+        "talkers": _talkers(result),
+        "batches": _sorted(_rows(result, "batches"), "bytes") if has["topic_partitions"] else None,
+        "throttling": {name: _throttled(result, name) for name in ("client", "api")} if has["exchanges"] else None,
+        "connections": _connections(result) if has["connections"] else None,
+        "skipped": _sorted(_rows(result, "skipped"), "size") if has["skipped"] else None,
+        "left_out": [{"what": name, "why": text} for name, text in sorted(result.full.items())],
+    }
+
+
+def rows_at(report: Report, path: Sequence[str]) -> list[Row] | None:
+    """A list of the report by the names that lead to it; None where it was not made."""
+    value: Any = report
+    for name in path:
+        value = None if value is None else value[name]
+    return value  # type: ignore[no-any-return]  # a list of rows, or None
+
+
+def moment(time: str, size: int = 19) -> str:
+    """A time of the report as people read it, `2026-11-21 03:04:05`; the more of its characters the more exact."""
+    return time[:size].replace("T", " ")
+
+
+def _span(result: Result) -> Row:
+    if not result.rows["exchanges"]:
+        return {"first": None, "last": None, "span_s": None, "bucket_s": None}
+    every = result.found["all"]
+    span = every.last_ns - every.first_ns
+    return {
+        "first": rfc3339(every.first_ns),
+        "last": rfc3339(every.last_ns),
+        "span_s": span / NS,
+        "bucket_s": result.bucket_ns / NS,
+    }
+
+
+def _summary(result: Result, every: Row | None) -> Row:
+    """Counts of all; null where the table for it is not there, or there were too many to count."""
+
+    def different(name: str) -> int | None:
+        fold = result.found.get(f"latency {name}")
+        return None if fold is None else sum(row[name] is not None for row in fold.rows())
+
+    names = ("count", "rate", "errors", "unanswered", "undecoded", "request_bytes", "response_bytes", "waited")
+    empty = 0 if result.rows["exchanges"] is not None else None
+    summary = {name: every[name] if every else empty for name in names}
+    summary |= {name: every[name] if every else None for name in ("p50", "p90", "p99", "max", "waited_ms")}
+    summary |= {f"{name}s": different(name) for name in ("client", "topic", "broker")}
+    throttled = result.found.get("throttle api")
+    summary["throttled"] = None if throttled is None else sum(row["values"] for row in throttled.rows())
+    connections = _rows(result, "connections")
+    summary["connections"] = result.rows["connections"]
+    summary["not_kafka"] = None if connections is None else sum(row["count"] for row in connections if not row["kafka"])
+    return summary
+
+
+def _rows(result: Result, name: str) -> list[Row] | None:
+    """The rows of a fold; None where it was not made or was given up."""
+    fold = result.found.get(name)
+    return None if fold is None else list(fold.rows())
+
+
+def _sorted(rows: list[Row] | None, *names: str) -> list[Row] | None:
+    """Greatest first, those without a value last."""
+    if rows is None:
+        return None
+    return sorted(rows, key=lambda row: [(row[name] is not None, row[name] or 0) for name in names], reverse=True)
+
+
+def _by(result: Result, name: str) -> list[Row] | None:
+    """The slowest first; those that matter have points over time."""
+    rows = _rows(result, f"latency {name}")
+    if rows is None:
+        return None
+    points: dict[Any, list[Row]] = {}
+    for row in _rows(result, f"time {name}") or ():
+        points.setdefault(row[name], []).append({each: row[each] for each in _POINTS})
+    return _sorted([row | ({"over_time": points[row[name]]} if row[name] in points else {}) for row in rows], "p99")
+
+
+def _errors(result: Result) -> list[Row] | None:
+    """Error codes by API: in how many exchanges, how many codes, and the share of the API's exchanges."""
+    rows, apis = _rows(result, "errors"), _rows(result, "latency api")
+    if rows is None:
+        return None
+    counts = {row["api"]: row["count"] for row in apis or ()}
+    found = [
+        {
+            "api": row["api"],
+            "error": row["error"],
+            "exchanges": row["errors"],
+            "codes": row["sum"],
+            "share": row["errors"] / counts[row["api"]] if counts.get(row["api"]) else None,
+        }
+        for row in rows
+        if row["error"] is not None and row["errors"]
+    ]
+    return _sorted(found, "exchanges", "codes")
+
+
+def _old(result: Result, target: str) -> Row | None:
+    rows = _rows(result, "versions")
+    if rows is None:
+        return None
+    clients = {tuple(row[name] for name in ("address", "client_id", "software", "software_version")) for row in rows}
+    old = _sorted(old_versions(rows, target), "count")
+    return {"target": target, "clients": len(clients), "old": old}
+
+
+def _talkers(result: Result) -> Row:
+    """Who moves most bytes: clients by the bytes of their exchanges, topics by those of their record batches."""
+    clients = _rows(result, "latency client")
+    names = ("client", "count", "rate", "request_bytes", "response_bytes")
+    shown = None if clients is None else [{name: row[name] for name in names} for row in clients]
+    total = sum(row["request_bytes"] + row["response_bytes"] for row in shown or ())
+    for row in shown or ():
+        row["bytes"] = row["request_bytes"] + row["response_bytes"]
+        row["share"] = row["bytes"] / total if total else None
+    return {"client": _sorted(shown, "bytes"), "topic": _topics(result)}
+
+
+def _topics(result: Result) -> list[Row] | None:
+    batches = _rows(result, "batches")
+    if batches is None:
+        return None
+    topics: dict[Any, Row] = {}
+    for row in batches:
+        side = "produced" if row["api"] == "Produce" else "fetched"
+        its = topics.setdefault(
+            row["topic"],
+            {"topic": row["topic"]} | {f"{s}_{n}": 0 for s in ("produced", "fetched") for n in ("bytes", "records")},
+        )
+        for name in ("bytes", "records"):
+            its[f"{side}_{name}"] += row[name]
+    for its in topics.values():
+        its["bytes"] = its["produced_bytes"] + its["fetched_bytes"]
+    return _sorted(list(topics.values()), "bytes")
+
+
+def _throttled(result: Result, name: str) -> list[Row] | None:
+    rows = _rows(result, f"throttle {name}")
+    if rows is None:
+        return None
+    names = (name, "count", "values", "sum", "p50", "p99", "max")
+    found = [{each: row[each] for each in names} for row in rows if row["values"]]
+    return _sorted(
+        [
+            {name: row[name], "count": row["count"], "throttled": row["values"], "share": row["values"] / row["count"]}
+            | {"sum_ms": row["sum"], "p50_ms": row["p50"], "p99_ms": row["p99"], "max_ms": row["max"]}
+            for row in found
+        ],
+        "sum_ms",
+    )
+
+
+def _connections(result: Result) -> Row:
+    rows = _rows(result, "connections")
+    closed: dict[str, int] = {}
+    found: Row = dict.fromkeys(
+        ("count", "kafka", "opened", "packets", "bytes", "gaps", "missing", "retransmissions"), 0
+    )
+    for row in rows or ():
+        found["count"] += row["count"]
+        found["kafka"] += row["count"] if row["kafka"] else 0
+        found["opened"] += row["count"] if row["opened"] else 0
+        closed[row["closed"]] = closed.get(row["closed"], 0) + row["count"]
+        _add_up(found, row)
+    found["closed"] = dict(sorted(closed.items(), key=lambda item: (-item[1], item[0])))
+    clients, foreign = _rows(result, "clients"), _rows(result, "foreign")
+    found["client"] = _sorted(
+        None if clients is None else [_client(row) for row in clients if row["kafka"]], "count", "bytes"
+    )
+    found["not_kafka"] = _sorted(
+        None if foreign is None else [_foreign(row) for row in foreign if not row["kafka"]], "count"
+    )
+    return found
+
+
+def _client(row: Row) -> Row:
+    made: Row = {"client": row["client"], "count": row["count"], "exchanges": row["exchanges"]}
+    made |= dict.fromkeys(("packets", "bytes", "gaps", "missing", "retransmissions"), 0)
+    _add_up(made, row)
+    return made
+
+
+def _foreign(row: Row) -> Row:
+    """A connection on which nothing was said has no reason."""
+    return {name: row[name] for name in ("broker", "reason", "detail", "count")}
+
+
+def _add_up(into: Row, row: Row) -> None:
+    """Both directions together."""
+    for name in ("packets", "bytes", "gaps", "missing", "retransmissions"):
+        into[name] += sum(row[f"{side}_{name}"] for side in _SIDES)

@@ -1,0 +1,211 @@
+"""Columns of a batch in, numbers of groups and dimensions out, computed once for all folds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from decoders.analysis.dimensions import client_of, host_of, software_of
+
+Numbers = npt.NDArray[np.int64]
+
+# Up to so many possible numbers a table of all of them is faster than sorting.
+_TABLE_MAX: Final = 1 << 21
+
+
+class Coded(NamedTuple):
+    """`numbers[row]` is the place of the row's value in `values`."""
+
+    numbers: Numbers
+    values: list[Any]
+
+    def at(self, rows: Numbers) -> Coded:
+        """Those of some rows."""
+        return Coded(self.numbers[rows], self.values)
+
+
+def coded(column: pa.Array) -> Coded:
+    """The values of a column, null among them where there is one."""
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode(null_encoding="encode")
+    values = column.dictionary.to_pylist()
+    numbers = column.indices
+    if numbers.null_count:
+        numbers = pc.fill_null(numbers, len(values))
+        values.append(None)
+    return Coded(numbers.to_numpy(zero_copy_only=False).astype(np.int64), values)
+
+
+def mapped(found: Coded, values: Sequence[Any]) -> Coded:
+    """The same rows with other values, in the same order; equal ones become one."""
+    places: dict[Any, int] = {}
+    moved = [places.setdefault(value, len(places)) for value in values]
+    return Coded(np.array(moved, np.int64)[found.numbers] if moved else found.numbers, list(places))
+
+
+def compact(numbers: Numbers, size: int) -> tuple[Numbers, Numbers]:
+    """The different ones of numbers below `size`, ascending, and for each row the place of its own among them."""
+    if size <= max(_TABLE_MAX, 4 * len(numbers)):
+        seen = np.zeros(size, np.bool_)
+        seen[numbers] = True
+        present = np.flatnonzero(seen)
+        places = np.empty(size, np.int64)
+        places[present] = np.arange(len(present))
+        return present, places[numbers]
+    present, inverse = np.unique(numbers, return_inverse=True)
+    return present, inverse.astype(np.int64, copy=False)
+
+
+def combined(parts: Sequence[Coded], rows: int) -> Coded:
+    """Tuples of several columns' values; without any column the empty tuple."""
+    numbers, keys = np.zeros(rows, np.int64), [()] if rows else []
+    for part in parts:
+        size = max(len(part.values), 1)
+        present, numbers = compact(numbers * size + part.numbers, max(len(keys), 1) * size)
+        keys = [(*keys[number // size], part.values[number % size]) for number in present.tolist()]
+    return Coded(numbers, keys)
+
+
+def integers(column: pa.Array) -> Numbers:
+    """A column of integers, null as 0."""
+    values: Numbers = pc.fill_null(column, 0).to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
+    return values
+
+
+def present(column: pa.Array) -> npt.NDArray[np.bool_]:
+    """Where a column is not null."""
+    known: npt.NDArray[np.bool_] = pc.is_valid(column).to_numpy(zero_copy_only=False)
+    return known
+
+
+def counts(numbers: Numbers, groups: int) -> list[int]:
+    """How many rows each group has."""
+    return list(np.bincount(numbers, minlength=groups).tolist())
+
+
+def sums(numbers: Numbers, values: Numbers, groups: int) -> list[int]:
+    """The sum of each group's values, exact whatever they are: their halves are added up one by one."""
+    low = np.zeros(groups, np.int64)
+    high = np.zeros(groups, np.int64)
+    np.add.at(low, numbers, values & 0xFFFFFFFF)
+    np.add.at(high, numbers, values >> 32)
+    return [(above << 32) + below for above, below in zip(high.tolist(), low.tolist(), strict=True)]
+
+
+def least(numbers: Numbers, values: Numbers, groups: int) -> list[int]:
+    """The least of each group's values; of none the greatest there is."""
+    found = np.full(groups, np.iinfo(np.int64).max)
+    np.minimum.at(found, numbers, values)
+    return list(found.tolist())
+
+
+def greatest(numbers: Numbers, values: Numbers, groups: int) -> list[int]:
+    """The greatest of each group's values; of none the least there is."""
+    found = np.full(groups, np.iinfo(np.int64).min)
+    np.maximum.at(found, numbers, values)
+    return list(found.tolist())
+
+
+# A batch of a table in, what folds count by out: dimensions as `kw stats` has them, computed once for all folds.
+
+
+class Rows:
+    """One batch. `rows` are the numbers of its rows, `parents` says which row an element of a list column is in."""
+
+    def __init__(self, batch: pa.RecordBatch) -> None:
+        self.size: int = batch.num_rows
+        self._batch = batch
+        self._known: dict[tuple[str, str], Any] = {}
+
+    def column(self, name: str) -> pa.Array:
+        """A column as it is."""
+        return self._batch.column(name)
+
+    def integers(self, name: str) -> Numbers:
+        """A column of integers, null as 0."""
+        return self._once("integers", name, lambda: integers(self.column(name)))  # type: ignore[no-any-return]
+
+    def known(self, name: str) -> Any:
+        """Where a column is not null."""
+        return self._once("known", name, lambda: present(self.column(name)))
+
+    def coded(self, name: str) -> Coded:
+        """The values of a column."""
+        return self._once("coded", name, lambda: coded(self.column(name)))  # type: ignore[no-any-return]
+
+    def dimension(self, name: str) -> Coded:
+        """The values of a dimension of one value a row."""
+        make = DIMENSIONS.get(name)
+        return self._once("dimension", name, partial(make, self)) if make else self.coded(name)
+
+    def lengths(self, name: str) -> Numbers:
+        """How many elements a column of lists has in each row."""
+        return self._once("lengths", name, lambda: integers(pc.list_value_length(self.column(name))))  # type: ignore[no-any-return]
+
+    def elements(self, name: str) -> tuple[Numbers, Coded]:
+        """The rows and the values of a column of lists; a row without elements has None."""
+        return self._once("elements", name, lambda: _elements(self.column(name)))  # type: ignore[no-any-return]
+
+    def is_value(self, name: str, value: str) -> Any:
+        """Where a column has this value."""
+        found = self.coded(name)
+        wanted = np.array([each == value for each in found.values] or [False])
+        return wanted[found.numbers]
+
+    def _once(self, kind: str, name: str, make: Callable[[], Any]) -> Any:
+        key = (kind, name)
+        if key not in self._known:
+            self._known[key] = make()
+        return self._known[key]
+
+
+def _host(rows: Rows) -> Coded:
+    found = rows.coded("client")
+    return mapped(found, [host_of(value) for value in found.values])
+
+
+def _client(rows: Rows) -> Coded:
+    found = combined([rows.coded("client_id"), rows.coded("client")], rows.size)
+    return mapped(found, [client_of(*names) for names in found.values])
+
+
+def _software(rows: Rows) -> Coded:
+    parts = [rows.coded("client_software_name"), rows.coded("client_software_version")]
+    found = combined(parts, rows.size)
+    return mapped(found, [software_of(*names) for names in found.values])
+
+
+DIMENSIONS: Final[dict[str, Callable[[Rows], Coded]]] = {
+    "address": _host,
+    "client": _client,
+    "software": _software,
+    "version": lambda rows: rows.coded("api_version"),
+}
+# Dimensions that an exchange has several values of, and their columns.
+LISTS: Final = {"topic": "topics", "group": "groups", "error": "error_names"}
+
+
+def _elements(column: pa.Array) -> tuple[Numbers, Coded]:
+    lengths = integers(pc.list_value_length(column))
+    found = coded(pc.list_flatten(column))
+    parents = np.repeat(np.arange(len(lengths), dtype=np.int64), lengths)
+    width = max(len(found.values), 1)
+    different, places = compact(parents * width + found.numbers, len(lengths) * width)
+    if len(different) != len(parents):  # a value counts once a row
+        first = np.full(len(different), len(parents), np.int64)
+        np.minimum.at(first, places, np.arange(len(parents), dtype=np.int64))
+        first.sort()
+        parents, found = parents[first], found.at(first)
+    empty = np.flatnonzero(lengths == 0)
+    if len(empty):
+        values = [*found.values, None]
+        numbers = np.concatenate([found.numbers, np.full(len(empty), len(values) - 1, np.int64)])
+        parents = np.concatenate([parents, empty])
+        found = mapped(Coded(numbers, values), values)
+    return parents, found

@@ -1,0 +1,304 @@
+"""A batch of a table in, folds told of it: by column what `add` and `take` do row by row."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+import pyarrow.compute as pc
+
+from decoders.analysis.fold import bin_of, edges
+from decoders.analysis.metrics import METRICS
+from decoders.analysis.statistics import Group
+from decoders.analysis.tally import Batches
+from decoders.analysis.time_buckets import added
+from decoders.apis.error_codes import error_name
+from kwcli.pipeline.report.columns import LISTS, Coded, Numbers, Rows, combined, compact, counts, greatest, least, sums
+
+if TYPE_CHECKING:
+    from decoders.analysis.dimensions import Key
+    from decoders.analysis.slowest import Slowest
+    from decoders.analysis.statistics import Statistics
+    from decoders.analysis.tally import BatchSizes, ClientVersions, Tally
+    from decoders.analysis.time_buckets import Join
+
+NS_PER_MS: Final = 1_000_000
+# What the table has for each metric that can be counted so.
+METRIC_COLUMNS: Final = {
+    "latency": ("request_end_ns", "response_ns", "waited_ns"),
+    "bytes": (),
+    "errors": (),
+    "throttle": ("throttle_time_ms",),
+}
+COLUMNS: Final = ("time_ns", "status", "request_size", "response_size", "error_codes", "error_topics")
+
+
+class Measured(NamedTuple):
+    """Values of the metric, for some rows: `where` says which of them have one."""
+
+    where: Any
+    values: Numbers
+
+
+def count(statistics: Statistics, rows: Rows, only: frozenset[Any] | None = None) -> None:
+    """Count a batch; with `only` just the groups whose last dimension is one of these. Raises LimitExceeded."""
+    if not rows.size:
+        return
+    times = rows.integers("time_ns")
+    first, last = int(times.min()), int(times.max())
+    statistics.cover(first, last)
+    picked, groups = _grouped(statistics, rows, only)
+    size = len(groups.values)
+    made = [Group() for _ in range(size)]
+    found = _outcomes(rows, picked, groups, made)
+    if rows.lengths("error_codes").any():
+        _errors(statistics, rows, picked, groups, made, found)
+    measured = _measured(statistics.metric, rows, picked, found)
+    if statistics.metric == "latency":
+        _waits(rows, picked, groups, made)
+    _measure(groups, made, measured)
+    shift = statistics.slices()[2].bit_length() - 1
+    if statistics.over_time:
+        _place(groups, made, measured, times[picked] >> shift, METRICS[statistics.metric].join)
+    statistics.take(zip(groups.values, made, strict=True), first, last, shift)
+
+
+def _grouped(statistics: Statistics, rows: Rows, only: frozenset[Any] | None) -> tuple[Numbers, Coded]:
+    """The rows that count (one that is about several values several times), and the key of each."""
+    picked = np.arange(rows.size, dtype=np.int64)
+    lists = [name for name in statistics.by if name in LISTS]
+    if len(lists) > 1:
+        raise ValueError("a table is grouped by one list of values at a time")
+    values = None
+    if lists:
+        picked, values = rows.elements(LISTS[lists[0]])
+    parts: list[Coded] = []
+    for name in statistics.by:
+        if name in LISTS:
+            assert values is not None
+            parts.append(values)
+        elif name == "time":
+            parts.append(_buckets(rows.integers("time_ns")[picked], statistics.bucket_ns))
+        else:
+            parts.append(rows.dimension(name).at(picked))
+    if only is not None:
+        wanted = np.array([value in only for value in parts[-1].values] or [False])
+        kept = np.flatnonzero(wanted[parts[-1].numbers])
+        picked, parts = picked[kept], [part.at(kept) for part in parts]
+    return picked, combined(parts, len(picked))
+
+
+def _buckets(times: Numbers, width: int) -> Coded:
+    if not len(times):
+        return Coded(times, [])
+    begun = times // width
+    low = int(begun.min())
+    different, places = compact(begun - low, int(begun.max()) - low + 1)
+    return Coded(places, [(number + low) * width for number in different.tolist()])
+
+
+def _outcomes(rows: Rows, picked: Numbers, groups: Coded, made: list[Group]) -> Numbers:
+    """Counts and sizes; gives zeros, for the error codes found in each row."""
+    numbers, size = groups.numbers, len(made)
+    status = {
+        name: np.bincount(numbers[rows.is_value("status", name)[picked]], minlength=size).tolist()
+        for name in ("unanswered", "undecoded")
+    }
+    sent, got = (sums(numbers, rows.integers(f"{side}_size")[picked], size) for side in ("request", "response"))
+    for at, each in enumerate(counts(numbers, size)):
+        group = made[at]
+        group.count = each
+        group.unanswered, group.undecoded = status["unanswered"][at], status["undecoded"][at]
+        group.request_bytes, group.response_bytes = sent[at], got[at]
+    return np.zeros(len(picked), np.int64)
+
+
+def _errors(
+    statistics: Statistics, rows: Rows, picked: Numbers, groups: Coded, made: list[Group], found: Numbers
+) -> None:
+    """Count error codes, in a group of a topic those of the topic and of none, in one of an error that one."""
+    by = statistics.by
+    topic = by.index("topic") if "topic" in by else None
+    error = by.index("error") if "error" in by else None
+    failed = rows.lengths("error_codes") > 0
+    at = np.flatnonzero(failed[picked])
+    which, places = np.unique(picked[at], return_inverse=True)
+    codes = rows.column("error_codes").take(which).to_pylist()
+    topics = rows.column("error_topics").take(which).to_pylist() if topic is not None else [None] * len(codes)
+    for row, place, number in zip(at.tolist(), places.tolist(), groups.numbers[at].tolist(), strict=True):
+        some, group = codes[place], made[number]
+        if topic is not None or error is not None:
+            key = groups.values[number]
+            its = topics[place] or [None] * len(some)
+            some = [code for code, about in zip(some, its, strict=True) if _counts(code, about, key, topic, error)]
+        if some:
+            group.failed += 1
+            group.codes.update(some)
+            found[row] = len(some)
+
+
+def _counts(code: int, its: str | None, key: Key, topic: int | None, error: int | None) -> bool:
+    if topic is not None and key[topic] is not None and its is not None and its != key[topic]:
+        return False
+    return error is None or error_name(code) == key[error]
+
+
+def _measured(metric: str, rows: Rows, picked: Numbers, found: Numbers) -> Measured:
+    if metric == "errors":
+        return Measured(found > 0, found)
+    if metric == "bytes":
+        values = (rows.integers("request_size") + rows.integers("response_size"))[picked]
+        return Measured(np.ones(len(picked), np.bool_), values)
+    if metric == "throttle":
+        values = rows.integers("throttle_time_ms")[picked] * NS_PER_MS
+        return Measured(values > 0, values)
+    where = rows.known("request_end_ns") & rows.known("response_ns") & ~rows.known("waited_ns")
+    return Measured(where[picked], (rows.integers("response_ns") - rows.integers("request_end_ns"))[picked])
+
+
+def _waits(rows: Rows, picked: Numbers, groups: Coded, made: list[Group]) -> None:
+    waits = np.flatnonzero(rows.known("waited_ns")[picked])
+    if not len(waits):
+        return
+    numbers = groups.numbers[waits]
+    waited = sums(numbers, rows.integers("waited_ns")[picked][waits], len(made))
+    for group, times, total in zip(made, counts(numbers, len(made)), waited, strict=True):
+        group.waited, group.waited_ns = times, total
+
+
+def bins(values: Numbers) -> Coded:
+    """The bin of each value, as the sketch has them."""
+    table = np.array(edges(), np.int64)
+    size = np.abs(values)
+    number = np.searchsorted(table, size, "right") * np.sign(values)
+    least_of_all = values == np.iinfo(np.int64).min  # has no absolute value
+    if least_of_all.any():
+        number[least_of_all] = bin_of(int(np.iinfo(np.int64).min))
+    low = int(number.min()) if len(number) else 0
+    different, places = compact(number - low, int(number.max()) - low + 1 if len(number) else 1)
+    return Coded(places, [each + low for each in different.tolist()])
+
+
+def gather(groups: Coded, made: list[Group], values: Numbers, weights: Numbers | None = None) -> None:
+    """Measure values, each `weights` times, for the groups of their rows."""
+    if not len(values):
+        return
+    binned = bins(values)
+    size, width = len(made), len(binned.values)
+    pairs, places = compact(groups.numbers * width + binned.numbers, size * width)
+    each = sums(places, weights, len(pairs)) if weights is not None else counts(places, len(pairs))
+    found: list[Counter[int]] = [Counter() for _ in made]
+    for pair, times in zip(pairs.tolist(), each, strict=True):
+        found[pair // width][binned.values[pair % width]] = times
+    totals = sums(groups.numbers, values if weights is None else values * weights, size)
+    lows, highs = least(groups.numbers, values, size), greatest(groups.numbers, values, size)
+    for group, its, total, low, high in zip(made, found, totals, lows, highs, strict=True):
+        if its:
+            group.gather(its, total, low, high)
+
+
+def _measure(groups: Coded, made: list[Group], measured: Measured) -> None:
+    rows = np.flatnonzero(measured.where)
+    gather(groups.at(rows), made, measured.values[rows])
+
+
+def _place(groups: Coded, made: list[Group], measured: Measured, slices: Numbers, join: Join) -> None:
+    """What each group has in each time slice."""
+    rows = np.flatnonzero(measured.where)
+    if not len(rows):
+        return
+    numbers, values, slices = groups.numbers[rows], measured.values[rows], slices[rows]
+    low, width = int(slices.min()), int(slices.max()) - int(slices.min()) + 1
+    pairs, places = compact(numbers * width + slices - low, len(made) * width)
+    joined = (sums if join is added else greatest)(places, values, len(pairs))
+    for pair, value in zip(pairs.tolist(), joined, strict=True):
+        made[pair // width].slices[pair % width + low] = value
+
+
+# A batch of a table in, the folds besides statistics told of it: by column what `add` and `take` do row by row.
+
+
+WHERE: Final = ("point", "source_file")
+SLOWEST_COLUMNS: Final = (
+    *("time_ns", "request_end_ns", "response_ns", "waited_ns", "client", "broker", "connection_began_ns", "place"),
+    *("api_key", "api", "api_version", "correlation_id", "client_id", "request_size", "response_size"),
+    *("request_packet", "request_packet_end", "response_packet", "response_packet_end", *WHERE),
+)
+BATCH_COLUMNS: Final = ("api", "topic", "topic_id", "batches", "records", "bytes", "codec")
+USES: Final = ("address", "client_id", "client_software_name", "client_software_version", "api_key", "api_version")
+
+
+class Row:
+    """One row with the attributes of an exchange that the list of the slowest reads."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self.__dict__.update(values)
+        self.ends = self
+        self.began_ns = values["connection_began_ns"]
+        self.packets = {
+            side: [values[f"{side}_packet"], values[f"{side}_packet_end"]]
+            if values[f"{side}_packet"] is not None
+            else None
+            for side in ("request", "response")
+        }
+
+    def view(self, _side: str) -> None:
+        """Waits were left out before."""
+
+
+def list_slowest(slowest: Slowest, rows: Rows) -> None:
+    """Tell of the exchanges that took longest, and of all that took as long as the last of them."""
+    where = rows.known("request_end_ns") & rows.known("response_ns") & ~rows.known("waited_ns")
+    took = (rows.integers("response_ns") - rows.integers("request_end_ns"))[where]
+    if not len(took) or not slowest.most:
+        return
+    bar = np.partition(took, -slowest.most)[-slowest.most] if len(took) > slowest.most else took.min()
+    at = np.flatnonzero(where)[took >= bar]
+    columns = {name: pc.take(rows.column(name), at).to_pylist() for name in SLOWEST_COLUMNS}
+    for values in zip(*columns.values(), strict=True):
+        slowest.add(Row(dict(zip(columns, values, strict=True))))  # type: ignore[arg-type]  # the attributes it reads
+
+
+def list_versions(versions: ClientVersions, rows: Rows) -> None:
+    """Tell who used which version of which API."""
+    at = np.flatnonzero(rows.known("api_key") & rows.known("api_version"))
+    groups = combined([rows.dimension(name).at(at) for name in USES], len(at))
+    times, size = rows.integers("time_ns")[at], len(groups.values)
+    firsts, lasts = least(groups.numbers, times, size), greatest(groups.numbers, times, size)
+    for key, *amounts in zip(groups.values, counts(groups.numbers, size), firsts, lasts, strict=True):
+        versions.take(key, amounts)
+
+
+def tally_rows(tally: Tally, rows: Rows) -> None:
+    """Count the rows of each key, and add up their amounts."""
+    groups = combined([rows.dimension(name) for name in tally.by], rows.size)
+    size = len(groups.values)
+    _, *names = tally.amounts
+    columns = [sums(groups.numbers, rows.integers(name), size) for name in names]
+    for key, *amounts in zip(groups.values, counts(groups.numbers, size), *columns, strict=True):
+        tally.take(key, amounts)
+
+
+def count_batches(found: BatchSizes, rows: Rows) -> None:
+    """Tell of the record batches of each topic."""
+    at = np.flatnonzero(rows.integers("batches") > 0)
+    groups = combined([rows.coded(name).at(at) for name in ("api", "topic", "topic_id")], len(at))
+    size = len(groups.values)
+    batches, records, amount = (rows.integers(name)[at] for name in ("batches", "records", "bytes"))
+    columns = [sums(groups.numbers, column, size) for column in (batches, records, amount)]
+    made = [Batches(*amounts) for amounts in zip(*columns, strict=True)]
+    gather(groups, [its.sizes for its in made], _each(amount, batches), batches)
+    gather(groups, [its.counts for its in made], _each(records, batches), batches)
+    codecs = combined([Coded(groups.numbers, list(range(size))), rows.coded("codec").at(at)], len(at))
+    times = sums(codecs.numbers, batches, len(codecs.values))
+    for (group, codec), its_batches in zip(codecs.values, times, strict=True):
+        made[group].codecs[codec or ""] += its_batches
+    for (api, topic, topic_id), its in zip(groups.values, made, strict=True):
+        found.take((api, topic or topic_id), its)
+
+
+def _each(amount: Numbers, batches: Numbers) -> Numbers:
+    """What one batch of a row has on average, rounded."""
+    found: Numbers = (amount + batches // 2) // batches
+    return found

@@ -1,0 +1,55 @@
+"""A report in, JSON out: one object, or one object a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from kwcli.pipeline.report.build_report import Report, rows_at
+
+if TYPE_CHECKING:
+    from kwcli.env import Settings
+
+# Sections that are lists, where they are.
+LISTS: Final = (
+    ("over_time",),
+    *(("latency", name) for name in ("api", "client", "topic", "broker")),
+    ("errors",),
+    ("slowest",),
+    ("old_versions", "old"),
+    ("talkers", "client"),
+    ("talkers", "topic"),
+    ("batches",),
+    ("throttling", "client"),
+    ("throttling", "api"),
+    ("connections", "client"),
+    ("connections", "not_kafka"),
+    ("skipped",),
+    ("left_out",),
+)
+
+
+def json(report: Report, _settings: Settings) -> str:
+    """One object."""
+    return orjson.dumps(report, option=orjson.OPT_INDENT_2).decode() + "\n"
+
+
+def ndjson(report: Report, _settings: Settings) -> str:
+    """The report without its lists, then every row of every list with the `section` that it is from."""
+    return "".join(orjson.dumps(row).decode() + "\n" for row in rows(report))
+
+
+def rows(report: Report) -> Iterator[dict[str, Any]]:
+    """The objects of NDJSON."""
+    same = {"kind": report["kind"], "schema": report["schema"]}
+    span = {name: report[name] for name in ("first", "last", "span_s", "bucket_s")}
+    yield same | {"section": "summary", "tables": report["tables"], **span, **report["summary"]}
+    for name in ("old_versions", "connections"):
+        if report[name] is not None:
+            alone = {key: value for key, value in report[name].items() if not isinstance(value, list)}
+            yield same | {"section": name, **alone}
+    for path in LISTS:
+        for row in rows_at(report, path) or ():
+            yield same | {"section": ".".join(path), **row}

@@ -1,0 +1,275 @@
+"""What the report counts, as two literal tables, and both rounds of it, on this machine or on Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+
+import pyarrow as pa
+
+from decoders.analysis.slowest import Slowest
+from decoders.analysis.statistics import Statistics
+from decoders.analysis.tally import BatchSizes, ClientVersions, Tally, sums
+from decoders.errors import LimitExceeded
+from decoders.wire.pack import fields, pack, unpack
+from kwcli.pipeline.report import feed_folds
+from kwcli.pipeline.report.columns import Rows
+from kwcli.pipeline.report.tables import NAMES, Tables, together
+from kwcli.pipeline.spark.failures import failure_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+    from kwcli.progress import Progress
+
+# Dimensions that latencies are given by.
+BY: Final = ("api", "client", "topic", "broker")
+SLOWEST: Final = 20
+NS: Final = 10**9
+# The columns of each dimension.
+_OF: Final = {
+    "api": ("api",),
+    "client": ("client", "client_id"),
+    "topic": ("topics",),
+    "broker": ("broker",),
+    "error": ("error_names",),
+    "time": (),
+}
+
+
+class Counted(NamedTuple):
+    """One fold: the table it is over, how it is made and told of a batch, the columns that it reads."""
+
+    table: str
+    make: Callable[[], Any]
+    tell: Callable[[Any, Rows], None]
+    columns: tuple[str, ...]
+
+
+def _statistics(by: tuple[str, ...], metric: str, bucket_ns: int = NS, only: frozenset[Any] | None = None) -> Counted:
+    columns = (*feed_folds.COLUMNS, *feed_folds.METRIC_COLUMNS[metric], *(name for word in by for name in _OF[word]))
+    make = partial(Statistics, by, metric, bucket_ns=bucket_ns)
+    return Counted("exchanges", make, partial(feed_folds.count, only=only), columns)
+
+
+def _tally(table: str, by: tuple[str, ...], amounts: tuple[str, ...] = (), columns: tuple[str, ...] = ()) -> Counted:
+    return Counted(
+        table, partial(Tally, by, sums("count", *amounts)), feed_folds.tally_rows, (*(columns or by), *amounts)
+    )
+
+
+_TRAFFIC: Final = tuple(
+    f"{side}_{what}"
+    for what in ("packets", "bytes", "gaps", "missing", "retransmissions")
+    for side in ("client", "server")
+)
+FIRST: Final[dict[str, Counted]] = {
+    "all": _statistics((), "latency"),
+    **{f"latency {name}": _statistics((name,), "latency") for name in BY},
+    "errors": _statistics(("api", "error"), "errors"),
+    **{f"throttle {name}": _statistics((name,), "throttle") for name in ("client", "api")},
+    "slowest": Counted(
+        "exchanges", partial(Slowest, SLOWEST, feed_folds.WHERE), feed_folds.list_slowest, feed_folds.SLOWEST_COLUMNS
+    ),
+    "versions": Counted(
+        *("exchanges", ClientVersions, feed_folds.list_versions),
+        ("time_ns", "client", "client_id", "client_software_name", "client_software_version", "api_key", "api_version"),
+    ),
+    "batches": Counted("topic_partitions", BatchSizes, feed_folds.count_batches, feed_folds.BATCH_COLUMNS),
+    "connections": _tally("connections", ("kafka", "closed", "opened"), (*_TRAFFIC, "exchanges")),
+    "clients": _tally(
+        "connections", ("kafka", "client"), (*_TRAFFIC, "exchanges"), columns=("kafka", "client", "client_id")
+    ),
+    "foreign": _tally("connections", ("kafka", "broker", "reason", "detail")),
+    "skipped": _tally("skipped", ("reason", "direction"), ("size",)),
+}
+
+
+def second(bucket_ns: int, matters: Mapping[str, Iterable[Any]]) -> dict[str, Counted]:
+    """The folds over time: of all, and of those values of a dimension that matter."""
+    return {
+        "time": _statistics(("time",), "latency", bucket_ns),
+        **{
+            f"time {name}": _statistics(("time", name), "latency", bucket_ns, frozenset(values))
+            for name, values in matters.items()
+        },
+    }
+
+
+class Folds:
+    """Folds over one table. One that has too many groups is given up, and `full` says why."""
+
+    def __init__(self, counted: Mapping[str, Counted], table: str) -> None:
+        self._counted = {name: each for name, each in counted.items() if each.table == table}
+        self.found: dict[str, Any] = {name: each.make() for name, each in self._counted.items()}
+        self.full: dict[str, str] = {}
+        self.rows = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._counted)
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that are read."""
+        return list(dict.fromkeys(name for each in self._counted.values() for name in each.columns))
+
+    def count(self, batch: pa.RecordBatch) -> None:
+        """Tell all of a batch."""
+        rows = Rows(batch)
+        self.rows += rows.size
+        for name, fold in list(self.found.items()):
+            self._guarded(name, partial(self._counted[name].tell, fold, rows))
+
+    def merge(self, other: Self) -> None:
+        """Take in what another has counted."""
+        self.rows += other.rows
+        for name, text in other.full.items():
+            self._give_up(name, text)
+        for name, fold in list(self.found.items()):
+            self._guarded(name, partial(fold.merge, other.found[name]))
+
+    def export(self) -> bytes:
+        """The state, for `resume`."""
+        return pack([self.rows, self.full, {name: fold.export() for name, fold in self.found.items()}])
+
+    def resume(self, state: bytes) -> None:
+        """Go on where `export` was called. Raises DecodeError."""
+        self.rows, full, states = fields(unpack(state), int, dict, dict)
+        for name, text in full.items():
+            self._give_up(name, text)
+        for name, fold in list(self.found.items()):
+            self._guarded(name, partial(fold.resume, states[name]))
+
+    def _guarded(self, name: str, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except LimitExceeded as problem:
+            self._give_up(name, problem.text)
+
+    def _give_up(self, name: str, text: str) -> None:
+        self.full.setdefault(name, text)
+        self.found.pop(name, None)
+
+
+# Tables in, the folds of both rounds out: on this machine, or as tasks of Spark.
+
+
+# How many values of a dimension are kept over time: the slowest, and the busiest.
+SLOW: Final = 10
+BUSY: Final = 6
+# About so many buckets of time, each as long as one of these (in seconds, then fractions of one).
+BUCKETS: Final = 60
+_NICE: Final[tuple[int, ...]] = (
+    *(10**unit * step for unit in range(6, 9) for step in (1, 2, 5)),
+    *(10**9 * s for s in (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21600, 43200)),
+    *(86_400 * 10**9 * days for days in (1, 2, 7, 30, 90, 365)),
+)
+
+Run = Callable[[Mapping[str, Counted], str], Folds]
+
+
+class Result(NamedTuple):
+    """What was found: fold by name, why one was given up, rows of each table (None: there is no such table)."""
+
+    found: dict[str, Any]
+    full: dict[str, str]
+    rows: dict[str, int | None]
+    bucket_ns: int
+
+
+def count_here(tables: Tables, progress: Progress | None = None) -> Run:
+    """Counting on this machine."""
+    rows = {name: rows for name, rows in tables.rows.items() if name in NAMES}
+    done, exchanges = 0, 0
+    if progress is not None:
+        progress.expect(sum(rows.values()) + rows.get("exchanges", 0))  # which are read twice
+
+    def run(counted: Mapping[str, Counted], table: str) -> Folds:
+        nonlocal done, exchanges
+        folds = Folds(counted, table)
+        for batch in tables.batches(table, folds.columns):
+            folds.count(batch)
+            done += batch.num_rows
+            exchanges = max(exchanges, folds.rows)
+            if progress is not None:
+                progress.show(done, exchanges)
+        return folds
+
+    return run
+
+
+def count_all(tables: Tables, run: Run) -> Result:
+    """Both rounds over all tables that there are."""
+    found: dict[str, Any] = {}
+    full: dict[str, str] = {}
+    rows: dict[str, int | None] = dict.fromkeys(NAMES)
+    for table in NAMES:
+        if table in tables:
+            folds = run(FIRST, table)
+            rows[table] = folds.rows
+            found |= folds.found
+            full |= folds.full
+    bucket_ns = 10**9
+    if rows["exchanges"]:
+        bucket_ns = bucket(found["all"].first_ns, found["all"].last_ns)
+        matters = {name: _matters(found[f"latency {name}"], name) for name in BY if f"latency {name}" in found}
+        folds = run(second(bucket_ns, matters), "exchanges")
+        found |= folds.found
+        full |= folds.full
+    return Result(found, full, rows, bucket_ns)
+
+
+def bucket(first_ns: int, last_ns: int) -> int:
+    """The length of a bucket of time, so that there are not more than BUCKETS of them."""
+    for width in _NICE:
+        if last_ns // width - first_ns // width < BUCKETS:
+            return width
+    return last_ns - first_ns + 1
+
+
+def _matters(statistics: Any, name: str) -> set[Any]:
+    rows = statistics.rows()
+    slow = sorted((row for row in rows if row["values"]), key=lambda row: row["p99"], reverse=True)[:SLOW]
+    busy = sorted(rows, key=lambda row: row["count"], reverse=True)[:BUSY]
+    return {row[name] for row in (*slow, *busy)}
+
+
+# Tables in, folds out, counted by tasks of Spark: each task has folds of its own, which are merged here.
+
+
+_STATE = "state binary"
+
+
+def count_there(spark: SparkSession, tables: Tables) -> Run:
+    """Counting on Spark. Failure says in one line why a task failed."""
+
+    def run(counted: Mapping[str, Counted], table: str) -> Folds:
+        whole = Folds(counted, table)
+        if not tables.files[table]:
+            return whole
+        tables.check(table, whole.columns)
+        rows = spark.read.parquet(*tables.files[table]).select(*whole.columns)
+        states = rows.mapInArrow(partial(count_part, counted, table), _STATE)
+        try:
+            found = states.collect()
+        except Exception as problem:
+            raise failure_of(problem) from problem
+        for row in found:
+            part = Folds(counted, table)
+            part.resume(bytes(row.state))
+            whole.merge(part)
+        return whole
+
+    return run
+
+
+def count_part(
+    counted: Mapping[str, Counted], table: str, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """What one task does: its rows in, the state of its folds out."""
+    folds = Folds(counted, table)
+    for batch in together(batches):
+        folds.count(batch)
+    yield pa.RecordBatch.from_pydict({"state": pa.array([folds.export()], pa.binary())})

@@ -1,0 +1,104 @@
+"""How far a run is, and what is said of it at its end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Final
+
+from kwcli.output.units import amount, counted
+from kwcli.pipeline.tables.columns import TABLES
+from kwcli.progress import Transient, bar
+from kwcli.sniff.run import left_over, left_unread, time_span
+
+if TYPE_CHECKING:
+    from kwcli.env import Environment
+    from kwcli.pipeline.tables.write import RunCounts, Written
+
+__all__ = ["Bar", "closing_line", "tables_line"]
+
+WIDTH: Final = 24
+
+
+class Bar(Transient):
+    """A bar over the bytes of all captures: `show` often, `hide` before anything else is said.
+
+    `splits` is 0 where there are none to tell of.
+    """
+
+    def __init__(self, env: Environment, splits: int, size: int, *, wanted: bool) -> None:
+        super().__init__(env, wanted=wanted)
+        self._splits = splits
+        self._size = size
+
+    def show(self, size: int, splits: int) -> None:
+        """So many bytes and splits are read; when that is all, tables are being written."""
+        seconds = self._due()
+        if seconds is not None:
+            self._draw(self._fitting(size, splits, seconds))
+
+    def _fitting(self, size: int, splits: int, seconds: float) -> str:
+        """What the terminal has room for: what matters least goes first."""
+        share = min(size / self._size, 1.0) if self._size else 0.0
+        rate = size / seconds if seconds > 0 else 0.0
+        left = f"{seconds * (1 - share) / share:.0f} s left" if share else ""
+        parts = [
+            bar(share, WIDTH),
+            left if size < self._size else "writing tables",
+            f"{amount(size)} of {amount(self._size)}",
+            f"{amount(int(rate))}/s",
+            f"{splits:,} of {counted(self._splits, 'split')}" if self._splits else "",
+        ]
+        parts = [part for part in parts if part]
+        width = self._env.columns
+        while width is not None and len("  ".join(parts)) >= width and len(parts) > 1:
+            parts.pop()
+        return "  ".join(parts)
+
+
+# The counts of a run in, what is said of it at its end out.
+
+
+def closing_line(tally: RunCounts, packets: Mapping[str, int], *, damaged: int, engine: str, seconds: float) -> str:
+    """`193 exchanges, 12 clients, 3 brokers, 49 connections, 28 errors · 2026-11-21 17:34:43–17:35:32 · …`.
+
+    `packets` are the counts of all readers, `damaged` how many captures could not be read to their end; `engine` says
+    which one it was, and why.
+    """
+    parts = [
+        counted(tally.exchanges, "exchange"),
+        counted(len(tally.clients), "client"),
+        counted(len(tally.brokers), "broker"),
+    ]
+    if tally.connections:
+        parts.append(counted(tally.connections, "connection"))
+    if tally.errors:
+        parts.append(counted(tally.errors, "error"))
+    parts += [f"{tally.statuses[name]:,} {name}" for name in ("unanswered", "undecoded") if tally.statuses[name]]
+    parts += left_unread(tally.runs, tally.run_bytes)
+    parts += left_over(packets)
+    if damaged:
+        parts.append(counted(damaged, "damaged capture"))
+    when = [time_span(tally.first_ns, tally.last_ns)] if tally.first_ns else []
+    return " · ".join([", ".join(parts), *when, counted(packets.get("packets", 0), "packet"), engine, took(seconds)])
+
+
+def tables_line(written: Iterable[Written], out: str) -> str:
+    """`tables: exchanges 193 rows, 31.0kB; connections 49 rows, 12.1kB`: how much there is of each table."""
+    rows: Counter[str] = Counter()
+    sizes: Counter[str] = Counter()
+    for file in written:
+        rows[file.table] += file.rows
+        sizes[file.table] += file.size
+    each = [f"{name} {counted(rows[name], 'row')}, {amount(sizes[name])}" for name in TABLES if rows[name]]
+    return f"{out}: {'; '.join(each) or 'no rows'}"
+
+
+def took(seconds: float) -> str:
+    """`0.08 s`, `41.3 s`, `12 min 5 s`, `3 h 20 min`."""
+    if seconds < 10:
+        return f"{seconds:.2f} s"
+    if seconds < 120:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"

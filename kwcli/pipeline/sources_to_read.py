@@ -1,0 +1,89 @@
+"""The captures asked for and those that the tables have already in, all that a run covers out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from kwcli import VERSION
+from kwcli.env import Failure
+from kwcli.output.units import counted
+from kwcli.pipeline.read.captures import find
+from kwcli.pipeline.store.manifest import gone, left_out
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from kwcli.pipeline.read.captures import FoundCaptures, SourceFile
+    from kwcli.pipeline.read.file_ranges import Problem
+    from kwcli.pipeline.run_options import RunOptions
+    from kwcli.pipeline.store.manifest import Manifest
+
+__all__ = ["Covered", "cover", "look"]
+
+
+class Covered(NamedTuple):
+    """All captures of the tables to be, in an order of their own; words of the command line that could not be had.
+
+    `new` of the captures are not in the tables that are there, or have changed since; `asked` were asked for now.
+    """
+
+    files: list[SourceFile]
+    problems: list[Problem]
+    notes: list[str]
+    new: int
+    asked: int
+
+    def state(self, manifest: Manifest | None, options: Mapping[str, Any], *, holds: bool) -> str:
+        """What becomes of the folder, in words."""
+        if manifest is None:
+            return "new"
+        if holds:
+            damaged = manifest.facts.get("damaged", 0)
+            which = f"{_these(self)}{f', {damaged:,} damaged,' if damaged else ''}"
+            return f"covers {which} already: nothing to do"
+        count = counted(len(manifest.sources), "capture")
+        again = "it is done again" if len(self.files) == 1 else f"all {len(self.files):,} are done again"
+        if dict(manifest.options) != dict(options):
+            return f"covers {count} with other options: {again}"
+        if self.new:
+            which = "1 is new or has changed" if self.new == 1 else f"{self.new:,} are new or have changed"
+            return f"covers {count}, {which}: {again}"
+        if manifest.kw != VERSION:
+            return f"covers {count}, as another kw has made it: {again}"
+        return f"covers {count}, but its tables are not whole: {again}"
+
+
+def _these(covered: Covered) -> str:
+    these = "this capture" if covered.asked == 1 else f"these {covered.asked:,} captures"
+    others = len(covered.files) - covered.asked
+    return f"{these} and {counted(others, 'other')}" if others else these
+
+
+def look(options: RunOptions) -> FoundCaptures:
+    """Find the captures asked for. Failure where there are none."""
+    found = find(options.sources, options.points)
+    if not found.files:
+        raise Failure(str(found.problems[0]) if found.problems else _none(options, found.notes))
+    return found
+
+
+def cover(options: RunOptions, found: FoundCaptures, manifest: Manifest | None) -> Covered:
+    """Add the captures that the tables have already. Failure where one of those is not there any more."""
+    left = left_out(manifest, found.files)
+    again = find(
+        [source.path for source in left if not source.point],
+        [(source.point, source.path) for source in left if source.point],
+    )
+    if again.problems or len(again.files) < len(left):
+        there = {file.path for file in again.files}
+        raise Failure(gone(options.out, [source for source in left if source.path not in there]))
+    files = sorted(found.files + again.files, key=lambda file: (file.point, file.path))
+    known = {(source.point, source.path, source.fingerprint) for source in manifest.sources} if manifest else set()
+    new = sum((file.point, file.path, file.fingerprint) not in known for file in files)
+    return Covered(files, found.problems, found.notes, new, len(found.files))
+
+
+def _none(options: RunOptions, notes: list[str]) -> str:
+    words = [*options.sources, *(place for _, place in options.points)]
+    return notes[0] if notes else f"{words[0]}: no captures in it"

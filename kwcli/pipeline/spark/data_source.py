@@ -1,0 +1,217 @@
+"""The data source `kafka_wire`: captures in, one row per TCP segment out; an ordinary DataFrame of what was captured.
+
+    spark.read.format("kafka_wire").option("ports", "9092").load("captures/*.pcapng")
+
+A data source cannot bring rows together that lie apart, so exchanges come from `exchanges(spark, path)`. Nothing is
+pushed down: `since`, `until` (RFC 3339), `ports` and `point` are options, and columns are chosen with a schema.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+
+from click import UsageError
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import BinaryType, DataType, IntegerType, LongType, StringType, StructType, TimestampType
+
+from decoders.capture.merge import file_of, number_of
+from decoders.tcp.connections import endpoints
+from kwcli.env import Exit, Failure
+from kwcli.inputs import utf8_text
+from kwcli.pipeline.command_words import Moment
+from kwcli.pipeline.plan import SPLIT_SIZE, plan
+from kwcli.pipeline.read.captures import find
+from kwcli.pipeline.read.split_reader import SplitReader
+from kwcli.pipeline.spark.failures import blamed, place_of
+from kwcli.pipeline.tables.rows import split_address
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from decoders.tcp.chunks import Segment
+    from kwcli.pipeline.read.file_ranges import Split
+
+__all__ = ["KafkaWire"]
+
+# Column, type, what it is; none is ever null.
+COLUMNS: Final[tuple[tuple[str, DataType, str], ...]] = (
+    ("point", StringType(), "where it was captured"),
+    ("source_file", StringType(), "the capture"),
+    ("packet", LongType(), "number in the capture, as Wireshark counts"),
+    ("time", TimestampType(), "capture time"),
+    ("time_ns", LongType(), "capture time in nanoseconds since 1970"),
+    ("source_ip", StringType(), "who sent it"),
+    ("source_port", IntegerType(), ""),
+    ("target_ip", StringType(), "to whom"),
+    ("target_port", IntegerType(), ""),
+    ("seq", LongType(), "TCP sequence number"),
+    ("ack", LongType(), "TCP acknowledgement number"),
+    ("flags", IntegerType(), "TCP flags"),
+    ("payload", BinaryType(), "payload as captured"),
+    ("cut", IntegerType(), "bytes of payload that were sent and not captured"),
+)
+
+
+MODES: Final = ("permissive", "failfast")
+MEANT: Final = {"ports": "no list of ports, as 9092,9093", "split_size": "no number of bytes"}
+T = TypeVar("T")
+
+
+class SourceOptions(NamedTuple):
+    """Which captures, and what of them; times in nanoseconds since 1970, `until` not included."""
+
+    paths: tuple[str, ...]
+    point: str = ""
+    ports: frozenset[bytes] | None = None
+    since_ns: int | None = None
+    until_ns: int | None = None
+    split_size: int = SPLIT_SIZE
+    strict: bool = False
+
+    def takes(self, segment: Segment) -> bool:
+        """Whether a segment is wanted."""
+        if self.since_ns is not None and segment[1] < self.since_ns:
+            return False
+        if self.until_ns is not None and segment[1] >= self.until_ns:
+            return False
+        return self.ports is None or segment[0][-4:-2] in self.ports or segment[0][-2:] in self.ports
+
+
+BATCH_BYTES: Final = 4 << 20
+BATCH_ROWS: Final = 8192
+
+
+class KafkaWire(DataSource):
+    """The format."""
+
+    @classmethod
+    def name(cls) -> str:
+        """As in `format(…)`."""
+        return "kafka_wire"
+
+    def schema(self) -> StructType:
+        """All columns."""
+        schema = StructType()
+        for name, kind, _ in COLUMNS:
+            schema.add(name, kind, nullable=False)
+        return schema
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """Reads the columns asked for."""
+        return _SegmentReader(asked(dict(self.options)), schema.fieldNames())
+
+
+class _Part(InputPartition):
+    def __init__(self, split: Split) -> None:
+        self.split = split
+
+
+class _SegmentReader(DataSourceReader):
+    def __init__(self, wanted: SourceOptions, columns: list[str]) -> None:
+        self._wanted = wanted
+        self._columns = columns
+
+    def partitions(self) -> list[InputPartition]:
+        found = find(self._wanted.paths)
+        planned = plan(found.files, self._wanted.split_size)
+        problems = [*found.problems, *planned.problems]
+        if problems and (self._wanted.strict or not planned.splits):
+            raise Failure(str(problems[0]))
+        return [_Part(split) for split in planned.splits]
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        assert isinstance(partition, _Part)
+        split, wanted = partition.split, self._wanted
+        with blamed(partial(place_of, split)):
+            names = {piece.file: utf8_text(piece.path) for piece in split.pieces}
+            rows: list[Segment] = []
+            size = 0
+            reading = SplitReader(split)
+            for batch in reading:
+                for segment in batch:
+                    if wanted.takes(segment):
+                        rows.append(segment)
+                        size += len(segment[6])
+                if size >= BATCH_BYTES or len(rows) >= BATCH_ROWS:
+                    yield record_batch(wanted.point, names, rows, self._columns)
+                    rows, size = [], 0
+            if rows:
+                yield record_batch(wanted.point, names, rows, self._columns)
+            if reading.problems and wanted.strict:
+                raise Failure(str(reading.problems[0]))
+
+
+def record_batch(point: str, names: dict[int, str], rows: list[Segment], columns: list[str]) -> pa.RecordBatch:
+    """Rows as Arrow columns, types as Spark wants them to the letter; `names` are the captures by their numbers."""
+    import pyarrow as pa
+
+    keys, times, packets, seqs, acks, flags, payloads, cuts = zip(*rows, strict=True)
+    ends = [_ends(key) for key in keys]
+    values: dict[str, Any] = {
+        "point": lambda: pa.array([point] * len(rows), pa.string()),
+        "source_file": lambda: pa.array([names[file_of(packet)] for packet in packets], pa.string()),
+        "packet": lambda: pa.array([number_of(packet) for packet in packets], pa.int64()),
+        "time": lambda: pa.array([ns // 1000 for ns in times], pa.timestamp("us", "UTC")),
+        "time_ns": lambda: pa.array(times, pa.int64()),
+        "source_ip": lambda: pa.array([each[0] for each in ends], pa.string()),
+        "source_port": lambda: pa.array([each[1] for each in ends], pa.int32()),
+        "target_ip": lambda: pa.array([each[2] for each in ends], pa.string()),
+        "target_port": lambda: pa.array([each[3] for each in ends], pa.int32()),
+        "seq": lambda: pa.array(seqs, pa.int64()),
+        "ack": lambda: pa.array(acks, pa.int64()),
+        "flags": lambda: pa.array(flags, pa.int32()),
+        "payload": lambda: pa.array(payloads, pa.binary()),
+        "cut": lambda: pa.array(cuts, pa.int32()),
+    }
+    arrays = [values[name]() for name in columns]
+    fields = [pa.field(name, array.type, nullable=False) for name, array in zip(columns, arrays, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
+
+
+@lru_cache(maxsize=4096)
+def _ends(key: bytes) -> tuple[str, int, str, int]:
+    """Addresses and ports of a segment's key."""
+    source, target = endpoints(key)
+    return (*split_address(source), *split_address(target))
+
+
+def asked(options: dict[str, str]) -> SourceOptions:
+    """The options of the format as values. Failure (usage) names the one that is wrong."""
+    paths = json.loads(options["paths"]) if options.get("paths") else [options["path"]] if "path" in options else []
+    if not paths:
+        raise Failure("kafka_wire: load(…) needs the path of a capture", Exit.USAGE)
+    mode = options.get("mode", "permissive").lower()
+    if mode not in MODES:
+        raise Failure(f"kafka_wire: mode: {mode:.40} is none of {', '.join(MODES)}", Exit.USAGE)
+    return SourceOptions(
+        tuple(paths),
+        options.get("point", ""),
+        _option(options, "ports", _ports),
+        _option(options, "since", _time_ns),
+        _option(options, "until", _time_ns),
+        _option(options, "split_size", int) or SPLIT_SIZE,
+        mode == "failfast",
+    )
+
+
+def _option(options: dict[str, str], name: str, value_of: Callable[[str], T]) -> T | None:
+    text = options.get(name)
+    if not text:
+        return None
+    try:
+        return value_of(text)
+    except (ValueError, OverflowError):
+        raise Failure(f"kafka_wire: {name}: {text:.40} is {MEANT[name]}", Exit.USAGE) from None
+    except UsageError as problem:
+        raise Failure(f"kafka_wire: {name}: {problem.message}", Exit.USAGE) from None
+
+
+def _ports(text: str) -> frozenset[bytes]:
+    return frozenset(int(word).to_bytes(2, "big") for word in text.split(","))
+
+
+def _time_ns(text: str) -> int:
+    return Moment().convert(text, None, None)

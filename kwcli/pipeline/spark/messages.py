@@ -1,0 +1,137 @@
+"""What the stages of a Spark job are told, what travels between them, and what they tell of themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import lz4.block  # type: ignore[import-untyped]  # lz4 ships no types
+import pyarrow as pa
+
+from kwcli.pipeline.tables.schemas import ENDED, ROWS
+
+if TYPE_CHECKING:
+    from kwcli.pipeline.job_spec import JobSpec
+    from kwcli.pipeline.read.file_ranges import Problem
+    from kwcli.pipeline.store.staging import Staging
+    from kwcli.pipeline.tables.write import RunCounts, Written
+
+__all__ = [
+    "IDENTITY",
+    "PARTS",
+    "STITCHED",
+    "Order",
+    "ReadReport",
+    "Travelling",
+    "WriteReport",
+    "packed",
+    "parts_batch",
+    "unpacked",
+    "unpacked_ended",
+]
+
+
+class Order(NamedTuple):
+    """A run over captures in at most `most` splits (which are in the notes), and where its tasks write.
+
+    With `raw` the first stage decodes nothing: the reference that everything else is compared with.
+    """
+
+    spec: JobSpec
+    most: int
+    staging: Staging
+    raw: bool
+
+
+class ReadReport(NamedTuple):
+    """One split was read: bytes of capture, counts of packets, what was wrong, facts for other connections.
+
+    `rows` are those in its pool.
+    """
+
+    split: int
+    size: int
+    counts: Mapping[str, int]
+    problems: tuple[Problem, ...]
+    facts: tuple[bytes, ...]
+    rows: int
+
+
+class WriteReport(NamedTuple):
+    """One task has written its tables. `rows` are those that it found in pools."""
+
+    files: tuple[Written, ...]
+    tally: RunCounts
+    rows: int
+
+
+# What travels between the stages of a job: parts of connections, verdicts on runs, batches of rows as bytes.
+
+
+# From the first stage to the second: parts (decoders/splits/parts.py) of split `ord` of their point. `run` is set
+# where rows of a run follow in the split's pool, once for each run, by which they are known there.
+PARTS: Final = pa.schema(
+    [
+        pa.field("point", pa.string()),
+        pa.field("key", pa.binary()),
+        pa.field("ord", pa.int64()),
+        pa.field("seq", pa.int64()),
+        pa.field("kind", pa.int32()),
+        pa.field("blob", pa.binary()),
+        pa.field("run", pa.int32()),
+    ]
+)
+# Key, seq, kind, blob, run.
+Travelling = tuple[bytes, int, int, bytes, int | None]
+
+# What the rows of a run lack of their connection.
+IDENTITY: Final = (
+    *("client", "client_ip", "client_port", "broker", "broker_ip", "broker_port", "connection_began_ns"),
+)
+# From the second stage to the third, `split` by its place in the job: for each run of its pool a verdict, whether the
+# rows count and what they lack; or rows, or connections, that only the second stage could settle.
+STITCHED: Final = pa.schema(
+    [
+        pa.field("split", pa.int64()),
+        pa.field("run", pa.int32()),
+        pa.field("counts", pa.bool_()),
+        *(pa.field(name, ROWS.field(name).type) for name in IDENTITY),
+        pa.field("place_added", pa.int64()),
+        pa.field("client_software_name", pa.string()),
+        pa.field("client_software_version", pa.string()),
+        pa.field("rows", pa.binary()),
+        pa.field("ended", pa.binary()),
+    ]
+)
+
+
+def packed(rows: pa.RecordBatch) -> bytes:
+    """A batch as bytes; its schema is known on the other side. A few rows are 11 kB of padding, and compressed one."""
+    data: bytes = lz4.block.compress(rows.serialize())
+    return data
+
+
+def unpacked(blob: bytes) -> pa.RecordBatch:
+    """A batch of the travelling form again."""
+    return pa.ipc.read_record_batch(pa.py_buffer(lz4.block.decompress(blob)), ROWS)
+
+
+def unpacked_ended(blob: bytes) -> pa.RecordBatch:
+    """A batch of connections again."""
+    return pa.ipc.read_record_batch(pa.py_buffer(lz4.block.decompress(blob)), ENDED)
+
+
+def parts_batch(point: str, order: int, parts: list[Travelling]) -> pa.RecordBatch:
+    """Parts of one split."""
+    keys, seqs, kinds, blobs, runs = zip(*parts, strict=True)
+    count = len(parts)
+    arrays = [
+        pa.repeat(pa.scalar(point, pa.string()), count),
+        pa.array(keys, pa.binary()),
+        pa.repeat(pa.scalar(order, pa.int64()), count),
+        pa.array(seqs, pa.int64()),
+        pa.array(kinds, pa.int32()),
+        pa.array(blobs, pa.binary()),
+        pa.array(runs, pa.int32()),
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=PARTS)

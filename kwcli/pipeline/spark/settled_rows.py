@@ -1,0 +1,169 @@
+"""The rows that a split has settled by itself, on their way to its tables, and what they lack put in."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from decoders.wire.primitives import uuid_text
+from kwcli.pipeline.spark.messages import IDENTITY
+from kwcli.pipeline.store.files import PARTIAL
+from kwcli.pipeline.tables.rows import shown
+from kwcli.pipeline.tables.schemas import PARTITION, ROWS
+
+if TYPE_CHECKING:
+    from decoders.splits.parts import Facts
+    from kwcli.pipeline.store.staging import Staging
+
+__all__ = ["Mending", "PoolWriter", "pool"]
+
+_POOLED: Final = ROWS.append(pa.field("run", pa.int32()))
+_OPTIONS: Final = pa.ipc.IpcWriteOptions(compression="lz4")
+_BUFFER: Final = 1 << 20
+
+
+class PoolWriter:
+    """Writes the pool of one split; there is none where nothing was written. Raises OSError when it cannot be."""
+
+    def __init__(self, staging: Staging, split: int) -> None:
+        self.rows = 0
+        self._files = staging.files
+        self._path = _path(staging, split)
+        self._partial = f"{self._path}-{uuid.uuid4().hex}{PARTIAL}"
+        self._writer: pa.RecordBatchStreamWriter | None = None
+
+    def write(self, rows: pa.RecordBatch, runs: pa.Array) -> None:
+        """A batch of the travelling form, and the run of each of its rows."""
+        if self._writer is None:
+            self._file = self._files.open_passing(self._partial, _BUFFER)
+            self._writer = pa.ipc.new_stream(self._file, _POOLED, options=_OPTIONS)
+        self.rows += rows.num_rows
+        self._writer.write_batch(pa.RecordBatch.from_arrays([*rows.columns, runs], schema=_POOLED))
+
+    def close(self) -> None:
+        """The pool is whole."""
+        if self._writer is not None:
+            self._writer.close()
+            self._file.close()
+            self._files.rename(self._partial, self._path)
+
+    def abandon(self) -> None:
+        """Let go of what was written."""
+        if self._writer is not None:
+            with suppress(OSError):
+                self._file.close()
+            self._files.unlink(self._partial)
+
+
+def pool(staging: Staging, split: int) -> Iterator[tuple[pa.RecordBatch, pa.Array]]:
+    """The batches of a split's pool, with the run of each row; nothing where no row came."""
+    path = _path(staging, split)
+    if not staging.files.exists(path):
+        return
+    with open(staging.files.path(path), "rb", buffering=_BUFFER) as file:
+        for batch in pa.ipc.open_stream(file):
+            *columns, runs = batch.columns
+            yield pa.RecordBatch.from_arrays(columns, schema=ROWS), runs
+
+
+def _path(staging: Staging, split: int) -> str:
+    return f"{staging.folder}/pools/{split}"
+
+
+# Batches of rows in that a split made without its past, the same batches whole out: a column at a time.
+#
+# What lacks is the connection's identity, where its rows begin in what its client sent, its client's software; and of
+# topics that the bodies name by their id the names that other connections, or earlier splits, have shown.
+
+
+class Mending:
+    """What is known of one capture point."""
+
+    def __init__(self, facts: Facts | None) -> None:
+        topics = {} if facts is None else facts.topics
+        rows = [(uuid_text(identity), name, since) for identity, (name, since) in sorted(topics.items())]
+        self._ids = pa.array([row[0] for row in rows], pa.string())
+        self._names = pa.array([shown(row[1]) for row in rows], pa.string())
+        self._since = pa.array([row[2] for row in rows], pa.int64())
+
+    @staticmethod
+    def patched(rows: pa.RecordBatch, runs: pa.Array, verdicts: pa.Table) -> pa.RecordBatch:
+        """The rows that count, each with what its past says: row n of the verdicts (`arrays.STITCHED`) is on run n."""
+        if verdicts.column("run").to_pylist() != list(range(verdicts.num_rows)):
+            raise RuntimeError("a run without a verdict, or with several")
+        counts = verdicts.column("counts").take(runs)
+        if not pc.all(counts).as_py():
+            rows, runs = rows.filter(counts.combine_chunks()), runs.filter(counts)
+        said = verdicts.take(runs).combine_chunks()
+        new = {name: _whole(said.column(name)) for name in said.column_names}
+        columns = {name: new[name] for name in IDENTITY}
+        columns["place"] = pc.add(rows.column("place"), new["place_added"])
+        lacks = pc.and_(pc.is_null(rows.column("client_software_name")), pc.not_equal(rows.column("kind"), "skipped"))
+        for name in ("client_software_name", "client_software_version"):
+            columns[name] = pc.if_else(lacks, new[name], rows.column(name))
+        return _with(rows, columns)
+
+    def told(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """Rows as they go into the tables: with names of topics, and no numbers of connections."""
+        rows = self.unnumbered(rows)
+        if not len(self._ids) or not pc.any(pc.greater(pc.list_value_length(rows.column("topic_ids")), 0)).as_py():
+            return rows
+        # When an exchange was settled, as far as its own packets say; not when it began: a fetch may wait for long.
+        times = pc.coalesce(*(rows.column(name) for name in ("response_end_ns", "request_end_ns", "time_ns")))
+        ids = rows.column("topic_ids")
+        columns = {name: self._list(rows.column(name), times, rows.column(name)) for name in ("topics", "error_topics")}
+        columns["topics"] = _once(columns["topics"])
+        columns["topic_names"] = self._list(rows.column("topic_names"), times, ids)
+        columns["partitions"] = self._partitions(rows.column("partitions"), times)
+        return _with(rows, columns)
+
+    @staticmethod
+    def unnumbered(rows: pa.RecordBatch) -> pa.RecordBatch:
+        """Rows without the number of their connection."""
+        return _with(rows, {"connection": pa.nulls(rows.num_rows, rows.schema.field("connection").type)})
+
+    def _list(self, lists: pa.Array, times: pa.Array, ids: pa.Array) -> pa.Array:
+        """Lists with the names of `ids`, which go with their values, where those are known and no name is there."""
+        named = self._named(lists.flatten(), times.take(pc.list_parent_indices(lists)), ids.flatten())
+        return pa.ListArray.from_arrays(_offsets(lists), named, type=lists.type)
+
+    def _named(self, values: pa.Array, times: pa.Array, ids: pa.Array) -> pa.Array:
+        at = pc.index_in(ids, value_set=self._ids)
+        known = pc.fill_null(pc.less(self._since.take(at), times), False)
+        lacks = pc.or_(pc.invert(pc.is_valid(values)), pc.fill_null(pc.equal(values, ids), False))
+        return pc.if_else(pc.and_(known, lacks), self._names.take(at), values)
+
+    def _partitions(self, lists: pa.Array, times: pa.Array) -> pa.Array:
+        structs = lists.flatten()
+        fields = {field.name: pc.struct_field(structs, field.name) for field in PARTITION}
+        fields["topic"] = self._named(fields["topic"], times.take(pc.list_parent_indices(lists)), fields["topic_id"])
+        made = pa.StructArray.from_arrays(list(fields.values()), fields=list(PARTITION))
+        return pa.ListArray.from_arrays(_offsets(lists), made, type=lists.type)
+
+
+def _once(lists: pa.Array) -> pa.Array:
+    """Lists with each value once: what had an id and what had a name may be one topic."""
+    if not pc.any(pc.greater(pc.list_value_length(lists), 1)).as_py():
+        return lists
+    found = [None if names is None else list(dict.fromkeys(names)) for names in lists.to_pylist()]
+    return pa.array(found, lists.type)
+
+
+def _offsets(lists: pa.Array) -> pa.Array:
+    lengths = pc.fill_null(pc.list_value_length(lists), 0)
+    return pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(lengths).cast(pa.int32())])
+
+
+def _whole(column: pa.ChunkedArray) -> pa.Array:
+    """A column of at most one chunk."""
+    return column.chunk(0) if column.num_chunks else pa.array([], column.type)
+
+
+def _with(rows: pa.RecordBatch, columns: dict[str, pa.Array]) -> pa.RecordBatch:
+    arrays = [columns.get(field.name, column) for field, column in zip(rows.schema, rows.columns, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=rows.schema)

@@ -1,0 +1,289 @@
+"""Nodes of a playground that runs: listed, stopped, killed, started, paused, by another process too."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import socket
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from kwcli.env import Exit, Failure
+from kwcli.playground.cluster import Cluster
+from kwcli.playground.temp_dirs import playgrounds
+
+if TYPE_CHECKING:
+    from kwcli.env import Environment
+
+__all__ = ["ACTIONS", "SOCKET", "VARIABLE", "Control", "act", "ask"]
+
+# In --run's commands: the name of the playground's folder.
+VARIABLE: Final = "KW_PLAYGROUND"
+_LOOK_S: Final = 0.1
+# What a restart is made of; every other action is one step.
+_STEPS: Final[Mapping[str, tuple[str, ...]]] = {"restart": ("stop", "start")}
+# When a step is done: the states that its nodes are in then.
+_AFTER: Final = {"stop": ("down",), "kill": ("down",), "start": ("up",), "pause": ("paused",)}
+
+State = dict[str, Any]
+
+
+def act(
+    env: Environment, action: str, numbers: Sequence[int], *, port: int | None, timeout_s: float, output: str
+) -> Exit:
+    """Do it, wait until it is done, print the nodes. Raises Failure."""
+    folder = _found(env, port)
+    until = env.monotonic() + timeout_s
+    states = _asked(folder, "list", [])
+    for step in _STEPS.get(action, (action,)):
+        down = [each["node"] for each in states if each["state"] == "down"]
+        wanted = [number for number in numbers if action != "restart" or step != "stop" or number not in down]
+        states = _asked(folder, step, wanted)
+        while (late := _late(states, step, wanted)) and env.monotonic() < until:
+            time.sleep(_LOOK_S)
+            states = _asked(folder, "list", [])
+        if late:
+            _print(env, states, output)
+            raise Failure(_why_late(step, late, timeout_s), Exit.TIMEOUT)
+    _print(env, states, output)
+    return Exit.DONE
+
+
+def _late(states: Sequence[State], step: str, numbers: Sequence[int]) -> list[State]:
+    """The nodes that are not yet as they should be. Raises Failure for one that has ended instead of coming up."""
+    late = []
+    for state in states:
+        if state["node"] in numbers and step in _AFTER and state["state"] not in _AFTER[step]:
+            if step == "start" and state["state"] == "down":
+                raise Failure(f"node {state['node']} {state['why']}")
+            late.append(state)
+    return late
+
+
+def _why_late(step: str, late: Sequence[State], timeout_s: float) -> str:
+    names = " and ".join(f"node {state['node']}" for state in late)
+    if step == "start":
+        return f"{names} does not answer within {timeout_s:.3g} s; do enough of the others run for a quorum?"
+    return f"{names} has not ended within {timeout_s:.3g} s; kill does not wait"
+
+
+def _asked(folder: Path, action: str, numbers: Sequence[int]) -> list[State]:
+    try:
+        answer = ask(folder, action, list(numbers))
+    except (OSError, ValueError) as error:
+        raise Failure(f"the playground {folder.name} does not answer: {error}", Exit.UNREACHABLE) from None
+    if "error" in answer:
+        raise Failure(str(answer["error"]), Exit.USAGE)
+    states: list[State] = answer["nodes"]
+    return states
+
+
+def _found(env: Environment, port: int | None) -> Path:
+    """The folder of the playground that is meant. Raises Failure."""
+    home = playgrounds(env.variables)
+    named = env.variables.get(VARIABLE)
+    if named and port is None and "/" not in named and (home / named / SOCKET).exists():
+        return home / named
+    running = dict(_running(home))
+    if not running:
+        text = "no playground runs whose nodes could be stopped (the mock's brokers are one process)"
+        raise Failure(text, Exit.UNREACHABLE)
+    if port is not None:
+        running = {folder: ports for folder, ports in running.items() if port in ports}
+        if not running:
+            raise Failure(f"no playground has port {port}", Exit.USAGE)
+    if len(running) > 1:
+        first = ", ".join(str(min(ports)) for ports in running.values())
+        raise Failure(f"{len(running)} playgrounds run: --port says which (they have {first})", Exit.USAGE)
+    return next(iter(running))
+
+
+def _running(home: Path) -> Iterator[tuple[Path, list[int]]]:
+    """The folders of playgrounds that answer, and the ports that clients use."""
+    for folder in sorted(home.glob(f"*-*/{SOCKET}")) if home.is_dir() else []:
+        try:
+            nodes = ask(folder.parent, "list", [])["nodes"]
+        except (OSError, ValueError, KeyError):
+            continue  # it was killed, or is just ending
+        yield folder.parent, [port for node in nodes for port in _shown(node).values()]
+
+
+def _shown(state: State) -> dict[str, int]:
+    """The listeners for clients; the controller's own where there is no other."""
+    ports: dict[str, int] = state["ports"]
+    return {name: port for name, port in ports.items() if name not in ("INTERNAL", "CONTROLLER")} or ports
+
+
+def _text(states: Sequence[State]) -> str:
+    lines = []
+    for state in states:
+        process = f"process {state['pid']}" if state["pid"] else state["why"]
+        ports = ", ".join(f"{name.lower()} {port}" for name, port in _shown(state).items())
+        lines.append(f"node {state['node']}  {state['state']:8}  {ports}  {process}\n")
+    return "".join(lines)
+
+
+_FORMS: Final[Mapping[str, Callable[[Sequence[State]], str]]] = {
+    "text": _text,
+    "ndjson": lambda states: "".join(json.dumps(state) + "\n" for state in states),
+    "json": lambda states: json.dumps(list(states)) + "\n",
+}
+
+
+def _print(env: Environment, states: Sequence[State], output: str) -> None:
+    env.stdout.write(_FORMS[output](states).encode())
+    env.stdout.flush()
+
+
+# A running cluster in, requests about its nodes by a socket in its folder served: who is up, stop, kill, start, pause.
+#
+# A request and its answer are one JSON object in a line each. Everything here is done at once: who wants to know when a
+# node is up, or gone, asks again. All of it happens in the thread that started the cluster, for the system ends a node
+# with the thread that started it.
+
+
+SOCKET: Final = "control"
+# What may be done to a node, and how it is told.
+ACTIONS: Final = {
+    "stop": "is asked to stop",
+    "kill": "is killed",
+    "start": "is started",
+    "pause": "is paused",
+    "unpause": "goes on",
+}
+_LINE_MAX: Final = 1 << 16
+_TALK_S: Final = 5.0  # for one request, which comes at once
+# What an address of this kind may have (sockaddr_un), with its last byte 0: macOS has the smallest.
+_PATH_MAX: Final = 103
+
+
+class Control:
+    """Listens as long as its `with` block; `say` gets a line for everything that was done, and for who has ended."""
+
+    def __init__(self, folder: Path, cluster: Cluster, say: Callable[[str], None]) -> None:
+        self._cluster = cluster
+        self._say = say
+        self._path = folder / SOCKET
+        self._down: set[int] = set()  # of these it is known that they are not running
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            with _short(folder) as place:
+                self._listener.bind(place)  # in a folder that is its owner's alone
+            self._listener.listen()
+        except OSError as error:  # a path that is too long, a file system without sockets
+            say(f"nodes cannot be stopped one by one here: {self._path}: {error.strerror or error}")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._listener.close()
+        self._path.unlink(missing_ok=True)
+
+    def serve(self, timeout_s: float) -> None:
+        """Do what is asked within this time; return after the first request."""
+        if not self._path.exists():
+            time.sleep(timeout_s)
+            return
+        if not select.select([self._listener], [], [], timeout_s)[0]:
+            return
+        peer, _ = self._listener.accept()
+        with peer, suppress(OSError):
+            peer.settimeout(_TALK_S)
+            line = _line(peer)
+            peer.sendall(json.dumps(self._answer(line)).encode() + b"\n")
+
+    def ended(self) -> list[int]:
+        """The nodes that have ended since this was asked last, and not because somebody asked for it."""
+        gone = [node.id for node in self._cluster.nodes if not self._cluster.running(node.id)]
+        fresh = [number for number in gone if number not in self._down]
+        self._down |= set(gone)
+        return fresh
+
+    def _answer(self, line: bytes) -> dict[str, Any]:
+        try:
+            asked = json.loads(line)
+            action, numbers = asked["action"], [int(number) for number in asked["nodes"]]
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
+            return {"error": "no request"}
+        known = {node.id for node in self._cluster.nodes}
+        strange = [number for number in numbers if number not in known]
+        if strange:
+            return {"error": f"there is no node {strange[0]} (there are {', '.join(map(str, sorted(known)))})"}
+        if action in ACTIONS:
+            for number in numbers:
+                if problem := self._do(action, number):
+                    return {"error": problem}
+        return {"nodes": [self._told(node.id) for node in self._cluster.nodes]}
+
+    def _do(self, action: str, number: int) -> str | None:
+        """What was asked for, or why not."""
+        cluster = self._cluster
+        running = cluster.running(number)
+        if action == "start":
+            if running:
+                return f"node {number} runs already"
+            cluster.start_node(number, wait=False)
+            self._down.discard(number)
+        elif not running:
+            return f"node {number} does not run"
+        elif action == "pause":
+            cluster.pause_node(number)
+        elif action == "unpause":
+            cluster.unpause_node(number)
+        else:
+            self._down.add(number)
+            if action == "kill":
+                cluster.kill_node(number)
+            else:
+                cluster.ask_to_stop(number)
+        self._say(f"node {number} {ACTIONS[action]}")
+        return None
+
+    def _told(self, number: int) -> dict[str, Any]:
+        node = self._cluster.node(number)
+        state = self._cluster.state(number)
+        pid = None if state == "down" else self._cluster.pid(number)
+        return {"node": number, "state": state, "pid": pid, "ports": node.ports, "why": self._cluster.why_ended(number)}
+
+
+def ask(folder: Path, action: str, numbers: list[int]) -> dict[str, Any]:
+    """Ask the playground in this folder; its answer. Raises OSError where nobody listens, ValueError for nonsense."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link:
+        link.settimeout(_TALK_S * 6)
+        with _short(folder) as place:
+            link.connect(place)
+        link.sendall(json.dumps({"action": action, "nodes": numbers}).encode() + b"\n")
+        answer = json.loads(_line(link))
+    if not isinstance(answer, dict):
+        raise ValueError("no answer of a playground")
+    return answer
+
+
+def _line(link: socket.socket) -> bytes:
+    data = b""
+    while b"\n" not in data and len(data) < _LINE_MAX:
+        more = link.recv(4096)
+        if not more:
+            break
+        data += more
+    return data
+
+
+@contextmanager
+def _short(folder: Path) -> Iterator[str]:
+    """A name of the socket that fits into an address, while the block lasts."""
+    path = str(folder / SOCKET)
+    if len(os.fsencode(path)) <= _PATH_MAX or not os.path.isdir("/proc/self/fd"):
+        yield path
+        return
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield f"/proc/self/fd/{handle}/{SOCKET}"
+    finally:
+        os.close(handle)

@@ -1,0 +1,252 @@
+"""A wish in, a running cluster out: started, shown, kept going until Ctrl-C or the end of a command, and removed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, cast
+
+from kwcli.env import Exit, Failure
+from kwcli.playground.client_configs import Door, doors, forget, remember
+from kwcli.playground.cluster import Cluster, StartFailed
+from kwcli.playground.jars import Missing, java_problem
+from kwcli.playground.mock import PARTITIONS, MockCluster
+from kwcli.playground.node_control import VARIABLE, Control
+from kwcli.playground.properties import PASSWORDS, Listener, Options, as_text
+from kwcli.playground.temp_dirs import Scratch, clean_abandoned, playgrounds
+from kwcli.playground.traffic import MEMBERS, Traffic, make_topics
+
+if TYPE_CHECKING:
+    from kwcli.env import Environment
+
+__all__ = ["Wish", "play"]
+
+LOOK_S: Final = 0.5  # so often it is looked whether all nodes are alive
+RUN_LOOK_S: Final = 0.02  # and whether --run's command is
+DEMO: Final = "demo"  # what traffic is about when no topic was named
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the command line asks for."""
+
+    nodes: int
+    release: str
+    port: int
+    listeners: tuple[str, ...]
+    topics: tuple[tuple[str, int], ...]
+    traffic: bool
+    run: str | None
+    jars: Path | None
+    mock: bool
+    quiet: bool
+    keep_going: bool = False
+
+    @property
+    def all_topics(self) -> tuple[tuple[str, int], ...]:
+        """Those named, and one for traffic to be about."""
+        return self.topics or (((DEMO, 3),) if self.traffic else ())
+
+
+class _Stage:
+    """What runs: where to reach it (`inside`: without security), whether it still does."""
+
+    def __init__(
+        self,
+        bootstrap: str,
+        inside: str,
+        cluster: Cluster | None = None,
+        named: Sequence[tuple[Door, str]] = (),
+        control: Control | None = None,
+    ) -> None:
+        self.bootstrap = bootstrap
+        self.inside = inside
+        self.cluster = cluster
+        self.named = named  # ways in beside the first, with the names of their profiles
+        self._control = control
+
+    def look(self, timeout_s: float) -> list[str]:
+        """Do what is asked of nodes within this time; which have ended by themselves since the last look, and how."""
+        if self._control is None or self.cluster is None:
+            time.sleep(timeout_s)
+            return []
+        self._control.serve(timeout_s)
+        return [f"node {number} {self.cluster.why_ended(number)}" for number in self._control.ended()]
+
+
+def play(env: Environment, wish: Wish) -> int:
+    """Run a playground to its end; the exit code."""
+    env.keep_secret(PASSWORDS.values())  # known to all, but what shows them shows those of others
+    home = playgrounds(env.variables)
+    for folder in clean_abandoned(home, lambda folder: forget(env, folder)):
+        _say(env, wish, f"cleaned what a playground left behind that was killed ({folder.name})")
+    with _signals():
+        try:
+            with ExitStack() as stack:
+                return _in(env, wish, stack, home)
+        except KeyboardInterrupt:
+            # The usual end of a playground; with --run it is the command's own.
+            return Exit.INTERRUPTED if wish.run else Exit.DONE
+
+
+def _in(env: Environment, wish: Wish, stack: ExitStack, home: Path) -> int:
+    began = env.monotonic()
+    problem = "--mock asks for it" if wish.mock else java_problem(wish.release, wish.jars)
+    stage = _mock(env, wish, stack, problem) if problem else _real(env, wish, stack, home)
+    _say(env, wish, f"started in {env.monotonic() - began:.1f} s")
+    env.say(f"ready {stage.bootstrap.partition(',')[0]}")
+    if wish.traffic:
+        # The mock takes JoinGroup 6 for garbage, and SyncGroup 4 ends the process that it lives in.
+        members = MEMBERS if stage.cluster else 0
+        stack.enter_context(Traffic(stage.inside, [name for name, _ in wish.all_topics], members=members))
+    if wish.run is not None:
+        return _run(env, wish, wish.run, stage)
+    _show(env, wish, stage)
+    while True:
+        for dead in stage.look(LOOK_S):
+            if not wish.keep_going:
+                raise Failure(f"{dead}; --keep-going goes on without it")
+            _say(env, wish, _down(dead))
+
+
+def _down(dead: str) -> str:
+    return f"{dead}: it is down, kw playground node start {dead.split()[1]} starts it again"
+
+
+def _mock(env: Environment, wish: Wish, stack: ExitStack, problem: str) -> _Stage:
+    if wish.listeners != ("PLAINTEXT",):
+        raise Failure(f"the mock has plaintext listeners only, and there is no Apache Kafka: {problem}", Exit.USAGE)
+    mock = stack.enter_context(MockCluster(wish.nodes))
+    _say(env, wish, f"librdkafka's mock cluster, no Apache Kafka: {problem}")
+    _say(env, wish, "it knows the common APIs only, and chooses its own ports")
+    for name, count in wish.all_topics:
+        mock.make_topic(name)
+        if count != PARTITIONS:
+            _say(env, wish, f"topic {name} has {PARTITIONS} partitions, as all topics of the mock")
+    if wish.traffic:
+        _say(env, wish, "its groups do not bear members: the traffic is a producer's")
+    return _Stage(mock.bootstrap(), mock.bootstrap())
+
+
+def _real(env: Environment, wish: Wish, stack: ExitStack, home: Path) -> _Stage:
+    folder = stack.enter_context(Scratch(home))
+    # Brokers talk among themselves on a listener of their own, so that the others show clients only.
+    listeners = cast("tuple[Listener, ...]", ("INTERNAL", *wish.listeners))
+    options = Options(
+        version=wish.release,
+        nodes=wish.nodes,
+        listeners=listeners,
+        first_port=wish.port,
+        class_archive=wish.jars is None,
+        jars=wish.jars,
+    )
+    _say(env, wish, f"Apache Kafka {wish.release}, {_count(wish.nodes, 'node')} …")
+    try:
+        cluster = stack.enter_context(Cluster(options, folder / "cluster"))
+    except (StartFailed, Missing, RuntimeError) as problem:
+        raise Failure(_one_line(str(problem))) from None
+    stack.callback(cluster.kill)
+    if any(port != wish.port + place for place, port in enumerate(_shown_ports(cluster, listeners))):
+        _say(env, wish, f"port {wish.port}, or one that follows, is taken: the next free ones are used")
+    make_topics(cluster.bootstrap("INTERNAL"), wish.all_topics, min(wish.nodes, 3))
+    shown: dict[Listener, str] = {name: cluster.bootstrap(name) for name in listeners if name != "INTERNAL"}
+    named = []
+    for door in doors(shown, cluster.folder / "tls"):
+        (folder / f"{door.name}.conf").write_text(as_text(door.plain))
+        (folder / f"{door.name}.properties").write_text(as_text(door.java))
+        if door.listener != "PLAINTEXT":
+            named.append((door, remember(env, folder, door)))
+    stack.callback(forget, env, folder)
+    bootstrap = next(iter(shown.values()))
+    inside = shown.get("PLAINTEXT") or cluster.bootstrap("INTERNAL")
+    control = stack.enter_context(Control(folder, cluster, lambda text: _say(env, wish, text)))
+    return _Stage(bootstrap, inside, cluster, named, control)
+
+
+def _shown_ports(cluster: Cluster, listeners: tuple[Listener, ...]) -> Iterator[int]:
+    for name in listeners:
+        if name != "INTERNAL":
+            yield from (node.ports[name] for node in cluster.nodes if node.broker)
+
+
+def _show(env: Environment, wish: Wish, stage: _Stage) -> None:
+    """Ready-made commands."""
+    server = stage.bootstrap.partition(",")[0]
+    to = "" if server.endswith(":9092") else f" -b {server}"
+    if stage.named and stage.named[0][0].bootstrap == stage.bootstrap:
+        to = f" --profile {stage.named[0][1]}"
+    topic = wish.all_topics[0][0] if wish.all_topics else "orders"
+    # The mock's newer answers have a byte too many.
+    version = "" if stage.cluster else " --api-version 8"
+    lines = [f"kw call Metadata{version}{to}", f"kw call produce topic={topic} key=k value=hello{to}"]
+    if not wish.all_topics:
+        named = f"'topics[].name={topic}'"  # zsh takes brackets for a pattern
+        make = f"Metadata {named} allow_auto_topic_creation=true"
+        if stage.cluster:
+            make = f"CreateTopics {named} 'topics[].num_partitions=3' 'topics[].replication_factor=1'"
+        lines.insert(1, f"kw call {make}{version}{to}")
+    ports = ",".join(part.rpartition(":")[2] for part in stage.bootstrap.split(","))
+    lines.append(f"sudo kw sniff -i lo --port {ports}")
+    lines += [f"kw call Metadata --profile {name}" for _, name in stage.named]
+    for line in lines:
+        _say(env, wish, f"  {line}")
+    if stage.cluster:
+        _say(env, wish, f"settings for other clients: {stage.cluster.folder.parent}/*.conf and *.properties")
+        _say(env, wish, "kw playground node stop, kill, start, restart or pause: try what happens without one")
+    _say(env, wish, "Ctrl-C ends it and leaves nothing behind")
+
+
+def _run(env: Environment, wish: Wish, command: str, stage: _Stage) -> int:
+    """Run a command line by the shell; its exit code, as the shell counts it."""
+    variables = {**env.variables, "KW_BOOTSTRAP_SERVER": stage.bootstrap}
+    if stage.cluster is not None:
+        variables[VARIABLE] = stage.cluster.folder.parent.name
+    child = subprocess.Popen(command, shell=True, env=variables)
+    try:
+        while (ended := child.poll()) is None:
+            for dead in stage.look(RUN_LOOK_S):
+                _say(env, wish, _down(dead))
+        code = ended
+    except KeyboardInterrupt:
+        # The terminal has told the command too; it decides how to end.
+        child.send_signal(signal.SIGINT)
+        code = child.wait()
+    return code if code >= 0 else 128 - code
+
+
+def _say(env: Environment, wish: Wish, text: str) -> None:
+    if not wish.quiet:
+        env.say(text)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:600]
+
+
+@contextmanager
+def _signals() -> Iterator[None]:
+    """A terminal that is closed ends a playground as Ctrl-C does; and so does Ctrl-C's signal in the background."""
+
+    def interrupt(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    if os.name != "posix" or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGHUP, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

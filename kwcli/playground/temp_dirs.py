@@ -1,0 +1,69 @@
+"""Folders of playgrounds in the user's state folder: made, removed, and cleaned when their owner is gone.
+
+A playground that is killed at once (kill -9) cannot clean up; the kernel ends its brokers, and the next playground
+removes its folder. Who owns a folder is told by its process number and when that process began.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from kwcli.user_files import began, is_alive, own_folder
+
+__all__ = ["Scratch", "clean_abandoned", "playgrounds"]
+
+OWNER: Final = "owner"
+
+
+def playgrounds(variables: Mapping[str, str]) -> Path:
+    """Where the folders of all playgrounds of this user are (XDG base directories: state)."""
+    return own_folder("state", variables) / "playgrounds"
+
+
+class Scratch:
+    """One playground's folder, removed at the end of the `with` block."""
+
+    def __init__(self, home: Path) -> None:
+        home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.folder = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=home))
+        (self.folder / OWNER).write_text(f"{os.getpid()} {began(os.getpid())}\n")
+
+    def __enter__(self) -> Path:
+        return self.folder
+
+    def __exit__(self, *_: object) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def clean_abandoned(home: Path, forget: Callable[[Path], None]) -> list[Path]:
+    """Remove the folders whose owner is gone, after `forget` has undone what was done for them elsewhere."""
+    gone = []
+    for folder in sorted(home.glob("*-*")) if home.is_dir() else []:
+        if not _owned(folder):
+            forget(folder)
+            shutil.rmtree(folder, ignore_errors=True)
+            gone.append(folder)
+    return gone
+
+
+def _owned(folder: Path) -> bool:
+    try:
+        number, _, since = (folder / OWNER).read_text().strip().partition(" ")
+        process = int(number)
+    except (OSError, ValueError):
+        # No owner yet: another playground is just making it. What is older was never finished.
+        return False if not folder.exists() else _fresh(folder)
+    return is_alive(process) and began(process) == since
+
+
+def _fresh(folder: Path) -> bool:
+    try:
+        number = int(folder.name.partition("-")[0])
+    except ValueError:
+        return True  # not ours
+    return is_alive(number)

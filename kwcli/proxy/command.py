@@ -1,0 +1,92 @@
+"""What the command line says in, the exit code of a proxy that ran out."""
+
+from __future__ import annotations
+
+import ipaddress
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from kwcli.env import Environment, Exit, Failure
+from kwcli.net.config.client_config import ClientConfig
+from kwcli.proxy.log.log_protocol import LogPlan
+from kwcli.proxy.log.log_queue import Overflow
+from kwcli.proxy.log.options import LogOptions
+from kwcli.proxy.log.start_process import start as launch
+from kwcli.proxy.server import Proxy, serve
+from kwcli.proxy.settings import Discovered, Listening, ProxySettings, discover
+from kwcli.proxy.tls.options import Security, check_exposure
+
+if TYPE_CHECKING:
+    from kwcli.proxy.tls.inbound import Inbound
+
+# What the log may take to write what it was given, at the end; after a second Ctrl-C.
+FINISH_S: Final = 30.0
+HURRIED_S: Final = 2.0
+
+
+def start(
+    env: Environment,
+    config: ClientConfig,
+    listening: Listening,
+    security: Security,
+    log: LogOptions,
+    *,
+    only_check: bool,
+) -> int:
+    """Run a proxy to its end, or only look whether one could; the exit code. Raises Failure."""
+    if config.controllers:
+        raise Failure("the proxy stands before brokers: give -b, not --bootstrap-controller", Exit.USAGE)
+    port_base, bind, advertise, metrics = listening
+    if advertise is None and _anywhere(bind):
+        raise Failure(f"--bind {bind} listens on every address: --advertise HOST says which clients use", Exit.USAGE)
+    check_exposure(security, config, bind)
+    host = advertise or bind
+    make = partial(_inbound, env, security, [host, bind]) if security.tls else None
+    plan = log.plan(env)
+    if only_check:
+        from kwcli.proxy.check import CheckOptions, check
+
+        return check(env, CheckOptions(config, port_base, bind, host, make, metrics), log.shown.output)
+    tls = make() if make is not None else None
+    found = discover(config)
+    settings = ProxySettings(
+        config, port_base, bind, host, verbose=log.shown.verbose, quiet=log.shown.quiet, metrics=metrics, tls=tls
+    )
+    if plan is None:
+        return serve(Proxy(env, settings, found))
+    return _logged(env, settings, found, plan, log.overflow)
+
+
+def _inbound(env: Environment, security: Security, places: list[str]) -> Inbound:
+    from kwcli.proxy.tls.inbound import Inbound, TlsIn
+
+    return Inbound(TlsIn(security.certificate, security.key, security.client_ca), places, env.variables)
+
+
+def _logged(env: Environment, settings: ProxySettings, found: Discovered, plan: LogPlan, overflow: Overflow) -> int:
+    """Run with a log beside it, which is given the time to write what it has."""
+    plan = plan._replace(report=settings.metrics is not None)
+    log = launch(plan, overflow=overflow, say=lambda text: env.say(f"kw: {text}"))
+    code: int = Exit.INTERRUPTED
+    try:
+        proxy = Proxy(env, settings, found, log.feed, both=plan.record == "both")
+        log.feed.pause = proxy.pause
+        if proxy.metrics is not None:
+            log.feed.report_to(proxy.metrics.errors)
+            proxy.metrics.dropped = lambda: log.feed.dropped
+        code = serve(proxy)
+    finally:
+        at_work = log.feed.alive
+        done = log.finish(HURRIED_S if code == Exit.INTERRUPTED else FINISH_S)
+        if at_work and not done:
+            env.say("kw: the log did not get to its end")
+        if code == Exit.DONE and (log.failed or (at_work and not done)):
+            code = Exit.FAILURE
+    return code
+
+
+def _anywhere(bind: str) -> bool:
+    try:
+        return ipaddress.ip_address(bind).is_unspecified
+    except ValueError:
+        return not bind

@@ -1,1 +1,0 @@
-"""What the proxy does with bytes, without a socket, a clock or a file."""

@@ -1,0 +1,191 @@
+"""What two ends of a connection said in, pcapng files with TCP packets that carry it out."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from pathlib import Path
+from struct import Struct
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+from decoders.capture.pcapng_writer import PcapngWriter
+from kwcli.proxy.log.log_protocol import CLIENT, SERVER
+from kwcli.user_files import open_private
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kwcli.proxy.log.log_protocol import LogPlan
+
+__all__ = ["CLIENTS", "LINK_RAW", "UPSTREAM", "CaptureFiles", "Conversation"]
+
+# The interfaces.
+CLIENTS: Final = 0
+UPSTREAM: Final = 1
+_NAMES: Final = ("kw-proxy-clients", "kw-proxy-brokers")
+_NS: Final = 10**9
+
+
+class CaptureFiles:
+    """Where `-w` leads. With rotation, `FILE.pcapng` stands for `FILE-00001.pcapng` and so on. OSError may follow."""
+
+    def __init__(self, plan: LogPlan) -> None:
+        assert plan.write is not None
+        self._path = Path(plan.write)
+        both = plan.record == "both"
+        self._writer = PcapngWriter(LINK_RAW, interface=_NAMES[0], more=_NAMES[1:] if both else (), program="kw proxy")
+        self._size_most = plan.rotate_size
+        self._time_most = None if plan.rotate_interval is None else round(plan.rotate_interval * _NS)
+        self._rotates = self._size_most is not None or self._time_most is not None
+        self._file: BinaryIO | None = None
+        self._begun_ns = 0
+        self._size = 0
+        self._packets = 0
+        self.count = 0
+        if not self._rotates:
+            self._begin(0)
+
+    def write(self, time_ns: int, packets: Iterable[bytes], interface: int = CLIENTS) -> int:
+        """Write packets of one time; the number of the last one in its file, as Wireshark counts."""
+        for packet in packets:
+            block = self._writer.packet(time_ns, packet, None, interface)
+            if self._file is None or self._full(time_ns, len(block)):
+                self._begin(time_ns)
+            assert self._file is not None
+            self._file.write(block)
+            self._size += len(block)
+            self._packets += 1
+        return self._packets
+
+    def flush(self) -> None:
+        """Have the file hold what was written."""
+        if self._file is not None:
+            self._file.flush()
+
+    def close(self) -> None:
+        """The end of the last file."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _full(self, time_ns: int, size: int) -> bool:
+        if not self._packets or not self._rotates:
+            return False
+        late = self._time_most is not None and time_ns - self._begun_ns >= self._time_most
+        return late or (self._size_most is not None and self._size + size > self._size_most)
+
+    def _begin(self, time_ns: int) -> None:
+        self.close()
+        self.count += 1
+        path = self._path
+        if self._rotates:
+            path = path.with_name(f"{path.stem}-{self.count:05d}{path.suffix}")
+        self._file = open(path, "wb", opener=open_private)  # noqa: SIM115  # until the next one begins
+        head = self._writer.header()
+        self._file.write(head)
+        self._begun_ns, self._size, self._packets = time_ns, len(head), 0
+
+
+# What two ends of a connection said in, IP packets out that carry it by TCP: as a capture on the wire would have it.
+#
+# Link type RAW: a packet begins with its IP header. Checksums of TCP are left out, as where the hardware writes them.
+
+
+LINK_RAW: Final = 101
+# What one packet carries at most: IP counts its bytes in 16 bits.
+MOST: Final = 65_000
+
+_MASK: Final = 0xFFFF_FFFF
+_FIN: Final = 1
+_SYN: Final = 2
+_RST: Final = 4
+_PSH: Final = 8
+_ACK: Final = 16
+_IP4: Final = Struct(">BBHHHBBH4s4s")
+_IP6: Final = Struct(">IHBB16s16s")
+_TCP: Final = Struct(">HHIIBBHHH")
+_TCP_NUMBER: Final = 6
+_HOPS: Final = 64
+_WINDOW: Final = 0xFFFF
+_DO_NOT_FRAGMENT: Final = 0x4000
+_UNKNOWN: Final = IPv4Address(0)
+
+
+class Conversation:
+    """One TCP connection; `client` and `server` are host:port, an address that is no number becomes 0.0.0.0."""
+
+    def __init__(self, client: str, server: str, time_ns: int) -> None:
+        (client_host, client_port), (server_host, server_port) = _endpoint(client), _endpoint(server)
+        self._six = isinstance(client_host, IPv6Address) or isinstance(server_host, IPv6Address)
+        hosts = [_packed(host, six=self._six) for host in (client_host, server_host)]
+        self._ends = ((*hosts, client_port, server_port), (*reversed(hosts), server_port, client_port))
+        self._sum = 0 if self._six else _sum_of(hosts[0], hosts[1])
+        # A connection with the same ports later begins elsewhere: its SYN is no copy of this one.
+        first = time_ns >> 6 & _MASK
+        self._next = [first, ~first & _MASK]
+
+    def opening(self) -> list[bytes]:
+        """The handshake."""
+        packets = [self._packet(CLIENT, _SYN, acks=False)]
+        self._next[CLIENT] += 1
+        packets.append(self._packet(SERVER, _SYN | _ACK))
+        self._next[SERVER] += 1
+        packets.append(self._packet(CLIENT, _ACK))
+        return packets
+
+    def data(self, side: int, data: bytes) -> list[tuple[bytes, int]]:
+        """Packets with these bytes, and how many of them each has."""
+        out = []
+        for at in range(0, len(data), MOST):
+            piece = data[at : at + MOST] if len(data) > MOST else data
+            out.append((self._packet(side, _PSH | _ACK, piece), len(piece)))
+            self._next[side] = self._next[side] + len(piece) & _MASK
+        return out
+
+    def gap(self, side: int, size: int) -> list[bytes]:
+        """As many bytes are missing: the other end says that it got them."""
+        self._next[side] = self._next[side] + size & _MASK
+        return [self._packet(1 - side, _ACK)]
+
+    def closing(self, *, reset: bool) -> list[bytes]:
+        """The end: FIN of both sides, or RST."""
+        if reset:
+            return [self._packet(CLIENT, _RST | _ACK)]
+        packets = []
+        for side in (CLIENT, SERVER):
+            packets.append(self._packet(side, _FIN | _ACK))
+            self._next[side] += 1
+        packets.append(self._packet(CLIENT, _ACK))
+        return packets
+
+    def _packet(self, side: int, flags: int, data: bytes = b"", *, acks: bool = True) -> bytes:
+        source, target, source_port, target_port = self._ends[side]
+        ack = self._next[1 - side] & _MASK if acks else 0
+        head = _TCP.pack(source_port, target_port, self._next[side] & _MASK, ack, 5 << 4, flags, _WINDOW, 0, 0)
+        size = _TCP.size + len(data)
+        if self._six:
+            return _IP6.pack(6 << 28, size, _TCP_NUMBER, _HOPS, source, target) + head + data
+        size += _IP4.size
+        check = 0xFFFF - (self._sum + size) % 0xFFFF
+        first = _IP4.pack(0x45, 0, size, 0, _DO_NOT_FRAGMENT, _HOPS, _TCP_NUMBER, check, source, target)
+        return first + head + data
+
+
+def _endpoint(text: str) -> tuple[IPv4Address | IPv6Address, int]:
+    host, _, port = text.rpartition(":")
+    try:
+        address = ip_address(host.strip("[]").partition("%")[0])
+    except ValueError:
+        address = _UNKNOWN
+    return address, int(port) & 0xFFFF if port.isdecimal() else 0
+
+
+def _packed(host: IPv4Address | IPv6Address, *, six: bool) -> bytes:
+    if six and isinstance(host, IPv4Address):
+        return bytes(10) + b"\xff\xff" + host.packed
+    return host.packed
+
+
+def _sum_of(first: bytes, second: bytes) -> int:
+    """What the checksum of an IPv4 header between these is made of, but for the packet's size (RFC 791)."""
+    header = _IP4.pack(0x45, 0, 0, 0, _DO_NOT_FRAGMENT, _HOPS, _TCP_NUMBER, 0, first, second)
+    return sum(int.from_bytes(header[at : at + 2], "big") for at in range(0, len(header), 2))

@@ -1,0 +1,107 @@
+"""The log's process: messages from the data path in, rows on standard output and a capture file out, to the last byte.
+
+It ends when the data path closes the pair, and ignores the signals that are meant for the proxy.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import socket
+import struct
+import sys
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Final
+
+from kwcli.env import Complaints, Environment, Failure
+from kwcli.gc_tuning import SELDOM
+from kwcli.proxy.log.log_protocol import LogPlan, MessageKind, Parser
+from kwcli.proxy.log.log_queue import Reporter
+from kwcli.proxy.log.recorder import Keeping
+from kwcli.proxy.malloc_trim import TRIM_S, Trimmer, tune
+
+__all__ = ["main"]
+
+# What is decoded at once: its rows take some twelve times as much memory.
+READ: Final = 256 << 10
+_PATIENCE: Final = struct.pack("ll", int(TRIM_S), 0)
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def main(descriptor: int) -> None:
+    """Run until the pair is closed; the process ends here."""
+    for number in _SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+    tune()
+    gc.freeze()
+    gc.set_threshold(*SELDOM)
+    env = Environment.of_process()
+    sys.stderr = Complaints(env)
+    code = 0
+    try:
+        with socket.socket(fileno=descriptor) as sock:
+            code = _run(env, sock)
+    except Failure as failure:
+        env.say(f"kw: {failure.text}")
+        code = int(failure.code)
+    except Exception as defect:  # nothing is above
+        if env.debug:
+            for line in traceback.format_exc().splitlines():
+                env.say(line)
+        env.say(f"kw: the log ended: {type(defect).__name__}: {defect} (--debug shows where)")
+        code = 1
+    with suppress(OSError):
+        sys.stdout.flush()
+    os._exit(code)  # a closed standard output would be complained about
+
+
+def _run(env: Environment, sock: socket.socket) -> int:
+    parser = Parser()
+    keeping: Keeping | None = None
+    reporter: Reporter | None = None
+    for data in _pieces(sock):
+        messages = parser.feed(data)
+        if keeping is None and messages:
+            kind, _, _, content = messages.pop(0)
+            if kind != MessageKind.PLAN:
+                return 2
+            plan = LogPlan.of_json(content)
+            env.debug = plan.debug
+            plan.settings.allow_colors(env)
+            reporter = Reporter(sock) if plan.report else None
+            keeping = Keeping(env, plan, reporter)
+        if keeping is not None:
+            keeping.take(messages)
+            if reporter is not None:
+                reporter.send()
+            if keeping.over:
+                break
+    else:
+        if keeping is not None:
+            keeping.finish()
+    return int(keeping is not None and keeping.failed)
+
+
+def _pieces(sock: socket.socket) -> Iterator[bytes]:
+    """What comes, to the end; memory is given back now and then, and when nothing comes."""
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _PATIENCE)  # with settimeout sending would wait as well
+    trimmer = Trimmer()
+    due = 0.0
+    while True:
+        try:
+            data = sock.recv(READ)
+        except BlockingIOError:
+            trimmer.trim()
+            continue
+        if not data:
+            return
+        yield data
+        now = time.monotonic()
+        if now >= due:
+            trimmer.trim()
+            due = now + TRIM_S

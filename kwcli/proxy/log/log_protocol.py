@@ -1,0 +1,125 @@
+"""What the log is to do, and what the data path tells it, as bytes on a socket pair; and the way back."""
+
+from __future__ import annotations
+
+import json
+from enum import IntEnum
+from struct import Struct
+from typing import Any, Final, Literal, NamedTuple
+
+from kwcli.env import Settings
+
+__all__ = [
+    "CLIENT",
+    "COUNTS",
+    "HEAD",
+    "LIMITS",
+    "SERVER",
+    "SIZE",
+    "TIMES",
+    "LogPlan",
+    "Message",
+    "MessageKind",
+    "Parser",
+    "Record",
+]
+
+Record = Literal["client", "both"]
+
+
+class LogPlan(NamedTuple):
+    """`filters` are the arguments of `kwcli.filter_options.select`; sizes in bytes, times in seconds."""
+
+    settings: Settings
+    filters: dict[str, Any] = {}  # noqa: RUF012 - never changed
+    rows: bool = True  # print exchanges
+    write: str | None = None
+    record: Record = "client"
+    rotate_size: int | None = None
+    rotate_interval: float | None = None
+    debug: bool = False
+    report: bool = False  # errors in answers, to the data path
+
+    def to_json(self) -> bytes:
+        """For `of_json`."""
+        return json.dumps({**self._asdict(), "settings": self.settings._asdict()}).encode()
+
+    @classmethod
+    def of_json(cls, data: bytes) -> LogPlan:
+        """The plan that gave this."""
+        fields = json.loads(data)
+        return cls(**{**fields, "settings": Settings(**fields["settings"])})
+
+
+# What the data path tells the log in, bytes on the socket pair out; and the way back.
+#
+# A message is its kind, a connection's number, a time in ns since 1970 and the size of what follows.
+
+
+# Who sent a chunk.
+CLIENT: Final = 0
+SERVER: Final = 1
+
+
+class MessageKind(IntEnum):
+    """What a message says. Sides are added to their kind: CHUNK + SERVER."""
+
+    CHUNK = 0  # bytes from the client, as it sent them
+    CHUNK_SERVER = 1  # bytes to the client, as it gets them
+    RAW = 2  # bytes to the broker, as it gets them
+    RAW_SERVER = 3  # bytes from the broker, as it sent them
+    GAP = 4  # SIZE: as many bytes from the client were left out
+    GAP_SERVER = 5
+    RAW_GAP = 6
+    RAW_GAP_SERVER = 7
+    OPENED = 8  # JSON: [client, listener, upstream]
+    UPSTREAM = 9  # TIMES: correlation id, when the request had left, when the answer began to come
+    CLOSED = 10  # how
+    DROPPED = 11  # COUNTS: bytes, exchanges, connections left out so far
+    PLAN = 12  # JSON: what to do
+    DIALLED = 13  # JSON: [local, upstream]
+
+
+HEAD: Final = Struct("<BIqI")
+SIZE: Final = Struct("<q")
+TIMES: Final = Struct("<iqq")
+COUNTS: Final = Struct("<qqq")
+# What one message may hold; above it something else than a feed has written.
+LIMITS: Final = 1 << 30
+
+# Kind, connection, time, content.
+Message = tuple[int, int, int, bytes]
+
+
+class Parser:
+    """Cuts a stream into messages."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._have = 0
+        self._need = HEAD.size
+
+    def feed(self, data: bytes) -> list[Message]:
+        """The messages that are whole with these bytes. Raises ValueError when it is no feed."""
+        self._parts.append(data)
+        self._have += len(data)
+        if self._have < self._need:
+            return []
+        data = b"".join(self._parts) if len(self._parts) > 1 else data
+        out: list[Message] = []
+        at, end, head = 0, len(data), HEAD.size
+        unpack = HEAD.unpack_from
+        self._need = head
+        while end - at >= head:
+            kind, connection, time_ns, size = unpack(data, at)
+            if size > LIMITS or kind > MessageKind.DIALLED:
+                raise ValueError("not a message of the data path")
+            after = at + head + size
+            if after > end:
+                self._need = head + size
+                break
+            out.append((kind, connection, time_ns, data[at + head : after]))
+            at = after
+        self._parts = [data[at:]] if at < end else []
+        self._have = end - at
+        return out

@@ -1,0 +1,406 @@
+"""What passes through the proxy in, messages for the log's process out: the data path's side, which never waits."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections import Counter, deque
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, Literal
+
+from kwcli.proxy.log.log_protocol import CLIENT, COUNTS, HEAD, SERVER, SIZE, TIMES, MessageKind
+
+if TYPE_CHECKING:
+    import asyncio
+    import socket
+
+    from decoders.exchanges.exchange import Exchange
+
+__all__ = ["CLIENT", "HELD_MOST", "SERVER", "Feed", "Overflow", "Reporter", "Reports"]
+
+READ: Final = 64 << 10
+# No line is as long: 95 APIs with some errors each.
+LINE_MOST: Final = 1 << 20
+
+# API, error's name, how many more.
+Errors = list[tuple[str, str, int]]
+
+
+class Reporter:
+    """The log's end."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+        self._found: Counter[tuple[str, str]] = Counter()
+        self._unsent = b""
+
+    def add(self, exchange: Exchange) -> None:
+        """Note its errors, if it has any."""
+        for error in exchange.errors:
+            self._found[exchange.api or "other", error.name] += 1
+
+    def send(self) -> None:
+        """Tell what was noted since, as far as it goes out at once."""
+        if self._found and not self._unsent:
+            rows = [(api, error, count) for (api, error), count in self._found.items()]
+            self._unsent = json.dumps(rows).encode() + b"\n"
+            self._found.clear()
+        try:
+            while self._unsent:
+                self._unsent = self._unsent[self._sock.send(self._unsent, socket.MSG_DONTWAIT) :]
+        except OSError:
+            return  # later, or to nobody
+
+
+class Reports:
+    """The data path's end: `told` gets what comes."""
+
+    def __init__(self, sock: socket.socket, told: Callable[[Errors], None]) -> None:
+        self._sock = sock
+        self._told = told
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._line = b""
+
+    def attach(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Listen from now on."""
+        self._loop = loop
+        loop.add_reader(self._sock.fileno(), self._read)
+
+    def detach(self) -> None:
+        """Listen no more: before the socket is closed."""
+        loop, self._loop = self._loop, None
+        if loop is not None and not loop.is_closed() and self._sock.fileno() >= 0:
+            loop.remove_reader(self._sock.fileno())
+
+    def _read(self) -> None:
+        try:
+            data = self._sock.recv(READ)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data or len(self._line) > LINE_MOST:
+            self.detach()
+            return
+        *lines, self._line = (self._line + data).split(b"\n")
+        for line in lines:
+            self._told([(api, error, count) for api, error, count in json.loads(line)])
+
+
+# What passes through the proxy in, messages for the log's process out: the data path's side, which never waits.
+#
+# Messages are gathered and sent in one piece a little later. What the socket does not take is held up to a bound;
+# beyond it bytes are left out and counted (`drop`: the log gets a gap of known size and goes on), or reading is paused
+# (`block`). Once something was left out, so is everything until half of the bound is free: few long gaps rather than
+# many short ones.
+
+
+Overflow = Literal["drop", "block"]
+# What is held for a log that is slow: a burst of a second or so.
+HELD_MOST: Final = 12 << 20
+# Messages are sent together after this time, or when there are so many bytes of them.
+GATHER_S: Final = 0.002
+GATHER: Final = 64 << 10
+# So many bytes are made one piece while they wait: as objects small messages would take twice their size.
+PIECE: Final = 256 << 10
+
+
+def _nothing(_: object) -> None:
+    """Nobody wants to know."""
+
+
+class Feed:
+    """The log as the data path sees it. All times are in ns since 1970; `side` is CLIENT or SERVER, who sent the bytes.
+
+    `pause(True)` asks the owner not to read any more (`block` only), `pause(False)` to go on; `say` takes a line for
+    the user. Without `attach` nothing is sent before `flush`.
+    """
+
+    def __init__(
+        self,
+        sock: socket.socket,
+        *,
+        overflow: Overflow = "drop",
+        most: int = HELD_MOST,
+        pause: Callable[[bool], None] = _nothing,
+        say: Callable[[str], None] = _nothing,
+    ) -> None:
+        sock.setblocking(False)
+        self._sock = sock
+        self._most = most
+        self._drops = overflow == "drop"
+        self.pause = pause
+        self.say = say
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._parts: list[bytes] = []
+        self._pieces: deque[bytes] = deque()  # what came before
+        self._unsent = memoryview(b"")  # before that
+        self._held = 0  # bytes of all three
+        self._packed = 0  # bytes of the last two
+        self._due: asyncio.TimerHandle | None = None
+        self._watched = False
+        self._over = False  # more came than there was room for, and half of the bound is not free yet
+        self._gaps: dict[tuple[int, int], int] = {}  # connection and kind of gap → bytes left out
+        self._unseen: set[int] = set()  # connections of which the log knows nothing
+        self._late: list[bytes] = []  # messages that must arrive, and did not find room
+        self.alive = True
+        self.reports: Reports | None = None  # what comes back
+        self.dropped_bytes = 0
+        self.dropped_exchanges = 0
+        self.dropped_connections = 0
+
+    @property
+    def held(self) -> int:
+        """Bytes that wait for the log."""
+        return self._held
+
+    @property
+    def dropped(self) -> tuple[int, int, int]:
+        """Bytes, answers and connections that were left out so far."""
+        return self.dropped_bytes, self.dropped_exchanges, self.dropped_connections
+
+    def report_to(self, told: Callable[[Errors], None]) -> None:
+        """Have the errors told that the log finds in answers, where its plan is to `report`; before `attach`."""
+        self.reports = Reports(self._sock, told)
+
+    def attach(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Send from now on by itself, in this loop."""
+        self._loop = loop
+        if self.reports is not None:
+            self.reports.attach(loop)
+        self._later()
+
+    # -- what the data path says ---------------------------------------------------------------------------------------
+
+    def opened(self, connection: int, client: str, listener: str, upstream: str, time_ns: int) -> None:
+        """A client is connected; addresses are host:port. Without this nothing of the connection is logged."""
+        if not self._room():
+            self._unseen.add(connection)
+            self.dropped_connections += 1
+            return
+        self._tell(MessageKind.OPENED, connection, time_ns, json.dumps([client, listener, upstream]).encode())
+
+    def chunk(self, connection: int, side: int, time_ns: int, data: bytes) -> None:
+        """Bytes as the client has sent them (CLIENT) or gets them (SERVER), before TLS. They must not change later."""
+        size = len(data)
+        if self._over or self._gaps or self._held + size > self._most:
+            self._hard(side, connection, time_ns, data)  # the kind of a chunk is its side
+            return
+        self._parts += (HEAD.pack(side, connection, time_ns, size), data)
+        self._held += size + HEAD.size
+        if self._due is None or self._held > GATHER:
+            self._later()
+
+    def raw(self, connection: int, side: int, time_ns: int, data: bytes) -> None:
+        """Bytes as the broker gets them (CLIENT) or has sent them (SERVER): for a file that has both sides."""
+        self._hard(MessageKind.RAW + side, connection, time_ns, data)
+
+    def upstream(self, connection: int, correlation_id: int, sent_ns: int, first_ns: int) -> None:
+        """An answer's first byte came from the broker; its request's last byte had left for it. Before its chunk."""
+        if self._over and (self._drops or not self.alive):
+            self.dropped_exchanges += 1
+            return
+        times = TIMES.pack(correlation_id, sent_ns, first_ns)
+        self._parts += (HEAD.pack(MessageKind.UPSTREAM, connection, first_ns, TIMES.size), times)
+        self._held += HEAD.size + TIMES.size
+        if self._due is None:
+            self._later()
+
+    def dialled(self, connection: int, local: str, upstream: str, time_ns: int) -> None:
+        """The connection to the broker stands, between these addresses: must come before `raw`."""
+        if connection not in self._unseen and self._room():
+            self._tell(MessageKind.DIALLED, connection, time_ns, json.dumps([local, upstream]).encode())
+
+    def closed(self, connection: int, how: str, time_ns: int) -> None:
+        """A connection is over: `fin` or `rst`."""
+        if connection in self._unseen:
+            self._unseen.discard(connection)
+            return
+        for kind in (MessageKind.GAP, MessageKind.GAP_SERVER, MessageKind.RAW_GAP, MessageKind.RAW_GAP_SERVER):
+            self._declare(connection, kind, time_ns)
+        self._must(MessageKind.CLOSED, connection, time_ns, how.encode())
+
+    def tell(self, message: bytes) -> None:
+        """A message that is whole already (log_protocol.py)."""
+        self._parts.append(message)
+        self._held += len(message)
+
+    # -- sending -------------------------------------------------------------------------------------------------------
+
+    def flush(self) -> None:
+        """Send what the socket takes now."""
+        self._due = None
+        if not self.alive:
+            return
+        while True:
+            if not self._unsent:
+                if not self._pieces:
+                    if not self._parts:
+                        break
+                    self._pack()
+                self._unsent = memoryview(self._pieces.popleft())
+            try:
+                sent = self._sock.send(self._unsent)
+            except BlockingIOError:
+                break
+            except OSError:
+                self._lost()
+                return
+            self._held -= sent
+            self._packed -= sent
+            self._unsent = self._unsent[sent:]
+        self._watch(bool(self._unsent))
+        if self._held < self._most // 2:
+            self._relieved()
+
+    def _pack(self) -> None:
+        """Make one piece of what came."""
+        self._pieces.append(b"".join(self._parts))
+        self._parts = []
+        self._packed = self._held
+
+    def finish(self, timeout: float = 30.0) -> bool:
+        """Send the rest, waiting for it, and end; False when the log did not take it in that time."""
+        self._watch(False)
+        if self._due is not None:
+            self._due.cancel()
+            self._due = None
+        self._loop = None
+        if not self.alive:
+            return False
+        try:
+            self._sock.settimeout(timeout)
+            self._over = False
+            rest = [bytes(self._unsent), *self._pieces, *self._parts, *self._late]
+            self._forget()
+            self._sock.sendall(b"".join([*rest, self._counts()]))
+        except OSError:
+            return False
+        finally:
+            self.close()
+        return True
+
+    def close(self) -> None:
+        """End without waiting; what was not sent is lost."""
+        self.alive = False
+        if self.reports is not None:
+            self.reports.detach()
+        self._over = True  # so that nothing is taken any more
+        self._watch(False)
+        if self._due is not None:
+            self._due.cancel()
+            self._due = None
+        with suppress(OSError):
+            self._sock.close()
+
+    def _forget(self) -> None:
+        """Nothing waits any more."""
+        self._parts, self._late, self._unsent, self._held, self._packed = [], [], memoryview(b""), 0, 0
+        self._pieces.clear()
+
+    def _later(self) -> None:
+        """Have `flush` called: soon, or when there is enough."""
+        if self._held - self._packed > PIECE:
+            self._pack()
+        if self._loop is None or self._watched or not self.alive:
+            return
+        if self._due is None:
+            self._due = self._loop.call_later(GATHER_S, self.flush)
+        elif self._held > GATHER:
+            self._due.cancel()
+            self.flush()
+
+    def _watch(self, wanted: bool) -> None:
+        """Have `flush` called when the socket takes more."""
+        if self._loop is None or wanted == self._watched:
+            return
+        self._watched = wanted
+        if wanted:
+            self._loop.add_writer(self._sock.fileno(), self.flush)
+        else:
+            self._loop.remove_writer(self._sock.fileno())
+
+    # -- too much ------------------------------------------------------------------------------------------------------
+
+    def _hard(self, kind: int, connection: int, time_ns: int, data: bytes) -> None:
+        """Bytes where something is unusual: too much is held, or was."""
+        if not self.alive:
+            return
+        size = len(data)
+        if connection in self._unseen:
+            self.dropped_bytes += size
+            return
+        full = self._over or (self._held > 0 and self._held + size > self._most)
+        if full and not self._over:
+            self._overflows()
+        if full and self._drops:
+            place = (connection, kind + MessageKind.GAP)
+            self._gaps[place] = self._gaps.get(place, 0) + size
+            self.dropped_bytes += size
+            return
+        self._declare(connection, kind + MessageKind.GAP, time_ns)
+        self._tell(kind, connection, time_ns, data)
+
+    def _overflows(self) -> None:
+        self._over = True
+        if self._drops:
+            if not self.dropped_bytes:
+                self.say("the log cannot keep up: traffic is left out of it (--log-overflow block makes clients wait)")
+        else:
+            self.pause(True)
+
+    def _relieved(self) -> None:
+        """There is room again."""
+        if self._late:
+            late, self._late = self._late, []
+            self._parts += late
+            self._held += sum(map(len, late))
+            self._later()
+        if self._over:
+            self._over = False
+            if self._drops:
+                self._parts.append(self._counts())
+                self._held += HEAD.size + COUNTS.size
+                self._later()
+            else:
+                self.pause(False)
+
+    def _counts(self) -> bytes:
+        counts = COUNTS.pack(self.dropped_bytes, self.dropped_exchanges, self.dropped_connections)
+        return HEAD.pack(MessageKind.DROPPED, 0, 0, len(counts)) + counts
+
+    def _declare(self, connection: int, kind: int, time_ns: int) -> None:
+        """Tell the log how many bytes it did not get, if so."""
+        size = self._gaps.pop((connection, kind), 0)
+        if size:
+            self._must(kind, connection, time_ns, SIZE.pack(size))
+
+    def _room(self) -> bool:
+        """Whether there is room for a small message; for those the bound is twice as high."""
+        return self.alive and self._held < 2 * self._most
+
+    def _must(self, kind: int, connection: int, time_ns: int, content: bytes) -> None:
+        """A message that keeps for later where there is no room: there is one at most for what the log knows."""
+        if self._room() and not self._late:
+            self._tell(kind, connection, time_ns, content)
+        elif self.alive:
+            if not self._over:
+                self._overflows()
+            self._late.append(HEAD.pack(kind, connection, time_ns, len(content)) + content)
+
+    def _tell(self, kind: int, connection: int, time_ns: int, content: bytes) -> None:
+        if self.alive:
+            self._parts += (HEAD.pack(kind, connection, time_ns, len(content)), content)
+            self._held += HEAD.size + len(content)
+            self._later()
+
+    def _lost(self) -> None:
+        """Nobody is at the other end any more: the data path goes on without a log."""
+        paused = self._over and not self._drops
+        self.close()
+        self._forget()
+        self._gaps.clear()
+        if paused:
+            self.pause(False)
+        self.say("the log has ended; clients go on without it")

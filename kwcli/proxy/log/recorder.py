@@ -1,0 +1,253 @@
+"""Messages of the data path in, chunks for rows and packets for a file out: what is kept of each connection."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from decoders.frames.framing import FrameDirection
+from decoders.tcp.chunks import Chunk, Close, Connection, Gap, How
+from kwcli.output.units import amount, counted
+from kwcli.proxy.log.capture_file import CLIENTS, UPSTREAM, CaptureFiles, Conversation
+from kwcli.proxy.log.log_protocol import COUNTS, SERVER, SIZE, TIMES, MessageKind
+from kwcli.proxy.log.redact import LoggedChunk, Seen, Veil
+from kwcli.proxy.log.rows import LogRows
+
+if TYPE_CHECKING:
+    from kwcli.env import Environment
+    from kwcli.proxy.log.log_protocol import LogPlan, Message
+    from kwcli.proxy.log.log_queue import Reporter
+
+__all__ = ["Keeping"]
+
+
+class Track:
+    """One TCP connection on its way to a file; `veil` None where secrets are revealed."""
+
+    __slots__ = ("interface", "talk", "veil")
+
+    def __init__(self, talk: Conversation, interface: int, veil: Veil | None) -> None:
+        self.talk = talk
+        self.interface = interface
+        self.veil = veil
+
+
+class RecordedConnection:
+    """One client's connection. `client` and `upstream` are what the file gets of it."""
+
+    __slots__ = ("client", "connection", "halves", "upstream")
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.halves = (connection.first, connection.second)
+        self.client: Track | None = None
+        self.upstream: Track | None = None
+
+
+class Keeping:
+    """All connections that are open, and where what they carry goes."""
+
+    def __init__(self, env: Environment, plan: LogPlan, reporter: Reporter | None = None) -> None:
+        self._env = env
+        self._reveal = plan.settings.reveal_secrets
+        self._rows = LogRows(env, plan, reporter)
+        self._reporter = reporter
+        self._files: CaptureFiles | None = None
+        self._seen = Seen()
+        self._kept: dict[int, RecordedConnection] = {}
+        self._count = 0
+        self._chunks: list[Chunk] = []
+        self._ended: list[int] = []
+        self._lost: set[RecordedConnection] = set()  # something of theirs is out of step
+        self._dropped = (0, 0, 0)
+        self._unfiled = False
+        if plan.write is not None:
+            self._filed(lambda: setattr(self, "_files", CaptureFiles(plan)))
+
+    @property
+    def over(self) -> bool:
+        """Whether nobody wants anything any more."""
+        return not self._rows.listening and self._files is None and self._reporter is None
+
+    @property
+    def failed(self) -> bool:
+        """Whether rows or packets that were asked for could not be written."""
+        return self._unfiled or self._rows.failed
+
+    def take(self, messages: list[Message]) -> None:
+        """What came together."""
+        known = self._kept
+        chunks = self._chunks
+        for kind, number, time_ns, content in messages:
+            kept = known.get(number)
+            if kept is None:
+                self._other(kind, number, time_ns, content)
+            elif kind <= SERVER:
+                if kept.client is None:
+                    chunks.append((kept.halves[kind], time_ns, 0, content))
+                else:
+                    self._track(kept, kept.client, kind, time_ns, content)
+                    if kept in self._lost:
+                        self._settle()  # what comes next is for the file, if this has brought it in step
+                        chunks = self._chunks
+            elif kind == MessageKind.UPSTREAM:
+                correlation_id, sent_ns, first_ns = TIMES.unpack(content)
+                self._rows.upstream(kept.connection.number, correlation_id, (first_ns - sent_ns) / 1e6)
+            else:
+                self._event(kept, kind, number, time_ns, content)
+        self._settle()
+        if self._files is not None:
+            self._filed(self._files.flush)
+
+    def finish(self) -> None:
+        """The data path has ended."""
+        for number, kept in list(self._kept.items()):
+            self._drain(kept)
+            del self._kept[number]
+        self._settle()
+        more = []
+        if any(self._dropped):
+            size, exchanges, connections = self._dropped
+            more.append(f"{amount(size)} with {counted(exchanges, 'answer')} left out")
+            if connections:
+                more.append(f"{counted(connections, 'connection')} left out")
+        self._rows.finish(more)
+        if self._files is not None:
+            self._filed(self._files.close)
+
+    # -- messages that are no bytes ------------------------------------------------------------------------------------
+
+    def _other(self, kind: int, number: int, time_ns: int, content: bytes) -> None:
+        """Of no connection that is open."""
+        if kind == MessageKind.OPENED:
+            self._open(number, time_ns, content)
+        elif kind == MessageKind.DROPPED:
+            self._dropped = COUNTS.unpack(content)
+
+    def _event(self, kept: RecordedConnection, kind: int, number: int, time_ns: int, content: bytes) -> None:
+        """Of one that is."""
+        if kind in (MessageKind.GAP, MessageKind.GAP_SERVER):
+            side, size = kind - MessageKind.GAP, SIZE.unpack(content)[0]
+            if kept.client is not None:
+                self._track(kept, kept.client, side, time_ns, b"", size)
+            else:
+                self._chunks.append((kept.halves[side], time_ns, 0, Gap(size, "lost")))
+        elif kind == MessageKind.CLOSED:
+            self._close(number, kept, time_ns, content)
+        elif kind == MessageKind.DIALLED and self._files is not None:
+            kept.upstream = self._begun(tuple(json.loads(content)), time_ns, UPSTREAM)
+        elif kind in (MessageKind.RAW, MessageKind.RAW_SERVER) and kept.upstream is not None:
+            self._track(kept, kept.upstream, kind - MessageKind.RAW, time_ns, content)
+        elif kind in (MessageKind.RAW_GAP, MessageKind.RAW_GAP_SERVER) and kept.upstream is not None:
+            self._track(kept, kept.upstream, kind - MessageKind.RAW_GAP, time_ns, b"", SIZE.unpack(content)[0])
+
+    def _open(self, number: int, time_ns: int, content: bytes) -> None:
+        client, listener, _upstream = json.loads(content)
+        self._count += 1
+        connection = Connection(self._count, client, listener, time_ns, opened=True)
+        kept = self._kept[number] = RecordedConnection(connection)
+        self._rows.opened(connection)
+        if self._files is not None:
+            kept.client = self._begun((client, listener), time_ns, CLIENTS)
+
+    def _close(self, number: int, kept: RecordedConnection, time_ns: int, content: bytes) -> None:
+        how: How = "rst" if content == b"rst" else "fin"
+        self._drain(kept)
+        for track in (kept.client, kept.upstream):
+            if track is not None:
+                self._write(track, time_ns, track.talk.closing(reset=how == "rst"))
+        self._chunks.append((kept.connection.first, time_ns, 0, Close(how)))
+        del self._kept[number]
+        self._lost.discard(kept)
+        self._ended.append(kept.connection.number)
+
+    # -- the file ------------------------------------------------------------------------------------------------------
+
+    def _begun(self, ends: tuple[str, str], time_ns: int, interface: int) -> Track:
+        """A connection enters the file."""
+        track = Track(Conversation(ends[0], ends[1], time_ns), interface, None if self._reveal else Veil(self._seen))
+        self._write(track, time_ns, track.talk.opening())
+        return track
+
+    def _track(
+        self, kept: RecordedConnection, track: Track, side: int, time_ns: int, data: bytes, gap: int = 0
+    ) -> None:
+        """Bytes, or the lack of them, through the veil into the file, and then to the rows."""
+        if track.veil is None:
+            pieces = [LoggedChunk(side, time_ns, data, gap)]
+        else:
+            pieces = track.veil.gap(side, time_ns, gap) if gap else track.veil.push(side, time_ns, data)
+            if track is kept.client and track.veil.lost:
+                self._lost.add(kept)
+        for piece in pieces:
+            self._put(kept, track, piece)
+
+    def _drain(self, kept: RecordedConnection) -> None:
+        """What the veil holds comes out."""
+        for track in (kept.client, kept.upstream):
+            if track is not None and track.veil is not None:
+                for piece in track.veil.end():
+                    self._put(kept, track, piece)
+
+    def _put(self, kept: RecordedConnection, track: Track, piece: LoggedChunk) -> None:
+        side, time_ns, data = piece.side, piece.time_ns, piece.data
+        rows = self._chunks if track is kept.client else []
+        half = kept.halves[side]
+        shown = piece.shown if piece.cut is None else piece.shown[: piece.cut]
+        at = 0
+        for packet, size in track.talk.data(side, bytes(shown)):
+            number = self._write(track, time_ns, [packet])
+            rows.append((half, time_ns, number, data[at : at + size] if size < len(data) else data))
+            at += size
+        left_out = piece.gap or len(data) - at
+        if left_out:
+            number = self._write(track, time_ns, track.talk.gap(side, left_out))
+            rows.append((half, time_ns, number, Gap(piece.gap, "lost") if piece.gap else data[at:]))
+
+    def _write(self, track: Track, time_ns: int, packets: list[bytes]) -> int:
+        """Into the file; the number of the last packet."""
+        files = self._files
+        if files is None:
+            return 0
+        number: int = self._filed(lambda: files.write(time_ns, packets, track.interface)) or 0
+        return number
+
+    def _filed(self, act: Any) -> Any:
+        """Do something with the file; when it cannot be written any more, the rows go on without it."""
+        try:
+            return act()
+        except OSError as error:
+            self._files, self._unfiled = None, True
+            what = (error.strerror or str(error)).lower()
+            self._env.say(f"kw: {error.filename or 'the capture file'}: {what}; nothing more is written to it")
+            return None
+
+    # -- the end of a batch --------------------------------------------------------------------------------------------
+
+    def _settle(self) -> None:
+        if self._chunks:
+            chunks, self._chunks = self._chunks, []
+            self._rows.take(chunks)
+        for number in self._ended:
+            self._rows.closed(number)
+        self._ended = []
+        if self._lost:
+            self._find_step()
+
+    def _find_step(self) -> None:
+        """Where the engine has found frames again, so has the veil."""
+        for kept in list(self._lost):
+            veil = kept.client.veil if kept.client is not None else None
+            if veil is None:
+                continue
+            for side in veil.lost:
+                lane = kept.halves[side].state
+                if isinstance(lane, FrameDirection) and _in_step(lane):
+                    veil.in_step(side, lane.left)
+            if not veil.lost:
+                self._lost.discard(kept)
+
+
+def _in_step(lane: FrameDirection) -> bool:
+    """Whether the engine knows where the next frame of a lane begins."""
+    return lane.run is None and not lane.doubt and (lane.need > 0 or not lane.parts)

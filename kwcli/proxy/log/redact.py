@@ -1,0 +1,441 @@
+"""The two streams of one connection in, the same with stars where secrets are out: what may be written to a file."""
+
+from __future__ import annotations
+
+from collections import deque
+from functools import cache
+from struct import Struct
+from typing import Final
+
+from decoders.apis.keys import API_VERSIONS, FETCH, SASL_HANDSHAKE
+from decoders.errors import DecodeError
+from decoders.exchanges.api_versions import ApiVersion, Needs
+from decoders.exchanges.in_flight import InFlight
+from decoders.exchanges.sasl_phase import Sasl, SaslPhase
+from decoders.exchanges.topics import METADATA_TOPIC
+from decoders.frames.live_framing import SIZE_FIELD, Framer
+from decoders.limits import FRAME_MAX, IN_FLIGHT_MAX
+from decoders.messages.bodies import ECHOING, echoes, holds_secrets
+from decoders.messages.byte_layout import anatomy
+from decoders.messages.whole_messages import decode_request, decode_response
+from decoders.schema.json_form import MESSAGE
+from decoders.schema.model import Side
+from decoders.wire.text import concealer, spellings
+from kwcli.proxy.log.log_protocol import CLIENT
+
+__all__ = ["Code", "Course", "LoggedChunk", "Seen", "Veil"]
+
+# API key and version.
+Code = tuple[int, int]
+
+
+class LoggedChunk:
+    """Bytes that came together. Of `shown`, which has stars, those from `cut` on are not for the file."""
+
+    __slots__ = ("cut", "data", "gap", "shown", "side", "time_ns", "waits")
+
+    def __init__(self, side: int, time_ns: int, data: bytes, gap: int = 0) -> None:
+        self.side = side
+        self.time_ns = time_ns
+        self.data = data
+        self.shown: bytes | bytearray = data
+        self.cut: int | None = None
+        self.gap = gap  # bytes that are missing, where there are no data
+        self.waits = False  # for more of a frame
+
+    def star(self, at: int, end: int) -> None:
+        """Hide some bytes."""
+        if at < end:
+            if not isinstance(self.shown, bytearray):
+                self.shown = bytearray(self.data)
+            self.shown[at:end] = b"*" * (end - at)
+
+
+class Course:
+    """One direction. Places count its bytes; `pieces` are those that wait for more of a frame, with their places."""
+
+    __slots__ = ("blind", "code", "first", "framer", "lost", "pieces", "place", "side", "size")
+
+    def __init__(self, side: int) -> None:
+        self.side = side
+        self.first = True  # nothing has gone out yet
+        self.lost = False  # out of step
+        self.framer = Framer()
+        self.pieces: deque[tuple[int, LoggedChunk]] = deque()
+        self.place = 0  # behind the last byte that came
+        self.begin()
+
+    def begin(self) -> None:
+        """Between frames."""
+        self.size: int | None = None  # of the frame under way, once it is known
+        self.code: Code | None = None
+        self.blind = False  # what passes of it is starred
+
+    def stop(self, *, lost: bool = False) -> None:
+        """Nothing is known of the frame under way any more."""
+        self.framer.forget()
+        self.framer.left = 0
+        self.lost = lost
+        self.begin()
+
+    def add(self, piece: LoggedChunk) -> int:
+        """A piece has come; its place."""
+        place = self.place
+        self.place += len(piece.data)
+        self.pieces.append((place, piece))
+        piece.waits = True
+        return place
+
+    def star(self, start: int, stop: int) -> None:
+        """Hide bytes of the pieces that wait, by their places."""
+        for place, piece in self.pieces:
+            piece.star(max(start - place, 0), min(stop - place, len(piece.data)))
+
+    def release(self) -> None:
+        """What came before the bytes that the framer keeps waits no more."""
+        kept = self.place - self.framer.kept
+        while self.pieces and self.pieces[0][0] + len(self.pieces[0][1].data) <= kept:
+            self.pieces.popleft()[1].waits = False
+
+
+# The two streams of one connection in, the same with stars where secrets are out: what may be written to a file.
+#
+# Frames of APIs that have no secrets pass as they come. Those that may have one are held until they are whole, and with
+# them what comes behind them on the connection, so that the order stays. What cannot be told from a secret is starred:
+# tokens without a frame of Kafka's, answers to requests that were not seen, bodies that cannot be read. A direction
+# that is out of step is left out (`cut`) until `in_step`. An error message that repeats one of its request's is starred
+# too.
+
+
+# A frame that may hold a secret and is larger is starred from its header on.
+HELD_MOST: Final = 16 << 20
+# Requests whose secrets are remembered until they are answered, and bytes of each; of others all messages are starred.
+REMEMBERED_MOST: Final = 256
+REMEMBERED_SIZE: Final = 64 << 10
+_HANDSHAKE: Final = (SASL_HANDSHAKE, 0)
+# Of a request whose correlation id is in flight twice: there is no telling which of them is answered first.
+_TWICE: Final = (-1, -1)
+# All of a frame has to be looked at before it is known what of it is shown.
+WHOLE: Final = 0
+_NO_NEEDS: Final = Needs()
+_METADATA_NAME: Final = METADATA_TOPIC.encode()
+_METADATA_ID: Final = bytes(15) + b"\x01"
+_GSSAPI_TOKEN: Final = 0x60
+# Size, API key, version, correlation id, client id's length; size, correlation id.
+_REQUEST: Final = Struct(">ihhih")
+_RESPONSE: Final = Struct(">ii")
+
+
+class Seen:
+    """What all connections of the proxy share: whether somebody asked for the cluster's own state."""
+
+    __slots__ = ("metadata",)
+
+    def __init__(self) -> None:
+        self.metadata = False
+
+
+class Veil:
+    """One connection. What `push`, `gap` and `end` give is in the order in which it came."""
+
+    def __init__(self, seen: Seen) -> None:
+        self._seen = seen
+        self._courses = (Course(0), Course(1))
+        self._queue: deque[LoggedChunk] = deque()
+        self._asked: InFlight[Code] = InFlight()
+        self._secrets: dict[int, list[bytes]] = {}  # of requests that may be answered by repeating them
+        self._sasl: Sasl[None] = Sasl()
+        self._doubt = False  # something is missing: where the connection stands in its login is not sure
+
+    @property
+    def lost(self) -> list[int]:
+        """The sides that are out of step, once all that came is given."""
+        return [] if self._queue else [course.side for course in self._courses if course.lost]
+
+    def in_step(self, side: int, left: int = 0) -> None:
+        """Behind `left` more bytes of this side, which are starred, a frame begins."""
+        course = self._courses[side]
+        course.stop()
+        course.framer.left, course.blind = left, left > 0
+
+    def push(self, side: int, time_ns: int, data: bytes) -> list[LoggedChunk]:
+        """Bytes of a side; what may be written now."""
+        piece = LoggedChunk(side, time_ns, data)
+        course = self._courses[side]
+        if not self._queue and self._plain(course, data):
+            course.place += len(data)
+            return [piece]
+        self._queue.append(piece)
+        self._follow(course, piece)
+        return self._ready()
+
+    def _plain(self, course: Course, data: bytes) -> bool:
+        """The usual case in short: one frame without secrets, whole, or more of one; False decides nothing."""
+        size = len(data)
+        framer = course.framer
+        if framer.left:
+            if course.blind or course.lost or framer.left <= size:
+                return False
+            framer.skip(data)
+            return True
+        if framer.kept or course.lost or course.first or self._sasl.tokens or self._sasl.phase is not SaslPhase.KAFKA:
+            return False
+        if course.side != CLIENT:
+            if size < _RESPONSE.size:
+                return False
+            need, correlation_id = _RESPONSE.unpack_from(data)
+            code = self._asked.first(correlation_id)
+            if need + SIZE_FIELD != size or code is None or code[0] in (_TWICE[0], SASL_HANDSHAKE):
+                return False
+            if self._seen.metadata if code[0] == FETCH else secretive(*code, "response"):
+                return False
+            del self._asked[correlation_id]
+            return True
+        if size < _REQUEST.size:
+            return False
+        need, key, version, correlation_id, _ = _REQUEST.unpack_from(data)
+        if need + SIZE_FIELD != size or key == SASL_HANDSHAKE:
+            return False
+        if key == FETCH:
+            if not self._seen.metadata and (_METADATA_NAME in data or _METADATA_ID in data):
+                return False
+        elif secretive(key, version, "request"):
+            return False
+        self._register(correlation_id, (key, version))
+        return True
+
+    def gap(self, side: int, time_ns: int, size: int) -> list[LoggedChunk]:
+        """As many bytes of a side are missing."""
+        self._queue.append(LoggedChunk(side, time_ns, b"", size))
+        course = self._courses[side]
+        framer = course.framer
+        rest = framer.left
+        if framer.kept:
+            rest = 0 if course.size is None else course.size + SIZE_FIELD - framer.kept
+            self._blind(course)
+            course.blind = True
+        if rest and size <= rest and not course.lost:
+            framer.left = rest - size
+            if not framer.left:
+                course.begin()
+        else:
+            course.stop(lost=True)
+            self._doubt = True
+        return self._ready()
+
+    def end(self) -> list[LoggedChunk]:
+        """The connection is over: what is held of unfinished frames is starred and given."""
+        for course in self._courses:
+            if course.framer.kept:
+                self._blind(course)
+        return self._ready()
+
+    def _ready(self) -> list[LoggedChunk]:
+        queue = self._queue
+        out = []
+        while queue and not queue[0].waits:
+            out.append(queue.popleft())
+        return out
+
+    def _blind(self, course: Course) -> None:
+        """Hide all of an unfinished frame but its head."""
+        place = course.place - course.framer.kept
+        shown = SIZE_FIELD if course.size is None or self._sasl.tokens else _head(course.side)
+        course.star(place + shown, course.place)
+        course.framer.forget()
+        course.release()
+
+    def _follow(self, course: Course, piece: LoggedChunk) -> None:
+        """Go through the frames that a piece holds bytes of."""
+        framer, data = course.framer, piece.data
+        begun = course.add(piece) - framer.kept  # the place of the first byte that is looked at
+        if course.lost:
+            piece.cut = 0
+        elif framer.wanted:
+            frame, at = framer.collect(data)
+            if frame is not None:
+                self._finish(course, frame, begun)
+                self._frames(course, data, at, course.place - len(data))
+        else:
+            at = framer.skip(data)
+            if course.blind:
+                piece.star(0, at)
+            if not framer.left:
+                self._frames(course, framer.join(data), at, begun)
+        course.release()
+
+    def _frames(self, course: Course, data: bytes, begin: int, place: int) -> None:
+        """The frames from `begin` on; `place` is that of the first of these bytes."""
+        end = len(data)
+        for at, size in course.framer.frames(data, begin):
+            course.begin()
+            start = place + at
+            if not (0 < size <= FRAME_MAX or (size == 0 and course.side != CLIENT and self._sasl.tokens)):
+                course.stop(lost=True)
+                self._doubt = True
+                last, piece = course.pieces[-1]
+                piece.cut = max(start - last, 0)
+                return
+            course.size = size
+            stop = min(at + SIZE_FIELD + size, end)
+            head = data[at : at + min(SIZE_FIELD + size, _head(course.side))]
+            if len(head) < min(SIZE_FIELD + size, _head(course.side)):
+                course.framer.keep(data, at)
+                return
+            shown = self._asks(course, head) if course.side == CLIENT else self._answers(course, head)
+            if shown == WHOLE and size > HELD_MOST:
+                shown = SIZE_FIELD if course.code is None else len(head)
+            if shown == WHOLE:
+                frame = course.framer.whole(data, at, size)
+                if frame is None:
+                    return
+                self._finish(course, frame, start)
+            elif shown is not None:
+                course.blind = True
+                course.star(start + shown, place + stop)
+            course.first = False
+        if course.framer.kept:
+            course.begin()
+
+    def _finish(self, course: Course, frame: bytes, place: int) -> None:
+        """A frame that had to be looked at is whole."""
+        for start, stop in self._request(course, frame) if course.side == CLIENT else self._response(course, frame):
+            course.star(place + start, place + stop)
+        course.first = False
+
+    # -- requests ------------------------------------------------------------------------------------------------------
+
+    def _asks(self, course: Course, head: bytes) -> int | None:
+        """How much of a request is shown: None all of it, WHOLE what all of it says."""
+        if len(head) < _REQUEST.size or self._sasl.phase is not SaslPhase.KAFKA:
+            return WHOLE
+        _, key, version, correlation_id, _ = _REQUEST.unpack(head)
+        if course.first and head[SIZE_FIELD] == _GSSAPI_TOKEN:
+            return WHOLE
+        if self._doubt and not ApiVersion(key, version, _NO_NEEDS).layouts("request"):
+            return WHOLE  # rather a token than a request of the future
+        course.code = (key, version)
+        self._register(correlation_id, course.code)
+        if key == FETCH:
+            return None if self._seen.metadata else WHOLE
+        return WHOLE if (key, version) == _HANDSHAKE or secretive(key, version, "request") else None
+
+    def _register(self, correlation_id: int, code: Code) -> None:
+        asked = self._asked
+        if len(asked) >= IN_FLIGHT_MAX:
+            asked.oldest()
+        if correlation_id in asked:
+            asked.take(correlation_id)
+            asked.add(correlation_id, _TWICE)
+        else:
+            asked[correlation_id] = code
+
+    def _request(self, course: Course, frame: bytes) -> list[tuple[int, int]]:
+        """The bytes to hide of a request, or of a token."""
+        code = course.code
+        if code is None:
+            code = _request_code(frame)
+            if code is None:
+                if course.first:
+                    self._sasl.opened_with_token()
+                self._sasl.wait(None)
+                return [(SIZE_FIELD, len(frame))]
+            self._sasl.phase = SaslPhase.KAFKA
+            self._register(_REQUEST.unpack_from(frame)[3], code)
+        key, _ = code
+        if code == _HANDSHAKE:
+            try:
+                self._sasl.asked(str(decode_request(frame[SIZE_FIELD:]).body["mechanism"]))
+            except DecodeError:
+                self._sasl.asked("")
+            return []
+        if key == FETCH:
+            self._seen.metadata |= _METADATA_NAME in frame or _METADATA_ID in frame
+            return []
+        spans = hidden(frame, "request", code)
+        if key in ECHOING:
+            self._remember(_REQUEST.unpack_from(frame)[3], [frame[start:stop] for start, stop in spans])
+        return spans
+
+    def _remember(self, correlation_id: int, secrets: list[bytes]) -> None:
+        known = self._secrets
+        known.pop(correlation_id, None)
+        if sum(map(len, secrets)) <= REMEMBERED_SIZE:
+            if len(known) >= REMEMBERED_MOST:
+                del known[next(iter(known))]
+            known[correlation_id] = secrets
+
+    # -- answers -------------------------------------------------------------------------------------------------------
+
+    def _answers(self, course: Course, head: bytes) -> int | None:
+        """How much of an answer is shown: None all of it, WHOLE what all of it says."""
+        correlation_id = _RESPONSE.unpack(head)[1] if len(head) == _RESPONSE.size else None
+        code = None if correlation_id is None else self._asked.first(correlation_id)
+        handshake = self._sasl.phase is SaslPhase.HANDSHAKE and code == _HANDSHAKE
+        if self._sasl.tokens and not handshake:
+            self._sasl.take()
+            self._sasl.paired()
+            return SIZE_FIELD
+        if correlation_id is not None and code is not None:
+            self._asked.take(correlation_id)
+        if code is None or code == _TWICE:
+            return len(head)
+        course.code = code
+        if code[0] == FETCH:
+            return WHOLE if self._seen.metadata else None
+        return WHOLE if code == _HANDSHAKE or secretive(*code, "response") else None
+
+    def _response(self, course: Course, frame: bytes) -> list[tuple[int, int]]:
+        assert course.code is not None
+        if course.code == _HANDSHAKE:
+            try:
+                error_code = decode_response(frame[SIZE_FIELD:], *course.code).body["error_code"]
+            except DecodeError:
+                error_code = 0
+            if self._sasl.phase is SaslPhase.HANDSHAKE:
+                self._sasl.answered(error_code)
+            return []
+        key, version = course.code
+        if key not in ECHOING:
+            return hidden(frame, "response", course.code)
+        known: list[bytes] | None = [] if not secretive(key, version, "request") else None
+        secrets = self._secrets.pop(_RESPONSE.unpack_from(frame)[1], known)
+        return hidden(frame, "response", course.code, secrets)
+
+
+@cache
+def secretive(key: int, version: int, side: Side) -> bool:
+    """Whether a message of this kind may hold a secret; one that is not known may."""
+    if key == API_VERSIONS:
+        return False  # an unknown version of it is everyday traffic, and its answer is of version 0
+    if side == "response" and key in ECHOING:
+        return True
+    return holds_secrets(key, tuple(ApiVersion(key, version, _NO_NEEDS).layouts(side)))
+
+
+def hidden(frame: bytes, side: Side, code: Code, told: list[bytes] | None = None) -> list[tuple[int, int]]:
+    """Where the secrets of a frame are; `told` are those of its request, None where they are not known."""
+    found = anatomy(frame, side, *code)
+    spans = [(part.at, part.end) for part in found.body if part.secret]
+    if found.rest_secret:
+        spans.append((found.rest_at, len(frame)))
+    if side == "response" and code[0] in ECHOING:
+        secrets = [*(told or ()), *(frame[start:stop] for start, stop in spans)]
+        conceal = (lambda _: "") if told is None else concealer(spellings(secrets))
+        if conceal is not None:
+            messages = [part for part in found.body if part.path.endswith(MESSAGE)]
+            spans += [(part.at, part.end) for part in echoes(messages, conceal) if part.secret]
+    return sorted(spans)
+
+
+def _request_code(frame: bytes) -> Code | None:
+    """Key and version of a frame that reads as a request to its last byte."""
+    try:
+        request = decode_request(frame[SIZE_FIELD:])
+    except DecodeError:
+        return None
+    return request.api_key, request.api_version
+
+
+def _head(side: int) -> int:
+    return _REQUEST.size if side == CLIENT else _RESPONSE.size

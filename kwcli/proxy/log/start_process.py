@@ -1,0 +1,107 @@
+"""A plan in, the log's process started and the feed to it out.
+
+The process is a fresh interpreter, so it shares nothing with the data path but the socket pair and its standard output
+and error. It lives until the pair is closed: Ctrl-C and SIGTERM are for the proxy, which drains first.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import IO, Any, Final
+
+from kwcli.env import Failure
+from kwcli.proxy.log.log_protocol import HEAD, LogPlan, MessageKind
+from kwcli.proxy.log.log_queue import HELD_MOST, Feed, Overflow
+from kwcli.user_files import open_private
+
+__all__ = ["Log", "start"]
+
+# What the interpreter is started with: the same search path as ours, then the child.
+_CODE: Final = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[2]); "
+    "from kwcli.proxy.log.log_process import main; main(int(sys.argv[1]))"
+)
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# What the kernel may hold between the two.
+_BUFFER: Final = 1 << 20
+
+
+class Log:
+    """The running process with its feed."""
+
+    def __init__(self, feed: Feed, process: subprocess.Popen[bytes]) -> None:
+        self.feed = feed
+        self.process = process
+
+    def finish(self, timeout: float = 30.0) -> bool:
+        """Hand over the rest and wait for the end; False when it was not taken, or not by an end in good order. Blocks.
+
+        What has been taken and could not be written the process has told itself: `failed`.
+        """
+        done = self.feed.finish(timeout)
+        try:
+            return self.process.wait(timeout) >= 0 and done
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return False
+
+    @property
+    def failed(self) -> bool:
+        """Whether the process has ended without having written all that was asked for."""
+        return self.process.returncode not in (None, 0)
+
+    def kill(self) -> None:
+        """End at once."""
+        self.feed.close()
+        with suppress(OSError):
+            self.process.kill()
+        self.process.wait()
+
+
+def start(
+    plan: LogPlan,
+    *,
+    overflow: Overflow = "drop",
+    most: int = HELD_MOST,
+    pause: Callable[[bool], None] = lambda _: None,
+    say: Callable[[str], None] = lambda _: None,
+    stdout: IO[Any] | int | None = None,
+    stderr: IO[Any] | int | None = None,
+) -> Log:
+    """Start the process; `stdout` and `stderr` are ours unless others are given. Failure: the file cannot be made."""
+    if plan.write is not None:
+        _check(plan.write)
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+    for each in (ours, theirs):
+        each.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _BUFFER)
+    # Blocked here, so also in the child until it has said that it ignores them.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-c", _CODE, str(theirs.fileno()), json.dumps(sys.path)],
+            pass_fds=(theirs.fileno(),),
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=stderr,
+        )
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        theirs.close()
+    feed = Feed(ours, overflow=overflow, most=most, pause=pause, say=say)
+    content = plan.to_json()
+    feed.tell(HEAD.pack(MessageKind.PLAN, 0, 0, len(content)) + content)
+    return Log(feed, process)
+
+
+def _check(name: str) -> None:
+    """Whether the file can be written is known before the proxy listens."""
+    try:
+        open(name, "ab", opener=open_private).close()
+    except OSError as error:
+        raise Failure(f"{name}: {(error.strerror or str(error)).lower()}") from None

@@ -1,0 +1,449 @@
+"""The time that goes with bytes out: ns since 1970 that never go back within one process."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Final, Literal, Protocol
+
+from kwcli.net.addresses import shown
+from kwcli.proxy.accepting import Reached, reach
+from kwcli.proxy.relay.core import RelayCore
+from kwcli.proxy.relay.memory_share import Room
+from kwcli.proxy.relay.socket_half import ASKED, DIALLING, DRAINING, FULL, LOG, LOGIN, QUESTION, TURN, Side
+from kwcli.proxy.relay.state import (
+    ANSWERED,
+    CAPPED,
+    CLIENT,
+    CLOSE,
+    END,
+    NOTE,
+    PAUSE,
+    RELEASE,
+    RESERVE,
+    RESOLVE,
+    RESUME,
+    SEND_CLIENT,
+    SEND_SERVER,
+    SERVER,
+    YIELD,
+    Command,
+)
+
+if TYPE_CHECKING:
+    from kwcli.net.config.client_config import Address
+    from kwcli.net.session.aio import Dialler
+    from kwcli.proxy.accepting import Pauses
+    from kwcli.proxy.listeners import Listener, ProxyListeners
+    from kwcli.proxy.log.log_queue import Feed
+    from kwcli.proxy.metrics import Metrics
+    from kwcli.proxy.relay.memory_share import Budget
+    from kwcli.proxy.relay.rewritten_answers import Remembered
+    from kwcli.proxy.relay.socket_half import Turns
+    from kwcli.proxy.relay.upstream_login import BrokerLogin
+
+_EPOCH_NS: Final = time.time_ns() - time.perf_counter_ns()
+
+
+def now_ns() -> int:
+    """Wall-clock time in ns; differences are those of a monotonic clock."""
+    return _EPOCH_NS + time.perf_counter_ns()
+
+
+# One client's connection between two sockets: what the core asks for is done here, and nothing is decided.
+#
+# Reading from a side stops while there is a reason for it: the other side's buffer is full, the core asks, an answer to
+# the core's question is missing, no broker is connected yet. Room under the budget is given back when the client's
+# socket has taken the bytes.
+
+
+Take = Callable[[bytes], None]
+
+
+# How a connection ended: as captures say it, or the proxy closed it.
+How = Literal["fin", "rst", "proxy"]
+
+
+class Shared(Protocol):
+    """What all connections of a proxy have together, and what they tell it."""
+
+    metrics: Metrics | None
+    feed: Feed | None  # the log, if there is one
+    both: Feed | None  # the same, if it is told of the bytes between proxy and brokers as well
+    remembered: Remembered
+    turns: Turns
+    budget: Budget
+    listeners: ProxyListeners
+    dialler: Dialler
+    pauses: Pauses
+    paused: bool
+    sessions: dict[int, Relay]
+
+    def refuses(self, listener: Listener) -> bool:
+        """Whether a client that was accepted all the same is to be turned away."""
+
+    def unreachable(self, session: Relay, reached: Reached) -> None:
+        """No broker took a connection."""
+
+    def login(self, session: Relay, address: Address) -> BrokerLogin | None:
+        """The proxy's own login for a connection to the broker at `address`, where it has one."""
+
+    def told(self, session: Relay, text: str, *, loud: bool) -> None:
+        """What happened to a connection; `loud` without being asked for."""
+
+    def note(self, text: str, session: Relay) -> None:
+        """What people should know of; the same once, and at the end how often it was so."""
+
+
+class Relay:
+    """`number` counts connections from 1."""
+
+    def __init__(self, proxy: Shared, listener: Listener, number: int) -> None:
+        self.number = number
+        self.listener = listener
+        self._metrics = proxy.metrics
+        self._meter = proxy.metrics.meter(listener) if proxy.metrics is not None else None
+        timed = proxy.feed is not None or self._meter is not None
+        self.core = RelayCore(timed=timed, remembered=proxy.remembered)
+        self.client = Side(self, CLIENT, proxy.turns)
+        self.server = Side(self, SERVER, proxy.turns)
+        self.peer = ""
+        self._target = listener.targets[0]
+        self.upstream = shown(self._target)
+        self.received: tuple[Take, Take] = (self._from_client, self.answered)
+        self.write_server: Take = self.write
+        self._proxy = proxy
+        self._feed = proxy.feed
+        self._both = proxy.both
+        self._dialling: asyncio.Task[None] | None = None
+        self._early: list[bytes] = []  # came before there was a broker to give it to
+        self._early_end = False
+        self.room = Room(proxy.budget, lambda: bool(self.server.holds & FULL) and not self.client.lost)
+        self._login: BrokerLogin | None = None
+        self._ending = False  # the client sends no more, and the broker cannot be told so
+        self.over = False
+        self._yielded = False  # the last piece of work was not all
+
+    # Beginning
+
+    def made(self, side: Side) -> None:
+        """A socket is connected."""
+        if side is self.server:
+            return
+        assert side.transport is not None
+        if self._proxy.refuses(self.listener):
+            self.over = True
+            side.reset()
+            return
+        side.hold(DIALLING)
+        # uvloop begins to read after this callback, whatever was asked for in it.
+        asyncio.get_running_loop().call_soon(side.still)
+        peer = side.transport.get_extra_info("peername")
+        self.peer = shown(peer[:2]) if peer else "?"
+        self._proxy.sessions[self.number] = self
+        if self._proxy.paused:
+            self.pause(True)
+        if self._meter is not None:
+            self._meter.begun()
+        self._dialling = asyncio.get_running_loop().create_task(self._dial())
+
+    async def _dial(self) -> None:
+        proxy = self._proxy
+        targets = proxy.listeners.leads(self.listener)
+        reached = await reach(targets, proxy.dialler, proxy.pauses, lambda: self.server)
+        self._dialling = None
+        if reached.target is not None:
+            self._target = reached.target
+            self.upstream = shown(reached.target)
+        if self.server.transport is None:
+            if self._meter is not None:
+                self._meter.failed += 1
+            proxy.unreachable(self, reached)
+        elif self.over:
+            self.server.close()
+        else:
+            if self._feed is not None:
+                self._feed.opened(self.number, self.peer, self.client.local, self.upstream, now_ns())
+            self._proxy.told(self, f"to {self.upstream}", loud=False)
+            if self._both is not None:
+                self._record(self._both)
+            self._log_in()
+            if self._both is not None:
+                self.received = (self._from_client, partial(self._heard, self._both, self.received[SERVER]))
+            self.client.free(DIALLING)
+            early, self._early = self._early, []
+            if early:
+                self._from_client(b"".join(early))
+            if self._early_end:
+                self.ended(self.client)
+
+    def _log_in(self) -> None:
+        """Where the proxy has credentials of its own, it says who it is before the client says anything."""
+        self._login = self._proxy.login(self, self._target)
+        if self._login is not None:
+            self.received = (self._from_client, self._login.from_server)
+            self.write_server = self._login.to_server
+            self._login.begin()
+
+    def _record(self, feed: Feed) -> None:
+        """The feed wants to hear of what goes between the proxy and the broker."""
+        link = self.server.transport
+        assert link is not None
+        feed.dialled(self.number, self.server.local, shown(link.get_extra_info("peername")[:2]), now_ns())
+
+    def pause(self, paused: bool) -> None:
+        """Read nothing from either side for a while."""
+        for side in (self.client, self.server):
+            if paused:
+                side.hold(LOG)
+            else:
+                side.free(LOG)
+
+    def _heard(self, feed: Feed, take: Take, data: bytes) -> None:
+        feed.raw(self.number, SERVER, now_ns(), data)
+        take(data)
+
+    def write(self, data: bytes) -> None:
+        """Send to the broker."""
+        if self._both is not None:
+            self._both.raw(self.number, CLIENT, now_ns(), data)
+        if self.server.transport is not None:
+            self.server.transport.write(data)
+
+    def note(self, text: str) -> None:
+        """People should know this, once."""
+        self._proxy.note(text, self)
+
+    def wait_for_login(self, waiting: bool) -> None:
+        """Read nothing from the client while the proxy logs in; `waiting` False: go on."""
+        if waiting:
+            self.client.hold(LOGIN)
+        else:
+            self.client.free(LOGIN)
+
+    def now_ns(self) -> int:
+        """The time, as it goes with bytes."""
+        return now_ns()
+
+    # Bytes
+
+    def _from_client(self, data: bytes) -> None:
+        if self._dialling is not None:
+            self._early.append(data)
+            self.client.still()
+            return
+        now = now_ns()
+        if self._meter is not None:
+            self._meter.received += len(data)
+        if self._feed is not None:
+            self._feed.chunk(self.number, CLIENT, now, data)
+        commands = self.core.client_bytes(data, now)
+        if len(commands) == 1 and commands[0][0] == SEND_SERVER:
+            self.write_server(commands[0][1])
+        else:
+            self._run(commands)
+
+    def answered(self, data: bytes) -> None:
+        """The broker's bytes, without those that are about the proxy itself."""
+        commands = self.core.server_bytes(data, now_ns())
+        if len(commands) == 1 and commands[0][0] == SEND_CLIENT and self._feed is None and self._meter is None:
+            self.client.transport.write(commands[0][1])  # type: ignore[union-attr]  # the client is there first
+        else:
+            self._run(commands)
+        if self._ending:
+            self._end_if_done()
+
+    def _end_if_done(self) -> None:
+        if self.core.idle:
+            self.end("the client closed the connection", how="fin")
+
+    def _go_on(self, side: int) -> None:
+        """Others had their turn: with what is left of the bytes of this side."""
+        if self.over:
+            return
+        self._yielded = False
+        self._run(self.core.go_on(side, now_ns()))
+        if not self._yielded:
+            self._proxy.turns.later(partial(self._side(side).free, TURN))  # to read on is a piece of work as well
+        if self._ending:
+            self._end_if_done()
+
+    def _run(self, commands: list[Command]) -> None:
+        """Do them in order; what answers to questions give is done behind them."""
+        for command in commands:
+            what = command[0]
+            if what == SEND_CLIENT:
+                self._to_client(command[1])
+            elif what == SEND_SERVER:
+                self.write_server(command[1])
+            elif what == RESOLVE:
+                where = self._proxy.listeners.where(command[2])
+                if self._metrics is not None:
+                    self._metrics.rewritten += 1
+                commands += self.core.resolved(command[1], where, now_ns())
+            elif what == RESERVE:
+                if self._reserve(command[1]):
+                    commands += self.core.reserved(now_ns())
+            else:
+                self._do(what, command)
+
+    def _to_client(self, data: bytes) -> None:
+        if self._meter is not None:
+            self._meter.sent += len(data)
+        if self._feed is not None:
+            self._feed.chunk(self.number, SERVER, now_ns(), data)
+        if self.client.transport is not None:
+            self.client.transport.write(data)
+
+    def _do(self, what: int, command: Command) -> None:
+        if what == RELEASE:
+            self.room.give(command[1])
+        elif what == YIELD:
+            self._yielded = True
+            self._side(command[1]).hold(TURN)
+            self._proxy.turns.later(partial(self._go_on, command[1]))
+        elif what == PAUSE:
+            self._side(command[1]).hold(ASKED)
+        elif what == RESUME:
+            self._side(command[1]).free(ASKED)
+        elif what == END:
+            self._end_of(command[1])
+        elif what == CLOSE:
+            self.end(command[1], loud=command[2])
+        elif what == NOTE:
+            self._proxy.note(command[1], self)
+        elif what == ANSWERED:
+            _, correlation_id, sent_ns, first_ns, api_key = command
+            if self._feed is not None:
+                self._feed.upstream(self.number, correlation_id, sent_ns, first_ns)
+            if self._meter is not None:
+                self._meter.answered(api_key, first_ns - sent_ns)
+        elif what == CAPPED and self._metrics is not None:
+            self._metrics.capped += command[1]
+
+    def _side(self, side: int) -> Side:
+        return self.client if side == CLIENT else self.server
+
+    def _reserve(self, size: int) -> bool:
+        """Room for a frame that will be held; without it nothing more is read from the broker until there is."""
+        if self.room.take(size):
+            return True
+        self.server.hold(QUESTION)
+        self.room.wait(size, self._granted)
+        return False
+
+    def _granted(self) -> None:
+        self.server.free(QUESTION)
+        self._run(self.core.reserved(now_ns()))
+
+    # Full and empty buffers
+
+    def full(self, side: Side) -> None:
+        """The buffer towards this side is full: the other one is not read."""
+        (self.server if side is self.client else self.client).hold(FULL)
+
+    def drained(self, side: Side) -> None:
+        """There is room in it again."""
+        (self.server if side is self.client else self.client).free(FULL)
+        if side is self.client:
+            self.room.drained()
+
+    # Ends
+
+    def ended(self, side: Side) -> bool:
+        """A side sends no more; whether its socket stays open for what it still gets."""
+        if self.over:
+            return False
+        if side is self.server:
+            self._broker_left()
+            return False
+        if self._dialling is not None:
+            self._early_end = True
+            return True
+        self._run(self.core.client_eof(now_ns()))
+        if self.core.idle and not self.over:
+            self.end("the client closed the connection", how="fin")
+        return not self.over
+
+    def _end_of(self, side: int) -> None:
+        if side == SERVER and self._login is not None:
+            self._login.end()
+        elif side == SERVER:
+            self.end_server()
+        elif self.client.transport is not None and self.client.transport.can_write_eof():
+            self.client.transport.write_eof()
+
+    def end_server(self) -> None:
+        """Tell the broker that there will be no more."""
+        link = self.server.transport
+        if link is None or link.is_closing():
+            return
+        if link.can_write_eof():
+            link.write_eof()
+        else:
+            self._ending = True
+
+    def _broker_left(self) -> None:
+        if self._login is not None:
+            self._login.server_eof()
+        if not self.over:
+            self._run(self.core.server_eof())
+
+    def gone(self, side: Side, error: Exception | None) -> None:
+        """A socket is closed."""
+        if side is self.server and not self.over:
+            alert = self._proxy.dialler.alerted(self._target, error)
+            if alert is not None:
+                self.end(alert, loud=True)
+            elif self._login is not None:
+                self._login.server_eof()
+        if not self.over:
+            who = "client" if side is self.client else "broker"
+            verb = "reset" if error is not None else "closed"
+            waiting = f" with {self.core.in_flight} unanswered" if self.core.in_flight else ""
+            other = self.server if side is self.client else self.client
+            if error is not None:
+                other.reset()
+            # Clients leave as they like, with a long poll under way for example.
+            loud = self.core.inside_request if side is self.client else bool(waiting)
+            where = " inside a request" if side is self.client and loud else ""
+            self.end(f"the {who} {verb} the connection{where}{waiting}", loud=loud, how="rst" if error else "fin")
+        if self.client.lost:
+            self._forget()
+
+    def end(self, reason: str, *, loud: bool = False, how: How = "proxy") -> None:
+        """Close both sides, once what they were sent is out; `reason` is for people."""
+        if self.over:
+            return
+        self.over = True
+        if self._login is not None:
+            self._login.stop()
+        self._proxy.told(self, reason, loud=loud)
+        if self._feed is not None:
+            self._feed.closed(self.number, how, now_ns())
+        self.client.close()
+        self.server.close()
+        self.room.wait_no_more()
+
+    def abort(self) -> None:
+        """Cut both sides."""
+        self.end("cut off, the proxy ends")
+        for side in (self.client, self.server):
+            if side.transport is not None:
+                side.transport.abort()
+        if self._dialling is not None:
+            self._dialling.cancel()
+
+    def drain(self) -> bool:
+        """Take no more requests; whether nothing is in flight any more, and it was closed."""
+        self.client.hold(DRAINING)
+        if self.core.idle and self._dialling is None:
+            self.end("the proxy ends")
+        return self.over
+
+    def _forget(self) -> None:
+        self.room.leave()
+        if self._proxy.sessions.pop(self.number, None) is not None and self._meter is not None:
+            self._meter.open -= 1

@@ -1,0 +1,69 @@
+"""One client's connection and the one to its broker: bytes of both sides in, commands (see state.py) out.
+
+No socket, no clock: times come in with the bytes, in ns. Frames whose answers name brokers are held until they can be
+rewritten; everything else goes on as it came, in the chunks in which it came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kwcli.proxy.relay.requests import Requests
+from kwcli.proxy.relay.responses import Responses
+from kwcli.proxy.relay.rewrite import Address
+from kwcli.proxy.relay.rewritten_answers import Remembered
+from kwcli.proxy.relay.state import CLIENT, END, SERVER, Command, State
+
+
+class RelayCore:
+    """Feed it with `client_bytes(data, now_ns)` and `server_bytes(data, now_ns)`; `timed` asks for ANSWERED.
+
+    After RESERVE and RESOLVE nothing should be read from the broker until they are answered; what comes all the same is
+    kept. After CLOSE it gives nothing any more. `remembered` is what connections share: answers rewritten before.
+    """
+
+    __slots__ = ("_requests", "_responses", "_state", "client_bytes", "reserved", "server_bytes")
+
+    def __init__(self, *, timed: bool = False, remembered: Remembered | None = None) -> None:
+        self._state = State()
+        self._requests = Requests(self._state)
+        known = Remembered() if remembered is None else remembered
+        self._responses = Responses(self._state, self._requests.resume, known, timed=timed)
+        self.client_bytes = self._requests.feed
+        self.server_bytes = self._responses.feed
+        self.reserved = self._responses.reserved
+
+    @property
+    def in_flight(self) -> int:
+        """Requests that wait for an answer."""
+        return len(self._state.in_flight)
+
+    @property
+    def idle(self) -> bool:
+        """Whether ending now takes an answer from nobody."""
+        return not self._state.in_flight and not self._responses.busy
+
+    @property
+    def inside_request(self) -> bool:
+        """Whether the client has not sent all of a request."""
+        return self._requests.inside
+
+    def resolved(self, ticket: int, where: Mapping[int, Address], now_ns: int) -> list[Command]:
+        """Where listeners for the nodes of RESOLVE are; a node without one is left out of `where`."""
+        return self._responses.resolved(ticket, where, now_ns)
+
+    def go_on(self, side: int, now_ns: int) -> list[Command]:
+        """A turn later, after YIELD: what is left of the bytes of this side."""
+        return self._requests.go_on(now_ns) if side == CLIENT else self._responses.go_on(now_ns)
+
+    def client_eof(self, now_ns: int) -> list[Command]:
+        """The client ended its side."""
+        if self._state.closed:
+            return []
+        self._state.gone = True
+        out = self._requests.finish(now_ns)
+        return out if self._state.closed else [*out, (END, SERVER)]
+
+    def server_eof(self) -> list[Command]:
+        """The broker ended its side."""
+        return [] if self._state.closed else self._responses.finish()

@@ -1,0 +1,153 @@
+"""An API and its version in, what the connection has to do about such a request and its response out."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from decoders.apis import NAMES, api
+from decoders.apis.keys import API_VERSIONS, PRODUCE, SASL_HANDSHAKE
+from decoders.errors import DecodeError
+from decoders.frames.frame_search import flexible, request_head
+from decoders.wire.primitives import read_uvarint
+from kwcli.proxy.relay.rewrite import BYSTANDERS, held, highest
+
+_WAYS: Final = (
+    "through a proxy that works only where clients dial brokers by their own names: --advertise the broker's host (and "
+    "have clients resolve it to the proxy), or let the proxy log in by -X security.protocol=SASL_… and clients without"
+)
+_HINTS: Final = {
+    "GSSAPI": f"GSSAPI asks for a ticket for kafka/HOST with the host that the client dialled; {_WAYS}",
+    "AWS_MSK_IAM": f"AWS_MSK_IAM signs the host that the client dialled; {_WAYS}",
+}
+
+
+def about_mechanism(name: str) -> str | None:
+    """What to say once, if there is something."""
+    return _HINTS.get(name)
+
+
+# An API and its version in, what the connection has to do about such a request and its response out.
+
+
+# Of a request: where its client id's size is, the least that has one, and how large a missing one is.
+_CLIENT: Final = 12
+_HEAD_LEAST: Final = 14
+_NULL: Final = 0xFFFF
+_SIZE_MAX: Final = 0x7FFF
+# What follows the client id of most Produce requests: no tags and no transactional id; no transactional id.
+_BARE: Final = b"\0\0"
+_NOBODY: Final = b"\xff\xff"
+
+# What has to be read of a request besides its header.
+NOTHING: Final = 0
+ACKS: Final = 1
+MECHANISM: Final = 2
+REFUSE: Final = 3  # its answer would name brokers in a layout that nobody can rewrite
+TELL: Final = 4  # people should know that this goes through
+HINT: Final = 5  # a mechanism that may be at odds with a proxy
+
+# What is done about a response.
+STREAM: Final = 0
+REWRITE: Final = 1
+CAP: Final = 2
+LOGIN: Final = 3  # says whether bare tokens follow
+TOKEN: Final = 4  # answers a bare token
+
+
+class Route:
+    """What to read of a request (`reads`), what to do about its response (`answer`)."""
+
+    __slots__ = ("answer", "api_key", "reads", "version")
+
+    def __init__(self, api_key: int, version: int, reads: int, answer: int) -> None:
+        self.api_key = api_key
+        self.version = version
+        self.reads = reads
+        self.answer = answer
+
+    def __str__(self) -> str:
+        if self is TOKENS:
+            return "a SASL token"
+        return f"{api(self.api_key).name} {self.version}" if self.api_key in NAMES else f"API {self.api_key}"
+
+
+TOKENS: Final = Route(-1, 0, NOTHING, TOKEN)
+# API key and version, both in one number as on the wire → their route, once it was asked for.
+KNOWN: Final[dict[int, Route]] = {}
+
+
+def route(number: int) -> Route:
+    """The route of API key and version, both in one number as on the wire."""
+    found = KNOWN.get(number)
+    if found is None:
+        key, version = _signed(number >> 16), _signed(number & 0xFFFF)
+        found = Route(key, version, _reads(key, version), _answer(key, version))
+        if key in NAMES:  # a client that makes up numbers fills no memory
+            KNOWN[number] = found
+    return found
+
+
+def _reads(key: int, version: int) -> int:
+    most = highest(key)
+    if most is not None and version > most:
+        return REFUSE
+    if key == PRODUCE:
+        return ACKS
+    if key == SASL_HANDSHAKE:
+        return HINT if version else MECHANISM
+    return TELL if key in BYSTANDERS else NOTHING
+
+
+def _answer(key: int, version: int) -> int:
+    if key == API_VERSIONS:
+        return CAP
+    if key == SASL_HANDSHAKE and version == 0:
+        return LOGIN
+    return REWRITE if held(key, version) else STREAM
+
+
+def _signed(number: int) -> int:
+    return number - 0x10000 if number & 0x8000 else number
+
+
+def acks(version: int, data: bytes, at: int, end: int) -> int:
+    """The acks of the Produce request whose size field is at `at`. Raises DecodeError or IndexError where it ends.
+
+    What is usual is read here in half the time (tests/bench/proxy.py, "5 small").
+    """
+    if end - at >= _HEAD_LEAST:
+        place = at + _CLIENT + 2
+        size = data[place - 2] << 8 | data[place - 1]
+        place += size if size != _NULL else 0
+        if (size <= _SIZE_MAX or size == _NULL) and place + 4 <= end:
+            if version < 3:
+                return _signed(data[place] << 8 | data[place + 1])
+            if data[place : place + 2] == (_BARE if version >= 9 else _NOBODY):
+                return _signed(data[place + 2] << 8 | data[place + 3])
+    return _acks(version, data, at, end)
+
+
+def _acks(version: int, data: bytes, at: int, end: int) -> int:
+    """The same for what is unusual: tags in the header, a transactional id."""
+    at = request_head(data, at, end).body
+    if version >= 3:  # a transactional id, nullable
+        if flexible(PRODUCE, version):
+            size, at = read_uvarint(data, at, end)
+            at += max(size - 1, 0)
+        else:
+            if end - at < 2:
+                raise IndexError
+            at += 2 + max(_signed(data[at] << 8 | data[at + 1]), 0)
+    if end - at < 2:
+        raise IndexError
+    return _signed(data[at] << 8 | data[at + 1])
+
+
+def mechanism(data: bytes, at: int, end: int) -> str:
+    """The mechanism that a SaslHandshake asks for; "" where it cannot be read."""
+    try:
+        at = request_head(data, at, end).body
+    except (DecodeError, IndexError):
+        return ""
+    size = int.from_bytes(data[at : at + 2], "big")
+    return data[at + 2 : min(at + 2 + size, end)].decode("utf-8", "replace")

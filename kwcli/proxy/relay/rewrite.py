@@ -1,0 +1,384 @@
+"""A response's frame and where listeners are in, the same frame with their places in it out; versions capped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, Final, Literal, NamedTuple
+
+from decoders.apis import api
+from decoders.apis.headers import response_header_plan, response_header_version
+from decoders.apis.keys import API_VERSIONS, DESCRIBE_CLUSTER
+from decoders.errors import DecodeError
+from decoders.limits import FRAME_MAX
+from decoders.schema.codec import CRUDE, Projector, decoder, projector
+from decoders.schema.model import Plan, Side, Versions, resolve
+from decoders.schema.walk import UNKNOWN, Span, walk
+from decoders.wire.primitives import write_size, write_uvarint
+from decoders.wire.text import in_bytes
+
+
+class AddressRow(NamedTuple):
+    """Where places are in the response of an API at some versions: in the elements of `array`, or at the top ("").
+
+    In each, `host` is followed by `port` at once. `optional`: clients do without them, so they may be left out.
+    """
+
+    versions: Versions
+    array: str
+    node_id: str
+    optional: bool = False
+
+
+ROWS: Final[dict[int, tuple[AddressRow, ...]]] = {
+    0: (AddressRow(Versions(10, 13), "node_endpoints", "node_id", optional=True),),
+    1: (AddressRow(Versions(16, 18), "node_endpoints", "node_id", optional=True),),
+    3: (AddressRow(Versions(0, 13), "brokers", "node_id"),),
+    10: (AddressRow(Versions(0, 3), "", "node_id"), AddressRow(Versions(4, 6), "coordinators", "node_id")),
+    60: (AddressRow(Versions(0, 2), "brokers", "broker_id"),),
+    78: (AddressRow(Versions(0, 2), "node_endpoints", "node_id", optional=True),),
+    79: (AddressRow(Versions(0, 2), "node_endpoints", "node_id", optional=True),),
+}
+# The endpoint type of DescribeCluster (KIP-919) whose places are controllers, not brokers.
+CONTROLLERS: Final = 2
+
+Judgement = Literal["rewritten", "controllers", "between brokers", "of applications", "no place"]
+
+# Every struct of every message that holds both a host and a port, or an endpoint as one text, and what is done about
+# it. "controllers" and "between brokers" are passed on and warned about; the rest nobody dials.
+JUDGED: Final[dict[tuple[int, Side, str], Judgement]] = {
+    (0, "response", "node_endpoints"): "rewritten",
+    (1, "response", "node_endpoints"): "rewritten",
+    (3, "response", "brokers"): "rewritten",
+    (4, "request", "live_leaders"): "between brokers",
+    (6, "request", "live_brokers"): "between brokers",
+    (6, "request", "live_brokers.endpoints"): "between brokers",
+    (10, "response", ""): "rewritten",
+    (10, "response", "coordinators"): "rewritten",
+    (52, "response", "node_endpoints"): "controllers",
+    (53, "request", "leader_endpoints"): "controllers",
+    (53, "response", "node_endpoints"): "controllers",
+    (54, "request", "leader_endpoints"): "controllers",
+    (54, "response", "node_endpoints"): "controllers",
+    (55, "response", "nodes.listeners"): "controllers",
+    (59, "response", "node_endpoints"): "controllers",
+    (60, "response", "brokers"): "rewritten",
+    (62, "request", "listeners"): "between brokers",
+    (70, "request", "listeners"): "controllers",
+    (78, "response", "node_endpoints"): "rewritten",
+    (79, "response", "node_endpoints"): "rewritten",
+    (80, "request", "listeners"): "controllers",
+    (82, "request", "listeners"): "controllers",
+    (82, "response", "current_leader"): "controllers",
+    (88, "request", "user_endpoint"): "of applications",
+    (88, "response", "partitions_by_user_endpoint.user_endpoint"): "of applications",
+    (89, "response", "groups.members.user_endpoint"): "of applications",
+}
+# APIs whose requests show that brokers or controllers are talking through the proxy, which is not made for them.
+BYSTANDERS: Final = frozenset(key for (key, _, _), word in JUDGED.items() if word in ("controllers", "between brokers"))
+
+
+def row_of(api_key: int, version: int) -> AddressRow | None:
+    """The row for responses of this API at this version."""
+    return next((row for row in ROWS.get(api_key, ()) if version in row.versions), None)
+
+
+def held(api_key: int, version: int) -> bool:
+    """Whether responses of this kind are held until they are whole; all others stream through."""
+    return api_key == API_VERSIONS or row_of(api_key, version) is not None
+
+
+def highest(api_key: int) -> int | None:
+    """The highest version of a row that can be rewritten; None where the API has no row."""
+    rows = ROWS.get(api_key)
+    return max(row.versions.high for row in rows) if rows else None
+
+
+# A response's frame and where listeners are in, the same frame with their places in it out.
+#
+# A rewrite is a splice: the bytes of a host and its port are replaced, and the sizes around them mended; everything
+# else, unknown tags and record bytes included, stays as the broker sent it. A frame here has its size field.
+
+
+Address = tuple[str, int]
+_SIZE: Final = 4
+# Size field and correlation id.
+_UNTAGGED: Final = 8
+_PORT: Final = 4
+_STRING_MAX: Final = 32767
+# librdkafka's mock cluster lets such a byte follow some answers.
+MOCKED: Final = b"\0"
+
+
+class RewriteFailed(Exception):
+    """A frame that names places cannot be rewritten; `text` says why."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.text = text
+
+
+class Endpoint(NamedTuple):
+    """A node that a response names and its real place; `at` to `end` are the bytes of host, with its size, and port."""
+
+    node_id: int
+    host: str
+    port: int
+    at: int
+    end: int
+
+
+class Rewritten(NamedTuple):
+    """The frame to send, and whether places were left out because a node had no listener."""
+
+    frame: bytes
+    stripped: bool
+
+
+def endpoints(api_key: int, version: int, frame: bytes) -> list[Endpoint]:
+    """The places that a response of a row names, in wire order; placeholders of errors are none. Raises RewriteFailed.
+
+    Controllers, which DescribeCluster lists when it is asked for them, are left alone.
+    """
+    known = _reading(api_key, version)
+    if known is None:
+        return []
+    row, plan, read = known
+    view = _view(plan, read, frame, body_at(api_key, version, frame))
+    if api_key == DESCRIBE_CLUSTER and view.get("endpoint_type") == CONTROLLERS:
+        return []
+    elements = view.get(row.array) if row.array else (view,)
+    return list(_endpoints(elements, row.node_id, plan.flexible, frame)) if elements else []
+
+
+def rewrite(
+    api_key: int,
+    version: int,
+    frame: bytes,
+    where: Mapping[int, Address],
+    found: Sequence[Endpoint] | None = None,
+) -> Rewritten:
+    """The frame with the place of each node in `where`; `found` is what `endpoints` gave for it. Raises RewriteFailed.
+
+    A node that `where` lacks fails, but where clients do without places: there all of them are left out.
+    """
+    row = row_of(api_key, version)
+    found = endpoints(api_key, version, frame) if found is None else found
+    if row is None or not found:
+        return Rewritten(frame, stripped=False)
+    missing = [each for each in found if each.node_id not in where]
+    plan = _plan(api_key, version)
+    if missing and not row.optional:
+        raise RewriteFailed(f"node {missing[0].node_id} has no listener")
+    if missing:
+        return Rewritten(_without(plan, row, frame, body_at(api_key, version, frame)), stripped=True)
+    edits = [(each.at, each.end, _place(*where[each.node_id], plan.flexible)) for each in found]
+    if any(field.name == row.array for field in plan.tagged):
+        edits += _tag_size(plan, row, frame, body_at(api_key, version, frame), edits)
+    return Rewritten(spliced(frame, edits), stripped=False)
+
+
+def _plan(api_key: int, version: int) -> Plan:
+    return resolve(api(api_key).response, version)
+
+
+@cache
+def _reading(api_key: int, version: int) -> tuple[AddressRow, Plan, Projector] | None:
+    """The row of such responses and what reads them (tests/bench/proxy.py, "5 held")."""
+    row = row_of(api_key, version)
+    if row is None:
+        return None
+    plan = _plan(api_key, version)
+    return row, plan, projector(plan, _paths(row, api_key, version), False)
+
+
+def _paths(row: AddressRow, api_key: int, version: int) -> frozenset[str]:
+    prefix = f"{row.array}[]." if row.array else ""
+    paths = {prefix + row.node_id, f"{prefix}host:span", f"{prefix}port"}
+    if api_key == DESCRIBE_CLUSTER and version:
+        paths.add("endpoint_type")
+    return frozenset(paths)
+
+
+def body_at(api_key: int, version: int, frame: bytes) -> int:
+    """Where the body begins, behind the size field and the header."""
+    if not _tagged(api_key, version) and len(frame) >= _UNTAGGED:
+        return _UNTAGGED
+    if frame[_UNTAGGED : _UNTAGGED + 1] == b"\0":
+        return _UNTAGGED + 1
+    plan = response_header_plan(response_header_version(api_key, version))
+    try:
+        _, at = decoder(plan)(frame, _SIZE, len(frame))
+    except CRUDE:
+        at = len(frame) + 1
+    if at > len(frame):
+        raise RewriteFailed("its header is cut off")
+    return int(at)
+
+
+@cache
+def _tagged(api_key: int, version: int) -> bool:
+    return response_header_version(api_key, version) > 0
+
+
+def _view(plan: Plan, read: Projector, frame: bytes, at: int) -> dict[str, Any]:
+    end = len(frame)
+    try:
+        view, _, after = read(frame, at, end)
+        if after == end or frame[after:] == MOCKED:
+            return view
+    except CRUDE:
+        pass
+    try:
+        _, after = walk(plan, frame, at, end)
+    except DecodeError as failure:
+        raise RewriteFailed(f"{plan.name} {plan.version}: {failure}") from None
+    raise RewriteFailed(f"{plan.name} {plan.version}: {in_bytes(end - after)} after its end at byte {after}")
+
+
+def _endpoints(elements: Sequence[Mapping[str, Any]], node_id: str, compact: bool, frame: bytes) -> Iterator[Endpoint]:
+    for element in elements:
+        start, size = element["host"]
+        port = element["port"]
+        number = element[node_id]
+        if not size or port <= 0 or number < 0:
+            continue  # an error's placeholder: nobody goes there
+        prefix = write_size(size, False, compact)
+        at = start - len(prefix)
+        if frame[at:start] != prefix:
+            raise RewriteFailed("a host with a size that is written in an unusual way")
+        host = frame[start : start + size].decode("utf-8", "replace")
+        yield Endpoint(number, host, port, at, start + size + _PORT)
+
+
+def _place(host: str, port: int, compact: bool) -> bytes:
+    data = host.encode()
+    if len(data) > _STRING_MAX:
+        raise RewriteFailed("the name of a listener is too long")
+    return write_size(len(data), False, compact) + data + port.to_bytes(_PORT, "big")
+
+
+def spliced(frame: bytes, edits: list[tuple[int, int, bytes]]) -> bytes:
+    """The frame with bytes replaced, and its own size mended."""
+    parts = []
+    at = _SIZE
+    for start, end, data in sorted(edits):
+        parts += [frame[at:start], data]
+        at = end
+    parts.append(frame[at:])
+    body = b"".join(parts)
+    if len(body) > FRAME_MAX:
+        raise RewriteFailed("it would grow beyond the limit of a frame")
+    return len(body).to_bytes(_SIZE, "big") + body
+
+
+# What is rare: places in a tagged field, and places that have to go. The walker says where things are.
+
+
+def _spans(plan: Plan, frame: bytes, at: int) -> list[Span]:
+    spans: list[Span] = []
+    walk(plan, frame, at, len(frame), spans)
+    return spans
+
+
+def _tag(row: AddressRow, spans: list[Span]) -> tuple[Span, int]:
+    """The span with the tag and the size of the places' field, and where its value ends."""
+    (head,) = (span for span in spans if span.what == "tag" and span.path == row.array)
+    inner = [span for span in spans if span.path.startswith(row.array) and span.at >= head.end]
+    return head, max(span.end for span in inner)
+
+
+def _tag_size(
+    plan: Plan, row: AddressRow, frame: bytes, at: int, edits: Sequence[tuple[int, int, bytes]]
+) -> list[tuple[int, int, bytes]]:
+    head, end = _tag(row, _spans(plan, frame, at))
+    size = end - head.end + sum(len(data) - (stop - start) for start, stop, data in edits)
+    assert isinstance(head.value, int)
+    return [(head.at, head.end, write_uvarint(head.value) + write_uvarint(size))]
+
+
+def _without(plan: Plan, row: AddressRow, frame: bytes, at: int) -> bytes:
+    """The frame without any place: the tagged field taken out, or the array emptied."""
+    spans = _spans(plan, frame, at)
+    if any(field.name == row.array for field in plan.tagged):
+        head, end = _tag(row, spans)
+        (count,) = (span for span in spans if span.what == "tags" and span.path == UNKNOWN)
+        assert isinstance(count.value, int)
+        return spliced(frame, [(count.at, count.end, write_uvarint(count.value - 1)), (head.at, end, b"")])
+    (count,) = (span for span in spans if span.what == "size" and span.path == row.array)
+    end = max(span.end for span in spans if span.path.startswith(row.array + "["))
+    return spliced(frame, [(count.at, end, write_size(0, True, plan.flexible))])
+
+
+# A broker's ApiVersions answer in, the same with no version of a rewritten API that the proxy does not know out.
+#
+# A client that negotiated such a version would be answered with places nobody could replace. Only those APIs are
+# touched, and ApiVersions itself; everything else passes, known or not. Numbers keep their size, so this is a splice as
+# well.
+
+
+_VERSION: Final = 2
+_UNSUPPORTED_VERSION: Final = 35
+
+
+class Cap(NamedTuple):
+    """An API whose versions were cut: from `offered` to `left`, or taken out (`left` None)."""
+
+    api: str
+    offered: int
+    left: int | None
+
+
+def cap_api_versions(frame: bytes, version: int) -> tuple[bytes, list[Cap]]:
+    """The frame of an ApiVersions response, capped, and what was cut. Raises RewriteFailed.
+
+    A broker that does not know the version asked for answers in the layout of version 0.
+    """
+    at = body_at(API_VERSIONS, version, frame)
+    failure: DecodeError | None = None
+    read: tuple[Plan, list[dict[str, int]], list[Span]] | None = None
+    for layout in dict.fromkeys((version, 0)):
+        if layout not in api(API_VERSIONS).versions:
+            continue
+        plan = resolve(api(API_VERSIONS).response, layout)
+        spans: list[Span] = []
+        try:
+            value, after = walk(plan, frame, at, len(frame), spans)
+        except DecodeError as error:
+            failure = failure or error
+            continue
+        if after == len(frame):
+            return _capped(frame, plan, value["api_keys"], spans)
+        if frame[after:] == MOCKED:
+            read = read or (plan, value["api_keys"], spans)
+    if read is not None:
+        return _capped(frame, *read)
+    if int.from_bytes(frame[at : at + 2], "big") == _UNSUPPORTED_VERSION:
+        how = f"UNSUPPORTED_VERSION in a layout that is neither that of {version} nor of 0, as librdkafka's mock does"
+        raise RewriteFailed(f"ApiVersions {version} is answered {how}; clients ask again for less")
+    reason = f": {failure}" if failure else f" in a layout that is not known ({version})"
+    raise RewriteFailed(f"ApiVersions {version} is answered{reason}")
+
+
+def _capped(frame: bytes, plan: Plan, rows: list[dict[str, int]], spans: list[Span]) -> tuple[bytes, list[Cap]]:
+    caps: list[Cap] = []
+    edits: list[tuple[int, int, bytes]] = []
+    gone = 0
+    for number, row in enumerate(rows):
+        key, offered = row["api_key"], row["max_version"]
+        most = api(API_VERSIONS).versions.high if key == API_VERSIONS else highest(key)
+        if most is None or offered <= most:
+            continue
+        mine = [span for span in spans if span.path.startswith(f"api_keys[{number}].")]
+        if row["min_version"] > most:
+            gone += 1
+            edits.append((mine[0].at, mine[-1].end, b""))
+            caps.append(Cap(api(key).name, offered, None))
+            continue
+        (place,) = (span for span in mine if span.path.endswith(".max_version"))
+        edits.append((place.at, place.end, most.to_bytes(_VERSION, "big", signed=True)))
+        caps.append(Cap(api(key).name, offered, most))
+    if gone:
+        (count,) = (span for span in spans if span.what == "size" and span.path == "api_keys")
+        edits.append((count.at, count.end, write_size(len(rows) - gone, True, plan.flexible)))
+    return (spliced(frame, edits) if edits else frame), caps

@@ -1,0 +1,166 @@
+"""Answers that brokers gave before in, how they were read and rewritten then out: the same bytes are worked on once.
+
+All clients of a cluster are told much the same, again and again: to read an ApiVersions answer takes a millisecond, to
+find it here a few microseconds (tests/bench/newcomers.py). What is kept depends on nothing but what it is found by:
+API, version and the answer without its correlation id; for a rewrite also the places of the listeners. Together with
+their keys the answers have a bound, and those that were not asked for the longest time go first.
+
+Answers with records (Produce, Fetch and the like) never come again and are not looked for.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from decoders.apis.keys import API_VERSIONS
+from decoders.limits import REWRITTEN_MAX
+from kwcli.proxy.relay.rewrite import (
+    ROWS,
+    Address,
+    Endpoint,
+    RewriteFailed,
+    Rewritten,
+    cap_api_versions,
+    endpoints,
+    rewrite,
+)
+from kwcli.proxy.relay.state import CAPPED, NOTE, Command
+
+Key = tuple[int, int, bytes]
+
+_SIZE: Final = 4
+# Size field and correlation id.
+_HEAD: Final = 8
+# What an entry takes besides its bytes: key, tuples, a place in the table, and an endpoint for each node.
+ENTRY_COST: Final = 500
+ENDPOINT_COST: Final = 250
+# One answer may take so much of all there is.
+_SHARE: Final = 4
+_KEPT: Final = frozenset(key for key, rows in ROWS.items() if not any(row.optional for row in rows))
+
+
+class ReadAnswer:
+    """Where an answer names nodes (`found`), and what it became for listeners at certain places.
+
+    `key` is None where it is not kept.
+    """
+
+    __slots__ = ("api_key", "found", "key", "made", "places", "version")
+
+    def __init__(self, api_key: int, version: int, found: Sequence[Endpoint], key: Key | None) -> None:
+        self.api_key = api_key
+        self.version = version
+        self.found = found
+        self.key = key
+        self.places: list[Address | None] = []
+        self.made: tuple[bytes, bytes, bool] | None = None  # size field, what follows the correlation id, stripped
+
+    def answer(self, frame: bytes, places: list[Address | None]) -> Rewritten | None:
+        """What was made of it for these places, with the correlation id of `frame`."""
+        if self.made is None or self.places != places:
+            return None
+        size, rest, stripped = self.made
+        return Rewritten(size + frame[_SIZE:_HEAD] + rest, stripped)
+
+
+_NOTHING: Final = ReadAnswer(-1, 0, (), None)
+
+
+class _Capped:
+    """What an ApiVersions answer became: None for as it was."""
+
+    __slots__ = ("commands", "made")
+
+    def __init__(self, made: tuple[bytes, bytes] | None, commands: Sequence[Command]) -> None:
+        self.made = made
+        self.commands = commands
+
+
+class Remembered:
+    """Shared by all connections of a proxy; `most` bytes are kept."""
+
+    def __init__(self, most: int = REWRITTEN_MAX) -> None:
+        self.most = most
+        self.held = 0  # bytes
+        self.read = 0  # answers that had to be read
+        self.made = 0  # that had to be rewritten
+        self._readings: OrderedDict[Key, tuple[ReadAnswer | _Capped, int]] = OrderedDict()
+
+    def reading(self, api_key: int, version: int, frame: bytes) -> ReadAnswer:
+        """Where an answer of a row of rewrite.py names nodes. Raises RewriteFailed."""
+        if api_key not in _KEPT:
+            found = endpoints(api_key, version, frame)
+            return ReadAnswer(api_key, version, found, None) if found else _NOTHING
+        key = (api_key, version, frame[_HEAD:])
+        known = self._find(key)
+        if isinstance(known, ReadAnswer):
+            return known
+        self.read += 1
+        found = endpoints(api_key, version, frame)
+        reading = ReadAnswer(api_key, version, found, key)
+        self._keep(key, reading, len(frame) + ENDPOINT_COST * len(found))
+        return reading
+
+    def rewritten(self, reading: ReadAnswer, frame: bytes, where: Mapping[int, Address]) -> Rewritten:
+        """The frame that `reading` is of, with the places of listeners. Raises RewriteFailed."""
+        places = [where.get(each.node_id) for each in reading.found]
+        known = reading.answer(frame, places)
+        if known is not None:
+            return known
+        self.made += 1
+        made = rewrite(reading.api_key, reading.version, frame, where, reading.found)
+        if reading.key is not None and reading.key in self._readings:
+            reading.places = places
+            reading.made = (made.frame[:_SIZE], made.frame[_HEAD:], made.stripped)
+            self._keep(reading.key, reading, len(frame) + len(made.frame) + ENDPOINT_COST * len(reading.found))
+        return made
+
+    def capped(self, version: int, frame: bytes) -> tuple[bytes, Sequence[Command]]:
+        """The frame of an ApiVersions response as clients get it, and what is to be counted and said about it."""
+        key = (API_VERSIONS, version, frame[_HEAD:])
+        known = self._find(key)
+        if not isinstance(known, _Capped):
+            self.read += 1
+            made, commands = _cap(version, frame)
+            same = None if made is frame else (made[:_SIZE], made[_HEAD:])
+            known = _Capped(same, commands)
+            self._keep(key, known, len(frame) + (len(made) if same else 0))
+        if known.made is None:
+            return frame, known.commands
+        size, rest = known.made
+        return size + frame[_SIZE:_HEAD] + rest, known.commands
+
+    def _find(self, key: Key) -> ReadAnswer | _Capped | None:
+        if key not in self._readings:
+            return None
+        self._readings.move_to_end(key)
+        return self._readings[key][0]
+
+    def _keep(self, key: Key, value: ReadAnswer | _Capped, size: int) -> None:
+        """Remember it, or how large it has become."""
+        size += ENTRY_COST
+        if key in self._readings:
+            self.held -= self._readings.pop(key)[1]
+        if size > self.most // _SHARE:
+            return
+        self._readings[key] = (value, size)
+        self.held += size
+        while self.held > self.most:
+            _, (_, gone) = self._readings.popitem(last=False)
+            self.held -= gone
+
+
+def _cap(version: int, frame: bytes) -> tuple[bytes, Sequence[Command]]:
+    try:
+        capped, caps = cap_api_versions(frame, version)
+    except RewriteFailed as failure:
+        return frame, [(NOTE, f"{failure.text}; it goes through as it is")]
+    commands: list[Command] = [(CAPPED, len(caps))] if caps else []
+    for cap in caps:
+        left = f"only up to {cap.left}" if cap.left is not None else "not at all"
+        commands.append(
+            (NOTE, f"clients are offered {cap.api} {left}: kw cannot rewrite {cap.offered}, which brokers offer")
+        )
+    return capped, commands

@@ -1,0 +1,74 @@
+"""What both directions of a client's connection share: requests in flight, SASL, commands to the shell."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from decoders.exchanges.in_flight import InOrder
+from decoders.exchanges.sasl_phase import Sasl
+from decoders.frames.explain_number import explain
+from decoders.limits import IN_FLIGHT_MAX, MIB
+from decoders.protocols.signatures import FIRST_MAX
+from kwcli.proxy.relay.request_rules import Route
+
+Command = tuple[Any, ...]
+
+SEND_SERVER: Final = 0  # data
+SEND_CLIENT: Final = 1  # data
+RESOLVE: Final = 2  # ticket, endpoints: listen for these nodes, then call `resolved(ticket, where, now_ns)`
+RESERVE: Final = 3  # size: call `reserved(now_ns)` when there is room for so much; nothing is read before
+RELEASE: Final = 4  # size: what was reserved has gone to the client
+PAUSE: Final = 5  # side: read nothing more from it
+RESUME: Final = 6  # side
+END: Final = 7  # side: it gets no more bytes, but may still send
+CLOSE: Final = 8  # reason, loud: send what was given, then end both; loud: people should know
+NOTE: Final = 9  # text: something people should know, the connection goes on
+# Correlation id, when the request's last byte left, when its answer's first byte came (ns), API key.
+ANSWERED: Final = 10
+CAPPED: Final = 11  # count of versions that were taken back in an answer to ApiVersions
+# Side: enough was done at once for what it sent, the rest is kept; read nothing more from it, let other connections
+# have their turn, then call `go_on(side, now_ns)`.
+YIELD: Final = 12
+
+CLIENT: Final = 0
+SERVER: Final = 1
+
+# What both directions of one client's connection share: the requests in flight and where it stands in SASL.
+
+
+# A broker's own default (socket.request.max.bytes).
+REQUEST_MAX: Final = 100 * MIB
+# Requests in flight at which a client is read no more, and at which it is again.
+MANY: Final = IN_FLIGHT_MAX
+FEWER: Final = MANY // 2
+
+# Correlation id, what to do about the answer, when the request's last byte left (ns).
+Entry = tuple[int, Route, int]
+
+
+class State:
+    """SaslHandshake 0 was sent (`sasl.phase` HANDSHAKE): the client's next bytes wait for its answer."""
+
+    __slots__ = ("closed", "crowded", "gone", "in_flight", "sasl", "silent")
+
+    def __init__(self) -> None:
+        self.in_flight: InOrder[Entry] = InOrder()
+        self.sasl: Sasl[None] = Sasl()
+        self.closed = False
+        self.crowded = False  # the client is not read, because of too many requests in flight
+        self.gone = False  # the client has ended its side
+        self.silent = False  # the last request was a Produce with acks=0
+
+    def close(self, reason: str, *, loud: bool = True) -> Command:
+        """The last command of this connection."""
+        self.closed = True
+        return (CLOSE, reason, loud)
+
+
+def told(data: bytes) -> str:
+    """What strange bytes are, as the end of a sentence: `: HTTP: GET /; …`; or their first bytes, in brackets."""
+    found = explain(data[:FIRST_MAX])
+    if not found or found[0].what.startswith("Kafka"):
+        return f" ({data[:8].hex(' ')} …)"
+    first = found[0]
+    return f": {first.text}" + (f"; {first.remedy}" if first.remedy else "")

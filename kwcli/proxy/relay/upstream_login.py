@@ -1,0 +1,426 @@
+"""Bytes between the core and a broker in, the same with a login of the proxy's own among them out."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from decoders.apis import api_name
+from decoders.apis.keys import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
+from decoders.errors import DecodeError, EncodeError
+from decoders.frames.live_framing import SIZE_FIELD, Framer
+from decoders.messages.whole_messages import encode_request, encode_response
+from decoders.wire.text import in_bytes
+from kwcli import VERSION
+from kwcli.env import Failure
+from kwcli.net.addresses import shown
+from kwcli.net.errors.connection_stops import Stop
+from kwcli.net.session.session import OPENING_FRAME_MAX, Event, Opened, Phase, Session
+from kwcli.proxy.relay.state import CLOSE, END, NOTE, SEND_CLIENT, SEND_SERVER, SERVER, Command
+
+if TYPE_CHECKING:
+    from kwcli.net.config.client_config import Address, ClientConfig
+    from kwcli.net.sasl.mechanism import Mechanism
+    from kwcli.net.session.aio import Logins
+    from kwcli.proxy.accepting import Pauses
+
+# Bytes between the core and a broker in, the same with a login of the proxy's own among them out.
+#
+# The proxy says who it is before anything of the client is sent: ApiVersions and SASL, by the session that `kw call`
+# uses as well. When the login is about to end it is renewed between two requests of the client: what comes after waits,
+# while the answers to what came before flow. Its answers are known by correlation ids that are far from the client's.
+#
+# A client that begins SASL itself would log in as somebody else, or out. It is answered ILLEGAL_SASL_STATE, in its
+# turn: in place of its request the broker is sent one that changes nothing, and in place of the answer the client is
+# sent ours.
+
+
+# Asks the shell for a mechanism for one login, made where it may take its time: answer by `given`.
+CREDENTIALS: Final = 20
+# Nothing more should be read from the client until READY: the login is done, for the first time or again.
+HOLD: Final = 21
+READY: Final = 22
+
+_ILLEGAL_SASL_STATE: Final = 34
+_HEAD: Final = 12  # size, API key, version, correlation id
+_ANSWER_HEAD: Final = 8  # size, correlation id
+# Correlation ids of our own are this far from those of the client: for new logins, and in place of refused requests.
+_HALF: Final = 1 << 30
+_QUARTER: Final = 1 << 29
+_IDS: Final = 1 << 31
+_SASL_NOTE: Final = (
+    "begins SASL itself, and was answered ILLEGAL_SASL_STATE: the proxy logs in for its clients; set the client's "
+    "security.protocol to PLAINTEXT or SSL, or the proxy's to pass logins through"
+)
+_SAID: Final = "kw proxy has logged in for its clients"
+
+
+class UpstreamLogin:
+    """One connection to a broker. Every method returns commands to be done in order, in the words of the core.
+
+    SEND_SERVER goes to the broker as it is, SEND_CLIENT to the core's `server_bytes`.
+    """
+
+    __slots__ = (
+        "_answers",
+        "_ending",
+        "_hand",
+        "_held",
+        "_last_id",
+        "_mine",
+        "_out",
+        "_passing",
+        "_requests",
+        "_session",
+        "_told",
+    )
+
+    def __init__(self, *, client_id: str | None, software: tuple[str, str], tls: bool) -> None:
+        self._hand: Mechanism | None = None
+        self._session = Session(client_id=client_id, mechanism=self._mechanism, software=software, tls=tls)
+        self._passing = False  # the client's requests go through
+        self._held: list[bytes] = []
+        self._ending = False  # the client will send nothing more
+        self._requests = Framer()  # whole are those that will not be sent
+        self._answers = Framer()  # whole are those that are ours
+        self._mine: dict[int, bytes] = {}  # correlation id of a request in place of a refused one → what to answer
+        self._last_id = 0  # of the client
+        self._told = False
+        self._out: list[Command] = []
+
+    def begin(self) -> list[Command]:
+        """The connection to the broker is up."""
+        self._out.append((CREDENTIALS,))
+        return self._done()
+
+    def given(self, mechanism: Mechanism, now_ns: int) -> list[Command]:
+        """What CREDENTIALS asked for."""
+        self._hand = mechanism
+        session = self._session
+        if session.phase is Phase.NEW:
+            self._converse(session.open, now_ns)
+        else:
+            session.number_from((self._last_id + _HALF) % _IDS)
+            self._converse(session.authenticate_again, now_ns)
+        return self._done()
+
+    def to_server(self, data: bytes, now_ns: int) -> list[Command]:
+        """What the core has for the broker."""
+        if self._passing:
+            self._take_requests(data, now_ns)
+        else:
+            self._hold(data)
+        return self._done()
+
+    def end(self) -> list[Command]:
+        """The core has nothing more for the broker."""
+        self._ending = True
+        if self._passing:
+            self._out.append((END, SERVER))
+        return self._done()
+
+    def from_server(self, data: bytes, now_ns: int) -> list[Command]:
+        """What the broker sent."""
+        if self._session.authenticated:
+            self._take_answers(data, now_ns)
+        else:
+            self._converse(lambda: self._session.receive(data, now_ns), now_ns)
+        return self._done()
+
+    def server_eof(self) -> list[Command]:
+        """The broker has closed; the reason, where that ended a login. What comes after is for the core."""
+        if not self._passing and self._session.due is not None:
+            self._converse(self._ended, 0)
+        return self._done()
+
+    # The session
+
+    def _mechanism(self) -> Mechanism:
+        hand, self._hand = self._hand, None
+        assert hand is not None, "the session has begun without one"
+        return hand
+
+    def _ended(self) -> list[Event]:
+        self._session.end()
+        return []
+
+    def _converse(self, step: Callable[[], list[Event]], now_ns: int) -> None:
+        try:
+            events = step()
+        except Stop as stop:
+            self._out.append((CLOSE, f"{stop.text}; {stop.remedy}" if stop.remedy else stop.text, True))
+            return
+        except Failure as failure:  # what a mechanism needs besides the broker
+            self._out.append((CLOSE, failure.text, True))
+            return
+        while (out := self._session.outgoing()) is not None:
+            self._out.append((SEND_SERVER, out.frame))
+        if any(isinstance(event, Opened) for event in events):
+            self._go_on(now_ns)
+
+    def _go_on(self, now_ns: int) -> None:
+        self._passing = True
+        self._out.append((READY,))
+        held, self._held = self._held, []
+        for data in held:
+            if self._passing:
+                self._take_requests(data, now_ns)
+            else:
+                self._held.append(data)
+        if self._ending and self._passing:
+            self._out.append((END, SERVER))
+
+    def _hold(self, data: bytes) -> None:
+        if not self._held:
+            self._out.append((HOLD,))
+        self._held.append(data)
+
+    def _done(self) -> list[Command]:
+        out, self._out = self._out, []
+        return out
+
+    # The client's requests: stepped over, unless one begins SASL or has to wait for a new login.
+
+    @staticmethod
+    def _resumed(framer: Framer, data: bytes, whole: Callable[[bytes], None]) -> tuple[bytes, int, int]:
+        """What has come, behind what was kept; where the next frame begins; from where on it goes through."""
+        if framer.wanted:
+            frame, at = framer.collect(data)
+            if frame is not None:
+                whole(frame)
+            return data, at, at
+        return framer.join(data), framer.skip(data), 0
+
+    def _take_requests(self, data: bytes, now_ns: int) -> None:
+        framer = self._requests
+        data, begin, start = self._resumed(framer, data, self._answer_for)
+        end = len(data)  # what is behind `start` has not been sent yet
+        for at, size in framer.frames(data, begin):
+            if end - at < _HEAD:
+                framer.keep(data, at)
+                break
+            if self._is_over(now_ns):
+                self._send(data[start:at])
+                self._renew(data[at:])
+                return
+            key = int.from_bytes(data[at + 4 : at + 6], "big")
+            if key in (SASL_HANDSHAKE, SASL_AUTHENTICATE) and 8 <= size <= OPENING_FRAME_MAX:
+                self._send(data[start:at])
+                start = min(at + SIZE_FIELD + size, end)
+                frame = framer.whole(data, at, size)
+                if frame is None:
+                    return
+                self._answer_for(frame)
+            else:
+                self._last_id = int.from_bytes(data[at + 8 : at + 12], "big", signed=True)
+        self._send(data[start : end - framer.kept])
+
+    def _send(self, data: bytes) -> None:
+        if data:
+            self._out.append((SEND_SERVER, data))
+
+    def _is_over(self, now_ns: int) -> bool:
+        renew_ns = self._session.renew_ns
+        return renew_ns is not None and now_ns >= renew_ns
+
+    def _renew(self, rest: bytes) -> None:
+        self._passing = False
+        self._out.append((CREDENTIALS,))
+        self._hold(rest)
+
+    def _answer_for(self, frame: bytes) -> None:
+        key, version = int.from_bytes(frame[4:6], "big"), int.from_bytes(frame[6:8], "big", signed=True)
+        theirs = int.from_bytes(frame[8:12], "big", signed=True)
+        value: dict[str, Any] = {"error_code": _ILLEGAL_SASL_STATE}
+        if key == SASL_AUTHENTICATE:
+            value["error_message"] = _SAID
+        try:
+            answer = encode_response(key, version, value, correlation_id=theirs)
+        except (DecodeError, EncodeError):
+            reason = f"asked for {api_name(key)} {version}, which nobody knows, where the proxy logs in for its clients"
+            self._out.append((CLOSE, reason, True))
+            return
+        mine = (theirs + _QUARTER) % _IDS
+        while mine in self._mine:
+            mine = (mine + 1) % _IDS
+        self._mine[mine] = len(answer).to_bytes(4, "big") + answer
+        self._last_id = theirs
+        request = encode_request(API_VERSIONS, 0, {}, correlation_id=mine)
+        self._out.append((SEND_SERVER, len(request).to_bytes(4, "big") + request))
+        if not self._told:
+            self._told = True
+            self._out.append((NOTE, _SASL_NOTE))
+
+    # The broker's answers: stepped over, unless they are to requests of our own.
+
+    def _take_answers(self, data: bytes, now_ns: int) -> None:
+        framer = self._answers
+        data, begin, start = self._resumed(framer, data, lambda frame: self._end_answer(frame, now_ns))
+        end = len(data)
+        for at, size in framer.frames(data, begin):
+            if end - at < _ANSWER_HEAD:
+                framer.keep(data, at)
+                break
+            number = int.from_bytes(data[at + 4 : at + 8], "big", signed=True)
+            due = self._session.due
+            if number in self._mine or (due is not None and due.correlation_id == number):
+                self._give(data[start:at])
+                if not 4 <= size <= OPENING_FRAME_MAX:
+                    self._out.append((CLOSE, f"sent a frame of {in_bytes(size)} for an answer to the proxy", True))
+                    return
+                start = min(at + SIZE_FIELD + size, end)
+                frame = framer.whole(data, at, size)
+                if frame is None:
+                    return
+                self._end_answer(frame, now_ns)
+        self._give(data[start : end - framer.kept])
+
+    def _give(self, data: bytes) -> None:
+        if data:
+            self._out.append((SEND_CLIENT, data))
+
+    def _end_answer(self, frame: bytes, now_ns: int) -> None:
+        """An answer of our own is whole."""
+        answer = self._mine.pop(int.from_bytes(frame[4:8], "big"), None)
+        if answer is not None:
+            self._out.append((SEND_CLIENT, answer))
+        else:
+            self._converse(lambda: self._session.receive(frame, now_ns), now_ns)
+
+
+# The proxy's own login on the way to one broker: what its core (upstream_login.py) asks for is done here.
+
+
+class Between(Protocol):
+    """The connection of a client that the login stands in, as it sees it."""
+
+    def now_ns(self) -> int:
+        """The time, as it goes with bytes."""
+
+    def write(self, data: bytes) -> None:
+        """Send to the broker."""
+
+    def answered(self, data: bytes) -> None:
+        """The broker's bytes, without those that are about the proxy itself."""
+
+    def wait_for_login(self, waiting: bool) -> None:
+        """Read nothing from the client while the proxy logs in; `waiting` False: go on."""
+
+    def note(self, text: str) -> None:
+        """People should know this, once."""
+
+    def end_server(self) -> None:
+        """Tell the broker that there will be no more."""
+
+    def end(self, reason: str, *, loud: bool = False) -> None:
+        """Close both sides; `reason` is for people."""
+
+
+class BrokerLogin:
+    """Stands between a client's connection and the socket to its broker, once that is connected."""
+
+    def __init__(
+        self, session: Between, address: Address, config: ClientConfig, logins: Logins, pauses: Pauses
+    ) -> None:
+        self._session = session
+        self._address = address
+        self._timeout_s = config.timeout_s
+        self._logins = logins
+        self._pauses = pauses
+        self._through = False  # there was a login already
+        self._core = UpstreamLogin(client_id=config.client_id, software=("kw", VERSION), tls="SSL" in config.protocol)
+        self._asking: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def begin(self) -> None:
+        """The broker is connected."""
+        self._run(self._core.begin())
+
+    def to_server(self, data: bytes) -> None:
+        """What the client has for the broker."""
+        self._run(self._core.to_server(data, self._session.now_ns()))
+
+    def from_server(self, data: bytes) -> None:
+        """What the broker sent."""
+        self._run(self._core.from_server(data, self._session.now_ns()))
+
+    def end(self) -> None:
+        """The client will send nothing more."""
+        self._run(self._core.end())
+
+    def server_eof(self) -> None:
+        """The broker has closed."""
+        self._run(self._core.server_eof())
+
+    def stop(self) -> None:
+        """The session is over."""
+        if self._asking is not None:
+            self._asking.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _run(self, commands: list[Command]) -> None:
+        session = self._session
+        for command in commands:
+            what = command[0]
+            if what == SEND_SERVER:
+                session.write(command[1])
+            elif what == SEND_CLIENT:
+                session.answered(command[1])
+            elif what == CREDENTIALS:
+                self._ask()
+            elif what == HOLD:
+                session.wait_for_login(True)
+            elif what == READY:
+                self._ready()
+            elif what == NOTE:
+                session.note(command[1])
+            elif what == CLOSE:
+                self._close(command[1])
+            else:
+                session.end_server()
+
+    def _ask(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(self._timeout_s, self._late)
+        self._asking = loop.create_task(self._given())
+
+    async def _given(self) -> None:
+        try:
+            mechanism = await self._logins.mechanism(self._address)
+        except Failure as failure:
+            self._end(failure.text)
+            return
+        finally:
+            self._asking = None
+        self._run(self._core.given(mechanism, self._session.now_ns()))
+
+    def _ready(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._through = True
+        self._pauses.end(self._address)
+        self._session.wait_for_login(False)
+
+    def _late(self) -> None:
+        self._close(f"did not finish the login within {self._timeout_s:.3g} s")
+
+    def _close(self, text: str) -> None:
+        self._end(f"{shown(self._address)} {text}")
+
+    def _end(self, text: str) -> None:
+        """The session is over; where nobody was let in, the next ones are not even to try for a while."""
+        if self._through:
+            self._session.end(text, loud=True)
+            return
+        pause_s = self._pauses.begin(self._address)
+        if pause_s is None:
+            self._session.note(text)
+            self._session.end(text)
+        else:
+            self._session.end(
+                f"{text}; it is tried again in {pause_s:.3g} s, who comes before is turned away", loud=True
+            )

@@ -1,0 +1,352 @@
+"""The table that the proxy begins with: node, where it really is, where clients find it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import resource
+import signal
+import socket
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from kwcli.env import Environment, Exit
+from kwcli.net.addresses import shown
+from kwcli.net.config.client_config import Address
+from kwcli.net.session.aio import Dialler, Logins, TlsServer
+from kwcli.proxy.accepting import BACKLOG, Accepting, Pauses, Reached, reach
+from kwcli.proxy.listeners import Listener, ProxyListeners, ProxyPorts, ports_file
+from kwcli.proxy.log_once import Folded, SaidOnce
+from kwcli.proxy.malloc_trim import TRIM_S, Trimmer, tune
+from kwcli.proxy.metrics import Metrics, MetricsConnection, metrics_socket
+from kwcli.proxy.relay.connection import Relay
+from kwcli.proxy.relay.memory_share import Budget
+from kwcli.proxy.relay.rewritten_answers import Remembered
+from kwcli.proxy.relay.socket_half import Side, Turns
+from kwcli.proxy.relay.upstream_login import BrokerLogin
+from kwcli.proxy.settings import Discovered, ProxySettings
+
+if TYPE_CHECKING:
+    from kwcli.proxy.log.log_queue import Feed
+
+
+def table(listeners: Sequence[Listener]) -> list[str]:
+    """Lines; the column of racks only where one is known."""
+    rows = [["node", "real", "local", "rack"]]
+    for each in listeners:
+        rows.append([each.name, ",".join(map(shown, each.targets)), shown(each.address), each.rack or ""])
+    if not any(each.rack for each in listeners):
+        rows = [row[:3] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(size) for cell, size in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+# The proxy as a running program: listeners, sessions, signals, and what people are told on standard error.
+
+
+_LOOK_S: Final = 0.05
+# For a client's TLS handshake.
+_GREETING_S: Final = 10.0
+
+
+class Proxy:
+    """Give it what was found out about the cluster; `run` returns the exit code when it was told to end."""
+
+    def __init__(
+        self,
+        env: Environment,
+        settings: ProxySettings,
+        found: Discovered,
+        feed: Feed | None = None,
+        *,
+        both: bool = False,
+    ) -> None:
+        """`both`: the feed is told of the bytes between proxy and brokers as well."""
+        self.env = env
+        self.settings = settings
+        self.feed = feed
+        self.both = feed if both else None
+        self.paused = False
+        self.metrics = Metrics() if settings.metrics is not None else None
+        self._told: socket.socket | None = None  # for Prometheus
+        self.budget = Budget(settings.budget)
+        self.remembered = Remembered()
+        self.turns = Turns()
+        self.dialler = Dialler(settings.config)
+        self._logins = Logins(settings.config) if "SASL" in settings.config.protocol else None
+        self.sessions: dict[int, Relay] = {}
+        ports = ProxyPorts(settings.port_base, found.cluster_id, ports_file(env.variables), nodes=found.nodes)
+        self.listeners = ProxyListeners(ports, settings.bind, settings.advertise, self._opened, self._say)
+        self._found = found
+        self._sockets: list[tuple[Listener, socket.socket]] = []
+        self._accepting: dict[Listener, Accepting] = {}
+        self._telling: asyncio.Server | None = None  # Prometheus
+        self._starting: set[asyncio.Task[None]] = set()
+        self._count = 0
+        self.pauses = Pauses(time.monotonic)
+        self._notes = SaidOnce()
+        self._folded = Folded(time.monotonic, self._say)
+        self._signals = 0
+        self._ended = asyncio.Event()
+        self._trimmer = Trimmer()
+
+    # What sessions say
+
+    def told(self, session: Relay, text: str, *, loud: bool) -> None:
+        """What happened to a connection; `loud` without being asked for."""
+        if not loud and not self.settings.verbose:
+            return
+        name = session.listener.title
+        line = f"connection {session.number} from {session.peer} ({name}): {text}"
+        if self.settings.verbose:
+            self._say(line)
+        else:
+            self._folded.say(f"({name}): {text}", line)
+
+    def note(self, text: str, session: Relay) -> None:
+        """What people should know of; the same once, and at the end how often it was so."""
+        if self._notes.first(text):
+            self.told(session, text, loud=True)
+
+    def _say(self, text: str) -> None:
+        self.env.say(f"kw: {text}")
+
+    def pause(self, paused: bool) -> None:
+        """Read nothing for a while: the log asks for it."""
+        self.paused = paused
+        for session in self.sessions.values():
+            session.pause(paused)
+
+    # Life
+
+    def bind(self) -> None:
+        """Listen for all nodes that are known. Raises Failure."""
+        if self.settings.metrics is not None:
+            self._told = metrics_socket(self.settings.metrics)
+        try:
+            self.listeners.open_boot(self.settings.config.servers)
+            for node in self._found.nodes.values():
+                self.listeners.open_node(node.id, node.address, node.rack)
+        except BaseException:
+            for _, sock in self._sockets:
+                sock.close()
+            if self._told is not None:
+                self._told.close()
+            raise
+
+    async def run(self) -> int:
+        """Serve until a signal; after `bind`."""
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(self._defect)
+        if self.feed is not None:
+            self.feed.attach(loop)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self._signalled)
+        sockets, self._sockets = self._sockets, []
+        for listener, sock in sockets:
+            await self._serve(listener, sock)
+        if self._told is not None and self.metrics is not None:
+            told = partial(MetricsConnection, self.metrics.text)
+            self._telling = await loop.create_server(told, sock=self._told)
+        self._start_told()
+        self._trim()
+        await self._ended.wait()
+        await self._drain()
+        return Exit.INTERRUPTED if self._signals > 1 else Exit.DONE
+
+    def _trim(self) -> None:
+        self._trimmer.trim()
+        self._folded.look()
+        self._make_room()
+        asyncio.get_running_loop().call_later(TRIM_S, self._trim)
+
+    def _make_room(self) -> None:
+        """Cut off clients that do not read what room is taken for, where others wait for room: they would for ever."""
+        for session in list(self.sessions.values()):
+            link = session.client.transport
+            if link is not None and session.room.stalled(link.get_write_buffer_size()) and self.budget.short:
+                session.end("the client reads nothing, and others wait for the room that its answers take", loud=True)
+                session.client.reset()
+
+    def stop(self) -> None:
+        """As the first signal does."""
+        self._signalled()
+
+    def _start_told(self) -> None:
+        assert self.listeners.boot is not None
+        boot = shown(self.listeners.boot.address)
+        for line in table(self.listeners.all):
+            self.env.say(line)
+        if self._found.remark:
+            self._say(self._found.remark)
+        for line in self.settings.tls.lines() if self.settings.tls is not None else []:
+            self.env.say(line)
+        if self._told is not None:
+            self.env.say(f"metrics      http://{shown(self._told.getsockname()[:2])}/metrics")
+        self.env.say(f"bootstrap.servers={boot}      (Ctrl-C drains and ends; again: at once)")
+        self.env.say(f"ready {boot}")
+
+    def _opened(self, listener: Listener, sock: socket.socket) -> None:
+        """A socket listens already; the loop takes it up as soon as it can."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            self._sockets.append((listener, sock))
+            return
+        task = loop.create_task(self._serve(listener, sock))
+        self._starting.add(task)
+        task.add_done_callback(self._starting.discard)
+
+    async def _serve(self, listener: Listener, sock: socket.socket) -> None:
+        self._accepting[listener] = Accepting(
+            sock,
+            partial(self._server, listener),
+            partial(self._answers, listener),
+            lambda text, more: self._folded.say(f"{listener.title}: {text}", f"{listener.title}: {text}{more}"),
+            partial(self._let_in, listener),
+        )
+        await self._accepting[listener].begin()
+
+    async def _server(self, listener: Listener, sock: socket.socket) -> asyncio.Server | TlsServer:
+        factory = partial(self._accepted, listener)
+        tls = self.settings.tls
+        if tls is None:
+            return await asyncio.get_running_loop().create_server(factory, sock=sock, backlog=BACKLOG)
+        return TlsServer(sock, lambda: tls.context, factory, self._ungreeted, timeout_s=_GREETING_S)
+
+    # Brokers that do not answer
+
+    def unreachable(self, session: Relay, reached: Reached) -> None:
+        """No broker took a connection."""
+        said = [*reached.failures, *reached.paused]
+        for text in reached.paused:
+            self.note(text, session)
+        accepting = self._accepting.get(session.listener)
+        if accepting is not None and not self._signals and accepting.refuse():
+            said.append("clients are refused until that has changed")
+        session.client.reset()  # as a refusal would look, which those who come now get
+        session.end("; ".join(said), loud=bool(reached.failures))
+
+    def refuses(self, listener: Listener) -> bool:
+        """Whether a client that was accepted all the same is to be turned away."""
+        return listener in self._accepting and self._accepting[listener].refusing
+
+    async def _answers(self, listener: Listener) -> bool:
+        """Connect, with TLS where that is wanted, and leave again."""
+        made: list[asyncio.BaseTransport] = []
+
+        class Probe(asyncio.Protocol):
+            def connection_made(self, transport: asyncio.BaseTransport) -> None:
+                made.append(transport)
+
+        reached = await reach(self.listeners.leads(listener), self.dialler, self.pauses, Probe)
+        for transport in made:
+            transport.close()
+        return reached.target is not None
+
+    def _let_in(self, listener: Listener, let_in: bool) -> None:
+        if self.metrics is not None:
+            self.metrics.meter(listener).listening = let_in
+
+    def _accepted(self, listener: Listener) -> Side:
+        self._count += 1
+        return Relay(self, listener, self._count).client
+
+    def _ungreeted(self, peer: str, error: BaseException) -> None:
+        from kwcli.proxy.tls.inbound import refusal
+
+        assert self.settings.tls is not None
+        if self.metrics is not None:
+            self.metrics.refused += 1
+        trust = self.settings.tls.trust
+        text = f"refused: the client {refusal(error, str(trust) if trust else None)}"
+        if self._notes.first(f"connection from {peer.rpartition(':')[0]} {text}"):  # clients try again and again
+            self._say(f"connection from {peer} {text}")
+
+    def login(self, session: Relay, address: Address) -> BrokerLogin | None:
+        """The proxy's own login for a connection to the broker at `address`, where it has one."""
+        if self._logins is None:
+            return None
+        return BrokerLogin(session, address, self.settings.config, self._logins, self.pauses)
+
+    def _signalled(self) -> None:
+        self._signals += 1
+        self._ended.set()
+        if self._signals > 1:
+            self._cut()
+
+    async def _drain(self) -> None:
+        """No new connections, no new requests; end when all answers are out, or time is."""
+        await asyncio.gather(*self._starting)
+        for each in self._accepting.values():
+            each.close()
+        if self._telling is not None:
+            self._telling.close()
+        if not self._idle():
+            self._say(f"waiting for answers to {self._in_flight()} requests (Ctrl-C: at once)")
+        end = time.monotonic() + self.settings.drain_s
+        while not self._idle() and self._signals < 2:
+            if time.monotonic() > end:
+                self._say(f"gave up {self._in_flight()} requests that were not answered")
+                break
+            await asyncio.sleep(_LOOK_S)
+        # What was sent is still on its way out of buffers.
+        while self.sessions and time.monotonic() < end and self._signals < 2:
+            await asyncio.sleep(_LOOK_S)
+        self._cut()
+        await asyncio.sleep(0)
+        if not self.settings.quiet:
+            self._folded.finish()
+            self._notes.repeat(self._say)
+
+    def _idle(self) -> bool:
+        over = [session.drain() for session in self.sessions.values()]
+        return all(over)
+
+    def _in_flight(self) -> int:
+        return sum(session.core.in_flight for session in self.sessions.values())
+
+    def _cut(self) -> None:
+        for session in list(self.sessions.values()):
+            session.abort()
+
+    def _defect(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        text = f"{context.get('message', 'defect')}: {error!r}" if error else str(context.get("message"))
+        if isinstance(error, OSError) and "accept" in str(context.get("message")):
+            text = f"cannot take more connections: {error.strerror} (ulimit -n)"
+        self._say(text)
+        if self.env.debug and error is not None:
+            import traceback
+
+            for line in "".join(traceback.format_exception(error)).splitlines():
+                self.env.say(line)
+
+
+def more_files() -> None:
+    """As many open files as the system lets us have: two for each connection."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """uvloop's loop where it is installed."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
+    return factory
+
+
+def serve(proxy: Proxy) -> int:
+    """Bind, run to the end; the exit code. Raises Failure."""
+    more_files()
+    tune()
+    proxy.bind()
+    with asyncio.Runner(loop_factory=loop_factory()) as runner:
+        return runner.run(proxy.run())

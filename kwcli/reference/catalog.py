@@ -1,0 +1,180 @@
+"""APIs in; their list, their fields over all versions, and what is found by a word, in JSON form, out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from decoders.apis import KEYS, api
+from decoders.apis.enums import ENUMS
+from decoders.apis.releases import RELEASES, UNSTABLE, history
+from decoders.apis.routing import route
+from decoders.schema.model import FOREVER, Api, Field, Message, Versions, default_value
+from kwcli.reference.wire_layout import SIDES, shown_default
+
+Entry = dict[str, Any]
+
+
+def entries() -> list[Entry]:
+    """All APIs by key."""
+    return [entry(api(key)) for key in KEYS]
+
+
+def entry(found: Api) -> Entry:
+    """What there is to say of an API without its fields.
+
+    `versions` over all releases; `flexible_from` null where no version is; `unstable` the version that a release hides;
+    `sent_by`, `to` and `mutates` in the words of decoders/apis/routing.py.
+    """
+    return {
+        "key": found.key,
+        "name": found.name,
+        "was": list(found.was),
+        "versions": pair(found.versions),
+        "flexible_from": found.flexible.low if found.flexible else None,
+        "sent_by": list(route(found.key).sent_by),
+        "listeners": list(found.listeners),
+        "to": route(found.key).to,
+        "mutates": route(found.key).mutates,
+        "since": next(iter(history(found.key)), None),
+        "until": until(found),
+        "releases": {release: pair(versions) for release, versions in history(found.key).items()},
+        "unstable": {release: hidden[found.key] for release, hidden in UNSTABLE.items() if found.key in hidden},
+    }
+
+
+def pair(versions: Versions) -> list[int]:
+    """[lowest, highest]."""
+    return [versions.low, versions.high]
+
+
+def until(found: Api) -> str | None:
+    """The last release that has the API, where the newest one has it no more."""
+    last = next(reversed(history(found.key)), None)
+    return None if last == RELEASES[-1] else last
+
+
+# A word in; every API and field whose name, or older name, holds it, in JSON form, out.
+
+
+Row = dict[str, Any]
+
+
+def find(word: str) -> list[Row]:
+    """Matches in the order of keys: APIs (`side` and `path` null) before their fields.
+
+    Case does not count, nor do `_` and `-`: `leaderEpoch` finds `leader_epoch`. `was` is the older name that matched.
+    """
+    folded = _folded(word)
+    return [row for key in KEYS for row in (*_of_names(api(key), folded), *_of_fields(api(key), folded))]
+
+
+def _of_names(found: Api, word: str) -> Iterator[Row]:
+    was = next((name for name in found.was if word in _folded(name)), None)
+    if word in _folded(found.name) or was:
+        yield {
+            "key": found.key,
+            "api": found.name,
+            "side": None,
+            "path": None,
+            "versions": pair(found.versions),
+            "type": None,
+            "was": None if word in _folded(found.name) else was,
+        }
+
+
+def _of_fields(found: Api, word: str) -> Iterator[Row]:
+    for side in SIDES:
+        message: Message = getattr(found, side)
+        for path, field, versions in paths(message.fields, found.versions):
+            was = next((name for name in field.was if word in _folded(name)), None)
+            if word in _folded(field.name) or was:
+                yield {
+                    "key": found.key,
+                    "api": found.name,
+                    "side": side,
+                    "path": path,
+                    "versions": pair(versions),
+                    "type": "[]" * field.array + field.kind,
+                    "was": None if word in _folded(field.name) else was,
+                }
+
+
+def _folded(name: str) -> str:
+    return name.replace("_", "").replace("-", "").lower()
+
+
+# An API in; its fields over all its versions, with what is known of each, in JSON form, out.
+
+
+def tree(found: Api) -> Entry:
+    """The API's line of the list, and the fields of both sides."""
+    early = sorted({(version, side, release) for side, version, release in found.early})
+    return entry(found) | {
+        "early": [{"side": side, "version": version, "release": release} for version, side, release in early],
+        "request": fields(found, found.request),
+        "response": fields(found, found.response),
+    }
+
+
+def fields(found: Api, message: Message) -> list[Row]:
+    """The fields of one side, in the order of the declaration: that of the wire, tagged ones in between."""
+    return _rows(found, message.fields, found.versions)
+
+
+def _rows(found: Api, among: Sequence[Field], whole: Versions, above: str = "") -> list[Row]:
+    return [_row(found, field, field.versions & whole, above + field.name) for field in among if field.versions & whole]
+
+
+def _row(found: Api, field: Field, versions: Versions, path: str) -> Row:
+    since, until = _lifetime(found.key, versions, field.since)
+    return {
+        "name": field.name,
+        "type": "[]" * field.array + field.kind,
+        "versions": _spelt(versions, found),
+        "nullable": _spelt(field.nullable & versions, found),
+        "tag": field.tag,
+        "tagged": _spelt(field.tagged & versions, found),
+        "default": shown_default(default_value(field, nullable=bool(field.nullable & versions))),
+        "ignorable": field.ignorable,
+        "map_key": field.key,
+        "secret": field.secret,
+        "entity": field.entity or None,
+        "since": since,
+        "until": until,
+        "was": list(field.was),
+        "values": values(found.key, path),
+        "fields": _rows(found, field.fields, versions, path + "[]" * field.array + "."),
+    }
+
+
+def values(key: int, path: str) -> dict[str, str] | None:
+    """What the numbers of a field stand for, by number as text; None where any number will do."""
+    known = ENUMS.get(key, {}).get(path)
+    return None if known is None else {str(number): word for number, word in known.items()}
+
+
+def _spelt(versions: Versions, found: Api) -> str | None:
+    """`9+` where the newest version of the API is among them; None for none."""
+    if not versions:
+        return None
+    return str(Versions(versions.low, FOREVER if versions.high == found.versions.high else versions.high))
+
+
+def _lifetime(key: int, versions: Versions, since: str) -> tuple[str | None, str | None]:
+    """The first release that has the field, and the last one where the newest has it no more."""
+    first = RELEASES.index(since) if since else 0
+    having = [release for release, its in history(key).items() if its & versions and RELEASES.index(release) >= first]
+    if not having:
+        return None, None
+    return having[0], None if having[-1] == RELEASES[-1] else having[-1]
+
+
+def paths(among: Sequence[Field], whole: Versions, above: str = "") -> Iterator[tuple[str, Field, Versions]]:
+    """Every field with its path (`topics[].partitions[].partition`) and its versions, parents before children."""
+    for field in among:
+        versions = field.versions & whole
+        if versions:
+            here = f"{above}{field.name}"
+            yield here, field, versions
+            yield from paths(field.fields, versions, here + "[]" * field.array + ".")

@@ -1,0 +1,221 @@
+"""Two releases in; which APIs, versions and fields appeared, went and changed between them, in JSON form, out.
+
+A version that the newer release has and the older has not is compared with the version before it; one that both have,
+with itself: there tags may have come, and a version that was still unstable may have been laid out anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+from decoders.apis import KEYS
+from decoders.apis.releases import UNSTABLE
+from decoders.schema.model import Api, Field, Message, Side, Versions
+from kwcli.reference.at_release import as_of, message_at, name_at, older_names
+from kwcli.reference.catalog import pair, paths
+from kwcli.reference.wire_layout import SIDES
+
+Row = dict[str, Any]
+ORDER: Final = ("added", "removed", "changed", "renamed", "gone")
+
+
+class Fact(NamedTuple):
+    """What one field is on the wire in one version."""
+
+    type: str
+    nullable: bool
+    tag: int | None
+
+
+Facts = dict[str, Fact]
+
+
+def changes(older: str, newer: str, keys: Sequence[int] = KEYS) -> Row:
+    """The difference between two releases, of these APIs."""
+    found: dict[str, list[Row]] = {"appeared": [], "gone": [], "changed": []}
+    for key in keys:
+        # Fields are matched by today's names; what they were called is told apart.
+        before, after = as_of(key, older, names=False), as_of(key, newer, names=False)
+        if before is None and after is not None:
+            found["appeared"].append(_appeared(after, newer))
+        elif before is not None and after is None:
+            found["gone"].append({"key": key, "name": name_at(key, older), "versions": pair(before.versions)})
+        elif before is not None and after is not None:
+            row = _changed(before, after, older, newer)
+            if row is not None:
+                found["changed"].append(row)
+    return {"from": older, "to": newer, **found}
+
+
+def version_changes(found: Api, older: int, newer: int) -> Row:
+    """The difference between two versions of one API, as a release has them that has both."""
+    rows = [
+        _row(side, change, path, [newer], was, now)
+        for side in SIDES
+        for change, path, was, now in _compare(
+            _facts(message_at(found, side, older), older), _facts(message_at(found, side, newer), newer)
+        )
+    ]
+    flexible = [version in found.flexible for version in (older, newer)]
+    return {"key": found.key, "name": found.name, "from": older, "to": newer, "flexible": flexible, "fields": rows}
+
+
+def _row(side: Side, change: str, path: str, versions: list[int], was: Fact | None, now: Fact | None) -> Row:
+    row: Row = {"side": side, "change": change, "path": path, "versions": versions}
+    return row | {"from": _shown(was), "to": _shown(now), "was": None}
+
+
+def _appeared(after: Api, newer: str) -> Row:
+    row: Row = {"key": after.key, "name": name_at(after.key, newer), "versions": pair(after.versions)}
+    row["unstable"] = UNSTABLE.get(newer, {}).get(after.key)
+    for side in SIDES:
+        message = message_at(after, side, after.versions.high, newer)
+        facts = _facts(message, after.versions.high)
+        row[side] = [{"path": _called(path, after.key, side, newer), **fact._asdict()} for path, fact in facts.items()]
+    return row
+
+
+def _changed(before: Api, after: Api, older: str, newer: str) -> Row | None:
+    key = after.key
+    names = name_at(key, older), name_at(key, newer)
+    hidden = [UNSTABLE.get(release, {}).get(key) for release in (older, newer)]
+    rows = _field_rows(before, after, older, newer)
+    flexible = after.flexible.low if after.flexible else None
+    if flexible is not None and not (flexible in after.versions and flexible > before.versions.high):
+        flexible = None
+    same = before.versions == after.versions and names[0] == names[1] and hidden[0] == hidden[1]
+    if same and not rows:
+        return None
+    return {
+        "key": key,
+        "name": names[1],
+        "was": names[0] if names[0] != names[1] else None,
+        "versions": {"from": pair(before.versions), "to": pair(after.versions)},
+        "unstable": {"from": hidden[0], "to": hidden[1]},
+        "flexible_from": flexible,
+        "fields": rows,
+    }
+
+
+def _field_rows(before: Api, after: Api, older: str, newer: str) -> list[Row]:
+    """All differences of fields; those that are the same in several versions in one row."""
+    found: dict[tuple[Side, str, str, Fact | None, Fact | None], list[int]] = {}
+    for side in SIDES:
+        for version in _numbers(after.versions):
+            new = _facts(message_at(after, side, version, newer), version)
+            for change, path, was, now in _compare(_base(before, after, side, version, older, newer), new):
+                found.setdefault((side, change, path, was, now), []).append(version)
+        for path, fact, versions in _gone(before, after, side, older, newer):
+            found[side, "gone", path, fact, None] = versions
+    rows = [
+        _row(side, change, _called(path, after.key, side, newer), versions, was, now)
+        for (side, change, path, was, now), versions in found.items()
+    ]
+    return sorted([*rows, *_renamed(before, after, older, newer)], key=_order)
+
+
+def _order(row: Row) -> tuple[bool, bool, int, int]:
+    return (
+        row["side"] == "response",
+        row["change"] in ("renamed", "gone"),
+        row["versions"][0],
+        ORDER.index(row["change"]),
+    )
+
+
+def _base(before: Api, after: Api, side: Side, version: int, older: str, newer: str) -> Facts | None:
+    """What a version of the newer release is compared with; None where there is nothing before it."""
+    if version in before.versions:
+        return _facts(message_at(before, side, version, older), version)
+    if version - 1 in after.versions:
+        return _facts(message_at(after, side, version - 1, newer), version - 1)
+    if version - 1 in before.versions:
+        return _facts(message_at(before, side, version - 1, older), version - 1)
+    return None
+
+
+def _compare(old: Facts | None, new: Facts) -> Iterator[tuple[str, str, Fact | None, Fact | None]]:
+    if old is None:
+        old = {}
+    for path, fact in new.items():
+        was = old.get(path)
+        if was is None:
+            yield "added", path, None, fact
+        elif was != fact:
+            yield "changed", path, was, fact
+    for path, fact in old.items():
+        if path not in new:
+            yield "removed", path, fact, None
+
+
+def _gone(before: Api, after: Api, side: Side, older: str, newer: str) -> Iterator[tuple[str, Fact, list[int]]]:
+    """Fields that only versions had which the newer release speaks no more."""
+    left = [version for version in _numbers(before.versions) if version not in after.versions]
+    if not left:
+        return
+    kept: set[str] = set()
+    for version in _numbers(after.versions):
+        kept.update(_facts(message_at(after, side, version, newer), version))
+    for version in _numbers(before.versions & after.versions):
+        kept.update(_facts(message_at(before, side, version, older), version))
+    lost: dict[str, tuple[Fact, list[int]]] = {}
+    for version in left:
+        for path, fact in _facts(message_at(before, side, version, older), version).items():
+            if path not in kept:
+                lost.setdefault(path, (fact, []))[1].append(version)
+    for path, (fact, versions) in lost.items():
+        yield path, fact, versions
+
+
+def _renamed(before: Api, after: Api, older: str, newer: str) -> Iterator[Row]:
+    for side in SIDES:
+        names = [older_names(after.key, side, release) for release in (older, newer)]
+        if names[0] == names[1]:
+            continue
+        message: Message = getattr(after, side)
+        its = before.message(side)
+        known = {path for path, _, _ in paths(its.fields, before.versions)}
+        seen: dict[str, tuple[str, list[int]]] = {}
+        for path, field, versions in paths(message.fields, after.versions):
+            plain = tuple(path.replace("[]", "").split("."))
+            was, now = (names[at].get(plain, field.name) for at in (0, 1))
+            if was != now and path in known:
+                seen.setdefault(path, (was, []))[1].extend(_numbers(versions & before.versions))
+        for path, (was, numbers) in seen.items():
+            if numbers:
+                called = _called(path, after.key, side, newer)
+                row = {"side": side, "change": "renamed", "path": called, "versions": sorted(numbers)}
+                yield row | {"from": None, "to": None, "was": was}
+
+
+def _facts(message: Message, version: int) -> Facts:
+    return dict(_walk(message.fields, version, ""))
+
+
+def _walk(fields: Sequence[Field], version: int, above: str) -> Iterator[tuple[str, Fact]]:
+    for field in fields:
+        if version in field.versions:
+            here = above + field.name
+            tag = field.tag if version in field.tagged else None
+            yield here, Fact("[]" * field.array + field.kind, version in field.nullable, tag)
+            yield from _walk(field.fields, version, here + "[]" * field.array + ".")
+
+
+def _called(path: str, key: int, side: Side, release: str) -> str:
+    """The path in the names of a release."""
+    names = older_names(key, side, release)
+    if not names:
+        return path
+    words = path.split(".")
+    plain = tuple(word.removesuffix("[]") for word in words)
+    spelt = (names.get(plain[: at + 1], word) for at, word in enumerate(plain))
+    return ".".join(name + "[]" * word.endswith("[]") for name, word in zip(spelt, words, strict=True))
+
+
+def _shown(fact: Fact | None) -> Row | None:
+    return None if fact is None else fact._asdict()
+
+
+def _numbers(versions: Versions) -> range:
+    return range(versions.low, versions.high + 1)

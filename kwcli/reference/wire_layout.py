@@ -1,0 +1,159 @@
+"""One version of an API in; what its request and response are on the wire, byte by byte, in JSON form, out."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from typing import Any, Final
+
+from decoders.apis.headers import (
+    request_header_plan,
+    request_header_version,
+    response_header_plan,
+    response_header_version,
+)
+from decoders.apis.releases import history
+from decoders.schema.model import FIXED, STRUCT_DEFAULT, Api, Plan, PlanField, Side, resolve
+from kwcli.reference.at_release import message_at
+
+Row = dict[str, Any]
+TAGS: Final = "_tagged_fields"
+SIDES: Final[tuple[Side, Side]] = ("request", "response")
+
+# How each word of `encoding` is read; `uvarint` stands in compact and tagged ones.
+LEGEND: Final[dict[str, str]] = {
+    "bool": "1 byte: 0 is false, anything else true",
+    "int": "big-endian, two's complement; the number is its bits",
+    "uint": "big-endian, unsigned; the number is its bits",
+    "float64": "8 bytes, big-endian IEEE 754",
+    "uuid": "16 bytes; all zero stands for none",
+    "string": "int16 size, then as many bytes of UTF-8; nullable: size -1 is null",
+    "compact string": "uvarint size + 1, then the bytes; nullable: 0 is null",
+    "bytes": "int32 size, then the bytes; nullable: size -1 is null",
+    "compact bytes": "uvarint size + 1, then the bytes; nullable: 0 is null",
+    "records": "as bytes: record batches (or, before 0.11, message sets) one after the other",
+    "compact records": "as compact bytes: record batches one after the other",
+    "array": "int32 count, then the elements; nullable: count -1 is null",
+    "compact array": "uvarint count + 1, then the elements; nullable: 0 is null",
+    "nullable struct": "int8: -1 is null and ends it, 1 goes before the fields",
+    "tagged fields": "uvarint count, then of each, tags ascending: uvarint tag, uvarint size, value",
+    "uvarint": "7 bits a byte, lowest first; a set high bit: more follow",
+}
+
+
+def layouts(found: Api, version: int, release: str | None = None) -> Row:
+    """Both sides of one version, with their headers; of a release where it laid them out in another way."""
+    return {
+        "key": found.key,
+        "name": found.name,
+        "version": version,
+        "flexible": version in found.flexible,
+        "releases": [one for one, versions in history(found.key).items() if version in versions],
+        "early": sorted({place[2] for place in found.early if place[1] == version and place[2] != release}),
+        "release": release,
+        "request": _side(found, "request", version, release),
+        "response": _side(found, "response", version, release),
+    }
+
+
+def _side(found: Api, side: Side, version: int, release: str | None) -> Row:
+    if side == "request":
+        number = request_header_version(found.key, version)
+        header = _rows(request_header_plan(number))
+        for row, constant in zip(header, (found.key, version), strict=False):
+            row |= {"default": constant, "constant": constant}
+    else:
+        number = response_header_version(found.key, version)
+        header = _rows(response_header_plan(number))
+    body = resolve(message_at(found, side, version, release), version)
+    return {"header_version": number, "header": header, "body": _rows(body)}
+
+
+def _rows(plan: Plan) -> list[Row]:
+    """The fields of a struct in wire order; in a flexible one its tagged fields come last."""
+    rows = [_row(field) for field in plan.fields]
+    if plan.flexible:
+        tagged = [_row(field) for field in plan.tagged]
+        rows.append(_made(TAGS, "tags", "tagged fields", None, fields=tagged))
+    return rows
+
+
+def _row(field: PlanField) -> Row:
+    return _made(
+        field.name,
+        "[]" * field.array + field.kind,
+        encoding(field),
+        None if field.array or field.nullable else FIXED.get(field.kind),
+        nullable=field.nullable,
+        tag=field.tag,
+        default=shown_default(field.default),
+        ignorable=field.ignorable,
+        secret=field.secret,
+        entity=field.entity or None,
+        fields=_rows(field.plan) if field.plan is not None else [],
+    )
+
+
+def _made(name: str, kind: str, encoded: str, size: int | None, **more: Any) -> Row:
+    row: Row = {"name": name, "type": kind, "encoding": encoded, "size": size, "nullable": False, "tag": None}
+    row |= {"default": None, "ignorable": False, "secret": False, "entity": None, "fields": []}
+    return row | more
+
+
+def encoding(field: PlanField) -> str:
+    """The form of a value in words that LEGEND explains: `compact nullable array of compact string`, `int32`."""
+    element = _element(field, null=field.nullable and not field.array)
+    if not field.array:
+        return element
+    words = ("compact " * field.compact, "nullable " * field.nullable, "array of ", element)
+    return "".join(words)
+
+
+def _element(field: PlanField, *, null: bool) -> str:
+    if field.kind in ("string", "bytes", "records"):
+        return "compact " * field.compact + "nullable " * null + field.kind
+    return "nullable " * null + field.kind
+
+
+def shown_default(value: object) -> Any:
+    """A plan's default as JSON has it; an empty struct is {}."""
+    if value == STRUCT_DEFAULT:
+        return {}
+    if isinstance(value, tuple):
+        return []
+    if isinstance(value, bytes):
+        return _uuid_text(value) if len(value) == 16 else value.decode()
+    return value
+
+
+def _uuid_text(value: bytes) -> str:
+    from base64 import urlsafe_b64encode
+
+    return urlsafe_b64encode(uuid.UUID(bytes=value).bytes).decode().rstrip("=")
+
+
+def encodings(rows: Sequence[Row]) -> set[str]:
+    """Every word of encodings in these rows and below."""
+    found: set[str] = set()
+    for row in rows:
+        found.add(row["encoding"])
+        found |= encodings(row["fields"])
+    return found
+
+
+def legend(words: set[str]) -> list[tuple[str, str]]:
+    """What has to be known to read these encodings, in the order of LEGEND."""
+    used: set[str] = set()
+    for word in words:
+        for part in word.split(" of "):
+            used.add(part.replace("nullable ", "") if not part.startswith("nullable struct") else part)
+    names = {_legend_name(word) for word in used}
+    if any(word.startswith(("compact", "tagged")) for word in names):
+        names.add("uvarint")
+    return [(name, text) for name, text in LEGEND.items() if name in names]
+
+
+def _legend_name(word: str) -> str:
+    if word.startswith("int"):
+        return "int"
+    return "uint" if word.startswith("uint") else word

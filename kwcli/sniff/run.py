@@ -1,0 +1,401 @@
+"""Inputs, settings and filters in, rows on standard output and a closing line out: what `kw sniff` does."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import repeat
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from decoders.capture.files import CaptureReader
+from decoders.exchanges.engine import Engine
+from decoders.exchanges.exchange import Skipped
+from decoders.limits import CONNECTIONS_MAX
+from kwcli.env import Exit
+from kwcli.inputs import Captures, placed
+from kwcli.output import Needs, Renderer, Wanted, Write, needs, open_renderer
+from kwcli.output.units import NS, amount, counted
+from kwcli.progress import Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from decoders.errors import DecodeError
+    from decoders.exchanges.exchange import Settled, Summary
+    from decoders.filters import Filter
+    from kwcli.env import Environment, Settings
+    from kwcli.options import CaptureOptions
+
+__all__ = [
+    "FOREIGN",
+    "LOSSY",
+    "PASSED_OVER",
+    "SniffOutcome",
+    "SniffView",
+    "Sniffing",
+    "closing_lines",
+    "exchanges",
+    "is_lossy",
+    "left_over",
+    "left_unread",
+    "missing",
+    "time_span",
+]
+
+# Statuses of exchanges that say that something of them is missing or could not be read.
+LOSSY: Final = ("undecoded", "orphan_response")
+
+# Reasons of skipped bytes that are connections of something else; all others are gaps in Kafka traffic.
+FOREIGN: Final = {"not_kafka": "other connection", "tls": "TLS connection"}
+
+# Counts of packets and segments that may have held Kafka and gave nothing → how they are called.
+PASSED_OVER: Final = {
+    "dropped": "dropped packet",
+    "unreadable": "unreadable packet",
+    "unknown_link": "unknown-link packet",
+    "fragmented": "incomplete IP packet",
+    "stray": "stray segment",
+}
+
+
+def is_lossy(summary: Summary) -> bool:
+    """Whether Kafka traffic is missing from the capture."""
+    return summary.gaps > 0 or bool(missing(summary.skipped))
+
+
+def missing(runs: Mapping[str, int]) -> dict[str, int]:
+    """Of runs of bytes that are no exchange, counted by reason, those that are gaps in Kafka traffic."""
+    return {reason: count for reason, count in runs.items() if count and reason not in FOREIGN}
+
+
+def left_unread(runs: Mapping[str, int], sizes: Mapping[str, int]) -> list[str]:
+    """`2 gaps (123B)`, `1 TLS connection`: runs of bytes that are no exchange and their bytes, by reason, in words."""
+    gaps = missing(runs)
+    parts = [f"{counted(sum(gaps.values()), 'gap')} ({amount(sum(sizes[reason] for reason in gaps))})"] if gaps else []
+    return parts + [counted(runs[reason], noun) for reason, noun in FOREIGN.items() if runs.get(reason)]
+
+
+def left_over(counts: Mapping[str, int]) -> list[str]:
+    """What packets and segments were passed over, in words; nothing for a sound capture of TCP.
+
+    `counts` are those of readers and of the reassembly, added up.
+    """
+    parts = [counted(counts.get(name, 0), noun) for name, noun in PASSED_OVER.items() if counts.get(name)]
+    if counts.get("after_close"):
+        parts.append(f"{amount(counts['after_close'])} behind the end of connections")
+    if counts.get("surplus"):
+        parts.append(f"{counted(counts['surplus'], 'open connection')} given up at the limit of {CONNECTIONS_MAX:,}")
+    return parts
+
+
+def closing_lines(
+    summary: Summary,
+    *,
+    shown: int,
+    errors: int,
+    undecoded: int,
+    packets: int,
+    seconds: float,
+    passed_over: Sequence[str] = (),
+) -> list[str]:
+    """`6 exchanges, 4 clients, 3 brokers, 1 error, 1 unanswered, 1 gap · 2026-11-21 03:04:05–03:04:06 · …`.
+
+    `shown`, `errors` and `undecoded` are of the exchanges that passed the filters; `seconds` is how long it took,
+    `passed_over` what left_over() says. The same line several times, the longest first: the terminal decides.
+    """
+    total = summary.exchanges
+    parts = [exchanges(shown, total)]
+    if total:
+        parts += [counted(len(summary.client_ids), "client"), counted(len(summary.brokers), "broker")]
+    if errors:
+        parts.append(counted(errors, "error"))
+    if summary.unanswered:
+        parts.append(f"{summary.unanswered:,} unanswered")
+    if undecoded:
+        parts.append(f"{undecoded:,} undecoded")
+    parts += left_unread(summary.skipped, summary.skipped_bytes)
+    parts += passed_over
+    counts, took = ", ".join(parts), f"{seconds:.2f} s"
+    if not summary.first_ns:
+        return [" · ".join([counts, counted(packets, "packet"), took])]
+    span = time_span(summary.first_ns, summary.last_ns)
+    return [
+        " · ".join([counts, span, counted(packets, "packet"), took]),
+        " · ".join([counts, span, took]),
+        " · ".join([counts, span.partition(" ")[2] or span, took]),
+        counts,
+    ]
+
+
+def exchanges(shown: int, total: int) -> str:
+    """`6 exchanges`, `2 of 6 exchanges`."""
+    return counted(total, "exchange") if shown == total else f"{shown:,} of {counted(total, 'exchange')}"
+
+
+def time_span(first_ns: int, last_ns: int) -> str:
+    """`2026-11-21 03:04:05–03:04:06`; the day again where it changes."""
+    try:
+        first, last = time.gmtime(first_ns // NS), time.gmtime(last_ns // NS)
+    except (OverflowError, ValueError, OSError):  # time stamps that no calendar has, as a corrupt capture may
+        return "no time"
+    same_day = first[:3] == last[:3]
+    end = time.strftime("%H:%M:%S" if same_day else "%Y-%m-%d %H:%M:%S", last)
+    return f"{time.strftime('%Y-%m-%d %H:%M:%S', first)}–{end}"
+
+
+# Inputs, settings and filters in, rows on standard output and a closing line out: what `kw sniff` does.
+#
+# One loop for files, pipes and live captures: bytes → segments → exchanges → filter → renderer. Whatever ends it,
+# what was decoded before is written.
+
+
+WRITE_SIZE: Final = 1 << 20
+
+
+class Output:
+    """Standard output in pieces of about 1 MiB, or at once where rows are wanted promptly."""
+
+    def __init__(self, env: Environment, progress: Progress, *, prompt: bool) -> None:
+        self._stdout = env.stdout
+        self._progress = progress
+        self._prompt = prompt
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def write(self, data: bytes) -> None:
+        """Take bytes; they may wait for more."""
+        self._parts.append(data)
+        self._size += len(data)
+        if self._size >= WRITE_SIZE:
+            self.flush()
+
+    def settle(self) -> None:
+        """The end of a batch: rows that are wanted promptly go out."""
+        if self._prompt and self._parts:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what waits."""
+        parts, self._parts, self._size = self._parts, [], 0
+        if parts:
+            self._progress.hide()
+            left = memoryview(b"".join(parts))
+            while left:  # an unbuffered stream (PYTHONUNBUFFERED) may take a part
+                left = left[self._stdout.write(left) :]
+            self._stdout.flush()
+
+
+class SniffOutcome:
+    """How it ended."""
+
+    def __init__(self, *, strict: bool) -> None:
+        self.problems: list[str] = []
+        self.interrupted = False
+        self.unwritten = False  # packets that were to be kept are not
+        self.strict = strict
+        self.lossy = False
+
+    def exit_code(self) -> Exit:
+        """The exit code; loss counts only when it is asked for. A live capture mostly ends by being interrupted."""
+        if self.unwritten:
+            return Exit.FAILURE
+        if self.interrupted:
+            return Exit.INTERRUPTED
+        if self.problems:
+            return Exit.FAILURE
+        return Exit.LOSSY if self.strict and self.lossy else Exit.DONE
+
+
+class SniffView(NamedTuple):
+    """What becomes of the exchanges, where that is not what `-o` says: what it reads of bodies, and its renderer."""
+
+    needs: Needs
+    open: Callable[[Write], Renderer]
+
+
+class Sniffing:
+    """One run."""
+
+    def __init__(
+        self,
+        env: Environment,
+        settings: Settings,
+        selection: Filter,
+        *,
+        ports: frozenset[int] | None,
+        limit: int | None,
+        sort: bool,
+        strict: bool,
+        view: SniffView | None = None,
+    ) -> None:
+        view = view or SniffView(needs(settings), partial(open_renderer, settings))
+        self._env = env
+        self._settings = settings
+        self._selection = selection
+        self._ports = ports
+        self._engine = Engine(ports=ports, needs=Wanted(view.needs, selection.needs))
+        self._left = limit
+        self._sorted: list[Settled] | None = [] if sort else None
+        self._shown = 0
+        self._outcome = SniffOutcome(strict=strict)
+        self._begun = env.monotonic()
+        self._progress = Progress(env, None, wanted=not settings.quiet)
+        self._output = Output(env, self._progress, prompt=settings.prompt)
+        self._renderer = view.open(self._output.write)
+
+    def run(self, capture: CaptureOptions) -> SniffOutcome:
+        """Decode what the options name: an interface, or files."""
+        if capture.interface:
+            return self.live(capture.interface, capture.bpf, capture.write)
+        return self.files(capture.files)
+
+    # -- files, pipes --------------------------------------------------------------------------------------------------
+
+    def files(self, names: Iterable[str]) -> SniffOutcome:
+        """Decode files (`-`: standard input), merged by packet time. Bad inputs are told after the good ones."""
+        captures = Captures(names, self._env)
+        try:
+            self._progress.expect(captures.size)
+            self._decode(captures)
+        finally:
+            captures.close()
+        return self._outcome
+
+    def _decode(self, captures: Captures) -> None:
+        finish = True
+        try:
+            for segments in captures:
+                if not self._emit(self._engine.feed(segments)):
+                    finish = False
+                    break
+                self._progress.show(captures.taken, self._engine.summary.exchanges)
+        except KeyboardInterrupt:
+            self._outcome.interrupted = True
+            finish = False
+        self._settle(finish=finish)
+        self._outcome.problems += captures.problems
+        for name, problem in captures.cut():
+            self._outcome.problems.append(self._cut_short(name, problem, alone=captures.count == 1))
+        self._end(captures.counts(), told=captures.count > 0)
+
+    def _cut_short(self, name: str, problem: DecodeError, *, alone: bool) -> str:
+        before = "what came before it is shown"
+        if alone:
+            total = self._engine.summary.exchanges
+            verb = "is" if self._shown == total == 1 else "are"
+            before = f"{exchanges(self._shown, total)} before it {verb} shown"
+        return f"{name}: {placed(problem.text, problem.offset)}; {before}"
+
+    # -- live ----------------------------------------------------------------------------------------------------------
+
+    def live(self, interface: str, bpf: str | None, write: str | None) -> SniffOutcome:
+        """Decode what an interface carries until it is interrupted."""
+        from kwcli.sniff.live import Live, PacketFile
+
+        kept = PacketFile(write, self._env) if write else None
+        capture = Live(interface, bpf, self._env)
+        reader = CaptureReader()
+        finish = True
+        try:
+            if not self._settings.quiet:
+                self._env.say(f"kw: listening on {interface}; Ctrl-C ends")
+            for piece in capture.stream():
+                if kept is not None:
+                    kept.write(piece)
+                if not self._emit(self._engine.feed(reader.feed(piece), self._env.now_ns())):
+                    finish = False
+                    break
+        except KeyboardInterrupt:
+            self._outcome.interrupted = True
+        finally:
+            dropped, block = capture.statistics()
+            capture.close()
+            if kept is not None:
+                kept.write(block)
+                kept.close()
+                self._outcome.unwritten = kept.failed
+        self._settle(finish=finish)
+        self._end(reader.counts, dropped=dropped)
+        return self._outcome
+
+    # -- both ----------------------------------------------------------------------------------------------------------
+
+    def _emit(self, rows: list[Settled]) -> bool:
+        """Filter and show rows; False when as many as wanted have been shown."""
+        if not rows:
+            return True
+        if self._outcome.strict and not self._outcome.lossy:
+            # Every exchange is decoded for this, also those that nobody sees.
+            self._outcome.lossy = any(row.kind == "exchange" and row.status in LOSSY for row in rows)
+        if self._ports is not None:
+            # Who names ports does not want to read about all the others; the closing line counts them.
+            rows = [row for row in rows if row.kind == "exchange" or row.reason != "not_kafka"]
+        if not self._selection.everything:
+            wants = self._selection.matches
+            self._renderer.notice(rows)
+            rows = [row for row in rows if row.kind == "exchange" and wants(row)]
+        if self._sorted is not None:
+            self._sorted += rows
+            return True
+        return self._show(rows)
+
+    def _show(self, rows: list[Settled]) -> bool:
+        if self._left is not None:
+            rows = self._first(rows)
+        self._shown += len(rows) - sum(map(isinstance, rows, repeat(Skipped)))
+        self._renderer.write(rows)
+        self._output.settle()
+        return self._left is None or self._left > 0
+
+    def _first(self, rows: list[Settled]) -> list[Settled]:
+        """As many rows as the limit leaves; rows that the format does not show do not count."""
+        assert self._left is not None
+        kept: list[Settled] = []
+        for row in rows:
+            if self._left == 0:
+                break
+            kept.append(row)
+            if row.kind == "exchange" or self._renderer.shows_skipped:
+                self._left -= 1
+        return kept
+
+    def _settle(self, *, finish: bool) -> None:
+        """Show what is open where the inputs have ended, and what was kept to be sorted."""
+        if finish:
+            self._emit(self._engine.finish())
+        if self._sorted is not None:
+            rows, self._sorted = sorted(self._sorted, key=lambda row: row.time_ns), None
+            self._show(rows)
+
+    def _end(self, counted: Mapping[str, int], *, dropped: int | None = None, told: bool = True) -> None:
+        """Close the output, then say how it went; `counted` is what the readers have counted."""
+        self._renderer.close()
+        self._output.flush()
+        self._progress.hide()
+        for problem in self._outcome.problems:
+            self._env.say(f"kw: {problem}")
+        summary = self._engine.summary
+        counts = Counter(self._engine.reassembly.counts)
+        counts.update(counted)
+        passed_over = left_over(counts)
+        if is_lossy(summary) or passed_over or dropped:
+            self._outcome.lossy = True
+        if not self._settings.quiet and told:
+            lines = closing_lines(
+                summary,
+                shown=self._shown,
+                errors=self._renderer.errors,
+                undecoded=self._renderer.undecoded,
+                packets=counts["packets"],
+                seconds=self._env.monotonic() - self._begun,
+                passed_over=passed_over,
+            )
+            self._env.say(self._fitting(lines, "" if dropped is None else f" · {dropped:,} dropped by the kernel"))
+
+    def _fitting(self, lines: list[str], more: str) -> str:
+        """The longest line that the terminal has room for."""
+        width = self._env.columns if self._env.stderr_terminal else None
+        fitting = (line for line in lines if width is None or len(line) + len(more) <= width)
+        return next(fitting, lines[-1]) + more
