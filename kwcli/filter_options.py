@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from decoders.filters import Filter, FilterError, parse
 from kwcli.env import Exit, Failure
-from kwcli.spelling import api_named, did_you_mean
+from kwcli.spelling import did_you_mean, find_api
 
 # What --errors means: an error code, something undecodable, or a request that the end of its connection left alone.
 WENT_WRONG = "(error or undecoded or (status == unanswered and closed in (fin, rst)))"
@@ -47,7 +47,7 @@ def select(
 
 def _api(name: str) -> str:
     """A number may be one that kw does not know."""
-    return name if name.isascii() and name.isdecimal() else api_named(name).name
+    return name if name.isascii() and name.isdecimal() else find_api(name).name
 
 
 def _quoted(text: str) -> str:

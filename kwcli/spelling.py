@@ -14,7 +14,7 @@ _LONGEST: Final = 80
 _MOST: Final = 3
 
 
-def nearest(word: str, candidates: Iterable[str]) -> list[str]:
+def nearest_words(word: str, candidates: Iterable[str]) -> list[str]:
     """At most three candidates that `word` may have been meant for, nearest first; case and separators count little."""
     if len(word) > _LONGEST:
         return []
@@ -33,11 +33,11 @@ def nearest(word: str, candidates: Iterable[str]) -> list[str]:
 
 def did_you_mean(word: str, candidates: Iterable[str]) -> str:
     """` (did you mean "topics"?)`, or nothing where no candidate is near."""
-    found = nearest(word, candidates)
+    found = nearest_words(word, candidates)
     return f" (did you mean {or_list(found[:1])}?)" if found else ""
 
 
-def api_named(word: str) -> Api:
+def find_api(word: str) -> Api:
     """The API with this name, in any spelling, or this number. Raises Failure (usage) with the nearest name."""
     from decoders.apis import NAMES, api
     from decoders.errors import UnknownApi
@@ -51,7 +51,7 @@ def api_named(word: str) -> Api:
         raise Failure(f"no API has the name {word[:_LONGEST]!r}{hint}", Exit.USAGE) from None
 
 
-def release_named(word: str) -> str:
+def find_release(word: str) -> str:
     """The release that is meant by `2.8`, `2.8.2` or `0.10` (the last one of those). Raises Failure (usage)."""
     from decoders.apis.releases import RELEASES
 

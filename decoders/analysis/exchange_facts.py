@@ -49,7 +49,7 @@ WAIT_MIN_MS: Final = 2
 _TOPIC_OF_PATH: Final = re.compile(r"(\w+)\[(\d+)\]")
 
 
-class Held(NamedTuple):
+class RecordTotals(NamedTuple):
     """What records fields hold: batches, records, bytes on the wire."""
 
     batches: int
@@ -57,7 +57,7 @@ class Held(NamedTuple):
     size: int
 
 
-def held(exchange: Exchange, topic: str | None) -> Held | None:
+def records_of(exchange: Exchange, topic: str | None) -> RecordTotals | None:
     """The records that an exchange carries, those of one topic if it is given; None where it carries none."""
     array = RECORD_ARRAYS.get(exchange.api_key or 0) if exchange.api_key is not None else None
     if array is None:
@@ -72,7 +72,7 @@ def held(exchange: Exchange, topic: str | None) -> Held | None:
             batches += its_batches
             records += its_records
             size += its_size
-    return Held(batches, records, size) if size else None
+    return RecordTotals(batches, records, size) if size else None
 
 
 def waited_ns(exchange: Exchange) -> int | None:
@@ -162,20 +162,20 @@ def _is_empty(records: Any) -> bool:
     return not records or (records.__class__ is tuple and not records[1])
 
 
-def _held(raw: bytes | None, records: Any) -> Held:
+def _held(raw: bytes | None, records: Any) -> RecordTotals:
     if _is_empty(records):
-        return Held(0, 0, 0)
+        return RecordTotals(0, 0, 0)
     if records.__class__ is tuple and raw is not None:
         at, size = records
         alone = sole(raw, at, size)
         if alone is not None:
-            return Held(1, alone[0], size)
+            return RecordTotals(1, alone[0], size)
         found = summarize(raw, at, size)
-        return Held(found.batches, found.records, size)
+        return RecordTotals(found.batches, found.records, size)
     if isinstance(records, list):  # read from an exchange record
-        return Held(
+        return RecordTotals(
             len(records),
             sum(max(batch.get("record_count") or 0, 0) for batch in records),
             sum(batch.get("size") or 0 for batch in records),
         )
-    return Held(0, 0, 0)
+    return RecordTotals(0, 0, 0)

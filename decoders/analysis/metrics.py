@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from decoders.analysis.exchange_facts import RECORDS, held, throttle_needs, throttle_ns
-from decoders.analysis.time_buckets import Join, added
+from decoders.analysis.exchange_facts import RECORDS, records_of, throttle_needs, throttle_ns
+from decoders.analysis.time_buckets import Join, add_amounts
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
@@ -27,7 +27,7 @@ class Metric(NamedTuple):
     per_unit: int
     measure: Measure
     needs: Wanted
-    join: Join = added
+    join: Join = add_amounts
 
 
 def _nothing(_key: int, _side: Side) -> frozenset[str]:
@@ -45,7 +45,7 @@ def _bytes(exchange: Exchange, _topic: str | None) -> int:
 
 
 def _records(exchange: Exchange, topic: str | None) -> int | None:
-    found = held(exchange, topic)
+    found = records_of(exchange, topic)
     return found.records if found else None
 
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.dimensions import Key, keys_of, needs_of
-from decoders.analysis.exchange_facts import WAITING, WAITS, codes, held, waited_ns
+from decoders.analysis.exchange_facts import WAITING, WAITS, codes, records_of, waited_ns
 from decoders.analysis.fold import Row, bins_of, in_order, percentile
 from decoders.analysis.metrics import METRICS
-from decoders.analysis.time_buckets import SHIFT_MIN, SLICES_MAX, Join, coarser, joined, shift_for
+from decoders.analysis.time_buckets import SHIFT_MIN, SLICES_MAX, Join, join_slices, merge_slices, shift_for
 from decoders.apis.error_codes import error_name
 from decoders.errors import LimitExceeded, Malformed
 from decoders.exchanges.exchange import rfc3339
@@ -31,7 +31,7 @@ _SUMS: Final = (
 )
 
 
-class Group:
+class GroupStatistics:
     """Counts of exchanges; `values`, `total`, `low`, `high` of the metric; error codes; how it went over time."""
 
     __slots__ = (*_SUMS, "_bins", "_waiting", "codes", "high", "low", "slices")
@@ -98,9 +98,9 @@ class Group:
 
     def coarsen(self, by: int, join: Join) -> None:
         """Make the time slices 2^by as wide."""
-        self.slices = coarser(self.slices, by, join)
+        self.slices = join_slices(self.slices, by, join)
 
-    def merge(self, other: Group, by: int, join: Join) -> None:
+    def merge(self, other: GroupStatistics, by: int, join: Join) -> None:
         """Take in another, whose time slices are 2^by times narrower."""
         if other.values:
             self.low = min(self.low, other.low) if self.values else other.low
@@ -109,7 +109,7 @@ class Group:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.codes.update(other.codes)
         self.bins().update(other.bins())
-        joined(self.slices, coarser(other.slices, by, join), join)
+        merge_slices(self.slices, join_slices(other.slices, by, join), join)
 
     def state(self) -> list[object]:
         """What is handed over."""
@@ -117,7 +117,7 @@ class Group:
         return [sums, self.low, self.high, dict(self.codes), dict(self.bins()), dict(self.slices)]
 
     @classmethod
-    def of(cls, state: object) -> Group:
+    def of(cls, state: object) -> GroupStatistics:
         """The group of a state. Raises DecodeError."""
         group = cls()
         sums, group.low, group.high, codes, bins, slices = fields(state, list, int, int, dict, dict, dict)
@@ -153,7 +153,7 @@ class Statistics:
         self._begun = False  # whether there is any
         self._row = METRICS[metric]
         self._shift = SHIFT_MIN
-        self._groups: dict[Key, Group] = {}
+        self._groups: dict[Key, GroupStatistics] = {}
         self._keys = keys_of(self.by, bucket_ns)
         self._topic = self.by.index("topic") if "topic" in self.by else None
         self._error = self.by.index("error") if "error" in self.by else None
@@ -210,7 +210,7 @@ class Statistics:
         """Time that was looked at, whatever of it was added: rates are those of all time looked at."""
         self._widen(first_ns, last_ns)
 
-    def _count_errors(self, group: Group, exchange: Exchange, key: Key, topic: str | None) -> int:
+    def _count_errors(self, group: GroupStatistics, exchange: Exchange, key: Key, topic: str | None) -> int:
         found = codes(exchange, topic)
         if self._error is not None:
             found = [code for code in found if error_name(code) == key[self._error]]
@@ -220,16 +220,16 @@ class Statistics:
         return len(found)
 
     @staticmethod
-    def _count_contents(group: Group, exchange: Exchange, topic: str | None) -> None:
-        contents = held(exchange, topic)
+    def _count_contents(group: GroupStatistics, exchange: Exchange, topic: str | None) -> None:
+        contents = records_of(exchange, topic)
         if contents is not None:
             group.batches += contents.batches
             group.record_bytes += contents.size
 
-    def _new(self, key: Key) -> Group:
+    def _new(self, key: Key) -> GroupStatistics:
         if len(self._groups) >= GROUPS_MAX:
             raise LimitExceeded(f"more than {GROUPS_MAX:,} groups by {', '.join(self.by)}")
-        group = self._groups[key] = Group()
+        group = self._groups[key] = GroupStatistics()
         return group
 
     def _widen(self, first_ns: int, last_ns: int) -> None:
@@ -253,7 +253,9 @@ class Statistics:
         if other._begun:
             self.take(other._groups.items(), other.first_ns, other.last_ns, other._shift)
 
-    def take(self, groups: Iterable[tuple[Key, Group]], first_ns: int, last_ns: int, shift: int = SHIFT_MIN) -> None:
+    def take(
+        self, groups: Iterable[tuple[Key, GroupStatistics]], first_ns: int, last_ns: int, shift: int = SHIFT_MIN
+    ) -> None:
         """Take in groups that were counted elsewhere, in the time between these; their time slices are 2^shift ns wide.
 
         Raises LimitExceeded when there are too many groups.
@@ -281,17 +283,17 @@ class Statistics:
         self._begun, self.first_ns, self.last_ns, self._shift = begun, first_ns, last_ns, shift
         for item in groups:
             key, group = fields(item, list, list)
-            self._groups[tuple(fields(key, *(str | int | None for _ in self.by)))] = Group.of(group)
+            self._groups[tuple(fields(key, *(str | int | None for _ in self.by)))] = GroupStatistics.of(group)
 
     def rows(self) -> list[Row]:
         """A row for each group, in the order of their keys: the dimensions, then the same numbers for every group."""
         return [self._made(key, group) for key, group in self.found()]
 
-    def found(self) -> list[tuple[Key, Group]]:
+    def found(self) -> list[tuple[Key, GroupStatistics]]:
         """The groups, in the order of their keys."""
         return in_order(self._groups)
 
-    def _made(self, key: Key, group: Group) -> Row:
+    def _made(self, key: Key, group: GroupStatistics) -> Row:
         row: Row = dict(zip(self.by, key, strict=True))
         timed = "time" in row
         if timed:
@@ -316,7 +318,7 @@ class Statistics:
             row |= {"batches": group.batches, "record_bytes": group.record_bytes}
         return row
 
-    def _distribution(self, group: Group) -> dict[str, Any]:
+    def _distribution(self, group: GroupStatistics) -> dict[str, Any]:
         per = self._row.per_unit
 
         def scaled(value: int) -> int | float:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from decoders.analysis.dimensions import host_of
 from decoders.analysis.fold import Row, in_order
-from decoders.analysis.statistics import Group
-from decoders.analysis.time_buckets import Join, added
+from decoders.analysis.statistics import GroupStatistics
+from decoders.analysis.time_buckets import Join, add_amounts
 from decoders.apis import NAMES, api
 from decoders.errors import LimitExceeded, Malformed
 from decoders.exchanges.exchange import rfc3339
@@ -80,7 +80,7 @@ class Tally:
 
 def sums(*names: str) -> dict[str, Join]:
     """Amounts that are added up."""
-    return dict.fromkeys(names, added)
+    return dict.fromkeys(names, add_amounts)
 
 
 # Exchanges in, which versions of which APIs each client uses out: what an upgrade of the brokers would break.
@@ -93,7 +93,7 @@ class ClientVersions(Tally):
     """How often each client (address without port, client id, software) used each version of an API, and when."""
 
     def __init__(self) -> None:
-        super().__init__(USE, {"count": added, "first": min, "last": max}, "versions of APIs used by clients")
+        super().__init__(USE, {"count": add_amounts, "first": min, "last": max}, "versions of APIs used by clients")
 
     def needs(self, key: int, side: Side) -> frozenset[str]:  # noqa: ARG002  # as all folds have it
         """Nothing of any body."""
@@ -130,7 +130,7 @@ def _row(row: Row) -> Row:
 Key = tuple[str | None, str | None]
 
 
-class Batches:
+class TopicBatches:
     """What is known of the batches of one topic: `sizes` and `counts` are distributions of bytes and records.
 
     `codecs` are those of rows of the table, with commas where a row has several.
@@ -141,17 +141,17 @@ class Batches:
     def __init__(self, batches: int = 0, records: int = 0, size: int = 0) -> None:
         self.batches, self.records, self.size = batches, records, size
         self.codecs: Counter[str] = Counter()
-        self.sizes = Group()
-        self.counts = Group()
+        self.sizes = GroupStatistics()
+        self.counts = GroupStatistics()
 
-    def merge(self, other: Batches) -> None:
+    def merge(self, other: TopicBatches) -> None:
         """Take in another."""
         self.batches += other.batches
         self.records += other.records
         self.size += other.size
         self.codecs.update(other.codecs)
-        self.sizes.merge(other.sizes, 0, added)
-        self.counts.merge(other.counts, 0, added)
+        self.sizes.merge(other.sizes, 0, add_amounts)
+        self.counts.merge(other.counts, 0, add_amounts)
 
     def state(self) -> list[object]:
         """What is handed over."""
@@ -159,13 +159,13 @@ class Batches:
         return [amounts, dict(self.codecs), self.sizes.state(), self.counts.state()]
 
     @classmethod
-    def of(cls, state: object) -> Batches:
+    def of(cls, state: object) -> TopicBatches:
         """Those of a state. Raises DecodeError."""
         amounts, codecs, sizes, counts = fields(state, list, dict, list, list)
         made = cls(*fields(amounts, int, int, int))
         for item in codecs.items():
             fields(item, str, int)
-        made.codecs, made.sizes, made.counts = Counter(codecs), Group.of(sizes), Group.of(counts)
+        made.codecs, made.sizes, made.counts = Counter(codecs), GroupStatistics.of(sizes), GroupStatistics.of(counts)
         return made
 
     def row(self) -> Row:
@@ -189,9 +189,9 @@ class BatchSizes:
     """How large batches are by API and topic. Where a row has several batches, all of them count with their mean."""
 
     def __init__(self) -> None:
-        self._found: dict[Key, Batches] = {}
+        self._found: dict[Key, TopicBatches] = {}
 
-    def take(self, key: Key, batches: Batches) -> None:
+    def take(self, key: Key, batches: TopicBatches) -> None:
         """Take in batches of an API and a topic, which are this fold's from now on. Raises LimitExceeded."""
         before = self._found.get(key)
         if before is not None:
@@ -204,7 +204,7 @@ class BatchSizes:
     def merge(self, other: BatchSizes) -> None:
         """Take in what another has counted, which stays as it is. Raises LimitExceeded."""
         for key, batches in other._found.items():
-            self.take(key, Batches.of(batches.state()))
+            self.take(key, TopicBatches.of(batches.state()))
 
     def export(self) -> bytes:
         """The state, for `resume`."""
@@ -216,7 +216,7 @@ class BatchSizes:
         for item in items:
             key, batches = fields(item, tuple, list)
             api, topic = fields(key, str | None, str | None)
-            self.take((api, topic), Batches.of(batches))
+            self.take((api, topic), TopicBatches.of(batches))
 
     def rows(self) -> list[Row]:
         """A row for each API and topic, in that order."""

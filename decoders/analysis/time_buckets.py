@@ -17,7 +17,7 @@ SLICES_MAX: Final = 128
 Join = Callable[[int, int], int]
 
 
-def added(one: int, other: int) -> int:
+def add_amounts(one: int, other: int) -> int:
     """The join of amounts."""
     return one + other
 
@@ -29,7 +29,7 @@ def shift_for(first_ns: int, last_ns: int, shift: int = SHIFT_MIN) -> int:
     return shift
 
 
-def coarser(slices: dict[int, int], by: int, join: Join) -> dict[int, int]:
+def join_slices(slices: dict[int, int], by: int, join: Join) -> dict[int, int]:
     """Slices joined by 2^by."""
     out: dict[int, int] = {}
     for number, value in slices.items():
@@ -38,7 +38,7 @@ def coarser(slices: dict[int, int], by: int, join: Join) -> dict[int, int]:
     return out
 
 
-def joined(one: dict[int, int], other: dict[int, int], join: Join) -> None:
+def merge_slices(one: dict[int, int], other: dict[int, int], join: Join) -> None:
     """Join the slices of `other`, which are as wide, into `one`."""
     for number, value in other.items():
         one[number] = join(one[number], value) if number in one else value

@@ -32,23 +32,23 @@ TYPE: Final = "$type"
 VERSION: Final = "$version"
 
 
-class Row(NamedTuple):
+class StructureRow(NamedTuple):
     """One structure: the module that declares it, and whether its version stands before its fields."""
 
     module: str
     prefixed: bool
 
 
-STRUCTURES: Final[dict[str, Row]] = {
-    "ConsumerProtocolAssignment": Row("consumer_protocol_assignment", True),
-    "ConsumerProtocolSubscription": Row("consumer_protocol_subscription", True),
-    "ControlRecordTypeSchema": Row("control_record_type_schema", True),
-    "EndTxnMarker": Row("end_txn_marker", True),
-    "KRaftVersionRecord": Row("kraft_version_record", False),
-    "LeaderChangeMessage": Row("leader_change_message", False),
-    "SnapshotFooterRecord": Row("snapshot_footer_record", False),
-    "SnapshotHeaderRecord": Row("snapshot_header_record", False),
-    "VotersRecord": Row("voters_record", False),
+STRUCTURES: Final[dict[str, StructureRow]] = {
+    "ConsumerProtocolAssignment": StructureRow("consumer_protocol_assignment", True),
+    "ConsumerProtocolSubscription": StructureRow("consumer_protocol_subscription", True),
+    "ControlRecordTypeSchema": StructureRow("control_record_type_schema", True),
+    "EndTxnMarker": StructureRow("end_txn_marker", True),
+    "KRaftVersionRecord": StructureRow("kraft_version_record", False),
+    "LeaderChangeMessage": StructureRow("leader_change_message", False),
+    "SnapshotFooterRecord": StructureRow("snapshot_footer_record", False),
+    "SnapshotHeaderRecord": StructureRow("snapshot_header_record", False),
+    "VotersRecord": StructureRow("voters_record", False),
 }
 _BY_NAME: Final = {name.lower(): name for name in STRUCTURES}
 

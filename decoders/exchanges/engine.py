@@ -35,7 +35,7 @@ from decoders.exchanges.exchange import ConnectionInfo, Ended, Exchange, Row, Se
 from decoders.exchanges.pairing import Pairing
 from decoders.frames.detect import UndecidedConnection
 from decoders.frames.frame_search import RESPONSE as RESPONSE_FORM
-from decoders.frames.framing import BODY, REQUEST, RESPONSE, gap, jump, lose_step, take
+from decoders.frames.framing import BODY, REQUEST, RESPONSE, gap, jump, lose_step, take_bytes
 from decoders.limits import IN_FLIGHT_MAX
 from decoders.protocols.signatures import TLS, certain
 from decoders.tcp.chunks import Chunk, Close, Connection, Gap, Half, How, Retransmission, Segment
@@ -49,7 +49,7 @@ REQUEST_HEAD: Final = REQUEST_FORM.size
 RESPONSE_HEAD: Final = RESPONSE_FORM.size
 
 
-def advance(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandler) -> None:  # noqa: C901 - one loop, no calls
+def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandler) -> None:  # noqa: C901 - one loop, no calls
     """Take chunks; `unusual` is called for events and for halves that have no lane."""
     budget = context.budget
     plain = context.specs.plain.get
@@ -141,7 +141,7 @@ def advance(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandler) 
                 context.shed(lane)
             continue
         if at < size:
-            take(lane, time_ns, packet, data[at:] if at else data)
+            take_bytes(lane, time_ns, packet, data[at:] if at else data)
             if budget.held > budget.most:
                 context.shed(lane)
 
@@ -177,7 +177,7 @@ class Pairer:
             summary = self.context.summary
             summary.first_ns = summary.first_ns or chunks[0][1]
             summary.last_ns = max(summary.last_ns, chunks[-1][1])
-            advance(self.context, chunks, self._unusual)
+            take_chunks(self.context, chunks, self._unusual)
         return self._given()
 
     def finish(self) -> list[Settled]:
@@ -265,7 +265,7 @@ class Pairer:
         pairing.client = half if lane.request else half.peer
         half.state = lane
         if isinstance(data, bytes):
-            take(lane, time_ns, packet, data)
+            take_bytes(lane, time_ns, packet, data)
         elif isinstance(data, Gap):
             self.context.summary.gaps += 1
             if data.why == "jump":
@@ -330,7 +330,7 @@ class Pairer:
                 size, since = undecided.dropped.get(half is connection.first, (0, undecided.since(half)))
                 lose_step(lane, "midstream", "the capture begins inside the stream", since, 0, size)
         chunks, undecided.chunks = undecided.chunks, []
-        advance(context, chunks, self._unusual)
+        take_chunks(context, chunks, self._unusual)
 
     def _end(self, pairing: Pairing, how: How, connection: Connection | None = None) -> None:
         del self.context.pairings[pairing.ends.number]

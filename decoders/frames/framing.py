@@ -194,7 +194,7 @@ def lose_step(lane: FrameDirection, reason: Reason, detail: str, time_ns: int, p
     lane.run.size += size
 
 
-def take(lane: FrameDirection, time_ns: int, packet: int, data: bytes) -> None:
+def take_bytes(lane: FrameDirection, time_ns: int, packet: int, data: bytes) -> None:
     """The next bytes of a lane, whatever its state."""
     here = first = (time_ns, packet)
     at = 0

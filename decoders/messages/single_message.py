@@ -23,7 +23,7 @@ _SIZE: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Alone:
+class SingleMessage:
     """A frame with its size field. `shift`: how many bytes of it were not given but made up (4: the size field).
 
     `missing` is why its end is not there, where it is not.
@@ -50,7 +50,7 @@ class Told(NamedTuple):
     failure: Failure | None
 
 
-def fits(alone: Alone) -> bool:
+def fits(alone: SingleMessage) -> bool:
     """Whether the body decodes to its end."""
     return alone.missing is None and _exchange(alone).spec.project(alone.side, alone.frame) is not None
 
@@ -70,7 +70,7 @@ def framed(body: bytes, side: Side, key: int, version: int) -> bytes:
     return (len(head) + len(body)).to_bytes(4, "big") + head + body
 
 
-def tell(alone: Alone, options: Options = PLAIN) -> Told:
+def message_json(alone: SingleMessage, options: Options = PLAIN) -> Told:
     """The record; the fields before a failure are in it, and so are bytes behind the message."""
     exchange = _exchange(alone)
     side, spec = alone.side, exchange.spec
@@ -106,7 +106,7 @@ def tell(alone: Alone, options: Options = PLAIN) -> Told:
     return Told(record, plan, failure)
 
 
-def _exchange(alone: Alone) -> Exchange:
+def _exchange(alone: SingleMessage) -> Exchange:
     """What there is of an exchange: one frame."""
     exchange = Exchange()
     exchange.spec = ApiVersion(alone.key, alone.version, _NO_NEEDS)
@@ -117,7 +117,7 @@ def _exchange(alone: Alone) -> Exchange:
     return exchange
 
 
-def _header(alone: Alone) -> dict[str, Any]:
+def _header(alone: SingleMessage) -> dict[str, Any]:
     """The fields of the header as far as they are there, in JSON form."""
     key, version = alone.key, alone.version
     if alone.side == "request":

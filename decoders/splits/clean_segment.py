@@ -20,7 +20,7 @@ from decoders.exchanges.pairing import Pairing
 from decoders.exchanges.sasl_phase import SaslPhase
 from decoders.frames.framing import FrameDirection
 from decoders.limits import IN_FLIGHT_MAX
-from decoders.tcp.connections import MASK, Flow, TcpConnection
+from decoders.tcp.connections import MASK, HalfStream, TcpConnection
 from decoders.wire.pack import pack
 
 __all__ = ["IDS", "LANE", "ORPHAN", "Stretch", "core"]
@@ -87,7 +87,7 @@ class Stretch:
         self.after = after  # it begins behind the segment with this packet number
         self.since: int | None = after  # the same, while that segment is of the batch at hand
         client = connection.first if pairing.client_first else connection.second
-        self.flows: tuple[Flow, Flow] = (client, client.peer)
+        self.flows: tuple[HalfStream, HalfStream] = (client, client.peer)
         self.lanes = (pairing.client_lane, pairing.server_lane)
         self.core = agreed
         self.low: int | None = None

@@ -43,7 +43,7 @@ class Part(NamedTuple):
     rows: list[Any]
 
 
-class Patch(NamedTuple):
+class RowCorrection(NamedTuple):
     """What the rows of a run lack that was decoded without its past: `apply` puts it in."""
 
     ends: ConnectionInfo

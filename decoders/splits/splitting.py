@@ -42,7 +42,7 @@ from decoders.limits import SEGMENT_COST
 from decoders.splits.clean_segment import Stretch, core
 from decoders.splits.parts import END, FACT, ROWS, RUN, SEGMENTS, Facts, Part, canonical, pack_segments
 from decoders.tcp.chunks import Chunk, How, Segment
-from decoders.tcp.connections import MASK, Flow, TcpConnection, turned
+from decoders.tcp.connections import MASK, HalfStream, TcpConnection, turned
 from decoders.tcp.reassembly import RST, SYN, Reassembly, replaces
 from decoders.wire.pack import pack
 
@@ -57,7 +57,7 @@ class Watcher(Protocol):
     def flush(self) -> None:
         """What was given so far has to be taken (`Watched.given`) before more is."""
 
-    def before(self, flow: Flow | None, segment: Segment) -> None:
+    def before(self, flow: HalfStream | None, segment: Segment) -> None:
         """A segment comes that the fast path does not take."""
 
     def after(self, segment: Segment) -> None:
@@ -84,7 +84,7 @@ class Watched(Reassembly):
         """Whether these go in one by one, so that `given` has all that was given."""
         return segments[-1][1] >= self._drowsy_ns
 
-    def begins(self, flow: Flow | None, segment: Segment) -> bool:
+    def begins(self, flow: HalfStream | None, segment: Segment) -> bool:
         """Whether a segment is the SYN of a new connection."""
         if not segment[5] & SYN:
             return False
@@ -95,12 +95,12 @@ class Watched(Reassembly):
         """Whether a segment of no open connection, which begins none, is dropped."""
         return bool(segment[5] & (SYN | RST)) or self._connections.late(segment) is not None
 
-    def _slow(self, flow: Flow | None, segment: Segment) -> None:
+    def _slow(self, flow: HalfStream | None, segment: Segment) -> None:
         if flow is not None and flow.connection.drowsy:
             self._watcher.flush()
         super()._slow(flow, segment)
 
-    def _unusual(self, flow: Flow | None, segment: Segment) -> None:
+    def _unusual(self, flow: HalfStream | None, segment: Segment) -> None:
         self._watcher.before(flow, segment)
         super()._unusual(flow, segment)
         self._watcher.after(segment)
@@ -493,7 +493,7 @@ class Splitter:
         """Take what was given so far."""
         self._take(self._pairer.feed(self._watched.given()))
 
-    def before(self, flow: Flow | None, segment: Segment) -> None:
+    def before(self, flow: HalfStream | None, segment: Segment) -> None:
         """A segment comes that ends a stretch, or begins a connection, or is to be handed on."""
         track = self._track(segment[0])
         begins = self._watched.begins(flow, segment)

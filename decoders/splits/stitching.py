@@ -32,9 +32,9 @@ from decoders.exchanges.pairing import Pairing, orphan, put_response
 from decoders.frames.framing import Frame
 from decoders.limits import IN_FLIGHT_MAX
 from decoders.splits.clean_segment import IDS, LANE, ORPHAN, core
-from decoders.splits.parts import END, ROWS, RUN, SEGMENTS, Facts, Part, Patch, unpack_segments
+from decoders.splits.parts import END, ROWS, RUN, SEGMENTS, Facts, Part, RowCorrection, unpack_segments
 from decoders.tcp.chunks import Segment
-from decoders.tcp.connections import Flow, TcpConnection
+from decoders.tcp.connections import HalfStream, TcpConnection
 from decoders.wire.pack import fields, unpack
 
 __all__ = ["AdoptedConnection", "AdoptedStretch", "Reread", "Stitcher"]
@@ -84,9 +84,9 @@ class AdoptedStretch:
             low is None or not any(low <= correlation_id < low + IDS for correlation_id in waiting)
         )
 
-    def patch(self) -> Patch:
+    def patch(self) -> RowCorrection:
         """What its rows lack."""
-        return Patch(self._pairing.ends, self._added, self._pairing.software)
+        return RowCorrection(self._pairing.ends, self._added, self._pairing.software)
 
     def answer(self, orphans: list[Any]) -> None:
         """Responses whose request lies before it."""
@@ -135,7 +135,7 @@ class AdoptedStretch:
         pairing.ends.exchanges += count
 
 
-def _add(flow: Flow, state: list[Any]) -> None:
+def _add(flow: HalfStream, state: list[Any]) -> None:
     packets, size, last_ns = fields(state, int, int, int)
     flow.sync()
     flow.packets += packets
@@ -185,9 +185,9 @@ class AdoptedConnection:
         number = reassembly.connection_count
         self._ends = ConnectionInfo(number, client, broker, began_ns, self._engine.pairer.context.topics)
 
-    def patch(self) -> Patch:
+    def patch(self) -> RowCorrection:
         """What its rows lack."""
-        return Patch(self._ends, 0, None)
+        return RowCorrection(self._ends, 0, None)
 
     def absorb(self, tail: list[Any]) -> None:
         """Take over what it leaves. Raises DecodeError when this is no such thing."""
@@ -231,7 +231,7 @@ class Stitcher:
         self._engine = Engine(ports, needs, connections=True)
         self._engine.pairer.context.brokers.update(self._facts.others(key))
 
-    def take(self, part: Part) -> tuple[list[Row], Patch | None]:
+    def take(self, part: Part) -> tuple[list[Row], RowCorrection | None]:
         """What settles with a part; and, of ROWS, what makes the part's own rows true (None: they do not count).
 
         Raises DecodeError when the part cannot be taken: then this stitcher is of no more use.
@@ -267,7 +267,7 @@ class Stitcher:
             self._run = AdoptedConnection(self._engine, state)
         return cast(list[Row], self._run.rows)
 
-    def _rows(self, blob: bytes) -> tuple[list[Row], Patch | None]:
+    def _rows(self, blob: bytes) -> tuple[list[Row], RowCorrection | None]:
         run = self._run
         if run is None:
             raise Malformed("rows of no run")

@@ -30,7 +30,7 @@ __all__ = [
     "WAITING",
     "Connections",
     "Entry",
-    "Flow",
+    "HalfStream",
     "TcpConnection",
     "ahead",
     "deadlocked",
@@ -70,7 +70,7 @@ Entry = tuple[int, int, int, int, int, bytes, int]
 PatienceMark = tuple[int, int, int, int, int, int]
 
 
-class Flow(Half):
+class HalfStream(Half):
     """One direction of a TCP connection."""
 
     __slots__ = (
@@ -92,7 +92,7 @@ class Flow(Half):
     )
 
     connection: TcpConnection
-    peer: Flow
+    peer: HalfStream
 
     def __init__(self, connection: Connection, source: str) -> None:
         super().__init__(connection, source)
@@ -342,14 +342,14 @@ class TcpConnection(Connection):
 
     __slots__ = ("at_ns", "at_packet", "began_packet", "drowsy", "known", "over", "reset")
 
-    half = Flow
-    first: Flow
-    second: Flow
+    half = HalfStream
+    first: HalfStream
+    second: HalfStream
 
     def __init__(self, number: int, first: str, second: str, began_ns: int, *, opened: bool) -> None:
         super().__init__(number, first, second, began_ns, opened=opened)
         self.over = False
-        self.reset: Flow | None = None  # who sent a RST
+        self.reset: HalfStream | None = None  # who sent a RST
         self.began_packet = 0
         self.at_ns, self.at_packet = began_ns, 0  # of its latest packet that took the slow path
         self.drowsy = False  # on the slow path for nothing but that
@@ -476,7 +476,7 @@ def ahead(number: int, place: int) -> int:
     return ((number - place + 0x8000_0000) & MASK) - 0x8000_0000
 
 
-def deadlocked(first: Flow, second: Flow) -> tuple[Entry | None, Entry | None]:
+def deadlocked(first: HalfStream, second: HalfStream) -> tuple[Entry | None, Entry | None]:
     """The next segments of two directions of which each waits for bytes that the other one holds (no real TCP does)."""
     if not (first.held and second.held):
         return None, None
@@ -505,7 +505,7 @@ class Connections:
     """All connections of a capture. `flows` has both directions of the open ones, by key."""
 
     def __init__(self) -> None:
-        self.flows: dict[bytes, Flow] = {}
+        self.flows: dict[bytes, HalfStream] = {}
         self.count = 0
         # Key → first and next raw number, time of the end; ordered, for the oldest are taken from the front.
         self._ended: OrderedDict[bytes, tuple[int, int, int]] = OrderedDict()
@@ -517,7 +517,7 @@ class Connections:
         numbers = sorted(known)
         return known if numbers == list(known) else {number: known[number] for number in numbers}
 
-    def open(self, key: bytes, time_ns: int, packet: int, *, initiator: bool) -> Flow:
+    def open(self, key: bytes, time_ns: int, packet: int, *, initiator: bool) -> HalfStream:
         """A new connection; gives the flow with this key, which is `first` if it is the initiator."""
         self.count += 1
         source, target = endpoints(key)

@@ -54,7 +54,7 @@ from decoders.tcp.connections import (
     UNSEEN,
     Connections,
     Entry,
-    Flow,
+    HalfStream,
     TcpConnection,
     ahead,
     deadlocked,
@@ -77,7 +77,7 @@ class Delivery:
         self.time_ns = 0
         self.packet = 0
 
-    def hold(self, flow: Flow, entry: Entry) -> None:
+    def hold(self, flow: HalfStream, entry: Entry) -> None:
         """Keep a segment until it can be given."""
         before = flow.held_size
         flow.hold(entry)
@@ -141,32 +141,32 @@ class Delivery:
         while self.force(connection):
             pass
 
-    def again(self, flow: Flow, start: int, end: int, *, twice: bool) -> None:
+    def again(self, flow: HalfStream, start: int, end: int, *, twice: bool) -> None:
         """Bytes of which the first copy was given: an event, unless the capture has the packet `twice`."""
         start = max(start, flow.first)
         if start < end and not (twice and end == flow.place):
             flow.again += 1
             self.out.append((flow, self.time_ns, self.packet, Retransmission(start - flow.first, end - start)))
 
-    def gap(self, flow: Flow, size: int, why: Why, time_ns: int, packet: int) -> None:
+    def gap(self, flow: HalfStream, size: int, why: Why, time_ns: int, packet: int) -> None:
         """Bytes that are not there."""
         flow.gaps += 1
         flow.missing += size
         self.out.append((flow, time_ns, packet, Gap(size, why)))
 
-    def jump(self, flow: Flow, place: int, time_ns: int, packet: int) -> None:
+    def jump(self, flow: HalfStream, place: int, time_ns: int, packet: int) -> None:
         """The stream goes on at a number farther off than any window reaches: no number of bytes lies between."""
         flow.gaps += 1
         flow.first += place - flow.place
         flow.place = place
         self.out.append((flow, time_ns, packet, Gap(0, "jump")))
 
-    def forget(self, flow: Flow) -> None:
+    def forget(self, flow: HalfStream) -> None:
         """Let go of what a flow holds."""
         self.held -= flow.held_size
         flow.held, flow.held_size, flow.far = (), 0, ()
 
-    def _give(self, flow: Flow) -> None:
+    def _give(self, flow: HalfStream) -> None:
         """Give the first held segment of a flow."""
         start, end, time_ns, packet, _, data, role = flow.take_first()
         flow.held_size -= len(data) + SEGMENT_COST
@@ -185,7 +185,7 @@ class Delivery:
         elif connection.reset is flow:
             connection.reset = None  # it goes on: that was somebody else's reset
 
-    def _skip(self, flow: Flow, end: int) -> None:
+    def _skip(self, flow: HalfStream, end: int) -> None:
         """The bytes up to number `end` are lost."""
         _, _, time_ns, packet, *_ = flow.held[0] if flow.held else (0, 0, self.time_ns, self.packet)
         if end - flow.place >= FAR:
@@ -275,7 +275,7 @@ class Reassembly:
         """The capture goes on to this time and packet, without one of these connections."""
         self._delivery.time_ns, self._delivery.packet = time_ns, packet
 
-    def flow(self, key: bytes) -> Flow | None:
+    def flow(self, key: bytes) -> HalfStream | None:
         """The direction with this key of an open connection."""
         return self._connections.flows.get(key)
 
@@ -306,7 +306,7 @@ class Reassembly:
                 begin = index
         return out + self.feed(segments[begin:])
 
-    def _slow(self, flow: Flow | None, segment: Segment) -> None:
+    def _slow(self, flow: HalfStream | None, segment: Segment) -> None:
         """Any segment; the fast path is a short cut for some."""
         self._delivery.time_ns, self._delivery.packet = segment[1:3]
         if flow is not None:
@@ -321,7 +321,7 @@ class Reassembly:
                 return
         self._unusual(flow, segment)
 
-    def _unusual(self, flow: Flow | None, segment: Segment) -> None:
+    def _unusual(self, flow: HalfStream | None, segment: Segment) -> None:
         """A segment that the fast path does not take, of a connection that is open or of none."""
         _, time_ns, packet, _, ack, flags, _, _ = segment
         flow = self._synchronize(flow, segment) if flags & SYN else flow or self._join(segment)
@@ -345,7 +345,7 @@ class Reassembly:
         if self._looks():
             self._look()
 
-    def _take(self, flow: Flow, segment: Segment) -> None:
+    def _take(self, flow: HalfStream, segment: Segment) -> None:
         """Hold what a segment brings; `_advance` gives it."""
         _, time_ns, packet, seq, ack, flags, data, cut = segment
         size = len(data) + cut
@@ -380,7 +380,7 @@ class Reassembly:
         if role == RESETS or (role == ENDS and end >= start and not flow.ended):
             delivery.hold(flow, (end, end, time_ns, packet, ack, b"", role))
 
-    def _stray(self, flow: Flow, segment: Segment) -> None:
+    def _stray(self, flow: HalfStream, segment: Segment) -> None:
         """A segment far from where the stream is: believed, with those before it, when it is one of a run."""
         _, time_ns, packet, seq, ack, flags, data, cut = segment
         self.counts["stray"] += 1
@@ -426,7 +426,7 @@ class Reassembly:
 
     # Beginning and end of connections
 
-    def _synchronize(self, flow: Flow | None, segment: Segment) -> Flow | None:
+    def _synchronize(self, flow: HalfStream | None, segment: Segment) -> HalfStream | None:
         """A SYN: the flow it begins, or None when it is a copy of one that was seen."""
         key, _, _, seq, ack, flags, _, _ = segment
         first = seq + 1 & MASK
@@ -458,7 +458,7 @@ class Reassembly:
             flow.peer.begin(flow.peer.long(ack))
         return flow
 
-    def _join(self, segment: Segment) -> Flow | None:
+    def _join(self, segment: Segment) -> HalfStream | None:
         """A segment of no open connection, without SYN: a new connection, or None if it belongs to one that is over."""
         late = self._connections.late(segment)
         if late is not None:
@@ -469,7 +469,7 @@ class Reassembly:
             return None
         return self._open(segment, initiator=True)
 
-    def _open(self, segment: Segment, *, initiator: bool) -> Flow:
+    def _open(self, segment: Segment, *, initiator: bool) -> HalfStream:
         key, time_ns, packet = segment[:3]
         for silent in self._connections.silent(time_ns):
             self._pass(silent)
@@ -665,7 +665,7 @@ class Reassembly:
         self._delivery.held = sum(connection.held_size for connection in known.values())
 
 
-def replaces(flow: Flow, first: int) -> bool:
+def replaces(flow: HalfStream, first: int) -> bool:
     """Whether a SYN, behind which number `first` follows, is that of another connection than this one."""
     flow.sync()
     behind = flow.behind(first)

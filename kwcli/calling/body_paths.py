@@ -10,18 +10,18 @@ from decoders.apis import paths
 from decoders.apis.names import find_field
 from decoders.schema.model import ALL, Api, Field, Side, Versions, parse_message
 from kwcli.env import Exit, Failure
-from kwcli.spelling import api_named, nearest
+from kwcli.spelling import find_api, nearest_words
 
 __all__ = [
     "APPEND",
     "RECORDS",
     "TAGS",
     "Step",
-    "api_named",
     "as_batches",
     "below",
     "fail",
     "field_of",
+    "find_api",
     "is_inside",
     "parse_path",
 ]
@@ -169,7 +169,7 @@ def unknown(api: Api, side: Side, before: Sequence[str], name: str, version: int
         steps, versions_of = deep
         meant = ".".join(text for _, text in steps)
     else:
-        found = nearest(name, [spelling for field in fields for spelling in (field.name, *field.was)])
+        found = nearest_words(name, [spelling for field in fields for spelling in (field.name, *field.was)])
         field = find_field(fields, found[0]) if found else None
         if field is None:
             fail(f'{what} has no field "{place}" ({_there_are(fields)})')

@@ -13,7 +13,7 @@ from kwcli.calling.assignments import check_words
 from kwcli.calling.request_builder import Draft
 from kwcli.calling.versions import VersionChoice, as_spoken
 from kwcli.env import Exit, Failure
-from kwcli.spelling import api_named
+from kwcli.spelling import find_api
 
 if TYPE_CHECKING:
     from kwcli.calling.bodies import SourceBody
@@ -52,10 +52,10 @@ class CallOptions(NamedTuple):
     against: str | None = None
 
 
-def call(env: Environment, asked: CallOptions, settings: Settings, connection: ConnectionOptions) -> Exit:
+def run_call(env: Environment, asked: CallOptions, settings: Settings, connection: ConnectionOptions) -> Exit:
     """Do what was asked. Raises Failure."""
     raw = asked.raw_body is not None
-    found = unknown_api(asked) if raw and _is_unknown(asked.api) else api_named(asked.api)
+    found = unknown_api(asked) if raw and _is_unknown(asked.api) else find_api(asked.api)
     wish = VersionChoice.of(found, asked.version, asked.release, force=asked.force, raw=raw)
     draft = _draft(env, asked, found)
     if asked.skeleton:

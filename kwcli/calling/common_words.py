@@ -23,7 +23,7 @@ from kwcli.spelling import did_you_mean
 _NUMBER: Final = re.compile(r"-?\d{1,19}")
 
 
-def moment_ms(text: str, now_ms: int, what: str) -> int:
+def parse_moment(text: str, now_ms: int, what: str) -> int:
     """`1700000000000`, `2026-11-21`, `2026-11-21T03:04:05.123Z` (UTC unless said), `now`, `-5m` (before now).
 
     Raises Failure (usage) that begins with `what`.
@@ -127,7 +127,7 @@ def from_words(words: Iterable[RecordWord], contents: Contents, now_ms: int) -> 
         if word.name == "partition":
             record["partition"] = number(word, _INT32_MAX)
         elif word.name == "timestamp":
-            record["timestamp"] = moment_ms(said(word), now_ms, "timestamp=")
+            record["timestamp"] = parse_moment(said(word), now_ms, "timestamp=")
         else:
             record[word.name] = data(word, contents)
     end()
@@ -193,7 +193,7 @@ def _entry(value: Mapping[str, Any], place: str, now_ms: int) -> Entry:
     if partition is not None and (type(partition) is not int or not 0 <= partition <= _INT32_MAX):
         raise _wrong(f"{place}: partition is no number from 0 to {_INT32_MAX}")
     if isinstance(timestamp, str):
-        timestamp = moment_ms(timestamp, now_ms, f"{place}: timestamp")
+        timestamp = parse_moment(timestamp, now_ms, f"{place}: timestamp")
     elif timestamp is not None and type(timestamp) is not int:
         raise _wrong(f"{place}: timestamp is no number of milliseconds and no time")
     if "value" not in value:

@@ -29,7 +29,7 @@ _TERMINAL = "/dev/tty"
 _SOURCE = "the edited text"
 
 
-def edited(api: Api, text: str, env: Environment, *, side: Side = "request") -> GivenWords | None:
+def edit_body(api: Api, text: str, env: Environment, *, side: Side = "request") -> GivenWords | None:
     """The body that the user makes of `text` in $VISUAL, $EDITOR or vi, checked as check_words() does; None: unchanged.
 
     Raises Failure; what was written is kept then, and its place said.
@@ -140,7 +140,7 @@ def dry_run(
 def edit(env: Environment, api: Api, draft: Draft, wish: VersionChoice) -> Draft:
     """What the user makes of the skeleton in an editor; the same draft where nothing was changed. Raises Failure."""
 
-    given = edited(api, _skeleton(api, draft, wish), env)
+    given = edit_body(api, _skeleton(api, draft, wish), env)
     return draft if given is None else Draft(api, given)
 
 

@@ -14,7 +14,7 @@ from kwcli.calling.assignments import check_words, compose, encode_body
 from kwcli.calling.body_paths import fail
 from kwcli.calling.validate import generic
 from kwcli.env import Environment, Exit
-from kwcli.spelling import api_named
+from kwcli.spelling import find_api
 
 _SIZE = 4
 
@@ -26,7 +26,7 @@ class Header(NamedTuple):
     client_id: str | None
 
 
-def encoded(
+def encode_words(
     name: str, version: int, words: Sequence[str], env: Environment, side: Side, header: Header | None
 ) -> bytes:
     """The body of a message, or with a header its frame with the size field. Raises Failure."""
@@ -62,7 +62,7 @@ def _trailing(value: Any, source: str) -> bytes:
         fail(f"{source}: {failure}", Exit.FAILURE)
 
 
-def to_fill_in(name: str, version: int, words: Sequence[str], env: Environment, side: Side) -> bytes:
+def print_skeleton(name: str, version: int, words: Sequence[str], env: Environment, side: Side) -> bytes:
     """The body that the words say, all else at its defaults, as annotated YAML. Raises Failure."""
     from kwcli.calling.skeleton import skeleton
 
@@ -71,7 +71,7 @@ def to_fill_in(name: str, version: int, words: Sequence[str], env: Environment, 
 
 
 def _api(name: str, version: int) -> Api:
-    api = api_named(name)
+    api = find_api(name)
     if version not in api.versions:
         fail(f"{api.name} has versions {api.versions}, not {version}")
     return api
@@ -97,7 +97,7 @@ def _header(key: int, version: int, side: Side, header: Header, record: Mapping[
         fail(f"header: {failure}", Exit.FAILURE)
 
 
-def written(data: bytes, form: str) -> bytes:
+def format_bytes(data: bytes, form: str) -> bytes:
     """Bytes as they are put out."""
     if form == "raw":
         return data

@@ -19,9 +19,9 @@ from kwcli.calling.common_words import (
     OFFLINE,
     TopicLookup,
     check_names,
-    moment_ms,
     need,
     number,
+    parse_moment,
     said,
     split,
     topic_field,
@@ -64,7 +64,7 @@ class Position:
                 f"offset={text}: write a number, earliest, latest, latest-10 or @2026-11-21T03:04:05Z", Exit.USAGE
             )
         if match["time"]:
-            return cls(0, max(0, moment_ms(match["time"], now_ms, "offset=")))
+            return cls(0, max(0, parse_moment(match["time"], now_ms, "offset=")))
         if match["end"]:
             return cls(int(match["step"] or 0), _ENDS[match["end"]])
         step = int(match["number"])

@@ -15,7 +15,7 @@ from kwcli.calling.extract import Path
 from kwcli.output import Wanted, needs, open_renderer
 from kwcli.output.body import BodyPrinter, in_pieces, plan_of, scalar, undecoded
 from kwcli.output.json import JsonWriter
-from kwcli.output.units import cut, palette, took
+from kwcli.output.units import cut, format_latency, palette
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ UNANSWERED: Final = {
 }
 
 
-def lines(
+def exchange_lines(
     exchange: Exchange, record: dict[str, Any], way: str, settings: Settings, only: Side | None, explained: set[int]
 ) -> Iterator[str]:
     """All lines of one exchange, or of one side of it. What an error code in `explained` means is not told again."""
@@ -129,23 +129,23 @@ def _answer(exchange: Exchange, record: dict[str, Any], colors: Palette) -> str:
         text = UNANSWERED.get(record["status"], "no answer")
         bad = record["status"] != "no_response_expected"
         return f"{colors.bad if bad else colors.api}← {text}{colors.off}"
-    return f"{colors.api}←{colors.off} {exchange.response_size:,} B · {took(exchange.latency_ms)}"
+    return f"{colors.api}←{colors.off} {exchange.response_size:,} B · {format_latency(exchange.latency_ms)}"
 
 
 def _unsent(record: dict[str, Any]) -> bool:
     return record["client"] is None
 
 
-def helper(exchange: Exchange, node: str, settings: Settings) -> Iterator[str]:
+def lookup_lines(exchange: Exchange, node: str, settings: Settings) -> Iterator[str]:
     """A look-up in a line: `kw: asked node 1 kafka1:9092: FindCoordinator 6 · 0.8ms`; with -vv what was said, too."""
     name = exchange.api or "SASL token"
     version = "" if exchange.api_version is None else f" {exchange.api_version}"
     errors = "".join(f" · {error.name}" for error in exchange.errors)
-    yield f"kw: asked {node}: {name}{version} · {took(exchange.latency_ms)}{errors}"
+    yield f"kw: asked {node}: {name}{version} · {format_latency(exchange.latency_ms)}{errors}"
     if settings.verbose > 1:
         record = to_json_dict(exchange, Options(reveal_secrets=settings.reveal_secrets, deferred=True))
         plain = settings._replace(format="text", color=False)
-        yield from (f"    {line}" for line in lines(exchange, record, node, plain, None, set()))
+        yield from (f"    {line}" for line in exchange_lines(exchange, record, node, plain, None, set()))
 
 
 # Exchanges in, what `kw call` prints out: whole, one side of them, or the values at a path; in every output format.
@@ -200,7 +200,9 @@ class CallOutput:
             self._json.add(self._record(exchange))
         elif settings.format in LINES and not self._brief:
             way = " · ".join(part for part in (node, *more) if part)
-            self._write_lines(lines(exchange, self._record(exchange), way, settings, self._only, self._explained))
+            self._write_lines(
+                exchange_lines(exchange, self._record(exchange), way, settings, self._only, self._explained)
+            )
         elif settings.format == "table" and exchange.api_key == API_VERSIONS and self._sent:
             self._table().add(node, self._record(exchange)["response"] or {})
         else:

@@ -15,11 +15,11 @@ from decoders.schema.model import NONE, Api, Versions
 from kwcli.calling.assignments import GivenWords, compose, encode_body
 from kwcli.calling.bodies import example
 from kwcli.env import Exit, Failure
-from kwcli.net.cluster.metadata_requests import ask_offset
+from kwcli.net.cluster.metadata_requests import offset_request
 
 if TYPE_CHECKING:
     from kwcli.calling.shorthand import Short
-    from kwcli.net.cluster.cluster import Cluster
+    from kwcli.net.cluster.cluster import ClusterClient
 
 _TRIES: Final = 3
 
@@ -92,7 +92,7 @@ class LookedUp:
         both = connection.versions.get(LIST_OFFSETS, NONE) & api(LIST_OFFSETS).versions
         if not both:
             raise Failure(f"{connection.peer} does not offer ListOffsets, which this offset needs")
-        value = ask_offset(both.high, topic, partition, timestamp)
+        value = offset_request(both.high, topic, partition, timestamp)
         answer: dict[str, Any] = self._cluster.ask(connection, LIST_OFFSETS, both.high, value)
         for told in answer["topics"]:
             for row in told["partitions"]:
@@ -140,7 +140,7 @@ class Draft:
         """The version of the record that the body was taken from."""
         return self._given.body.version if self._given.body is not None else None
 
-    def connect(self, cluster: Cluster) -> None:
+    def connect(self, cluster: ClusterClient) -> None:
         """From now on the cluster may be asked about what short words leave open, each thing once."""
         if self._short is not None:
             self._known = LookedUp(cluster)

@@ -17,10 +17,10 @@ from kwcli.calling.as_exchanges import Tape
 from kwcli.calling.versions import VersionChoice, common
 from kwcli.env import Exit, Failure
 from kwcli.net.addresses import shown
-from kwcli.net.cluster.cluster import Cluster
+from kwcli.net.cluster.cluster import ClusterClient
 from kwcli.net.cluster.metadata_requests import is_kraft
 from kwcli.net.with_timeout import Deadline
-from kwcli.output.units import counted, took
+from kwcli.output.units import count_of, format_latency
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
@@ -87,7 +87,7 @@ class Destination(NamedTuple):
 class Router:
     """Finds the stops of one request."""
 
-    def __init__(self, cluster: Cluster, api: Api, target: Target | None, *, split: bool) -> None:
+    def __init__(self, cluster: ClusterClient, api: Api, target: Target | None, *, split: bool) -> None:
         self._cluster = cluster
         self._api = api
         self._target = target
@@ -138,7 +138,7 @@ class Router:
         for place, number in enumerate(numbers):
             left_s = deadline.left() - answers_s
             if left_s <= 0:
-                left = counted(len(numbers) - place, "node")
+                left = count_of(len(numbers) - place, "node")
                 text = f"no time is left to connect to {left} of {len(numbers):,}; give it more by --timeout"
                 self.problems.append(Failure(text, Exit.TIMEOUT))
                 break
@@ -274,12 +274,12 @@ class Ping:
 
     def line(self) -> str:
         """`50 requests, 2 errors · min 0.4ms · p50 0.5ms · p90 0.7ms · p99 1.2ms · max 1.3ms`."""
-        errors = f", {counted(self._errors, 'error')}" if self._errors else ""
-        parts = [counted(self._sent, "request") + errors + (f", {self._lost} lost" if self._lost else "")]
+        errors = f", {count_of(self._errors, 'error')}" if self._errors else ""
+        parts = [count_of(self._sent, "request") + errors + (f", {self._lost} lost" if self._lost else "")]
         found = sorted(self._latencies)
         if found:
             named = [("min", 0.0), ("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("max", 1.0)]
-            parts += [f"{name} {took(percentile(found, share))}" for name, share in named]
+            parts += [f"{name} {format_latency(percentile(found, share))}" for name, share in named]
         return " · ".join(parts)
 
 
@@ -353,7 +353,7 @@ class CallRun:
             host, port = self._config.servers[0]
             more = f" and {len(self._config.servers) - 1} more" if self._config.servers[1:] else ""
             self._env.say(f"kw: server {host}:{port}{more} (from {self._config.origin})")
-        with Cluster(self._config, self._deadline(), witness=self._witness, tell=self._tell) as cluster:
+        with ClusterClient(self._config, self._deadline(), witness=self._witness, tell=self._tell) as cluster:
             try:
                 self._rounds(cluster)
             except KeyboardInterrupt:
@@ -363,7 +363,7 @@ class CallRun:
     def _deadline(self) -> Deadline:
         return Deadline(self._config.timeout_s, self._env.monotonic)
 
-    def _rounds(self, cluster: Cluster) -> None:
+    def _rounds(self, cluster: ClusterClient) -> None:
         """Every round; a ping that had an answer goes on after a round that failed."""
         plan = self._plan
         for number in range(plan.repeat) if plan.repeat else count():
@@ -380,7 +380,7 @@ class CallRun:
                 self.ping.lose()
                 cluster.restart()
 
-    def _round(self, cluster: Cluster) -> None:
+    def _round(self, cluster: ClusterClient) -> None:
         plan = self._plan
         plan.draft.connect(cluster)
         router = Router(cluster, plan.api, plan.target, split=plan.split)
@@ -389,7 +389,7 @@ class CallRun:
             if place < PROBLEMS_TOLD or problem is router.problems[-1]:
                 self._env.say(f"kw: {problem.text}")
             elif place == PROBLEMS_TOLD:
-                self._env.say(f"kw: … {counted(len(router.problems) - PROBLEMS_TOLD - 1, 'node')} more like this …")
+                self._env.say(f"kw: … {count_of(len(router.problems) - PROBLEMS_TOLD - 1, 'node')} more like this …")
             self._code = self._code or problem.code
         for stop in stops:
             exchange = self._send(cluster, stop, request)
@@ -400,7 +400,7 @@ class CallRun:
             if self.ping is not None:
                 self.ping.add(exchange)
 
-    def _routed(self, cluster: Cluster, router: Router) -> tuple[Request, list[Destination]]:
+    def _routed(self, cluster: ClusterClient, router: Router) -> tuple[Request, list[Destination]]:
         """The request in a version that all its nodes take, and those nodes."""
         plan = self._plan
         versions = self._offered(cluster.any())
@@ -425,7 +425,7 @@ class CallRun:
             return versions
         return Versions(preferred, preferred)
 
-    def _send(self, cluster: Cluster, stop: Destination, request: Request) -> Exchange:
+    def _send(self, cluster: ClusterClient, stop: Destination, request: Request) -> Exchange:
         """Send one node its share and show the exchange. Raises Failure, after what there is of it has been shown."""
         key = self._plan.api.key
         value, body = request.value, request.body
@@ -454,7 +454,7 @@ class CallRun:
         return exchange
 
     def _again(
-        self, cluster: Cluster, router: Router, stop: Destination, request: Request, exchange: Exchange
+        self, cluster: ClusterClient, router: Router, stop: Destination, request: Request, exchange: Exchange
     ) -> Exchange | None:
         """Look again for the node that was meant, and send it the same; None where it would be several by now."""
         error = exchange.errors[0]
@@ -495,20 +495,20 @@ class CallRun:
         if self._own and exchange.api_key == self._plan.api.key:  # and no login that had to be renewed before it
             self._latest = exchange
         elif self._verbose:
-            from kwcli.calling.output import helper
+            from kwcli.calling.output import lookup_lines
 
-            for line in helper(exchange, node_name(connection), self._settings):
+            for line in lookup_lines(exchange, node_name(connection), self._settings):
                 self._env.say(line)
 
 
 def _timing(connection: Connection, *, everything: bool) -> Iterator[str]:
     timing = connection.timing
     if everything or timing.resolve_ns > 1_000_000:
-        yield f"resolve {took(timing.resolve_ns / 1e6)}"
-    yield f"connect {took(timing.connect_ns / 1e6)}"
+        yield f"resolve {format_latency(timing.resolve_ns / 1e6)}"
+    yield f"connect {format_latency(timing.connect_ns / 1e6)}"
     if timing.tls_ns:
-        yield f"TLS {took(timing.tls_ns / 1e6)}"
+        yield f"TLS {format_latency(timing.tls_ns / 1e6)}"
     if timing.auth_ns:
-        yield f"auth {took(timing.auth_ns / 1e6)}"
+        yield f"auth {format_latency(timing.auth_ns / 1e6)}"
     if everything:
-        yield f"versions {took(timing.negotiate_ns / 1e6)}"
+        yield f"versions {format_latency(timing.negotiate_ns / 1e6)}"

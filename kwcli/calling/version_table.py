@@ -13,7 +13,7 @@ from decoders.apis.keys import FETCH, GET_TELEMETRY_SUBSCRIPTIONS, LEADER_AND_IS
 from decoders.apis.releases import RELEASES, UNSTABLE, spoken
 from decoders.schema.model import NONE, Versions
 from kwcli.calling.versions import FETCH_SINCE_4, PRODUCE_SERVED
-from kwcli.output.units import Palette, cells, cut_left, palette, short_name
+from kwcli.output.units import Palette, cell_width, cut_left, palette, short_name
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
@@ -176,11 +176,11 @@ def _title(title: str, room: int) -> str:
 def _drawn(
     titles: Sequence[str], rows: Sequence[tuple[str, list[str], bool]], width: int | None, colors: Palette
 ) -> Iterator[str]:
-    first = max(cells(name) for name, _, _ in rows)
-    widths = [max(cells(title), *(cells(cell[at]) for _, cell, _ in rows)) for at, title in enumerate(titles)]
+    first = max(cell_width(name) for name, _, _ in rows)
+    widths = [max(cell_width(title), *(cell_width(cell[at]) for _, cell, _ in rows)) for at, title in enumerate(titles)]
     if width is not None:
         # Addresses are what can be cut; versions are not.
-        least = [max(max(cells(cell[at]) for _, cell, _ in rows), LEAST) for at in range(len(titles))]
+        least = [max(max(cell_width(cell[at]) for _, cell, _ in rows), LEAST) for at in range(len(titles))]
         least = [min(one, room) for one, room in zip(least, widths, strict=True)]
         while sum(widths) + len(GAP) * len(widths) + first + 2 > width and widths != least:
             widest = max((at for at in range(len(widths)) if widths[at] > least[at]), key=lambda at: widths[at])
@@ -192,4 +192,4 @@ def _drawn(
         name = short_name(whole, first)
         sign = f"{colors.bad}≠{colors.off}" if differs else " "
         line = GAP.join(text.ljust(room) for text, room in zip(cell, widths, strict=True))
-        yield f"{sign} {name}{' ' * (first - cells(name))}{GAP}{line}".rstrip()
+        yield f"{sign} {name}{' ' * (first - cell_width(name))}{GAP}{line}".rstrip()

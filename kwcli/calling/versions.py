@@ -9,7 +9,7 @@ from decoders.apis.keys import FETCH, PRODUCE
 from decoders.apis.releases import UNSTABLE, history, spoken
 from decoders.schema.model import NONE, Api, Versions
 from kwcli.env import Exit, Failure
-from kwcli.spelling import release_named
+from kwcli.spelling import find_release
 
 # Brokers from 4.0 on list Produce 0-2 for the sake of old librdkafka, and close the connection on it (KIP-896). They
 # are known by the Fetch versions that they have given up.
@@ -47,7 +47,7 @@ class VersionChoice(NamedTuple):
 
 def as_spoken(api: Api, release: str) -> Versions:
     """The versions of an API that brokers and clients of a release use unless told otherwise."""
-    release = release_named(release)
+    release = find_release(release)
     found = spoken(release).get(api.key, NONE)
     if UNSTABLE.get(release, {}).get(api.key) == found.high:
         found = Versions(found.low, found.high - 1)

@@ -67,7 +67,7 @@ def command(
 
     Produce and Fetch take short words as well: topic=orders key=k value=v header=a:b, topic=orders offset=latest-10.
     """
-    from kwcli.calling.command import CallOptions, call
+    from kwcli.calling.command import CallOptions, run_call
 
     given = CallOptions(api, words, interval_s=interval, **asked)  # type: ignore[arg-type]  # click has checked the types
-    return call(env, given, shown.settings(env, content, live=True), connection)
+    return run_call(env, given, shown.settings(env, content, live=True), connection)

@@ -58,14 +58,14 @@ def command(
     decodes. What stands before a failure is shown.
     """
     from kwcli.decoding.messages import MessageHints
-    from kwcli.decoding.run import explained, run
-    from kwcli.spelling import api_named
+    from kwcli.decoding.run import run, run_explain
+    from kwcli.spelling import find_api
 
     env: Environment = ctx.obj
     if said.version is not None and said.api is None:
         raise click.UsageError("--version needs --api", ctx)
     settings = shown.settings(env, content)
     if explain:
-        return explained(inputs, env, settings, form)
-    key = None if said.api is None else api_named(said.api).key
+        return run_explain(inputs, env, settings, form)
+    key = None if said.api is None else find_api(said.api).key
     return run(inputs, env, settings, MessageHints(said.side, key, said.version), form)

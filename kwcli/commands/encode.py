@@ -21,7 +21,7 @@ Examples:
   kw encode ApiVersions 3 --response error_code=35 | kw decode --api ApiVersions --version 3 -"""
 
 
-class FrameOptions(NamedTuple):
+class FrameHeader(NamedTuple):
     """Whether the whole frame is wanted, and what its header says."""
 
     frame: bool
@@ -40,7 +40,7 @@ class FrameOptions(NamedTuple):
 @click.option("--skeleton", is_flag=True, help="Print an annotated body to fill in, as YAML.")
 @click.option("-o", "--output", type=click.Choice(FORMS), default="hex", help="hex (default), base64 or raw bytes.")
 @debug_option
-@gathered("framing", FrameOptions, FrameOptions._fields)
+@gathered("framing", FrameHeader, FrameHeader._fields)
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -48,7 +48,7 @@ def command(
     version: int,
     words: tuple[str, ...],
     response: bool,
-    framing: FrameOptions,
+    framing: FrameHeader,
     skeleton: bool,
     output: str,
 ) -> None:
@@ -57,17 +57,17 @@ def command(
     Missing fields take their defaults. An exchange record of `kw sniff -o json --records --reveal-secrets`, or a
     message of `kw decode -o json`, is taken as it is.
     """
-    from kwcli.calling.encode import Header, encoded, to_fill_in, written
+    from kwcli.calling.encode import Header, encode_words, format_bytes, print_skeleton
 
     env: Environment = ctx.obj
     side: Side = "response" if response else "request"
     if skeleton:
-        env.stdout.write(to_fill_in(api, version, words, env, side))
+        env.stdout.write(print_skeleton(api, version, words, env, side))
         return
     if not framing.frame and (framing.correlation_id, framing.client_id) != (None, None):
         raise click.UsageError("--correlation-id and --client-id are for --frame", ctx)
     if output == "raw" and env.stdout_terminal:
         raise click.UsageError("raw bytes are not for a terminal; redirect them or use -o hex", ctx)
     header = Header(framing.correlation_id, framing.client_id) if framing.frame else None
-    data = encoded(api, version, words, env, side, header)
-    env.stdout.write(written(data, output))
+    data = encode_words(api, version, words, env, side, header)
+    env.stdout.write(format_bytes(data, output))

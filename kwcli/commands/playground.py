@@ -99,10 +99,10 @@ def command(ctx: click.Context, /, **wanted: Any) -> int | None:
     """
     if ctx.invoked_subcommand is not None:
         return None
-    from kwcli.playground.run import Wish, play
+    from kwcli.playground.run import PlaygroundOptions, play
 
     env: Environment = ctx.obj
-    return play(env, Wish(**wanted))
+    return play(env, PlaygroundOptions(**wanted))
 
 
 @command.command("node", short_help="List, stop, kill, start, restart, pause nodes of one that runs.", epilog=_NODE)

@@ -77,7 +77,7 @@ def command(
     fetches that waited for records are counted apart.
     """
     from kwcli.sniff.run import Sniffing
-    from kwcli.stats.options import asked
+    from kwcli.stats.options import check_options
     from kwcli.stats.view import view
 
     capture.check()
@@ -92,6 +92,6 @@ def command(
         limit=limit,
         sort=False,
         strict=strict,
-        view=view(asked(*grouping[:4], grouping.slowest or 0), settings),
+        view=view(check_options(*grouping[:4], grouping.slowest or 0), settings),
     )
     return sniffing.run(capture).exit_code()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     import click
 
-    from kwcli.completion.program import Verb
+    from kwcli.completion.program import CommandFacts
 
 __all__ = ["SHELLS", "script"]
 
@@ -26,5 +26,5 @@ def script(shell: str, program: click.Group) -> str:
     """The completion script of the program for one of SHELLS."""
     from kwcli.completion.program import verbs
 
-    write: Callable[[list[Verb]], str] = getattr(import_module(f"kwcli.completion.{shell}"), shell)
+    write: Callable[[list[CommandFacts]], str] = getattr(import_module(f"kwcli.completion.{shell}"), shell)
     return write(verbs(program))

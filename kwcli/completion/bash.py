@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from kwcli.completion.program import Kind, Verb, Word, api_names, apis, error_names, releases
+from kwcli.completion.program import CommandFacts, OptionFacts, ValueKind, api_names, apis, error_names, releases
 
 _OFFER: Final = r"""# bash completion for kw; made by `kw completion bash`
 _kw_offer() {  # the words of $1 that begin as `plain`; `head` goes before them
@@ -144,7 +144,7 @@ _MAIN: Final = r"""_kw() {
 complete -F _kw kw"""
 
 
-def bash(program: list[Verb]) -> str:
+def bash(program: list[CommandFacts]) -> str:
     """The script."""
     parts = [_OFFER.replace("_kw_kind() {", _lists(), 1), *_facts(), *_verbs(program), *_options(program)]
     return "\n".join([*parts, *_places(program), _MAIN]) + "\n"
@@ -170,7 +170,7 @@ def _facts() -> Iterator[str]:
     yield from ("    esac", "}")
 
 
-def _verbs(program: Iterable[Verb]) -> Iterator[str]:
+def _verbs(program: Iterable[CommandFacts]) -> Iterator[str]:
     yield "_kw_verb() {"
     yield "    case $verb in"
     for verb in program:
@@ -179,7 +179,7 @@ def _verbs(program: Iterable[Verb]) -> Iterator[str]:
     yield from ("    esac", "}")
 
 
-def _options(program: Iterable[Verb]) -> Iterator[str]:
+def _options(program: Iterable[CommandFacts]) -> Iterator[str]:
     yield "_kw_option() {  # how many values an option takes, and what they may be; `--option=` has its value with it"
     yield "    case ${1%=} in"
     for verb in program:
@@ -190,18 +190,18 @@ def _options(program: Iterable[Verb]) -> Iterator[str]:
     yield from ("    esac", "    [[ $1 == *= ]] && left=0", "}")
 
 
-def _places(program: Iterable[Verb]) -> Iterator[str]:
+def _places(program: Iterable[CommandFacts]) -> Iterator[str]:
     yield "_kw_place() {  # what the argument at a place may be"
     yield "    case $1 in"
     for verb in program:
         for number, word in enumerate(verb.arguments):
             label = f'"{verb.name} "*' if word.repeats else f'"{verb.name} {number}"'
-            if word.kind is not Kind.ANY:
+            if word.kind is not ValueKind.ANY:
                 yield f"        {label}){_kind(word)} ;;"
     yield from ("    esac", "}")
 
 
-def _kind(word: Word) -> str:
-    if word.kind is Kind.ANY:
+def _kind(word: OptionFacts) -> str:
+    if word.kind is ValueKind.ANY:
         return " kind="
     return f" kind={word.kind.value}" + (f' list="{" ".join(word.values)}"' if word.values else "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from kwcli.completion.program import Kind, Verb, Word, api_names, apis, error_names, releases
+from kwcli.completion.program import CommandFacts, OptionFacts, ValueKind, api_names, apis, error_names, releases
 
 _HELPERS: Final = r"""# fish completion for kw; made by `kw completion fish`
 function __kw_line  # the command, then its arguments; options and their values are left out
@@ -93,7 +93,7 @@ function __kw_body  # path=value: the paths of the request, then what the field 
 end"""
 
 
-def fish(program: list[Verb]) -> str:
+def fish(program: list[CommandFacts]) -> str:
     """The script."""
     lines = [_HELPERS, *_facts(), *_takes(program), "complete -c kw -f"]
     verbs = " ".join(_quoted(verb.name) for verb in program[1:])
@@ -109,7 +109,7 @@ def fish(program: list[Verb]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _here(verb: Verb, place: int | None = None, *, more: bool = False) -> str:
+def _here(verb: CommandFacts, place: int | None = None, *, more: bool = False) -> str:
     where = "" if place is None else f" {place}" + " more" * more
     return _quoted(f"__kw_in {_quoted(verb.name)}{where}")
 
@@ -136,7 +136,7 @@ def _facts() -> Iterator[str]:
     yield "end"
 
 
-def _takes(program: Iterable[Verb]) -> Iterator[str]:
+def _takes(program: Iterable[CommandFacts]) -> Iterator[str]:
     """How many values an option takes."""
     yield "function __kw_takes"
     counts: dict[int, list[str]] = {}
@@ -161,41 +161,41 @@ def _switch(rows: Iterable[tuple[tuple[str, ...], str]]) -> Iterator[str]:
 
 
 _CALLS: Final = {
-    Kind.VERSIONS: "(__kw_versions)",
-    Kind.BODY: "(__kw_body)",
-    Kind.ERRORS: "(__kw_errors)",
-    Kind.PROFILES: "(__kw_profiles)",
-    Kind.INTERFACES: "(command ls /sys/class/net 2>/dev/null; echo any)",
+    ValueKind.VERSIONS: "(__kw_versions)",
+    ValueKind.BODY: "(__kw_body)",
+    ValueKind.ERRORS: "(__kw_errors)",
+    ValueKind.PROFILES: "(__kw_profiles)",
+    ValueKind.INTERFACES: "(command ls /sys/class/net 2>/dev/null; echo any)",
 }
 
 
-def _values(word: Word) -> str:
+def _values(word: OptionFacts) -> str:
     """What may follow, for -a; nothing where anything may."""
-    if word.kind is Kind.WORDS:
+    if word.kind is ValueKind.WORDS:
         return " ".join(word.values)
-    if word.kind is Kind.APIS:
+    if word.kind is ValueKind.APIS:
         return " ".join(api_names())
-    if word.kind is Kind.RELEASES:
+    if word.kind is ValueKind.RELEASES:
         return " ".join(releases())
     return _CALLS.get(word.kind, "")
 
 
-def _option(word: Word) -> str:
+def _option(word: OptionFacts) -> str:
     parts = [f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in word.names]
-    if word.kind is Kind.FILES:
+    if word.kind is ValueKind.FILES:
         parts.append("-r -F")
     elif word.takes_value:
         parts.append("-x")
         if _values(word):
             parts.append(f"-a {_quoted(_values(word))}")
-    if word.kind in (Kind.VERSIONS, Kind.RELEASES):
+    if word.kind in (ValueKind.VERSIONS, ValueKind.RELEASES):
         parts.append("-k")
     if word.help:
         parts.append(f"-d {_quoted(word.help)}")
     return " ".join(parts)
 
 
-def _second_values(verb: Verb) -> Iterator[str]:
+def _second_values(verb: CommandFacts) -> Iterator[str]:
     """fish itself knows of one value after an option."""
     for word in verb.options:
         if word.takes > 1:
@@ -204,13 +204,14 @@ def _second_values(verb: Verb) -> Iterator[str]:
                 yield f"complete -c kw -n {_quoted(place)} -k -a {_quoted(_values(word))}"
 
 
-def _arguments(verb: Verb) -> Iterator[str]:
+def _arguments(verb: CommandFacts) -> Iterator[str]:
     for place, word in enumerate(verb.arguments):
         where = f"complete -c kw -n {_here(verb, place, more=word.repeats)}"
-        if word.kind is Kind.FILES:
+        if word.kind is ValueKind.FILES:
             yield f"{where} -F"
         elif _values(word):
-            yield f"{where} {'-k ' * (word.kind in (Kind.VERSIONS, Kind.RELEASES))}-a {_quoted(_values(word))}"
+            keep = "-k " * (word.kind in (ValueKind.VERSIONS, ValueKind.RELEASES))
+            yield f"{where} {keep}-a {_quoted(_values(word))}"
 
 
 def _quoted(text: str) -> str:

@@ -81,7 +81,7 @@ def releases() -> tuple[str, ...]:
 # click commands in, what a completion script has to know of them out: verbs, options, and what values may be.
 
 
-class Kind(Enum):
+class ValueKind(Enum):
     """What the value of an option, or an argument, may be."""
 
     ANY = ""
@@ -96,24 +96,24 @@ class Kind(Enum):
     PROFILES = "profiles"
 
 
-class Word(NamedTuple):
+class OptionFacts(NamedTuple):
     """One option, or with empty `names` an argument."""
 
     names: tuple[str, ...]
     help: str
     takes_value: bool
-    kind: Kind = Kind.ANY
+    kind: ValueKind = ValueKind.ANY
     values: tuple[str, ...] = ()
     repeats: bool = False
     takes: int = 1  # values that one use takes
 
 
-class Verb(NamedTuple):
+class CommandFacts(NamedTuple):
     """One command, `("profile", "show")` for one of a group: its line in the help, its words, its own commands."""
 
     path: tuple[str, ...]
     help: str
-    words: tuple[Word, ...]
+    words: tuple[OptionFacts, ...]
     verbs: tuple[str, ...] = ()
 
     @property
@@ -121,39 +121,39 @@ class Verb(NamedTuple):
         return " ".join(self.path)
 
     @property
-    def options(self) -> tuple[Word, ...]:
+    def options(self) -> tuple[OptionFacts, ...]:
         return tuple(word for word in self.words if word.names)
 
     @property
-    def arguments(self) -> tuple[Word, ...]:
+    def arguments(self) -> tuple[OptionFacts, ...]:
         return tuple(word for word in self.words if not word.names)
 
 
 # Name of a parameter → what its values are, in every command.
 _BY_NAME: Final = {
-    "api": Kind.APIS,
-    "apis": Kind.APIS,
-    "error": Kind.ERRORS,
-    "release": Kind.RELEASES,
-    "diff": Kind.RELEASES,
-    "target": Kind.RELEASES,
-    "interface": Kind.INTERFACES,
-    "profile": Kind.PROFILES,
-    "version": Kind.VERSIONS,
-    "api_version": Kind.VERSIONS,
-    "words": Kind.BODY,
+    "api": ValueKind.APIS,
+    "apis": ValueKind.APIS,
+    "error": ValueKind.ERRORS,
+    "release": ValueKind.RELEASES,
+    "diff": ValueKind.RELEASES,
+    "target": ValueKind.RELEASES,
+    "interface": ValueKind.INTERFACES,
+    "profile": ValueKind.PROFILES,
+    "version": ValueKind.VERSIONS,
+    "api_version": ValueKind.VERSIONS,
+    "words": ValueKind.BODY,
 }
 
 
-def verbs(group: click.Group) -> list[Verb]:
+def verbs(group: click.Group) -> list[CommandFacts]:
     """The commands of the program and of its groups, the program itself first, with an empty path."""
     ctx = click.Context(group, info_name=group.name, **group.context_settings)
     return [*_verbs(group, ctx, ())]
 
 
-def _verbs(command: click.Command, ctx: click.Context, path: tuple[str, ...]) -> list[Verb]:
+def _verbs(command: click.Command, ctx: click.Context, path: tuple[str, ...]) -> list[CommandFacts]:
     names: list[str] = []
-    below: list[Verb] = []
+    below: list[CommandFacts] = []
     if isinstance(command, click.Group):
         for name in command.list_commands(ctx):
             inner = command.get_command(ctx, name)
@@ -164,24 +164,24 @@ def _verbs(command: click.Command, ctx: click.Context, path: tuple[str, ...]) ->
     names_api = any(param.name == "api" and isinstance(param, click.Argument) for param in shown)
     words = tuple(_word(param, path, names_api=names_api) for param in shown)
     line = command.get_short_help_str(limit=100) if path else ""
-    return [Verb(path, line, words, tuple(names)), *below]
+    return [CommandFacts(path, line, words, tuple(names)), *below]
 
 
-def _word(param: click.Parameter, path: tuple[str, ...], *, names_api: bool) -> Word:
+def _word(param: click.Parameter, path: tuple[str, ...], *, names_api: bool) -> OptionFacts:
     option = param if isinstance(param, click.Option) else None
     values: tuple[str, ...] = ()
-    kind = _BY_NAME.get(param.name or "", Kind.ANY)
+    kind = _BY_NAME.get(param.name or "", ValueKind.ANY)
     if path[:1] == ("profile",) and option is None and param.name == "name" and path[1:] != ("import",):
-        kind = Kind.PROFILES
-    if kind is Kind.BODY and not names_api:
-        kind = Kind.FILES if "FILE" in (param.metavar or "") else Kind.ANY
+        kind = ValueKind.PROFILES
+    if kind is ValueKind.BODY and not names_api:
+        kind = ValueKind.FILES if "FILE" in (param.metavar or "") else ValueKind.ANY
     if isinstance(param.type, click.Choice):
-        kind, values = Kind.WORDS, tuple(str(choice) for choice in param.type.choices)
+        kind, values = ValueKind.WORDS, tuple(str(choice) for choice in param.type.choices)
     elif known := getattr(param.type, "known", ()):  # a list with commas
-        kind, values = Kind.WORDS, known
+        kind, values = ValueKind.WORDS, known
     elif isinstance(param.type, click.Path | click.File):
-        kind = Kind.FILES
-    return Word(
+        kind = ValueKind.FILES
+    return OptionFacts(
         names=tuple(param.opts) if option else (),
         help=(option.help or "") if option else "",
         takes_value=not (option and (option.is_flag or option.count)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from kwcli.completion.program import Kind, Verb, Word, api_names, apis, error_names, releases
+from kwcli.completion.program import CommandFacts, OptionFacts, ValueKind, api_names, apis, error_names, releases
 
 _HELPERS: Final = r"""_kw_apis() {
     local -a all
@@ -52,7 +52,7 @@ _kw_body() {  # path=value: the paths of the request, then what the field may ho
 }"""
 
 
-def zsh(program: list[Verb]) -> str:
+def zsh(program: list[CommandFacts]) -> str:
     """The script."""
     helpers = _HELPERS.replace("all=(APIS)", f"all=({' '.join(api_names())})")
     helpers = helpers.replace(" RELEASES }", f" {' '.join(releases())} }}")
@@ -91,7 +91,7 @@ def _described(word: str, text: str) -> str:
     return f"{word}:{text}" if text else word
 
 
-def _function(verb: Verb, by_path: dict[tuple[str, ...], Verb]) -> Iterator[str]:
+def _function(verb: CommandFacts, by_path: dict[tuple[str, ...], CommandFacts]) -> Iterator[str]:
     """The function of one command; that of the program is `_kw` itself."""
     yield f"{_name(verb.path)}() {{"
     yield "    local context state state_descr line"
@@ -129,31 +129,31 @@ def _name(path: tuple[str, ...]) -> str:
 
 
 # What has to know the API that was named: `_arguments` puts it into $line before it sets $state.
-_LAZY: Final = (Kind.VERSIONS, Kind.BODY)
+_LAZY: Final = (ValueKind.VERSIONS, ValueKind.BODY)
 _ACTIONS: Final = {
-    Kind.ANY: " ",
-    Kind.FILES: "_files",
-    Kind.INTERFACES: "_net_interfaces",
-    Kind.APIS: "_kw_apis",
-    Kind.ERRORS: "_kw_errors",
-    Kind.RELEASES: "_kw_releases",
-    Kind.PROFILES: "_kw_profiles",
-    Kind.VERSIONS: "->versions",
-    Kind.BODY: "->body",
+    ValueKind.ANY: " ",
+    ValueKind.FILES: "_files",
+    ValueKind.INTERFACES: "_net_interfaces",
+    ValueKind.APIS: "_kw_apis",
+    ValueKind.ERRORS: "_kw_errors",
+    ValueKind.RELEASES: "_kw_releases",
+    ValueKind.PROFILES: "_kw_profiles",
+    ValueKind.VERSIONS: "->versions",
+    ValueKind.BODY: "->body",
 }
 
 
-def _action(word: Word) -> str:
-    return f"({' '.join(word.values)})" if word.kind is Kind.WORDS else _ACTIONS[word.kind]
+def _action(word: OptionFacts) -> str:
+    return f"({' '.join(word.values)})" if word.kind is ValueKind.WORDS else _ACTIONS[word.kind]
 
 
-def _argument_specs(words: Iterable[Word]) -> Iterator[str]:
+def _argument_specs(words: Iterable[OptionFacts]) -> Iterator[str]:
     for number, word in enumerate(words, 1):
         place = "*" if word.repeats else str(number)
         yield _quoted(f"{place}:{word.kind.value or 'word'}:{_action(word)}")
 
 
-def _option_specs(word: Word) -> Iterator[str]:
+def _option_specs(word: OptionFacts) -> Iterator[str]:
     text = word.help.translate({ord("["): "(", ord("]"): ")", ord(":"): "\\:"})
     value = f":value:{_action(word)}" * word.takes if word.takes_value else ""
     for name in word.names:

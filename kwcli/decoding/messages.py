@@ -16,7 +16,7 @@ from decoders.frames.explain_number import explain
 from decoders.frames.frame_search import HEAD, NO, REQUEST, YES, request_head, request_verdict
 from decoders.limits import FRAME_MAX
 from decoders.messages.guess_api import Candidate, guess_request, guess_response
-from decoders.messages.single_message import Alone, fits, framed, header_size
+from decoders.messages.single_message import SingleMessage, fits, framed, header_size
 from decoders.wire.text import in_bytes
 from kwcli.decoding.inputs import InputBytes
 from kwcli.env import Failure
@@ -46,11 +46,11 @@ class Message:
     """One message, what to call it, and where its API was guessed what else it may be."""
 
     name: str
-    alone: Alone
+    alone: SingleMessage
     candidates: list[Candidate] = field(default_factory=list)
 
 
-def messages(given: InputBytes, said: MessageHints) -> Iterator[Message]:
+def find_messages(given: InputBytes, said: MessageHints) -> Iterator[Message]:
     """The messages in a run of bytes. Raises Failure at what is none, behind those before it."""
     data = given.data
     frames, rest_at = _chain(data)
@@ -71,7 +71,8 @@ def _reads(frame: bytes, said: MessageHints) -> bool:
     """Whether a frame with its size field decodes."""
     if said.key is not None and said.version is not None:
         return any(
-            fits(Alone(frame, side, said.key, said.version)) for side in (SIDES if said.side is None else (said.side,))
+            fits(SingleMessage(frame, side, said.key, said.version))
+            for side in (SIDES if said.side is None else (said.side,))
         )
     return request_verdict(frame, 0) == YES or bool(guess_response(frame))
 
@@ -107,13 +108,13 @@ def _one(given: InputBytes, data: bytes, said: MessageHints) -> Message | None:
     return None
 
 
-def _forms(data: bytes, frame: bytes, key: int, version: int, side: Side | None) -> Iterator[Alone]:
+def _forms(data: bytes, frame: bytes, key: int, version: int, side: Side | None) -> Iterator[SingleMessage]:
     """What bytes may be, of which API and version are known: a frame without its size field, a body."""
     for each in SIDES if side is None else (side,):
         if each == "response" or _heads(frame, key, version):
-            yield Alone(frame, each, key, version, _SIZE)
+            yield SingleMessage(frame, each, key, version, _SIZE)
     for each in SIDES if side is None else (side,):
-        yield Alone(framed(data, each, key, version), each, key, version, header_size(each, key, version))
+        yield SingleMessage(framed(data, each, key, version), each, key, version, header_size(each, key, version))
 
 
 def _heads(frame: bytes, key: int, version: int) -> bool:
@@ -125,11 +126,11 @@ def _message(name: str, frame: bytes, shift: int, missing: str | None, said: Mes
     """A frame with its size field as a message, by what is said and by what it says itself."""
     if said.key is not None and said.version is not None:
         for side in SIDES if said.side is None else (said.side,):
-            alone = Alone(frame, side, said.key, said.version, shift, missing)
+            alone = SingleMessage(frame, side, said.key, said.version, shift, missing)
             if (side == "response" or _heads(frame, said.key, said.version)) and fits(alone):
                 return Message(name, alone)
         likely = said.side or ("request" if _heads(frame, said.key, said.version) else "response")
-        return Message(name, Alone(frame, likely, said.key, said.version, shift, missing))
+        return Message(name, SingleMessage(frame, likely, said.key, said.version, shift, missing))
     found: list[Candidate] = []
     if missing is None:
         if said.side != "response":
@@ -144,10 +145,10 @@ def _message(name: str, frame: bytes, shift: int, missing: str | None, said: Mes
         if len(frame) < _SIZE + _SIZE:
             raise Failure(f"{_lead(name)}no header of a request is in {in_bytes(len(frame) - shift)}")
         _, key, version = int.from_bytes(frame[:4], "big"), *_key_and_version(frame)
-        return Message(name, Alone(frame, "request", key, version, shift, missing))
+        return Message(name, SingleMessage(frame, "request", key, version, shift, missing))
     if found:
         return _guessed(name, frame, shift, found)
-    raise Failure(f"{_lead(name)}{unknown(frame[shift:])}")
+    raise Failure(f"{_lead(name)}{explain_unknown(frame[shift:])}")
 
 
 def _key_and_version(frame: bytes) -> tuple[int, int]:
@@ -169,7 +170,7 @@ def _known(frame: bytes) -> bool:
 def _guessed(name: str, frame: bytes, shift: int, found: list[Candidate]) -> Message:
     first = found[0]
     candidates = [] if first.side == "request" else found
-    return Message(name, Alone(frame, first.side, first.key, first.version, shift), candidates)
+    return Message(name, SingleMessage(frame, first.side, first.key, first.version, shift), candidates)
 
 
 def _cut_off(name: str, rest: bytes, said: MessageHints) -> Message:
@@ -181,10 +182,10 @@ def _cut_off(name: str, rest: bytes, said: MessageHints) -> Message:
     frame = len(rest).to_bytes(_SIZE, "big") + rest if len(rest) <= FRAME_MAX else rest
     if len(rest) >= _LEAST and (_known(frame) or said.side is not None or said.key is not None):
         return _message(name, frame, _SIZE, None, said)
-    raise Failure(f"{_lead(name)}{unknown(rest)}")
+    raise Failure(f"{_lead(name)}{explain_unknown(rest)}")
 
 
-def unknown(data: bytes) -> str:
+def explain_unknown(data: bytes) -> str:
     """Why bytes are no message, as far as that can be told."""
     found = explain(data)
     if found and not found[0].what.startswith("Kafka request"):

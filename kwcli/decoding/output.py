@@ -7,7 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.messages.bodies import Options
-from decoders.messages.single_message import Told, tell
+from decoders.messages.single_message import Told, message_json
 from decoders.wire.text import in_bytes
 from kwcli.decoding.messages import Message
 from kwcli.output.json import JsonWriter
@@ -32,7 +32,7 @@ class MessageOutput:
 
     def show(self, message: Message) -> Told:
         """Write one message; what was told of it."""
-        told = tell(message.alone, self._options)
+        told = message_json(message.alone, self._options)
         form = self._settings.format
         if form in ("json", "ndjson"):
             record = dict(told.record)

@@ -11,7 +11,7 @@ from decoders.frames.explain_number import Finding, explain, explain_line, expla
 from decoders.limits import FRAME_MAX
 from decoders.messages.guess_api import guess_request, guess_response
 from kwcli.decoding.inputs import InputBytes, gather
-from kwcli.decoding.messages import Message, MessageHints, messages
+from kwcli.decoding.messages import Message, MessageHints, find_messages
 from kwcli.decoding.output import MessageOutput, failure_text
 from kwcli.env import Exit, Failure
 
@@ -38,7 +38,7 @@ def _shown(given: InputBytes, screen: MessageOutput, env: Environment, said: Mes
     try:
         if given.problem:
             raise Failure(f"{given.name}: {given.problem}")
-        for message in messages(given, said):
+        for message in find_messages(given, said):
             told = screen.show(message)
             if told.failure is not None:
                 code = Exit.FAILURE
@@ -56,7 +56,7 @@ def _named(message: Message) -> str:
     return f"{lead}{name} {alone.version} {alone.side}"
 
 
-def explained(words: Sequence[str], env: Environment, settings: Settings, form: str) -> Exit:
+def run_explain(words: Sequence[str], env: Environment, settings: Settings, form: str) -> Exit:
     """Say of bytes, of numbers and of lines of a log what they are; 1 when of one of them nothing is known."""
     screen = MessageOutput(env, settings if settings.format in ("json", "ndjson") else settings._replace(format="text"))
     code = Exit.DONE

@@ -12,7 +12,7 @@ from decoders.apis import NAMES, api, api_name
 from decoders.schema.model import resolve
 from decoders.wire.deferred import Deferred, DeferredList, DeferredText, json_pieces
 from decoders.wire.text import in_bytes
-from kwcli.output.units import Palette, cells, cut
+from kwcli.output.units import Palette, cell_width, cut
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
@@ -134,13 +134,13 @@ def is_record(item: dict[str, Any]) -> bool:
     return item.keys() == _RECORD
 
 
-def telling(batch: dict[str, Any]) -> dict[str, Any]:
+def telling_fields(batch: dict[str, Any]) -> dict[str, Any]:
     """The fields of a batch that say something, and whatever else is in it, in the order in which they matter."""
     ordered = {name: batch[name] for name in BATCH if name in batch}
     return {name: value for name, value in (ordered | batch).items() if value not in _NOTHING.get(name, ())}
 
 
-def moment(name: str, value: Any) -> str | None:
+def format_timestamp(name: str, value: Any) -> str | None:
     """A time of a batch or record as text: `2026-11-21T03:04:05.123Z`; None for what is none."""
     if name not in _TIMES or not isinstance(value, int) or value < 0:
         return None
@@ -269,12 +269,12 @@ class BodyPrinter:
         fields = _fields(plan)
         scalars = {name: item for name, item in value.items() if _is_scalar(item)}
         margin = INDENT * depth
-        room = max((cells(name) for name in value), default=0)
+        room = max((cell_width(name) for name in value), default=0)
         for name, item in value.items():
             field = fields.get(name)
             if name in scalars:
                 shown = self._value(name, item, field)
-                yield self._cut(f"{margin}{self._name(name)}{' ' * (room - cells(name))}{GAP}", shown)
+                yield self._cut(f"{margin}{self._name(name)}{' ' * (room - cell_width(name))}{GAP}", shown)
             elif isinstance(item, dict):
                 kind = f" {item['$type']}" if "$type" in item else ""
                 yield f"{margin}{self._name(name)}{kind}"
@@ -285,10 +285,10 @@ class BodyPrinter:
     def paths(self, value: dict[str, Any], plan: Plan | None, *, most: int, depth: int = 1) -> Iterator[str]:
         """A line for each leaf, led by its path as `kw call` takes it; `most` lines at most."""
         leaves = list(islice(self._leaves(value, plan, ""), most))
-        room = max((cells(path) for path, _ in leaves), default=0)
+        room = max((cell_width(path) for path, _ in leaves), default=0)
         for path, shown in leaves:
             yield from self._long.spelled(
-                self._cut(f"{INDENT * depth}{self._name(path)}{' ' * (room - cells(path))}{GAP}", shown)
+                self._cut(f"{INDENT * depth}{self._name(path)}{' ' * (room - cell_width(path))}{GAP}", shown)
             )
 
     def _leaves(self, value: dict[str, Any], plan: Plan | None, prefix: str) -> Iterator[tuple[str, Cell]]:
@@ -310,7 +310,7 @@ class BodyPrinter:
         plan = field.plan if field else None
         margin = INDENT * depth
         if _is_flat(items, plan):
-            head = f"{margin}{self._name(name)}{' ' * (room - cells(name))}{GAP}"
+            head = f"{margin}{self._name(name)}{' ' * (room - cell_width(name))}{GAP}"
             blank = " " * (len(margin) + room + len(GAP))
             for number, line in enumerate(self._table(items, plan, len(blank))):
                 yield (blank if number else head) + line
@@ -326,7 +326,7 @@ class BodyPrinter:
         fields = _fields(plan)
         margin = INDENT * depth
         if is_batch(item):
-            item = telling(item)
+            item = telling_fields(item)
         scalars = {name: value for name, value in item.items() if _is_scalar(value)}
         nested = {name: value for name, value in item.items() if name not in scalars}
         lead = next((name for name in LEADS if name in scalars), None)
@@ -349,18 +349,18 @@ class BodyPrinter:
 
     def _flow(self, margin: str, words: list[tuple[str, Cell]]) -> Iterator[str]:
         """Words one after the other, a new line where the width is used up."""
-        line, used = margin, cells(margin)
+        line, used = margin, cell_width(margin)
         begun = False
         for name, (text, paint) in words:
-            size = cells(name) + cells(text)
+            size = cell_width(name) + cell_width(text)
             if begun and self._width is not None and used + 3 + size > self._width:
                 yield line
-                line, used, begun = margin + INDENT, cells(margin) + 2, False
+                line, used, begun = margin + INDENT, cell_width(margin) + 2, False
             if begun:
                 line += f" {self._palette.dim}·{self._palette.off} "
                 used += 3
             if self._width is not None and used + size > self._width:
-                text = cut(text, max(self._width - used - cells(name), 1))
+                text = cut(text, max(self._width - used - cell_width(name), 1))
             line += f"{self._palette.name}{name}{self._palette.off if name else ''}{self._paint(text, paint)}"
             used += size
             begun = True
@@ -430,9 +430,9 @@ class BodyPrinter:
                 text, paint = column[number]
                 if room is not None:
                     text = cut(text, widths[name])
-                    if used + cells(text) > room:
+                    if used + cell_width(text) > room:
                         text = cut(text, max(room - used, 0))
-                line += self._paint(text, paint) + " " * (widths[name] - cells(text)) + GAP
+                line += self._paint(text, paint) + " " * (widths[name] - cell_width(text)) + GAP
                 used += widths[name] + len(GAP)
                 if room is not None and used >= room:
                     break
@@ -447,7 +447,7 @@ class BodyPrinter:
 
             self.mentioned[value] = error_name(value)
             return self.mentioned[value], "bad"
-        if field is None and (time := moment(name, value)) is not None:
+        if field is None and (time := format_timestamp(name, value)) is not None:
             return time, ""
         if name == "topic_id" and value in self._names:
             return f"{value} ({clean(self._names[value])})", ""
@@ -468,13 +468,16 @@ class BodyPrinter:
     def _cut(self, head: str, shown: Cell) -> str:
         text, paint = shown
         if self._width is not None:
-            used = cells(head) - len(self._palette.name) - len(self._palette.off)
+            used = cell_width(head) - len(self._palette.name) - len(self._palette.off)
             text = cut(text, max(self._width - used, 1))
         return head + self._paint(text, paint)
 
 
 def _widths(columns: dict[str, list[Cell]], titles: dict[str, str]) -> dict[str, int]:
-    return {name: max(cells(titles[name]), *(cells(text) for text, _ in column)) for name, column in columns.items()}
+    return {
+        name: max(cell_width(titles[name]), *(cell_width(text) for text, _ in column))
+        for name, column in columns.items()
+    }
 
 
 def _total(columns: dict[str, list[Cell]], titles: dict[str, str]) -> int:

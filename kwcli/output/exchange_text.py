@@ -9,7 +9,7 @@ from decoders.messages.bodies import Options
 from decoders.messages.record import to_json_dict
 from decoders.wire.deferred import Deferred, DeferredList
 from kwcli.output.body import GAP, BodyPrinter, LongValues, plan_of, scalar, undecoded
-from kwcli.output.units import Palette, cells, cut, palette
+from kwcli.output.units import Palette, cell_width, cut, palette
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ RECORDS: Final[dict[tuple[int, str], tuple[str, str, str]]] = {
 }
 
 
-def under(exchange: Exchange, settings: Settings, explained: set[int]) -> Iterator[str]:
+def lines_under(exchange: Exchange, settings: Settings, explained: set[int]) -> Iterator[str]:
     """All lines that belong under the exchange's own. What an error code in `explained` means is not told again."""
     record = to_json_dict(exchange, Options(settings.records, settings.reveal_secrets, deferred=True))
     colors = palette(settings.color)
@@ -103,7 +103,7 @@ def _batch(place: str, batch: dict[str, Any], settings: Settings, colors: Palett
             parts.append(clean(str(one["control_record"])))
         text = GAP.join(parts)
         if settings.width is not None:
-            text = cut(text, max(settings.width - cells(head) - len(GAP), 8))
+            text = cut(text, max(settings.width - cell_width(head) - len(GAP), 8))
         yield from long.spelled(f"{colors.dim}{head}{colors.off}{GAP}{text}")
     beside = batch
     if isinstance(records, DeferredList):

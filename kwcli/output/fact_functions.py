@@ -10,7 +10,7 @@ from decoders.apis import NAMES, api
 from kwcli.output.fact_rows import ROWS, fetch, partitions, produce, share_fetch
 from kwcli.output.facts import WORDS, FactRow, Facts, Shape, View, short, topic_of, word
 from kwcli.output.facts import row as compiled
-from kwcli.output.units import amount, counted, listed, period
+from kwcli.output.units import count_of, format_period, format_size, join_some
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
@@ -36,7 +36,7 @@ def row_of(key: int | None) -> FactRow | None:
 
 def _token(exchange: Exchange, _request: View, _response: View, _shape: Shape) -> list[str]:
     sizes = exchange.request_size, exchange.response_size
-    return [" → ".join("–" if size is None else amount(size) for size in sizes)]
+    return [" → ".join("–" if size is None else format_size(size) for size in sizes)]
 
 
 def _list_offsets(exchange: Exchange, request: View, response: View, shape: Shape) -> list[str]:
@@ -45,14 +45,14 @@ def _list_offsets(exchange: Exchange, request: View, response: View, shape: Shap
     stamps = dict.fromkeys(part.get("timestamp", 0) for topic in asked for part in topic.get("partitions") or ())
     said = [WORDS["timestamp"].get(stamp) or f"at {stamp}" for stamp in stamps]
     if said:
-        facts.append(listed(said, shape.items))
+        facts.append(join_some(said, shape.items))
     offsets: list[str] = []
     for topic in response.get("topics") or ():
         for part in topic.get("partitions") or ():
             old = part.get("old_style_offsets")
             offsets.append(",".join(map(str, old)) if old else str(part.get("offset", -1)))
     if offsets:
-        facts.append(f"→ {listed(offsets, shape.items)}")
+        facts.append(f"→ {join_some(offsets, shape.items)}")
     return facts
 
 
@@ -60,16 +60,16 @@ def _metadata(exchange: Exchange, request: View, response: View, shape: Shape) -
     names = exchange.topic_name
     asked = request.get("topics")
     if asked:
-        facts = [listed([topic_of(topic, names, shape) for topic in asked], shape.items)]
+        facts = [join_some([topic_of(topic, names, shape) for topic in asked], shape.items)]
     elif request:
         facts = ["all topics" if asked is None or exchange.api_version == 0 else "brokers only"]
     else:
         facts = []
     if response:
         brokers, topics = response.get("brokers") or (), response.get("topics") or ()
-        counts = [counted(len(brokers), "broker")]
+        counts = [count_of(len(brokers), "broker")]
         if topics and (not asked or len(asked) != len(topics)):
-            counts.append(counted(len(topics), "topic"))
+            counts.append(count_of(len(topics), "topic"))
         facts.append("→ " + ", ".join(counts))
         if response.get("controller_id", -1) >= 0:
             facts.append(f"controller {response['controller_id']}")
@@ -79,13 +79,13 @@ def _metadata(exchange: Exchange, request: View, response: View, shape: Shape) -
 def _find_coordinator(_exchange: Exchange, request: View, response: View, shape: Shape) -> list[str]:
     kind = word("coordinator", request.get("key_type") or 0)
     keys = request.get("coordinator_keys") or ([request["key"]] if request.get("key") is not None else [])
-    facts = [f"{kind} {listed(keys, shape.items)}"] if keys else []
+    facts = [f"{kind} {join_some(keys, shape.items)}"] if keys else []
     found = response.get("coordinators") or ([response] if "node_id" in response else [])
     nodes = dict.fromkeys(
         f"node {one['node_id']} {one.get('host')}:{one.get('port')}" for one in found if one.get("node_id", -1) >= 0
     )
     if nodes:
-        facts.append(f"→ {listed(list(nodes), shape.items)}")
+        facts.append(f"→ {join_some(list(nodes), shape.items)}")
     return facts
 
 
@@ -94,12 +94,12 @@ def _create_topics(_exchange: Exchange, request: View, _response: View, shape: S
     sizes = [_size_of(topic) for topic in topics]
     names = [topic.get("name", "?") for topic in topics]
     if len(set(sizes)) == 1:
-        facts = [listed(names, shape.items), sizes[0]]
+        facts = [join_some(names, shape.items), sizes[0]]
     else:
-        facts = [listed([f"{name} {size}" for name, size in zip(names, sizes, strict=True)], shape.items)]
+        facts = [join_some([f"{name} {size}" for name, size in zip(names, sizes, strict=True)], shape.items)]
     configs = dict.fromkeys(config.get("name", "?") for topic in topics for config in topic.get("configs") or ())
     if configs:
-        facts.append(f"set {listed(list(configs), shape.items)}")
+        facts.append(f"set {join_some(list(configs), shape.items)}")
     return [*facts, "validate only"] if request.get("validate_only") else facts
 
 
@@ -139,14 +139,14 @@ def _api_versions(exchange: Exchange, request: View, response: View, _shape: Sha
     elif exchange.client_software:
         facts.append(f"{exchange.client_software['name']} {exchange.client_software['version']}")
     if response.get("api_keys"):
-        facts.append(f"→ {counted(len(response['api_keys']), 'API')}")
+        facts.append(f"→ {count_of(len(response['api_keys']), 'API')}")
     return facts
 
 
 def _sasl_authenticate(exchange: Exchange, request: View, response: View, shape: Shape) -> list[str]:
     facts = _token(exchange, request, response, shape)
     if response.get("session_lifetime_ms"):
-        facts.append(f"session {period(response['session_lifetime_ms'])}")
+        facts.append(f"session {format_period(response['session_lifetime_ms'])}")
     if response.get("error_message"):
         from decoders.messages.bodies import conceal_of
 

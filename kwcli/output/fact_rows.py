@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.records.read import sole, summarize
 from kwcli.output.facts import WORDS, Names, Shape, View, topic_of
-from kwcli.output.units import amount, listed, period, ranges
+from kwcli.output.units import format_period, format_ranges, format_size, join_some
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
@@ -33,7 +33,7 @@ def partitions(elements: list[dict[str, Any]], inner: str, index: str, names: Na
     for element in elements:
         held = topics.setdefault(topic_of(element, names, shape), [])
         held += [part[index] for part in element.get(inner) or () if index in part]
-    return listed([f"{topic}[{ranges(held)}]" for topic, held in topics.items()], shape.items)
+    return join_some([f"{topic}[{format_ranges(held)}]" for topic, held in topics.items()], shape.items)
 
 
 def _batches(raw: bytes | None, span: Any) -> tuple[str, str, str]:
@@ -51,7 +51,7 @@ def _batches(raw: bytes | None, span: Any) -> tuple[str, str, str]:
         found = summarize(raw, at, size)
         count = found.records
         named = ",".join(codec for codec in found.codecs if codec != "none")
-    return COUNTS[count] if count < 1000 else f"{count} rec", f"{size}B" if size < 1000 else amount(size), named
+    return COUNTS[count] if count < 1000 else f"{count} rec", f"{size}B" if size < 1000 else format_size(size), named
 
 
 def _contents(raw: bytes | None, elements: list[dict[str, Any]], inner: str) -> tuple[str, str, str]:
@@ -70,7 +70,7 @@ def _contents(raw: bytes | None, elements: list[dict[str, Any]], inner: str) -> 
     if not size:
         return NOTHING
     named = ",".join(dict.fromkeys(codec for codec in codecs if codec != "none")) if codecs else ""
-    return f"{records} rec", f"{size}B" if size < 1000 else amount(size), named
+    return f"{records} rec", f"{size}B" if size < 1000 else format_size(size), named
 
 
 def produce(exchange: Exchange, request: View, response: View, shape: Shape) -> list[str]:
@@ -109,7 +109,7 @@ def produce(exchange: Exchange, request: View, response: View, shape: Shape) -> 
 
 def _throttle(response: View) -> list[str]:
     ms = response.get("throttle_time_ms")
-    return [f"throttled {period(ms)}"] if ms else []
+    return [f"throttled {format_period(ms)}"] if ms else []
 
 
 def fetch(exchange: Exchange, request: View, response: View, shape: Shape) -> list[str]:
@@ -129,7 +129,7 @@ def fetch(exchange: Exchange, request: View, response: View, shape: Shape) -> li
             if codec:
                 facts.append(codec)
         elif _waited(exchange, request):
-            facts.append(f"(waited {period(request['max_wait_ms'])})")
+            facts.append(f"(waited {format_period(request['max_wait_ms'])})")
     replica = request.get("replica_id", -1)
     if replica is None or replica < 0:
         state = request.get("replica_state")

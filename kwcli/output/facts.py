@@ -10,7 +10,7 @@ from decoders.apis.enums import ENUMS
 from decoders.exchanges.topics import WELL_KNOWN
 from decoders.schema.projection import Get, getter
 from decoders.wire.primitives import uuid_text
-from kwcli.output.units import amount, counted, listed, period, ranges
+from kwcli.output.units import count_of, format_period, format_ranges, format_size, join_some
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
@@ -107,14 +107,14 @@ def _plain(value: Any, _argument: str, names: Names, shape: Shape) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, list):
-        return listed([_plain(item, "", names, shape) for item in value], shape.items)
+        return join_some([_plain(item, "", names, shape) for item in value], shape.items)
     if isinstance(value, UUID):
         return short(uuid_text(value.bytes), shape)
     return "" if value is None else str(value)
 
 
 def _count(value: Any, noun: str, _names: Names, _shape: Shape) -> str:
-    return counted(len(value), noun.replace("_", " ")) if value else ""
+    return count_of(len(value), noun.replace("_", " ")) if value else ""
 
 
 def _flag(value: Any, text: str, _names: Names, _shape: Shape) -> str:
@@ -127,7 +127,7 @@ def _member(value: Any, _argument: str, _names: Names, shape: Shape) -> str:
 
 def _word(value: Any, table: str, _names: Names, shape: Shape) -> str:
     if isinstance(value, list):
-        return listed(list(dict.fromkeys(word(table, item) for item in value)), shape.items)
+        return join_some(list(dict.fromkeys(word(table, item) for item in value)), shape.items)
     return word(table, int(value))
 
 
@@ -136,11 +136,11 @@ def _facts_said(value: Any, table: str, _names: Names, _shape: Shape) -> str:
 
 
 def _size(value: Any, _argument: str, _names: Names, _shape: Shape) -> str:
-    return amount(sum(value) if isinstance(value, list) else value)
+    return format_size(sum(value) if isinstance(value, list) else value)
 
 
 def _period(value: Any, _argument: str, _names: Names, _shape: Shape) -> str:
-    return period(value) if value >= 0 else ""
+    return format_period(value) if value >= 0 else ""
 
 
 def _known(value: Any, _argument: str, _names: Names, _shape: Shape) -> str:
@@ -148,7 +148,7 @@ def _known(value: Any, _argument: str, _names: Names, _shape: Shape) -> str:
 
 
 def _topics(value: Any, _argument: str, names: Names, shape: Shape) -> str:
-    return listed([topic_of(item, names, shape) for item in value], shape.items)
+    return join_some([topic_of(item, names, shape) for item in value], shape.items)
 
 
 def _any(value: Any, text: str, _names: Names, _shape: Shape) -> str:
@@ -201,7 +201,7 @@ def _parts(outer: Get, path: str) -> Callable[[View, Names, Shape], str]:
                 values.extend(value_of(element) or ())
         count = sum(map(len, topics.values()))
         suffix = f"@{values[0]}" if count == 1 and values else ""
-        return listed([f"{topic}[{ranges(held)}]{suffix}" for topic, held in topics.items()], shape.items)
+        return join_some([f"{topic}[{format_ranges(held)}]{suffix}" for topic, held in topics.items()], shape.items)
 
     return write
 

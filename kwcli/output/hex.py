@@ -19,7 +19,7 @@ from decoders.wire.primitives import uuid_text
 from decoders.wire.text import in_bytes, json_bytes
 from kwcli.output.body import in_pieces
 from kwcli.output.text import Lined
-from kwcli.output.units import Palette, cells, cut, palette
+from kwcli.output.units import Palette, cell_width, cut, palette
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
@@ -281,14 +281,14 @@ class Columns(NamedTuple):
 def columns(size: int, rows: list[HexRow], width: int | None) -> Columns:
     """The columns for a frame of so many bytes on a terminal of this width."""
     offset = max(4, len(f"{size:x}"))
-    longest = max((cells(row.name) for row in rows), default=0)
+    longest = max((cell_width(row.name) for row in rows), default=0)
     if width is None:
         return Columns(offset, 16, True, _KIND_WIDTH, longest, None)
     _, count, text, typed = next(step for step in reversed(_STEPS) if width >= step[0])
     kind = min(_KIND_WIDTH, max((len(row.kind) for row in rows), default=0)) if typed else 0
     room = width - offset - len(GAP) - (3 * count - 1) - len(GAP)
     room -= (count + len(GAP) if text else 0) + (kind + len(GAP) if kind else 0)
-    texts = sorted(cells(row.text) for row in rows)
+    texts = sorted(cell_width(row.text) for row in rows)
     usual = texts[len(texts) * 9 // 10] if texts else 0
     name = min(longest, max(int(room * _NAME_SHARE), room - len(GAP) - usual))
     return Columns(offset, count, text, kind, name, max(room - name - len(GAP), 1))
@@ -422,7 +422,7 @@ class _View:
     def _cell(self, text: str, paint: str, width: int) -> str:
         """A painted text, padded."""
         painted = f"{paint}{text}{self._colors.off}" if text and paint else text
-        return painted + " " * (width - cells(text))
+        return painted + " " * (width - cell_width(text))
 
     def _pieces(self, row: HexRow, count: int) -> Iterator[tuple[int, list[str], list[bool]]]:
         """The bytes of a row by lines: the offset of the first, each as two digits, which are dim."""
@@ -468,7 +468,7 @@ class _View:
         if widths.value is None:
             return [row.text] if row.text else []
         room = widths.value
-        if cells(row.text) <= room:
+        if cell_width(row.text) <= room:
             return [row.text] if row.text else []
         parts = _split(row.text, room, at_blanks=True)
         if len(parts) > lines and not self._whole:
@@ -486,7 +486,7 @@ def _split(text: str, room: int, *, at_blanks: bool = False) -> list[str]:
     at = 0
     while at < len(text):
         after = at + room
-        while cells(text[at:after]) > room and after > at + 1:
+        while cell_width(text[at:after]) > room and after > at + 1:
             after -= 1
         if at_blanks and after < len(text):
             after = text.rfind(" ", at, after + 1) + 1 or after

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kwcli.output.units import cells, cut, cut_left, palette
+from kwcli.output.units import cell_width, cut, cut_left, palette
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Column(NamedTuple):
 
     def natural(self, heading: bool) -> int:
         """How wide it is when nothing is cut."""
-        return max([cells(self.title) * heading, self.least, *map(cells, self.cells)])
+        return max([cell_width(self.title) * heading, self.least, *map(cell_width, self.cells)])
 
     def narrowest(self, natural: int) -> int:
         """How narrow it may become."""
@@ -108,7 +108,7 @@ def draw_table(
     for row in zip(*(column.cells for column in kept), strict=True):
         *first, last = row
         more: list[str] = []
-        if kept[-1].wrap and cells(last) > widths[-1]:
+        if kept[-1].wrap and cell_width(last) > widths[-1]:
             last, *more = textwrap.wrap(last, widths[-1], break_on_hyphens=False)
         texts = [
             _padded(column, cell, wide, palette)
@@ -160,7 +160,7 @@ def _cut_widest(kept: list[Column], widths: list[int], room: int, gap: int) -> N
 
 def _padded(column: Column, text: str, width: int, palette: Palette | None = None) -> str:
     text = (cut_left if column.left else cut)(text, width).replace(TOGETHER, " ")
-    padding = " " * (width - cells(text))
+    padding = " " * (width - cell_width(text))
     if palette is not None and text != NOTHING:
         text = painted(text, column.paint, palette)
     return padding + text if column.right else text + padding
@@ -217,7 +217,7 @@ class ExchangeTable:
     def _begin(self, lines: list[list[str]]) -> None:
         widths = [max(least, len(title)) for title, least, _ in COLUMNS]
         for line in lines:
-            widths = [max(width, cells(cell)) for width, cell in zip(widths, line, strict=True)]
+            widths = [max(width, cell_width(cell)) for width, cell in zip(widths, line, strict=True)]
         if self._width is not None:
             while len(widths) > 1 and sum(widths) + 2 * (len(widths) - 1) > self._width:
                 widths.pop()
@@ -229,7 +229,7 @@ class ExchangeTable:
         parts = []
         for cell, width, (_, _, right) in zip(line, widths, COLUMNS, strict=False):
             text = cut(cell, width) if self._width is not None else cell
-            padding = " " * (width - cells(text))
+            padding = " " * (width - cell_width(text))
             parts.append(padding + text if right else text + padding)
         return "  ".join(parts).rstrip() + "\n"
 

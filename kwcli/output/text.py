@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from decoders.apis.keys import DESCRIBE_CLUSTER, METADATA
 from kwcli.output.fact_functions import NO_VIEW, no_facts, row_of
 from kwcli.output.facts import Shape, View
-from kwcli.output.units import NS, amount, cells, cut, cut_left, palette, short_name, took
+from kwcli.output.units import NS, cell_width, cut, cut_left, format_latency, format_size, palette, short_name
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
@@ -238,7 +238,7 @@ class TextLines:
         seconds, ns = divmod(row.time_ns, NS)
         clock = self._clock if seconds == self._second else self._turn(seconds)
         to = {"request": " to broker", "response": " to client"}.get(row.direction or "", "")
-        text = f"{amount(row.size)}{to}: {SKIPPED.get(row.reason, row.reason)}"
+        text = f"{format_size(row.size)}{to}: {SKIPPED.get(row.reason, row.reason)}"
         detail = row.detail.removeprefix("TLS: ") if row.reason == "tls" else row.detail
         if detail and detail not in text:
             text += f", {clean(detail)}"
@@ -291,9 +291,9 @@ class TextLines:
         software = self._software(exchange)
         if w.facts is not None:
             client = cut(client, w.client)
-        parts = [f"{p.client}{client}{' ' * (w.client - cells(client))}{p.off}"]
+        parts = [f"{p.client}{client}{' ' * (w.client - cell_width(client))}{p.off}"]
         if w.software:
-            parts.append(software + " " * (w.software - cells(software)))
+            parts.append(software + " " * (w.software - cell_width(software)))
         if w.address:
             parts.append(f"{exchange.client:<{w.address}}")
         parts.append(f"{broker:<{w.broker}}")
@@ -311,7 +311,7 @@ class TextLines:
         number = exchange.correlation_id
         text = f" {'–' if number is None else number:>{w.correlation}}" if w.correlation else ""
         for size in (exchange.request_size, exchange.response_size):
-            text += f" {'–' if size is None else amount(size):>{w.sizes}}"
+            text += f" {'–' if size is None else format_size(size):>{w.sizes}}"
         return text
 
     def _software(self, exchange: Exchange) -> str:
@@ -331,17 +331,17 @@ class TextLines:
             return " ".join(part for part in (*facts[:1], painted, *facts[1:]) if part)
         head = facts[0] if facts else ""
         if trouble:
-            if cells(head) + 1 + cells(trouble) > room:
+            if cell_width(head) + 1 + cell_width(trouble) > room:
                 head = head.rpartition(" ")[2]  # `group billing`: the name says enough
-            head = cut(head, max(room - cells(trouble) - 1, room // 4))
-            trouble = cut(trouble, room - cells(head) - bool(head))
+            head = cut(head, max(room - cell_width(trouble) - 1, room // 4))
+            trouble = cut(trouble, room - cell_width(head) - bool(head))
             painted = f"{p.bad}{trouble}{p.off}"
         else:
             head = cut(head, room)
         kept = [part for part in (head, painted) if part]
-        left = room - cells(head) - (cells(trouble) + bool(head) if trouble else 0)
+        left = room - cell_width(head) - (cell_width(trouble) + bool(head) if trouble else 0)
         for fact in facts[1:]:
-            left -= cells(fact) + 1
+            left -= cell_width(fact) + 1
             if left < 0:
                 break
             kept.append(fact)
@@ -375,7 +375,7 @@ def _took(exchange: Exchange) -> str:
         return MICROSECONDS[(ns + 500) // 1000]
     if 0 <= ns < 99_950_000:
         return TENTHS[(ns + 50_000) // 100_000]
-    return f"{took(ns / 1e6):>6}"
+    return f"{format_latency(ns / 1e6):>6}"
 
 
 class Lined:
@@ -438,7 +438,7 @@ class Text(Lined):
 
     def _with_bodies(self, rows: list[Settled]) -> Iterator[str]:
         """The lines of the rows, and those that belong under them."""
-        from kwcli.output.exchange_text import under
+        from kwcli.output.exchange_text import lines_under
 
         for row in rows:
             if row.kind != "exchange" and not self.shows_skipped:
@@ -449,4 +449,4 @@ class Text(Lined):
                 yield self._lines.header()
             yield line
             if row.kind == "exchange":
-                yield from under(row, self._settings, self._explained)
+                yield from lines_under(row, self._settings, self._explained)

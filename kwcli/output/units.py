@@ -63,7 +63,7 @@ def _wide() -> re.Pattern[str]:
     return re.compile(_WIDE)
 
 
-def took(ms: float | None) -> str:
+def format_latency(ms: float | None) -> str:
     """A latency: `48µs`, `1.2ms`, `502ms`, `3.25s`; `–` where there is none."""
     if ms is None:
         return "–"
@@ -77,7 +77,7 @@ def took(ms: float | None) -> str:
     return f"{ms / 1000:.2f}s" if size < 60_000 else f"{ms / 1000:.0f}s"
 
 
-def amount(size: int) -> str:
+def format_size(size: int) -> str:
     """Bytes as people say them, in powers of 1000: `92B`, `38.1kB`, `1.4MB`."""
     if size < 1000:
         return f"{size}B"
@@ -86,7 +86,7 @@ def amount(size: int) -> str:
     return f"{size / 1e6:.1f}MB" if size < 999_950_000 else f"{size / 1e9:.1f}GB"
 
 
-def period(ms: int) -> str:
+def format_period(ms: int) -> str:
     """A configured time in ms: `500ms`, `30s`, `5m`, `7d`."""
     for unit, size in (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000)):
         if ms >= size and ms % size == 0:
@@ -94,21 +94,21 @@ def period(ms: int) -> str:
     return f"{ms}ms"
 
 
-def counted(count: int, noun: str) -> str:
+def count_of(count: int, noun: str) -> str:
     """`1 topic`, `3 topics`, `2 replicas`, `4 entries`."""
     if count == 1:
         return f"1 {noun}"
     return f"{count:,} {noun[:-1]}ies" if noun.endswith("ry") else f"{count:,} {noun}s"
 
 
-def listed(items: Sequence[str], most: int | None) -> str:
+def join_some(items: Sequence[str], most: int | None) -> str:
     """`orders,payments`; beyond `most` of them `orders,payments,+7`."""
     if most is None or len(items) <= most:
         return ",".join(items)
     return ",".join(items[:most]) + f",+{len(items) - most}"
 
 
-def ranges(numbers: Iterable[int]) -> str:
+def format_ranges(numbers: Iterable[int]) -> str:
     """Partition numbers: `0,3,5`, `0-5`, `0-2,7`."""
     parts: list[str] = []
     ordered = sorted(numbers)
@@ -123,17 +123,17 @@ def ranges(numbers: Iterable[int]) -> str:
     return ",".join(parts)
 
 
-def cells(text: str) -> int:
+def cell_width(text: str) -> int:
     """How many cells of a terminal a printable text takes."""
     return len(text) if text.isascii() else len(text) + len(_wide().findall(text))
 
 
 def cut(text: str, width: int) -> str:
     """The text in at most `width` cells, its end replaced by `…` where it is longer."""
-    if cells(text) <= width:
+    if cell_width(text) <= width:
         return text
     text = text[: max(width - 1, 0)]
-    while cells(text) > width - 1 > 0:
+    while cell_width(text) > width - 1 > 0:
         text = text[:-1]
     return text + "…" if width > 0 else ""
 

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kwcli.env import Failure
-from kwcli.output.units import amount, counted
+from kwcli.output.units import count_of, format_size
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from kwcli.pipeline.run_options import Engine, RunOptions
 
-__all__ = ["LOCAL_MAX", "EngineChoice", "choose", "java"]
+__all__ = ["LOCAL_MAX", "EngineChoice", "choose_engine", "require_java"]
 
 # Up to so many bytes one process is done first or little later, and with one core it always is: Spark takes seconds to
 # start, and costs a quarter more for each byte (`python -m tests.bench.pipeline`).
@@ -39,29 +39,29 @@ class EngineChoice(NamedTuple):
         return f"engine {self.engine} ({self.why})"
 
 
-def choose(options: RunOptions, size: int, variables: Mapping[str, str]) -> EngineChoice:
+def choose_engine(options: RunOptions, size: int, variables: Mapping[str, str]) -> EngineChoice:
     """The engine for `size` bytes of captures. Failure where Spark is asked for and cannot be had."""
     if options.engine == "local":
         return EngineChoice("local", "as asked")
     if options.engine != "auto":
-        java(variables)
+        require_java(variables)
         return EngineChoice(options.engine, "as asked", options.master or MASTER)
     if options.master is not None:
-        java(variables)
+        require_java(variables)
         return EngineChoice("stitch", "--master names a Spark", options.master)
     if size <= LOCAL_MAX:
-        return EngineChoice("local", f"{amount(size)} of captures, Spark from {amount(LOCAL_MAX)} on")
+        return EngineChoice("local", f"{format_size(size)} of captures, Spark from {format_size(LOCAL_MAX)} on")
     cores = os.cpu_count() or 1
     if cores < CORES_MIN:
-        return EngineChoice("local", f"{counted(cores, 'core')} here, Spark from {CORES_MIN} on")
+        return EngineChoice("local", f"{count_of(cores, 'core')} here, Spark from {CORES_MIN} on")
     try:
-        java(variables)
+        require_java(variables)
     except Failure as failure:
         return EngineChoice("local", f"no Spark: {failure.text}")
-    return EngineChoice("stitch", f"{amount(size)} of captures, more than {amount(LOCAL_MAX)}", MASTER)
+    return EngineChoice("stitch", f"{format_size(size)} of captures, more than {format_size(LOCAL_MAX)}", MASTER)
 
 
-def java(variables: Mapping[str, str]) -> Path:
+def require_java(variables: Mapping[str, str]) -> Path:
     """The `java` that Spark would run on. Failure says in one line what to install."""
     from importlib.util import find_spec
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kwcli.env import Failure
-from kwcli.output.units import amount, counted
-from kwcli.pipeline.choose_engine import java
+from kwcli.output.units import count_of, format_size
+from kwcli.pipeline.choose_engine import require_java
 from kwcli.pipeline.plan import split_size_for
 from kwcli.sniff.run import time_span
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from kwcli.pipeline.read.captures import SourceFile
     from kwcli.pipeline.read.file_ranges import FileRange
     from kwcli.pipeline.run_options import RunOptions
-    from kwcli.pipeline.sources_to_read import Covered
+    from kwcli.pipeline.sources_to_read import CoveredCaptures
 
-__all__ = ["explained", "sources"]
+__all__ = ["explain_lines", "source_lines"]
 
 
-def explained(
+def explain_lines(
     options: RunOptions,
-    covered: Covered,
+    covered: CoveredCaptures,
     plan: SplitPlan,
     chosen: EngineChoice,
     state: str,
@@ -35,21 +35,21 @@ def explained(
 ) -> Iterator[str]:
     """The lines: sources, splits, what is selected, tables, engine, Java; `state` is what the folder covers already."""
     files = covered.files
-    yield f"sources  {counted(len(files), 'capture')}, {amount(sum(file.size for file in files))}"
-    yield from sources(files, plan, chosen)
+    yield f"sources  {count_of(len(files), 'capture')}, {format_size(sum(file.size for file in files))}"
+    yield from source_lines(files, plan, chosen)
     yield f"splits   {_splits(options, files, plan, chosen)}"
     yield f"select   {_selection(options)}"
     yield f"tables   {', '.join(options.tables)}{' with bodies' if options.bodies else ''}"
     yield f"out      {options.out}: {state}"
     yield f"engine   {chosen.engine}: {chosen.why}{f', on {chosen.master}' if chosen.master else ''}"
     try:
-        found = str(java(variables))
+        found = str(require_java(variables))
     except Failure as failure:
         found = failure.text
     yield f"java     {found}"
 
 
-def sources(files: list[SourceFile], plan: SplitPlan, chosen: EngineChoice) -> Iterator[str]:
+def source_lines(files: list[SourceFile], plan: SplitPlan, chosen: EngineChoice) -> Iterator[str]:
     """A line for each capture: its point, size, splits where the engine makes any, times."""
     pieces: defaultdict[int, list[FileRange]] = defaultdict(list)
     splits: Counter[int] = Counter()
@@ -61,11 +61,11 @@ def sources(files: list[SourceFile], plan: SplitPlan, chosen: EngineChoice) -> I
     wide = max((len(file.name) for file in files), default=0)
     for number, file in enumerate(files):
         point = f"{file.point or '–':{named}}  " if named else ""
-        words = [f"{amount(file.size):>7}"]
+        words = [f"{format_size(file.size):>7}"]
         if not splits[number]:
             words.append("nothing in it")
         elif chosen.splits:
-            words.append(counted(splits[number], "split"))
+            words.append(count_of(splits[number], "split"))
         words += _span(pieces[number])
         yield f"  {point}{file.name:{wide}}  {'  '.join(words)}"
 
@@ -77,7 +77,7 @@ def _splits(options: RunOptions, files: list[SourceFile], plan: SplitPlan, chose
         return f"none: one process reads each capture from end to end{side_by_side}"
     size = options.split_size or split_size_for(sum(file.size for file in files))
     together = f", {merged:,} of them of captures that overlap in time" if merged else ""
-    return f"{counted(len(plan.splits), 'split')} of at most {amount(size)}{together}"
+    return f"{count_of(len(plan.splits), 'split')} of at most {format_size(size)}{together}"
 
 
 def _span(pieces: list[FileRange]) -> list[str]:

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from decoders.exchanges.exchange import Ended, Row, Settled
     from kwcli.pipeline.read.file_ranges import Problem
-    from kwcli.pipeline.tables.write import RunCounts, Written
+    from kwcli.pipeline.tables.write import RunCounts, WrittenFile
 
-__all__ = ["WEIGHT", "Choice", "Desk", "EngineResult", "JobSpec", "Progress", "columns_for"]
+__all__ = ["BATCH_WEIGHT", "EngineResult", "JobSpec", "Progress", "RowBatcher", "RowFilter", "columns_for"]
 
 # Bytes read and splits done, now and then.
 Progress = Callable[[int, int], None]
@@ -45,7 +45,7 @@ class JobSpec(NamedTuple):
 class EngineResult(NamedTuple):
     """The files of the tables, what is in them, the counts of all readers, what was wrong with captures, bytes read."""
 
-    written: list[Written]
+    written: list[WrittenFile]
     tally: RunCounts
     counts: Counter[str]
     problems: list[Problem]
@@ -55,7 +55,7 @@ class EngineResult(NamedTuple):
 # A row in, whether the tables want it out: the filter of the run, and its first and last moment.
 
 
-class Choice:
+class RowFilter:
     """What a run asks for; `needs` is what its engine has to read of bodies. Raises Failure for what is no filter."""
 
     def __init__(self, spec: JobSpec) -> None:
@@ -86,7 +86,7 @@ class Choice:
 
 
 # Rows and partitions that become a batch: enough for one to be worth its cost (`python -m tests.bench.tables`).
-WEIGHT: Final = 16_384
+BATCH_WEIGHT: Final = 16_384
 Write = Callable[["pa.RecordBatch"], None]
 
 
@@ -96,10 +96,10 @@ def columns_for(spec: JobSpec, point: str) -> ExchangeColumns:
     return ExchangeColumns(point, spec.files, spec.tables, bodies=bodies)
 
 
-class Desk:
+class RowBatcher:
     """Takes the rows of one capture point; `write` gets exchanges and skipped runs, `write_ended` connections."""
 
-    def __init__(self, spec: JobSpec, point: str, choice: Choice, write: Write, write_ended: Write) -> None:
+    def __init__(self, spec: JobSpec, point: str, choice: RowFilter, write: Write, write_ended: Write) -> None:
         self._columns = columns_for(spec, point)
         self._connections = ConnectionColumns(point)
         self._choice = choice
@@ -116,9 +116,9 @@ class Desk:
                     self._connections.add(row)
             elif everything or choice.wants(row):
                 add(row)
-                if columns.weight >= WEIGHT:
+                if columns.weight >= BATCH_WEIGHT:
                     self._write(columns.batch())
-        if len(self._connections) >= WEIGHT:
+        if len(self._connections) >= BATCH_WEIGHT:
             self._write_ended(self._connections.batch())
 
     def flush(self) -> None:

@@ -12,28 +12,28 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from decoders.exchanges.engine import Engine
-from kwcli.pipeline.job_spec import Choice, Desk, EngineResult
+from kwcli.pipeline.job_spec import EngineResult, RowBatcher, RowFilter
 from kwcli.pipeline.read.split_reader import SplitReader
 
 if TYPE_CHECKING:
     from kwcli.pipeline.job_spec import JobSpec, Progress
-    from kwcli.pipeline.plan import Coming
+    from kwcli.pipeline.plan import PendingPlan
     from kwcli.pipeline.read.file_ranges import Problem
     from kwcli.pipeline.store.staging import Staging
 
 __all__ = ["run"]
 
 
-def run(spec: JobSpec, coming: Coming, staging: Staging, progress: Progress | None = None) -> EngineResult:
+def run(spec: JobSpec, coming: PendingPlan, staging: Staging, progress: Progress | None = None) -> EngineResult:
     """Read everything. Raises OSError when the tables cannot be written."""
-    choice = Choice(spec)
+    choice = RowFilter(spec)
     counts: Counter[str] = Counter()
     problems: list[Problem] = []
     taken = done = 0
     with staging.writer(spec.tables) as writer:
         for point, splits in groupby(coming.splits, key=lambda split: split.point):
             engine = Engine(spec.ports, choice.needs, connections=True)
-            desk = Desk(spec, point, choice, writer.write, partial(writer.write_table, "connections"))
+            desk = RowBatcher(spec, point, choice, writer.write, partial(writer.write_table, "connections"))
             for split in splits:
                 reading = SplitReader(split)
                 for segments in reading:

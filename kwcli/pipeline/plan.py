@@ -17,28 +17,28 @@ from decoders.capture.merge import before
 from decoders.capture.packet_index import Mark, Walk
 from kwcli.inflating import is_compressed
 from kwcli.inputs import InputProblem
-from kwcli.pipeline.read.captures import open_place, streamed
-from kwcli.pipeline.read.file_ranges import FileRange, Problem, Split, told
+from kwcli.pipeline.read.captures import as_input, open_ranges
+from kwcli.pipeline.read.file_ranges import FileRange, Problem, Split, problem_of
 
 if TYPE_CHECKING:
-    from kwcli.pipeline.read.captures import Ranges, SourceFile
+    from kwcli.pipeline.read.captures import RangeFile, SourceFile
     from kwcli.pipeline.run_options import RunOptions
 
 __all__ = [
     "LEAD_SIZE",
     "SPLIT_SIZE",
-    "Coming",
-    "Job",
-    "Looking",
+    "FileWalk",
+    "PendingPlan",
     "SplitPlan",
-    "Survey",
-    "arriving",
-    "at_once",
-    "known",
-    "plan",
-    "planning",
+    "WalkJob",
+    "WalkedFile",
+    "begin_planning",
+    "finished_plan",
+    "plan_all",
+    "plan_splits",
     "split_size_for",
-    "survey",
+    "splits_as_found",
+    "walk_file",
 ]
 
 # IP packets are made whole of fragments that are so far apart, at the end of one piece and the beginning of another:
@@ -48,7 +48,7 @@ LEAD_SIZE: Final = 1 << 19
 _WINDOW: Final = 1 << 18
 
 
-class Job(NamedTuple):
+class WalkJob(NamedTuple):
     """What is wanted of file number `file`. `alone`: no other file belongs to its capture point.
 
     Without `walk` a file that is alone, and no larger than a split, is not walked: nobody has to know where it ends.
@@ -62,7 +62,7 @@ class Job(NamedTuple):
     walk: bool = True
 
 
-class Survey(NamedTuple):
+class WalkedFile(NamedTuple):
     """The pieces of a file in its own order, and what is wrong with it.
 
     A problem in the middle of a file is met again by who reads the piece that it is in, and is told there; here only
@@ -73,22 +73,22 @@ class Survey(NamedTuple):
     problem: Problem | None
 
 
-def survey(job: Job) -> Survey:
+def walk_file(job: WalkJob) -> WalkedFile:
     """Look at one file. Picklable things in and out, so that many can be looked at side by side."""
-    looking = Looking(job)
+    looking = FileWalk(job)
     try:
-        return Survey(list(looking), looking.problem)
+        return WalkedFile(list(looking), looking.problem)
     except InputProblem:
-        return Survey([], looking.problem)
+        return WalkedFile([], looking.problem)
 
 
-class Looking:
+class FileWalk:
     """The same piece by piece, as soon as each is known; `problem` is known when there are no more.
 
     Of a file that cannot be read nothing is given.
     """
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: WalkJob) -> None:
         self.problem: Problem | None = None
         self._job = job
 
@@ -97,21 +97,21 @@ class Looking:
         walk = Walk(before=before(self._job.file))
         count = 0
         try:
-            with open_place(source.path, source.name) as file:
+            with open_ranges(source.path, source.name) as file:
                 for piece in _pieces(self._job, walk, file):
                     count += 1
                     yield piece
         except InputProblem as problem:
-            self.problem = told(source.name, problem)
+            self.problem = problem_of(source.name, problem)
             if count:  # they are given, and who reads them meets it again
                 raise
         else:
             if not count and walk.problem is not None:
-                self.problem = told(source.name, walk.problem)
+                self.problem = problem_of(source.name, walk.problem)
 
 
-def _pieces(job: Job, walk: Walk, file: Ranges) -> Iterator[FileRange]:
-    begin = streamed(file, job.source.name).pieces()
+def _pieces(job: WalkJob, walk: Walk, file: RangeFile) -> Iterator[FileRange]:
+    begin = as_input(file, job.source.name).pieces()
     head = next(begin)  # or it is no capture
     if is_compressed(file.read(0, 4)):
         yield from _whole(job, walk, chain([head], begin))
@@ -121,7 +121,7 @@ def _pieces(job: Job, walk: Walk, file: Ranges) -> Iterator[FileRange]:
         yield from _cut(job, walk, file)
 
 
-def _cut(job: Job, walk: Walk, file: Ranges) -> Iterator[FileRange]:
+def _cut(job: WalkJob, walk: Walk, file: RangeFile) -> Iterator[FileRange]:
     """Pieces of at most the split's size, as equal as packets allow, and with a packet each."""
     size = job.source.size
     count = -(-size // job.split_size)
@@ -153,7 +153,7 @@ def _cut(job: Job, walk: Walk, file: Ranges) -> Iterator[FileRange]:
         yield piece
 
 
-def _unwalked(job: Job, walk: Walk, file: Ranges) -> Iterator[FileRange]:
+def _unwalked(job: WalkJob, walk: Walk, file: RangeFile) -> Iterator[FileRange]:
     """All of a file, which is looked at up to its first packet."""
     piece = FileRange(job.file, job.source.path, job.source.name, 0, job.source.size, weight=job.source.size)
     while not walk.packets and walk.problem is None and (data := file.read(walk.fed, _WINDOW)):
@@ -164,7 +164,7 @@ def _unwalked(job: Job, walk: Walk, file: Ranges) -> Iterator[FileRange]:
         yield replace(piece, low_ns=walk.mark().low_ns)
 
 
-def _walked(walk: Walk, file: Ranges, stop: int) -> Mark:
+def _walked(walk: Walk, file: RangeFile, stop: int) -> Mark:
     """The place behind the last packet that ends before byte `stop` or there."""
     at = walk.fed
     while at < stop and walk.problem is None:
@@ -184,7 +184,7 @@ def _with_times(piece: FileRange, mark: Mark, begun: int) -> FileRange:
     )
 
 
-def _whole(job: Job, walk: Walk, data: Iterator[bytes]) -> list[FileRange]:
+def _whole(job: WalkJob, walk: Walk, data: Iterator[bytes]) -> list[FileRange]:
     """A compressed file, which is read from its beginning or not at all.
 
     When it ends is known only to who decompresses all of it, so that is done where another file may overlap with it:
@@ -263,13 +263,13 @@ def split_size_for(size: int) -> int:
     return -(-size // (-(-count // cores) * cores))
 
 
-def plan(
+def plan_splits(
     files: Sequence[SourceFile],
     split_size: int = SPLIT_SIZE,
     *,
     lead_size: int = LEAD_SIZE,
     walk: bool = True,
-    each: Callable[[Callable[[Job], Survey], list[Job]], Iterable[Survey]] = map,
+    each: Callable[[Callable[[WalkJob], WalkedFile], list[WalkJob]], Iterable[WalkedFile]] = map,
 ) -> SplitPlan:
     """The splits of these files, whose numbers are their indexes here.
 
@@ -278,11 +278,11 @@ def plan(
     """
     points = Counter(file.point for file in files)
     jobs = [
-        Job(number, file, split_size, lead_size, points[file.point] == 1, walk) for number, file in enumerate(files)
+        WalkJob(number, file, split_size, lead_size, points[file.point] == 1, walk) for number, file in enumerate(files)
     ]
     made = SplitPlan([], [], [])
     units: dict[str, list[_Unit]] = {point: [] for point in points}
-    for job, found in zip(jobs, each(survey, jobs), strict=True):
+    for job, found in zip(jobs, each(walk_file, jobs), strict=True):
         units[job.source.point] += _units(found.pieces)
         if found.problem is not None:
             made.problems.append(found.problem)
@@ -297,12 +297,14 @@ def plan(
     return made
 
 
-def arriving(file: SourceFile, split_size: int, plan: SplitPlan, *, lead_size: int = LEAD_SIZE) -> Iterator[Split]:
+def splits_as_found(
+    file: SourceFile, split_size: int, plan: SplitPlan, *, lead_size: int = LEAD_SIZE
+) -> Iterator[Split]:
     """The splits of a file that is all there is, each as soon as it is known; they and what is wrong go into a plan.
 
     They are those of `plan`: pieces of one file follow one another, and two together are larger than a split.
     """
-    looking = Looking(Job(0, file, split_size, lead_size, alone=True))
+    looking = FileWalk(WalkJob(0, file, split_size, lead_size, alone=True))
     for number, piece in enumerate(looking):
         plan.splits.append(Split(file.point, number, (piece,)))
         yield plan.splits[-1]
@@ -425,7 +427,7 @@ SIDE_BY_SIDE: Final = 1 << 30
 _WHOLE: Final = 1 << 62
 
 
-class Coming(NamedTuple):
+class PendingPlan(NamedTuple):
     """At most `most` splits of `size` bytes together. The plan is whole when `splits` has given them all."""
 
     most: int
@@ -434,31 +436,31 @@ class Coming(NamedTuple):
     splits: Iterator[Split]
 
 
-def at_once(options: RunOptions, files: list[SourceFile]) -> SplitPlan:
+def plan_all(options: RunOptions, files: list[SourceFile]) -> SplitPlan:
     """The splits; large captures are looked at side by side."""
     split_size = options.split_size or split_size_for(_size(files))
     if not _side_by_side(files):
-        return plan(files, split_size)
+        return plan_splits(files, split_size)
     with ProcessPoolExecutor(min(os.cpu_count() or 1, len(files))) as pool:
-        return plan(files, split_size, each=pool.map)
+        return plan_splits(files, split_size, each=pool.map)
 
 
-def planning(options: RunOptions, files: list[SourceFile], engine: str) -> Callable[[], Coming]:
+def begin_planning(options: RunOptions, files: list[SourceFile], engine: str) -> Callable[[], PendingPlan]:
     """What gives the plan, which is made meanwhile where that is as long as Spark takes to start."""
     if engine == "local":
-        planned = known(plan(files, _WHOLE, walk=False))  # one process reads a capture from end to end
+        planned = finished_plan(plan_splits(files, _WHOLE, walk=False))  # one process reads a capture from end to end
         return lambda: planned
     split_size = options.split_size or split_size_for(_size(files))
     if len(files) == 1 and files[0].size > split_size and not options.verbose:
         return partial(_arriving, files[0], split_size)
     if _side_by_side(files):
-        planned = known(at_once(options, files))
+        planned = finished_plan(plan_all(options, files))
         return lambda: planned
-    future: Future[Coming] = Future()
+    future: Future[PendingPlan] = Future()
 
     def make() -> None:
         try:
-            future.set_result(known(at_once(options, files)))
+            future.set_result(finished_plan(plan_all(options, files)))
         except BaseException as problem:
             future.set_exception(problem)
 
@@ -466,9 +468,9 @@ def planning(options: RunOptions, files: list[SourceFile], engine: str) -> Calla
     return future.result
 
 
-def _arriving(file: SourceFile, split_size: int) -> Coming:
+def _arriving(file: SourceFile, split_size: int) -> PendingPlan:
     made = SplitPlan([], [], [])
-    return Coming(-(-file.size // split_size), file.size, made, _ahead(arriving(file, split_size, made)))
+    return PendingPlan(-(-file.size // split_size), file.size, made, _ahead(splits_as_found(file, split_size, made)))
 
 
 def _size(files: list[SourceFile]) -> int:
@@ -502,7 +504,7 @@ def _given(found: SimpleQueue[Split | BaseException | None]) -> Iterator[Split]:
         yield one
 
 
-def known(planned: SplitPlan) -> Coming:
+def finished_plan(planned: SplitPlan) -> PendingPlan:
     """A plan that is whole."""
     splits = planned.splits
-    return Coming(len(splits), sum(split.size for split in splits), planned, iter(splits))
+    return PendingPlan(len(splits), sum(split.size for split in splits), planned, iter(splits))

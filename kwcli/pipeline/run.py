@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kwcli.env import Exit, Failure
 from kwcli.inputs import utf8_text
-from kwcli.pipeline.choose_engine import EngineChoice, choose
+from kwcli.pipeline.choose_engine import EngineChoice, choose_engine
 from kwcli.pipeline.job_spec import JobSpec
-from kwcli.pipeline.plan import at_once, planning
-from kwcli.pipeline.run_messages import Bar, closing_line, tables_line
-from kwcli.pipeline.sources_to_read import Covered, cover, look
+from kwcli.pipeline.plan import begin_planning, plan_all
+from kwcli.pipeline.run_messages import ProgressBar, closing_line, tables_line
+from kwcli.pipeline.sources_to_read import CoveredCaptures, add_covered, find_asked
 from kwcli.pipeline.store.files import OutputFolder, local_root
-from kwcli.pipeline.store.manifest import plain
-from kwcli.pipeline.store.store import TableStore, opened, refuse_foreign
+from kwcli.pipeline.store.manifest import as_json_values
+from kwcli.pipeline.store.store import TableStore, open_store, refuse_foreign
 from kwcli.sniff.run import left_over
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from kwcli.env import Environment
     from kwcli.pipeline.job_spec import EngineResult, Progress
-    from kwcli.pipeline.plan import Coming, SplitPlan
+    from kwcli.pipeline.plan import PendingPlan, SplitPlan
     from kwcli.pipeline.read.captures import FoundCaptures, SourceFile
     from kwcli.pipeline.read.file_ranges import Problem
     from kwcli.pipeline.run_options import RunOptions
@@ -34,52 +34,52 @@ if TYPE_CHECKING:
 
 __all__ = ["run"]
 
-Engine = Callable[[JobSpec, "Coming", "Staging", "Progress | None"], "EngineResult"]
+Engine = Callable[[JobSpec, "PendingPlan", "Staging", "Progress | None"], "EngineResult"]
 _NOTHING: Final = "nothing of that is a capture that can be read: no tables were written"
 
 
 def run(env: Environment, options: RunOptions) -> Exit:
     """Do it, or say what would be done. Raises Failure."""
     begun = env.monotonic()
-    found = look(options)  # before the folder is touched
+    found = find_asked(options)  # before the folder is touched
     if options.explain:
         return _explain(env, options, found)
-    with opened(options.out) as store:
+    with open_store(options.out) as store:
         if store.recovered and not options.quiet:
             env.say(f"kw: {options.out}: {store.recovered}")
         manifest = store.manifest()
-        covered = cover(options, found, manifest)
+        covered = add_covered(options, found, manifest)
         if manifest is None or not store.holds(covered.files, options.for_rows()):
             return _fill(env, options, covered, store, begun)
         for problem in covered.problems:
             env.say(f"kw: {problem}")
         if not options.quiet:
-            env.say(f"kw: {options.out}: {covered.state(manifest, plain(options.for_rows()), holds=True)}")
+            env.say(f"kw: {options.out}: {covered.state(manifest, as_json_values(options.for_rows()), holds=True)}")
         return _exit(options, covered, manifest.facts)
 
 
 def _explain(env: Environment, options: RunOptions, found: FoundCaptures) -> Exit:
-    from kwcli.pipeline.explain import explained
+    from kwcli.pipeline.explain import explain_lines
 
     files = OutputFolder(local_root(options.out))
     refuse_foreign(files, options.out)
     store = TableStore(files, options.out)
     manifest = store.manifest()
-    covered = cover(options, found, manifest)
+    covered = add_covered(options, found, manifest)
     holds = manifest is not None and store.holds(covered.files, options.for_rows())
-    state = covered.state(manifest, plain(options.for_rows()), holds=holds)
-    planned = at_once(options, covered.files)
-    chosen = choose(options, _size(covered.files), env.variables)
-    lines = explained(options, covered, planned, chosen, state, env.variables)
+    state = covered.state(manifest, as_json_values(options.for_rows()), holds=holds)
+    planned = plan_all(options, covered.files)
+    chosen = choose_engine(options, _size(covered.files), env.variables)
+    lines = explain_lines(options, covered, planned, chosen, state, env.variables)
     env.stdout.write("".join(f"{clean(line)}\n" for line in lines).encode("utf-8", "backslashreplace"))
     _tell(env, covered, planned, quiet=options.quiet)
     return Exit.FAILURE if covered.problems else Exit.DONE
 
 
-def _fill(env: Environment, options: RunOptions, covered: Covered, store: TableStore, begun: float) -> Exit:
+def _fill(env: Environment, options: RunOptions, covered: CoveredCaptures, store: TableStore, begun: float) -> Exit:
     """Make the tables of these captures."""
-    chosen = choose(options, _size(covered.files), env.variables)
-    planned = planning(options, covered.files, chosen.engine)
+    chosen = choose_engine(options, _size(covered.files), env.variables)
+    planned = begin_planning(options, covered.files, chosen.engine)
     with _ready(env, chosen) as engine:
         return _write(env, options, covered, planned(), store, chosen, engine, begun)
 
@@ -87,8 +87,8 @@ def _fill(env: Environment, options: RunOptions, covered: Covered, store: TableS
 def _write(
     env: Environment,
     options: RunOptions,
-    covered: Covered,
-    coming: Coming,
+    covered: CoveredCaptures,
+    coming: PendingPlan,
     store: TableStore,
     chosen: EngineChoice,
     engine: Engine,
@@ -101,11 +101,11 @@ def _write(
     if not coming.most:
         raise Failure(_NOTHING)
     if options.verbose and not options.quiet:
-        from kwcli.pipeline.explain import sources
+        from kwcli.pipeline.explain import source_lines
 
-        for line in sources(covered.files, planned, chosen):
+        for line in source_lines(covered.files, planned, chosen):
             env.say(f"kw: {line.strip()}")
-    bar = Bar(env, coming.most if chosen.splits else 0, coming.size, wanted=not options.quiet)
+    bar = ProgressBar(env, coming.most if chosen.splits else 0, coming.size, wanted=not options.quiet)
     staging = store.staging()
     try:
         outcome = engine(_spec(options, covered.files), coming, staging, bar.show if bar.active else None)
@@ -130,7 +130,7 @@ def _write(
     return _exit(options, covered, facts)
 
 
-def _tell(env: Environment, covered: Covered, planned: SplitPlan, *, quiet: bool) -> None:
+def _tell(env: Environment, covered: CoveredCaptures, planned: SplitPlan, *, quiet: bool) -> None:
     """What is wrong with captures as far as it is known, and what is worth a line."""
     for problem in [*covered.problems, *planned.problems]:
         env.say(f"kw: {problem}")
@@ -153,7 +153,7 @@ def _facts(chosen: EngineChoice, outcome: EngineResult, problems: list[Problem])
     }
 
 
-def _exit(options: RunOptions, covered: Covered, facts: Mapping[str, Any]) -> Exit:
+def _exit(options: RunOptions, covered: CoveredCaptures, facts: Mapping[str, Any]) -> Exit:
     """A capture that could not be had is a failure, of which the tables have nothing; loss counts where it is asked."""
     if covered.problems:
         return Exit.FAILURE
@@ -189,7 +189,7 @@ def _ready(env: Environment, chosen: EngineChoice) -> Iterator[Engine]:
         yield one_process.run
         return
     from kwcli.pipeline.spark import engine
-    from kwcli.pipeline.spark.session import LEAN, owned
+    from kwcli.pipeline.spark.session import LEAN, own_session
 
-    with owned(chosen.master, env, LEAN) as spark:
+    with own_session(chosen.master, env, LEAN) as spark:
         yield partial(engine.run, spark, raw=chosen.engine == "shuffle")

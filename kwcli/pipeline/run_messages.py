@@ -6,21 +6,21 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from kwcli.output.units import amount, counted
+from kwcli.output.units import count_of, format_size
 from kwcli.pipeline.tables.columns import TABLES
 from kwcli.progress import Transient, bar
 from kwcli.sniff.run import left_over, left_unread, time_span
 
 if TYPE_CHECKING:
     from kwcli.env import Environment
-    from kwcli.pipeline.tables.write import RunCounts, Written
+    from kwcli.pipeline.tables.write import RunCounts, WrittenFile
 
-__all__ = ["Bar", "closing_line", "tables_line"]
+__all__ = ["ProgressBar", "closing_line", "tables_line"]
 
 WIDTH: Final = 24
 
 
-class Bar(Transient):
+class ProgressBar(Transient):
     """A bar over the bytes of all captures: `show` often, `hide` before anything else is said.
 
     `splits` is 0 where there are none to tell of.
@@ -45,9 +45,9 @@ class Bar(Transient):
         parts = [
             bar(share, WIDTH),
             left if size < self._size else "writing tables",
-            f"{amount(size)} of {amount(self._size)}",
-            f"{amount(int(rate))}/s",
-            f"{splits:,} of {counted(self._splits, 'split')}" if self._splits else "",
+            f"{format_size(size)} of {format_size(self._size)}",
+            f"{format_size(int(rate))}/s",
+            f"{splits:,} of {count_of(self._splits, 'split')}" if self._splits else "",
         ]
         parts = [part for part in parts if part]
         width = self._env.columns
@@ -66,35 +66,37 @@ def closing_line(tally: RunCounts, packets: Mapping[str, int], *, damaged: int, 
     which one it was, and why.
     """
     parts = [
-        counted(tally.exchanges, "exchange"),
-        counted(len(tally.clients), "client"),
-        counted(len(tally.brokers), "broker"),
+        count_of(tally.exchanges, "exchange"),
+        count_of(len(tally.clients), "client"),
+        count_of(len(tally.brokers), "broker"),
     ]
     if tally.connections:
-        parts.append(counted(tally.connections, "connection"))
+        parts.append(count_of(tally.connections, "connection"))
     if tally.errors:
-        parts.append(counted(tally.errors, "error"))
+        parts.append(count_of(tally.errors, "error"))
     parts += [f"{tally.statuses[name]:,} {name}" for name in ("unanswered", "undecoded") if tally.statuses[name]]
     parts += left_unread(tally.runs, tally.run_bytes)
     parts += left_over(packets)
     if damaged:
-        parts.append(counted(damaged, "damaged capture"))
+        parts.append(count_of(damaged, "damaged capture"))
     when = [time_span(tally.first_ns, tally.last_ns)] if tally.first_ns else []
-    return " · ".join([", ".join(parts), *when, counted(packets.get("packets", 0), "packet"), engine, took(seconds)])
+    return " · ".join(
+        [", ".join(parts), *when, count_of(packets.get("packets", 0), "packet"), engine, duration_text(seconds)]
+    )
 
 
-def tables_line(written: Iterable[Written], out: str) -> str:
+def tables_line(written: Iterable[WrittenFile], out: str) -> str:
     """`tables: exchanges 193 rows, 31.0kB; connections 49 rows, 12.1kB`: how much there is of each table."""
     rows: Counter[str] = Counter()
     sizes: Counter[str] = Counter()
     for file in written:
         rows[file.table] += file.rows
         sizes[file.table] += file.size
-    each = [f"{name} {counted(rows[name], 'row')}, {amount(sizes[name])}" for name in TABLES if rows[name]]
+    each = [f"{name} {count_of(rows[name], 'row')}, {format_size(sizes[name])}" for name in TABLES if rows[name]]
     return f"{out}: {'; '.join(each) or 'no rows'}"
 
 
-def took(seconds: float) -> str:
+def duration_text(seconds: float) -> str:
     """`0.08 s`, `41.3 s`, `12 min 5 s`, `3 h 20 min`."""
     if seconds < 10:
         return f"{seconds:.2f} s"

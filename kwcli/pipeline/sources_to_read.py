@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kwcli import VERSION
 from kwcli.env import Failure
-from kwcli.output.units import counted
-from kwcli.pipeline.read.captures import find
-from kwcli.pipeline.store.manifest import gone, left_out
+from kwcli.output.units import count_of
+from kwcli.pipeline.read.captures import find_captures
+from kwcli.pipeline.store.manifest import captures_left_out, missing_captures_message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from kwcli.pipeline.run_options import RunOptions
     from kwcli.pipeline.store.manifest import Manifest
 
-__all__ = ["Covered", "cover", "look"]
+__all__ = ["CoveredCaptures", "add_covered", "find_asked"]
 
 
-class Covered(NamedTuple):
+class CoveredCaptures(NamedTuple):
     """All captures of the tables to be, in an order of their own; words of the command line that could not be had.
 
     `new` of the captures are not in the tables that are there, or have changed since; `asked` were asked for now.
@@ -42,7 +42,7 @@ class Covered(NamedTuple):
             damaged = manifest.facts.get("damaged", 0)
             which = f"{_these(self)}{f', {damaged:,} damaged,' if damaged else ''}"
             return f"covers {which} already: nothing to do"
-        count = counted(len(manifest.sources), "capture")
+        count = count_of(len(manifest.sources), "capture")
         again = "it is done again" if len(self.files) == 1 else f"all {len(self.files):,} are done again"
         if dict(manifest.options) != dict(options):
             return f"covers {count} with other options: {again}"
@@ -54,34 +54,34 @@ class Covered(NamedTuple):
         return f"covers {count}, but its tables are not whole: {again}"
 
 
-def _these(covered: Covered) -> str:
+def _these(covered: CoveredCaptures) -> str:
     these = "this capture" if covered.asked == 1 else f"these {covered.asked:,} captures"
     others = len(covered.files) - covered.asked
-    return f"{these} and {counted(others, 'other')}" if others else these
+    return f"{these} and {count_of(others, 'other')}" if others else these
 
 
-def look(options: RunOptions) -> FoundCaptures:
+def find_asked(options: RunOptions) -> FoundCaptures:
     """Find the captures asked for. Failure where there are none."""
-    found = find(options.sources, options.points)
+    found = find_captures(options.sources, options.points)
     if not found.files:
         raise Failure(str(found.problems[0]) if found.problems else _none(options, found.notes))
     return found
 
 
-def cover(options: RunOptions, found: FoundCaptures, manifest: Manifest | None) -> Covered:
+def add_covered(options: RunOptions, found: FoundCaptures, manifest: Manifest | None) -> CoveredCaptures:
     """Add the captures that the tables have already. Failure where one of those is not there any more."""
-    left = left_out(manifest, found.files)
-    again = find(
+    left = captures_left_out(manifest, found.files)
+    again = find_captures(
         [source.path for source in left if not source.point],
         [(source.point, source.path) for source in left if source.point],
     )
     if again.problems or len(again.files) < len(left):
         there = {file.path for file in again.files}
-        raise Failure(gone(options.out, [source for source in left if source.path not in there]))
+        raise Failure(missing_captures_message(options.out, [source for source in left if source.path not in there]))
     files = sorted(found.files + again.files, key=lambda file: (file.point, file.path))
     known = {(source.point, source.path, source.fingerprint) for source in manifest.sources} if manifest else set()
     new = sum((file.point, file.path, file.fingerprint) not in known for file in files)
-    return Covered(files, found.problems, found.notes, new, len(found.files))
+    return CoveredCaptures(files, found.problems, found.notes, new, len(found.files))
 
 
 def _none(options: RunOptions, notes: list[str]) -> str:

@@ -40,7 +40,7 @@ _PLANS: Final = "org.apache.spark.sql.catalyst.plans.logical"
 _PLACE: Final = re.compile(r"\(line (\d+), pos(?:ition)? (\d+)\)")
 
 
-class Found(NamedTuple):
+class QueryResult(NamedTuple):
     """Names of columns, and rows of JSON values."""
 
     names: list[str]
@@ -53,13 +53,13 @@ def sql(
     """What `kw pipeline sql FOLDER QUERY` does; the exit code. Failure says in one line what is wrong."""
     from kwcli.pipeline.report.tables import Tables
     from kwcli.pipeline.spark.failures import failure_of
-    from kwcli.pipeline.spark.session import owned
+    from kwcli.pipeline.spark.session import own_session
 
     tables = Tables(folder)
     on_screen = env.stdout_terminal and limit is None and shown.format in ("text", "table")
     most = SCREEN + 1 if on_screen else limit
     with (
-        owned(master or "local[*]", env) as spark,
+        own_session(master or "local[*]", env) as spark,
         _views(spark, tables, query),
     ):
         frame = _asked(spark, query, tables)
@@ -85,7 +85,7 @@ def read_query(env: Environment, query: str) -> str:
 def show_views(env: Environment, shown: Settings) -> int:
     """What `kw pipeline sql --views` does: the tables and views that there are."""
     rows = [*MEANINGS.items(), *((name, view.text) for name, view in VIEWS.items())]
-    _write(env, shown, Found(["name", "holds"], iter([list(row) for row in rows])), None)
+    _write(env, shown, QueryResult(["name", "holds"], iter([list(row) for row in rows])), None)
     return Exit.DONE
 
 
@@ -224,7 +224,7 @@ def _place(problem: Any, query: str) -> str:
     return f"line {match[1]}, column {int(match[2]) + 1} of the query: " if match else ""
 
 
-def _found(frame: DataFrame, most: int | None) -> Found:
+def _found(frame: DataFrame, most: int | None) -> QueryResult:
     """Rows as JSON, which has all types of Spark's, integers exact and times as RFC 3339; a partition at a time."""
     from pyspark.sql import functions as spark_functions
 
@@ -234,7 +234,7 @@ def _found(frame: DataFrame, most: int | None) -> Found:
     plain = frame.toDF(*(f"c{at}" for at in range(len(names))))
     row = spark_functions.to_json(spark_functions.struct(*plain.columns), _JSON)
     texts = plain.select(row.alias("row")).toLocalIterator(prefetchPartitions=True)
-    return Found(names, (list(json.loads(text.row).values()) for text in texts))
+    return QueryResult(names, (list(json.loads(text.row).values()) for text in texts))
 
 
 def _different(names: Iterable[str]) -> list[str]:
@@ -253,7 +253,7 @@ def _different(names: Iterable[str]) -> list[str]:
 # -- writing -----------------------------------------------------------------------------------------------------------
 
 
-def _write(env: Environment, shown: Settings, found: Found, most: int | None) -> bool:
+def _write(env: Environment, shown: Settings, found: QueryResult, most: int | None) -> bool:
     """Write in the format wanted; whether there were more rows than wanted."""
     if shown.format in ("text", "table"):
         rows = list(islice(found.rows, most)) if most is not None else list(found.rows)
@@ -299,11 +299,11 @@ def _dumped(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _ndjson(found: Found) -> Iterator[str]:
+def _ndjson(found: QueryResult) -> Iterator[str]:
     return (_dumped(dict(zip(found.names, row, strict=True))) + "\n" for row in found.rows)
 
 
-def _array(found: Found) -> Iterator[str]:
+def _array(found: QueryResult) -> Iterator[str]:
     rows = (_dumped(dict(zip(found.names, row, strict=True))) for row in found.rows)
     first = next(rows, None)
     if first is None:
@@ -311,7 +311,7 @@ def _array(found: Found) -> Iterator[str]:
     return chain([f"[\n{first}"], (f",\n{row}" for row in rows), ["\n]\n"])
 
 
-def _csv(found: Found, *, safe: bool) -> Iterator[str]:
+def _csv(found: QueryResult, *, safe: bool) -> Iterator[str]:
     rows = ([_dumped(value) if isinstance(value, list | dict | bool) else value for value in row] for row in found.rows)
     return (csv_lines([row], safe=safe) for row in chain([found.names], rows))
 

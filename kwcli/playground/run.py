@@ -26,7 +26,7 @@ from kwcli.playground.traffic import MEMBERS, Traffic, make_topics
 if TYPE_CHECKING:
     from kwcli.env import Environment
 
-__all__ = ["Wish", "play"]
+__all__ = ["PlaygroundOptions", "play"]
 
 LOOK_S: Final = 0.5  # so often it is looked whether all nodes are alive
 RUN_LOOK_S: Final = 0.02  # and whether --run's command is
@@ -34,7 +34,7 @@ DEMO: Final = "demo"  # what traffic is about when no topic was named
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class PlaygroundOptions:
     """What the command line asks for."""
 
     nodes: int
@@ -81,7 +81,7 @@ class _Stage:
         return [f"node {number} {self.cluster.why_ended(number)}" for number in self._control.ended()]
 
 
-def play(env: Environment, wish: Wish) -> int:
+def play(env: Environment, wish: PlaygroundOptions) -> int:
     """Run a playground to its end; the exit code."""
     env.keep_secret(PASSWORDS.values())  # known to all, but what shows them shows those of others
     home = playgrounds(env.variables)
@@ -96,7 +96,7 @@ def play(env: Environment, wish: Wish) -> int:
             return Exit.INTERRUPTED if wish.run else Exit.DONE
 
 
-def _in(env: Environment, wish: Wish, stack: ExitStack, home: Path) -> int:
+def _in(env: Environment, wish: PlaygroundOptions, stack: ExitStack, home: Path) -> int:
     began = env.monotonic()
     problem = "--mock asks for it" if wish.mock else java_problem(wish.release, wish.jars)
     stage = _mock(env, wish, stack, problem) if problem else _real(env, wish, stack, home)
@@ -120,7 +120,7 @@ def _down(dead: str) -> str:
     return f"{dead}: it is down, kw playground node start {dead.split()[1]} starts it again"
 
 
-def _mock(env: Environment, wish: Wish, stack: ExitStack, problem: str) -> _Stage:
+def _mock(env: Environment, wish: PlaygroundOptions, stack: ExitStack, problem: str) -> _Stage:
     if wish.listeners != ("PLAINTEXT",):
         raise Failure(f"the mock has plaintext listeners only, and there is no Apache Kafka: {problem}", Exit.USAGE)
     mock = stack.enter_context(MockCluster(wish.nodes))
@@ -135,7 +135,7 @@ def _mock(env: Environment, wish: Wish, stack: ExitStack, problem: str) -> _Stag
     return _Stage(mock.bootstrap(), mock.bootstrap())
 
 
-def _real(env: Environment, wish: Wish, stack: ExitStack, home: Path) -> _Stage:
+def _real(env: Environment, wish: PlaygroundOptions, stack: ExitStack, home: Path) -> _Stage:
     folder = stack.enter_context(Scratch(home))
     # Brokers talk among themselves on a listener of their own, so that the others show clients only.
     listeners = cast("tuple[Listener, ...]", ("INTERNAL", *wish.listeners))
@@ -176,7 +176,7 @@ def _shown_ports(cluster: Cluster, listeners: tuple[Listener, ...]) -> Iterator[
             yield from (node.ports[name] for node in cluster.nodes if node.broker)
 
 
-def _show(env: Environment, wish: Wish, stage: _Stage) -> None:
+def _show(env: Environment, wish: PlaygroundOptions, stage: _Stage) -> None:
     """Ready-made commands."""
     server = stage.bootstrap.partition(",")[0]
     to = "" if server.endswith(":9092") else f" -b {server}"
@@ -203,7 +203,7 @@ def _show(env: Environment, wish: Wish, stage: _Stage) -> None:
     _say(env, wish, "Ctrl-C ends it and leaves nothing behind")
 
 
-def _run(env: Environment, wish: Wish, command: str, stage: _Stage) -> int:
+def _run(env: Environment, wish: PlaygroundOptions, command: str, stage: _Stage) -> int:
     """Run a command line by the shell; its exit code, as the shell counts it."""
     variables = {**env.variables, "KW_BOOTSTRAP_SERVER": stage.bootstrap}
     if stage.cluster is not None:
@@ -221,7 +221,7 @@ def _run(env: Environment, wish: Wish, command: str, stage: _Stage) -> int:
     return code if code >= 0 else 128 - code
 
 
-def _say(env: Environment, wish: Wish, text: str) -> None:
+def _say(env: Environment, wish: PlaygroundOptions, text: str) -> None:
     if not wish.quiet:
         env.say(text)
 

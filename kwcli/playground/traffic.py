@@ -26,7 +26,7 @@ from decoders.errors import DecodeError, EncodeError
 from decoders.records import Record, decode_records, encode_batch
 from kwcli.env import Failure
 from kwcli.net.addresses import addresses
-from kwcli.net.cluster.cluster import Cluster
+from kwcli.net.cluster.cluster import ClusterClient
 from kwcli.net.config.client_config import ClientConfig
 from kwcli.net.session.blocking import Connection
 from kwcli.net.with_timeout import Deadline
@@ -38,7 +38,7 @@ PATIENCE_S: Final = 10.0
 _CAPS: Final = {0: 9, 1: 12, 8: 9, 9: 7, 11: 9, 14: 4, 19: 7}
 
 
-class Client(Cluster):
+class Client(ClusterClient):
     """A cluster whose every question has its own time to be answered in."""
 
     def __init__(self, bootstrap: str, client_id: str) -> None:

@@ -23,7 +23,7 @@ BACKOFF_FIRST_S: Final = 1.0
 BACKOFF_MOST_S: Final = 30.0
 
 
-class Pauses:
+class LoginBackoff:
     """`now_s` is a clock that never goes back."""
 
     def __init__(self, now_s: Callable[[], float]) -> None:
@@ -59,8 +59,8 @@ class Reached(NamedTuple):
     paused: Sequence[str]
 
 
-async def reach(
-    targets: Sequence[Address], dialler: Dialler, pauses: Pauses, factory: Callable[[], asyncio.Protocol]
+async def dial_first(
+    targets: Sequence[Address], dialler: Dialler, pauses: LoginBackoff, factory: Callable[[], asyncio.Protocol]
 ) -> Reached:
     """One after the other, until one takes it."""
     failures, paused = [], []
@@ -99,7 +99,7 @@ class Server(Protocol):
         """Accept no more."""
 
 
-class Accepting:
+class Acceptor:
     """`serve` makes a server on a socket that listens; `answers` asks whether a broker can be reached.
 
     `say` gets what is to be said to people, and the details of this time; `changed` whether clients are let in.

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from decoders.apis import NAMES, api
 from kwcli.env import Environment, Exit, Failure
 from kwcli.net.addresses import shown
-from kwcli.net.cluster.cluster import Cluster
+from kwcli.net.cluster.cluster import ClusterClient
 from kwcli.net.config.client_config import Address, ClientConfig
 from kwcli.net.session.opening import impossible
 from kwcli.net.with_timeout import Deadline
-from kwcli.output.units import counted, cut
+from kwcli.output.units import count_of, cut
 from kwcli.proxy.listeners import ProxyPorts, listening, ports_file
 from kwcli.proxy.metrics import metrics_socket
 from kwcli.proxy.relay.rewrite import ROWS, highest
@@ -104,7 +104,7 @@ def findings(variables: Mapping[str, str], wish: CheckOptions) -> Iterator[Findi
     cluster_id = None
     deadline = Deadline(wish.config.timeout_s, time.monotonic)
     try:
-        with Cluster(wish.config, deadline) as cluster:
+        with ClusterClient(wish.config, deadline) as cluster:
             first = cluster.any()
             yield Finding("upstream", f"{shown(first.address)} answers{_how(wish.config)}")
             yield from _versions("versions", first)
@@ -115,7 +115,7 @@ def findings(variables: Mapping[str, str], wish: CheckOptions) -> Iterator[Findi
                 found, cluster_id = dict(nodes), cluster.cluster_id
                 named = cut(cluster_id, _ID_SHOWN_MAX) if cluster_id else "unknown"
                 code = Exit.DONE if found else Exit.FAILURE
-                yield Finding("cluster", f"{counted(len(found), 'broker')}, cluster id {named}", code)
+                yield Finding("cluster", f"{count_of(len(found), 'broker')}, cluster id {named}", code)
                 for place, node in enumerate(found.values()):
                     if not deadline.left():
                         yield _late("nodes", len(found) - place, len(found), deadline)
@@ -142,7 +142,7 @@ def _how(config: ClientConfig) -> str:
     return f" {' and '.join(words)}" if words else " in plaintext"
 
 
-def _nodes(cluster: Cluster) -> Mapping[int, Node] | Failure:
+def _nodes(cluster: ClusterClient) -> Mapping[int, Node] | Failure:
     """The brokers; or why they are not told, where clients may do better by themselves."""
     try:
         return cluster.nodes()
@@ -152,7 +152,7 @@ def _nodes(cluster: Cluster) -> Mapping[int, Node] | Failure:
         return failure
 
 
-def _node(cluster: Cluster, node: Node, known: Address) -> Iterator[Finding]:
+def _node(cluster: ClusterClient, node: Node, known: Address) -> Iterator[Finding]:
     name = f"node {node.id}"
     try:
         connection = cluster.node(node.id)
@@ -175,7 +175,7 @@ def _versions(name: str, connection: Connection) -> Iterator[Finding]:
     strange += (f"offers {each}: no client can ask for those" for each in impossible(connection.offer.answer))
     where = shown(connection.address)
     if not strange:
-        yield Finding(name, f"{where} speaks {counted(len(offered), 'API')}, all known to kw")
+        yield Finding(name, f"{where} speaks {count_of(len(offered), 'API')}, all known to kw")
     for text in strange:
         yield Finding(name, f"{where}: {text}", Exit.FAILURE)
 

@@ -16,7 +16,7 @@ from kwcli.env import Environment, Exit
 from kwcli.net.addresses import shown
 from kwcli.net.config.client_config import Address
 from kwcli.net.session.aio import Dialler, Logins, TlsServer
-from kwcli.proxy.accepting import BACKLOG, Accepting, Pauses, Reached, reach
+from kwcli.proxy.accepting import BACKLOG, Acceptor, LoginBackoff, Reached, dial_first
 from kwcli.proxy.listeners import Listener, ProxyListeners, ProxyPorts, ports_file
 from kwcli.proxy.log_once import Folded, SaidOnce
 from kwcli.proxy.malloc_trim import TRIM_S, Trimmer, tune
@@ -24,15 +24,15 @@ from kwcli.proxy.metrics import Metrics, MetricsConnection, metrics_socket
 from kwcli.proxy.relay.connection import Relay
 from kwcli.proxy.relay.memory_share import Budget
 from kwcli.proxy.relay.rewritten_answers import Remembered
-from kwcli.proxy.relay.socket_half import Side, Turns
+from kwcli.proxy.relay.socket_half import SocketHalf, Turns
 from kwcli.proxy.relay.upstream_login import BrokerLogin
 from kwcli.proxy.settings import Discovered, ProxySettings
 
 if TYPE_CHECKING:
-    from kwcli.proxy.log.log_queue import Feed
+    from kwcli.proxy.log.log_queue import LogQueue
 
 
-def table(listeners: Sequence[Listener]) -> list[str]:
+def format_listeners(listeners: Sequence[Listener]) -> list[str]:
     """Lines; the column of racks only where one is known."""
     rows = [["node", "real", "local", "rack"]]
     for each in listeners:
@@ -59,7 +59,7 @@ class Proxy:
         env: Environment,
         settings: ProxySettings,
         found: Discovered,
-        feed: Feed | None = None,
+        feed: LogQueue | None = None,
         *,
         both: bool = False,
     ) -> None:
@@ -81,11 +81,11 @@ class Proxy:
         self.listeners = ProxyListeners(ports, settings.bind, settings.advertise, self._opened, self._say)
         self._found = found
         self._sockets: list[tuple[Listener, socket.socket]] = []
-        self._accepting: dict[Listener, Accepting] = {}
+        self._accepting: dict[Listener, Acceptor] = {}
         self._telling: asyncio.Server | None = None  # Prometheus
         self._starting: set[asyncio.Task[None]] = set()
         self._count = 0
-        self.pauses = Pauses(time.monotonic)
+        self.pauses = LoginBackoff(time.monotonic)
         self._notes = SaidOnce()
         self._folded = Folded(time.monotonic, self._say)
         self._signals = 0
@@ -177,7 +177,7 @@ class Proxy:
     def _start_told(self) -> None:
         assert self.listeners.boot is not None
         boot = shown(self.listeners.boot.address)
-        for line in table(self.listeners.all):
+        for line in format_listeners(self.listeners.all):
             self.env.say(line)
         if self._found.remark:
             self._say(self._found.remark)
@@ -200,7 +200,7 @@ class Proxy:
         task.add_done_callback(self._starting.discard)
 
     async def _serve(self, listener: Listener, sock: socket.socket) -> None:
-        self._accepting[listener] = Accepting(
+        self._accepting[listener] = Acceptor(
             sock,
             partial(self._server, listener),
             partial(self._answers, listener),
@@ -241,7 +241,7 @@ class Proxy:
             def connection_made(self, transport: asyncio.BaseTransport) -> None:
                 made.append(transport)
 
-        reached = await reach(self.listeners.leads(listener), self.dialler, self.pauses, Probe)
+        reached = await dial_first(self.listeners.leads(listener), self.dialler, self.pauses, Probe)
         for transport in made:
             transport.close()
         return reached.target is not None
@@ -250,7 +250,7 @@ class Proxy:
         if self.metrics is not None:
             self.metrics.meter(listener).listening = let_in
 
-    def _accepted(self, listener: Listener) -> Side:
+    def _accepted(self, listener: Listener) -> SocketHalf:
         self._count += 1
         return Relay(self, listener, self._count).client
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kwcli.env import Exit, Failure
-from kwcli.net.cluster.cluster import Cluster
+from kwcli.net.cluster.cluster import ClusterClient
 from kwcli.net.cluster.metadata_requests import Node
 from kwcli.net.config.client_config import ClientConfig
 from kwcli.net.with_timeout import Deadline
@@ -67,7 +67,7 @@ def discover(config: ClientConfig) -> Discovered:
     A cluster that wants to know who we are is no failure where clients log in by themselves.
     """
     try:
-        with Cluster(config, Deadline(config.timeout_s, time.monotonic)) as cluster:
+        with ClusterClient(config, Deadline(config.timeout_s, time.monotonic)) as cluster:
             nodes = cluster.nodes()
             problems = [node.problem for node in nodes.values() if node.problem is not None]
             more = f"; so are {len(problems) - _TOLD_MAX} more" * (len(problems) > _TOLD_MAX)

@@ -20,7 +20,7 @@ Row = dict[str, Any]
 ORDER: Final = ("added", "removed", "changed", "renamed", "gone")
 
 
-class Fact(NamedTuple):
+class FieldFacts(NamedTuple):
     """What one field is on the wire in one version."""
 
     type: str
@@ -28,7 +28,7 @@ class Fact(NamedTuple):
     tag: int | None
 
 
-Facts = dict[str, Fact]
+Facts = dict[str, FieldFacts]
 
 
 def changes(older: str, newer: str, keys: Sequence[int] = KEYS) -> Row:
@@ -61,7 +61,9 @@ def version_changes(found: Api, older: int, newer: int) -> Row:
     return {"key": found.key, "name": found.name, "from": older, "to": newer, "flexible": flexible, "fields": rows}
 
 
-def _row(side: Side, change: str, path: str, versions: list[int], was: Fact | None, now: Fact | None) -> Row:
+def _row(
+    side: Side, change: str, path: str, versions: list[int], was: FieldFacts | None, now: FieldFacts | None
+) -> Row:
     row: Row = {"side": side, "change": change, "path": path, "versions": versions}
     return row | {"from": _shown(was), "to": _shown(now), "was": None}
 
@@ -100,7 +102,7 @@ def _changed(before: Api, after: Api, older: str, newer: str) -> Row | None:
 
 def _field_rows(before: Api, after: Api, older: str, newer: str) -> list[Row]:
     """All differences of fields; those that are the same in several versions in one row."""
-    found: dict[tuple[Side, str, str, Fact | None, Fact | None], list[int]] = {}
+    found: dict[tuple[Side, str, str, FieldFacts | None, FieldFacts | None], list[int]] = {}
     for side in SIDES:
         for version in _numbers(after.versions):
             new = _facts(message_at(after, side, version, newer), version)
@@ -135,7 +137,7 @@ def _base(before: Api, after: Api, side: Side, version: int, older: str, newer: 
     return None
 
 
-def _compare(old: Facts | None, new: Facts) -> Iterator[tuple[str, str, Fact | None, Fact | None]]:
+def _compare(old: Facts | None, new: Facts) -> Iterator[tuple[str, str, FieldFacts | None, FieldFacts | None]]:
     if old is None:
         old = {}
     for path, fact in new.items():
@@ -149,7 +151,7 @@ def _compare(old: Facts | None, new: Facts) -> Iterator[tuple[str, str, Fact | N
             yield "removed", path, fact, None
 
 
-def _gone(before: Api, after: Api, side: Side, older: str, newer: str) -> Iterator[tuple[str, Fact, list[int]]]:
+def _gone(before: Api, after: Api, side: Side, older: str, newer: str) -> Iterator[tuple[str, FieldFacts, list[int]]]:
     """Fields that only versions had which the newer release speaks no more."""
     left = [version for version in _numbers(before.versions) if version not in after.versions]
     if not left:
@@ -159,7 +161,7 @@ def _gone(before: Api, after: Api, side: Side, older: str, newer: str) -> Iterat
         kept.update(_facts(message_at(after, side, version, newer), version))
     for version in _numbers(before.versions & after.versions):
         kept.update(_facts(message_at(before, side, version, older), version))
-    lost: dict[str, tuple[Fact, list[int]]] = {}
+    lost: dict[str, tuple[FieldFacts, list[int]]] = {}
     for version in left:
         for path, fact in _facts(message_at(before, side, version, older), version).items():
             if path not in kept:
@@ -193,12 +195,12 @@ def _facts(message: Message, version: int) -> Facts:
     return dict(_walk(message.fields, version, ""))
 
 
-def _walk(fields: Sequence[Field], version: int, above: str) -> Iterator[tuple[str, Fact]]:
+def _walk(fields: Sequence[Field], version: int, above: str) -> Iterator[tuple[str, FieldFacts]]:
     for field in fields:
         if version in field.versions:
             here = above + field.name
             tag = field.tag if version in field.tagged else None
-            yield here, Fact("[]" * field.array + field.kind, version in field.nullable, tag)
+            yield here, FieldFacts("[]" * field.array + field.kind, version in field.nullable, tag)
             yield from _walk(field.fields, version, here + "[]" * field.array + ".")
 
 
@@ -213,7 +215,7 @@ def _called(path: str, key: int, side: Side, release: str) -> str:
     return ".".join(name + "[]" * word.endswith("[]") for name, word in zip(spelt, words, strict=True))
 
 
-def _shown(fact: Fact | None) -> Row | None:
+def _shown(fact: FieldFacts | None) -> Row | None:
     return None if fact is None else fact._asdict()
 
 

@@ -12,7 +12,7 @@ from decoders.apis.releases import RELEASES, spoken
 from decoders.schema.model import Api
 from kwcli.env import Environment, Exit, Failure, Settings
 from kwcli.output.units import palette
-from kwcli.spelling import api_named, release_named
+from kwcli.spelling import find_api, find_release
 
 Row = dict[str, Any]
 
@@ -35,9 +35,9 @@ def show_apis(
         raise click.UsageError(f"{asked[0]} and {asked[1]} do not go together")
     if (diff and version is not None) or (grep and api):
         raise click.UsageError(f"{asked[0]} does not go with {'a version' if diff else 'an API'}")
-    found = api_named(api) if api is not None else None
+    found = find_api(api) if api is not None else None
     if release is not None:
-        release = release_named(release)
+        release = find_release(release)
     how = settings.width, palette(settings.color)
     if diff:
         _show_diff(env, settings, found, diff)
@@ -73,7 +73,7 @@ def _show_diff(env: Environment, settings: Settings, found: Api | None, diff: tu
         row = version_changes(found, *(_version(found, int(word), None) for word in diff))
         _show(env, settings, row, lambda: version_lines(row, settings.width, palette(settings.color)))
         return
-    older, newer = (release_named(word) for word in diff)
+    older, newer = (find_release(word) for word in diff)
     row = changes(older, newer, KEYS if found is None else (found.key,))
     _show(env, settings, row, lambda: changes_lines(row, settings.width, palette(settings.color)))
 

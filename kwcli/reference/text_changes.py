@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from kwcli.output.table import Column, draw_table, fill, painted
-from kwcli.output.units import Palette, ranges
+from kwcli.output.units import Palette, format_ranges
 from kwcli.reference.text_apis import INDENT, span
 
 Row = dict[str, Any]
@@ -79,7 +79,7 @@ def _field_lines(fields: Sequence[Row], width: int | None, palette: Palette, *, 
             field["side"],
             SIGNS[field["change"]],
             field["path"],
-            f"v{ranges(field['versions'])}" if versions else "",
+            f"v{format_ranges(field['versions'])}" if versions else "",
             _said(field),
         ]
         for field in fields

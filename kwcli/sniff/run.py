@@ -16,7 +16,7 @@ from decoders.limits import CONNECTIONS_MAX
 from kwcli.env import Exit
 from kwcli.inputs import Captures, placed
 from kwcli.output import Needs, Renderer, Wanted, Write, needs, open_renderer
-from kwcli.output.units import NS, amount, counted
+from kwcli.output.units import NS, count_of, format_size
 from kwcli.progress import Progress
 
 if TYPE_CHECKING:
@@ -73,8 +73,12 @@ def missing(runs: Mapping[str, int]) -> dict[str, int]:
 def left_unread(runs: Mapping[str, int], sizes: Mapping[str, int]) -> list[str]:
     """`2 gaps (123B)`, `1 TLS connection`: runs of bytes that are no exchange and their bytes, by reason, in words."""
     gaps = missing(runs)
-    parts = [f"{counted(sum(gaps.values()), 'gap')} ({amount(sum(sizes[reason] for reason in gaps))})"] if gaps else []
-    return parts + [counted(runs[reason], noun) for reason, noun in FOREIGN.items() if runs.get(reason)]
+    parts = (
+        [f"{count_of(sum(gaps.values()), 'gap')} ({format_size(sum(sizes[reason] for reason in gaps))})"]
+        if gaps
+        else []
+    )
+    return parts + [count_of(runs[reason], noun) for reason, noun in FOREIGN.items() if runs.get(reason)]
 
 
 def left_over(counts: Mapping[str, int]) -> list[str]:
@@ -82,11 +86,11 @@ def left_over(counts: Mapping[str, int]) -> list[str]:
 
     `counts` are those of readers and of the reassembly, added up.
     """
-    parts = [counted(counts.get(name, 0), noun) for name, noun in PASSED_OVER.items() if counts.get(name)]
+    parts = [count_of(counts.get(name, 0), noun) for name, noun in PASSED_OVER.items() if counts.get(name)]
     if counts.get("after_close"):
-        parts.append(f"{amount(counts['after_close'])} behind the end of connections")
+        parts.append(f"{format_size(counts['after_close'])} behind the end of connections")
     if counts.get("surplus"):
-        parts.append(f"{counted(counts['surplus'], 'open connection')} given up at the limit of {CONNECTIONS_MAX:,}")
+        parts.append(f"{count_of(counts['surplus'], 'open connection')} given up at the limit of {CONNECTIONS_MAX:,}")
     return parts
 
 
@@ -108,9 +112,9 @@ def closing_lines(
     total = summary.exchanges
     parts = [exchanges(shown, total)]
     if total:
-        parts += [counted(len(summary.client_ids), "client"), counted(len(summary.brokers), "broker")]
+        parts += [count_of(len(summary.client_ids), "client"), count_of(len(summary.brokers), "broker")]
     if errors:
-        parts.append(counted(errors, "error"))
+        parts.append(count_of(errors, "error"))
     if summary.unanswered:
         parts.append(f"{summary.unanswered:,} unanswered")
     if undecoded:
@@ -119,10 +123,10 @@ def closing_lines(
     parts += passed_over
     counts, took = ", ".join(parts), f"{seconds:.2f} s"
     if not summary.first_ns:
-        return [" · ".join([counts, counted(packets, "packet"), took])]
+        return [" · ".join([counts, count_of(packets, "packet"), took])]
     span = time_span(summary.first_ns, summary.last_ns)
     return [
-        " · ".join([counts, span, counted(packets, "packet"), took]),
+        " · ".join([counts, span, count_of(packets, "packet"), took]),
         " · ".join([counts, span, took]),
         " · ".join([counts, span.partition(" ")[2] or span, took]),
         counts,
@@ -131,7 +135,7 @@ def closing_lines(
 
 def exchanges(shown: int, total: int) -> str:
     """`6 exchanges`, `2 of 6 exchanges`."""
-    return counted(total, "exchange") if shown == total else f"{shown:,} of {counted(total, 'exchange')}"
+    return count_of(total, "exchange") if shown == total else f"{shown:,} of {count_of(total, 'exchange')}"
 
 
 def time_span(first_ns: int, last_ns: int) -> str:

@@ -22,7 +22,7 @@ _MATTERS: Final = {"latency": "p99", "bytes": "sum", "errors": "errors", "record
 BUCKET_NS: Final = 10 * 10**9
 
 
-class Asked(NamedTuple):
+class StatsOptions(NamedTuple):
     """What is to be counted and how it is shown."""
 
     by: tuple[str, ...]
@@ -32,7 +32,9 @@ class Asked(NamedTuple):
     slowest: int
 
 
-def asked(by: Iterable[str], metric: str, bucket_ms: float | None, sort: str | None, slowest: int) -> Asked:
+def check_options(
+    by: Iterable[str], metric: str, bucket_ms: float | None, sort: str | None, slowest: int
+) -> StatsOptions:
     """Check the words. Failure (usage) says what is wrong."""
     names = list(dict.fromkeys(_dimension(word) for word in by))
     if bucket_ms is not None and "time" not in names:
@@ -43,7 +45,9 @@ def asked(by: Iterable[str], metric: str, bucket_ms: float | None, sort: str | N
         raise Failure("--bucket: a bucket takes some time, for example 10s", Exit.USAGE)
     if sort == "waited" and metric != "latency":
         raise Failure("--sort waited goes with --metric latency", Exit.USAGE)
-    return Asked(tuple(names), metric, bucket_ns, sort or ("name" if "time" in names else _MATTERS[metric]), slowest)
+    return StatsOptions(
+        tuple(names), metric, bucket_ns, sort or ("name" if "time" in names else _MATTERS[metric]), slowest
+    )
 
 
 def _dimension(word: str) -> str:
@@ -57,7 +61,7 @@ def _dimension(word: str) -> str:
     return name
 
 
-def ordered(rows: Sequence[Any], sort: str, row_of: Callable[[Any], dict[str, Any]]) -> list[Any]:
+def sort_rows(rows: Sequence[Any], sort: str, row_of: Callable[[Any], dict[str, Any]]) -> list[Any]:
     """The rows, greatest first, those without such a value last; equal ones, and all for `name`, stay as they are."""
     if sort == "name":
         return list(rows)

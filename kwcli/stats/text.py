@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from decoders.analysis.metrics import METRICS
 from decoders.analysis.time_buckets import Join
 from kwcli.output.table import Column, draw_table
-from kwcli.output.units import amount, palette, took
-from kwcli.output.units import counted as number_of
+from kwcli.output.units import count_of as number_of
+from kwcli.output.units import format_latency, format_size, palette
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
     from kwcli.env import Settings
-    from kwcli.stats.view import Counted
+    from kwcli.stats.view import StatsResult
 
 MARKS: Final = "▁▂▃▄▅▆▇█"
 SPARK_LEAST: Final = 10
@@ -30,7 +30,7 @@ NUMBERS: Final = frozenset({"version"})
 Cell = Callable[["Row"], str]
 
 
-class Shown(NamedTuple):
+class StatsColumn(NamedTuple):
     """One column of numbers: the smaller `keep`, the longer it stays on a narrow terminal."""
 
     title: str
@@ -53,7 +53,7 @@ def _of_metric(name: str) -> Cell:
         if value is None:
             return "–"
         unit = row["unit"]
-        return took(value) if unit == "ms" else amount(value) if unit == "bytes" else f"{value:,}"
+        return format_latency(value) if unit == "ms" else format_size(value) if unit == "bytes" else f"{value:,}"
 
     return cell
 
@@ -75,7 +75,7 @@ def _metric_rate(row: Row) -> str:
     if not row["rate"] or not row["sum"]:
         return "–"
     rate = row["sum"] * row["rate"] / row["count"]
-    return f"{amount(round(rate))}/s" if row["unit"] == "bytes" else per_second(rate)
+    return f"{format_size(round(rate))}/s" if row["unit"] == "bytes" else per_second(rate)
 
 
 def per_second(rate: float | None) -> str:
@@ -90,44 +90,64 @@ def _codes(row: Row) -> str:
 
 
 def _bytes(*names: str) -> Cell:
-    return lambda row: amount(sum(row[name] for name in names))
+    return lambda row: format_size(sum(row[name] for name in names))
 
 
 PERCENTILES: Final = (
-    Shown("p50", _of_metric("p50"), 2),
-    Shown("p90", _of_metric("p90"), 7),
-    Shown("p99", _of_metric("p99"), 2),
-    Shown("max", _of_metric("max"), 3),
+    StatsColumn("p50", _of_metric("p50"), 2),
+    StatsColumn("p90", _of_metric("p90"), 7),
+    StatsColumn("p99", _of_metric("p99"), 2),
+    StatsColumn("max", _of_metric("max"), 3),
 )
-BYTES: Final = Shown("bytes", _bytes("request_bytes", "response_bytes"), 9)
-SIDES: Final = (Shown("sent", _bytes("request_bytes"), 11), Shown("got", _bytes("response_bytes"), 11))
-COUNT: Final = Shown("count", _count("count"), 1)
-RATE: Final = Shown("rate", _rate, 8)
-ERRORS: Final = Shown("errors", _count("errors"), 4, bad=True)
-UNANSWERED: Final = Shown("unanswered", _count("unanswered"), 10)
-UNDECODED: Final = Shown("undecoded", _count("undecoded"), 12)
-COLUMNS: Final[dict[str, tuple[Shown, ...]]] = {
+BYTES: Final = StatsColumn("bytes", _bytes("request_bytes", "response_bytes"), 9)
+SIDES: Final = (StatsColumn("sent", _bytes("request_bytes"), 11), StatsColumn("got", _bytes("response_bytes"), 11))
+COUNT: Final = StatsColumn("count", _count("count"), 1)
+RATE: Final = StatsColumn("rate", _rate, 8)
+ERRORS: Final = StatsColumn("errors", _count("errors"), 4, bad=True)
+UNANSWERED: Final = StatsColumn("unanswered", _count("unanswered"), 10)
+UNDECODED: Final = StatsColumn("undecoded", _count("undecoded"), 12)
+COLUMNS: Final[dict[str, tuple[StatsColumn, ...]]] = {
     "latency": (
-        *(COUNT, RATE, ERRORS, Shown("waited", lambda row: _number(row["waited"]), 5), *PERCENTILES),
-        *(Shown("min", _of_metric("min"), 10), BYTES, *SIDES, UNANSWERED, UNDECODED),
+        *(COUNT, RATE, ERRORS, StatsColumn("waited", lambda row: _number(row["waited"]), 5), *PERCENTILES),
+        *(StatsColumn("min", _of_metric("min"), 10), BYTES, *SIDES, UNANSWERED, UNDECODED),
     ),
     "bytes": (
-        *(COUNT, RATE, Shown("total", _of_metric("sum"), 1), Shown("per second", _metric_rate, 4), *PERCENTILES),
-        *(*SIDES, Shown("min", _of_metric("min"), 10)),
+        *(
+            COUNT,
+            RATE,
+            StatsColumn("total", _of_metric("sum"), 1),
+            StatsColumn("per second", _metric_rate, 4),
+            *PERCENTILES,
+        ),
+        *(*SIDES, StatsColumn("min", _of_metric("min"), 10)),
     ),
     "errors": (
-        *(COUNT, RATE, ERRORS, Shown("share", _share("errors", "count"), 3), Shown("codes", _count("sum"), 7)),
-        *(Shown("unanswered", _count("unanswered"), 5), UNDECODED),
+        *(
+            COUNT,
+            RATE,
+            ERRORS,
+            StatsColumn("share", _share("errors", "count"), 3),
+            StatsColumn("codes", _count("sum"), 7),
+        ),
+        *(StatsColumn("unanswered", _count("unanswered"), 5), UNDECODED),
     ),
     "records": (
-        *(COUNT, Shown("records", _of_metric("sum"), 1), Shown("per second", _metric_rate, 5)),
-        *(Shown("bytes", _bytes("record_bytes"), 2), Shown("batches", _count("batches"), 4)),
-        *(Shown("rec/batch", _each("sum", "batches", lambda each: f"{each:,}"), 5),),
-        *(Shown("B/rec", _each("record_bytes", "sum", amount), 6), *(shown._replace(keep=10) for shown in PERCENTILES)),
+        *(COUNT, StatsColumn("records", _of_metric("sum"), 1), StatsColumn("per second", _metric_rate, 5)),
+        *(StatsColumn("bytes", _bytes("record_bytes"), 2), StatsColumn("batches", _count("batches"), 4)),
+        *(StatsColumn("rec/batch", _each("sum", "batches", lambda each: f"{each:,}"), 5),),
+        *(
+            StatsColumn("B/rec", _each("record_bytes", "sum", format_size), 6),
+            *(shown._replace(keep=10) for shown in PERCENTILES),
+        ),
     ),
     "throttle": (
-        *(COUNT, RATE, Shown("throttled", _count("values"), 1), Shown("share", _share("values", "count"), 4)),
-        *(Shown("total", _of_metric("sum"), 2), *PERCENTILES, ERRORS),
+        *(
+            COUNT,
+            RATE,
+            StatsColumn("throttled", _count("values"), 1),
+            StatsColumn("share", _share("values", "count"), 4),
+        ),
+        *(StatsColumn("total", _of_metric("sum"), 2), *PERCENTILES, ERRORS),
     ),
 }
 SPARK_KEEP: Final = 6
@@ -140,7 +160,7 @@ SPARK_TITLES: Final = {
 }
 
 
-def text(counted: Counted, settings: Settings) -> str:
+def text(counted: StatsResult, settings: Settings) -> str:
     """Everything; nothing where nothing was counted."""
     if not counted.rows:
         return ""
@@ -159,7 +179,7 @@ def text(counted: Counted, settings: Settings) -> str:
     return "".join(f"{line}\n" for line in out)
 
 
-def _telling(counted: Counted, settings: Settings) -> tuple[Counted, list[str]]:
+def _telling(counted: StatsResult, settings: Settings) -> tuple[StatsResult, list[str]]:
     """The same without the groups that have nothing of the metric, and what is said of those."""
     how = SILENT.get(counted.asked.metric)
     if how is None or settings.verbose:
@@ -174,7 +194,7 @@ def _telling(counted: Counted, settings: Settings) -> tuple[Counted, list[str]]:
     ]
 
 
-def _columns(counted: Counted) -> list[Column]:
+def _columns(counted: StatsResult) -> list[Column]:
     rows, asked = counted.rows, counted.asked
     found = []
     for name in asked.by:
@@ -241,14 +261,14 @@ def _slowest(rows: list[Row]) -> list[Column]:
         return Column(title, [cell(row) for row in rows], keep, right, paint, cut=cut)
 
     return [
-        column("slowest", lambda row: took(row["latency_ms"]), 0, right=True, paint="bad"),
+        column("slowest", lambda row: format_latency(row["latency_ms"]), 0, right=True, paint="bad"),
         column("request", _request, 0, paint="api", cut=16),
         column("packets", lambda row: packets(row["packets"]), 1),
         column("time", lambda row: _of_day(row["time"]), 2, paint="dim"),
         column("client", _client, 3, paint="client", cut=12),
         column("broker", lambda row: row["broker"], 4),
-        column("sent", lambda row: amount(row["request_size"] or 0), 6, right=True),
-        column("got", lambda row: amount(row["response_size"] or 0), 6, right=True),
+        column("sent", lambda row: format_size(row["request_size"] or 0), 6, right=True),
+        column("got", lambda row: format_size(row["response_size"] or 0), 6, right=True),
         column("address", lambda row: row["client"], 5),
         column("corr", lambda row: str(row["correlation_id"]), 7, right=True),
     ]
@@ -275,15 +295,15 @@ def packets(found: dict[str, list[int] | None]) -> str:
     )
 
 
-def _notes(counted: Counted) -> list[str]:
+def _notes(counted: StatsResult) -> list[str]:
     """What must be known to read the numbers."""
     notes = []
     waited = sum(row.get("waited", 0) for row in counted.rows)
     if waited:
         ms = sum(row["waited_ms"] for row in counted.rows)
         notes.append(
-            f"waited: fetches that came back empty after 0.9 × max_wait_ms or more ({waited:,}, {took(ms / waited)} on "
-            "average); inferred to be long polls, and not among the latencies."
+            f"waited: fetches that came back empty after 0.9 × max_wait_ms or more ({waited:,}, "
+            f"{format_latency(ms / waited)} on average); inferred to be long polls, and not among the latencies."
         )
     several = [name for name in ("topic", "error", "group") if name in counted.asked.by]
     if several:

@@ -16,7 +16,7 @@ from kwcli.output.json import JsonWriter
 from kwcli.output.table import Column, draw_table
 from kwcli.output.units import palette
 from kwcli.sniff.run import SniffView
-from kwcli.stats.options import Asked, ordered
+from kwcli.stats.options import StatsOptions, sort_rows
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _NOTHING: Final = ("count", "rate", "errors")
 
 
-def records(counted: Counted) -> list[Row]:
+def records(counted: StatsResult) -> list[Row]:
     """The objects of JSON: `statistics`, then `slowest`."""
     found = [{"kind": "statistics", "schema": SCHEMA, **row} for row in counted.rows]
     found += [{"kind": "slowest", "schema": SCHEMA, **row} for row in counted.slowest]
@@ -41,17 +41,17 @@ def records(counted: Counted) -> list[Row]:
     ]
 
 
-def ndjson(counted: Counted, _settings: Settings) -> str:
+def ndjson(counted: StatsResult, _settings: Settings) -> str:
     """One object a line."""
     return _written(counted, lines=True)
 
 
-def json(counted: Counted, _settings: Settings) -> str:
+def json(counted: StatsResult, _settings: Settings) -> str:
     """One array."""
     return _written(counted, lines=False)
 
 
-def _written(counted: Counted, *, lines: bool) -> str:
+def _written(counted: StatsResult, *, lines: bool) -> str:
     parts: list[bytes] = []
     writer = JsonWriter(parts.append, lines=lines)
     for row in records(counted):
@@ -60,13 +60,13 @@ def _written(counted: Counted, *, lines: bool) -> str:
     return b"".join(parts).decode()
 
 
-def csv(counted: Counted, settings: Settings) -> str:
+def csv(counted: StatsResult, settings: Settings) -> str:
     """A line for each group, a header line first."""
     head = list(counted.rows[0]) if counted.rows else [*counted.asked.by, *_NOTHING]
     return csv_lines([head, *(map(_cell, row.values()) for row in counted.rows)], safe=settings.csv_safe)
 
 
-def table(counted: Counted, settings: Settings) -> str:
+def table(counted: StatsResult, settings: Settings) -> str:
     """All columns, those at the end left out where the terminal has no room for them."""
     shown = _table(counted.rows, set(counted.asked.by), settings)
     flat = [{**row, "packets": _packets(row["packets"])} for row in counted.slowest]
@@ -119,13 +119,13 @@ FORMATS: Final = {
 }
 
 
-class Counted(NamedTuple):
+class StatsResult(NamedTuple):
     """What there is to show: rows in their order, the time slices of each, the slowest exchanges.
 
     `span`: the first and the last slice of all, and the width of one in ns.
     """
 
-    asked: Asked
+    asked: StatsOptions
     rows: list[Row]
     slices: list[dict[int, int]]
     span: tuple[int, int, int]
@@ -137,7 +137,7 @@ class Stats:
 
     shows_skipped = False
 
-    def __init__(self, asked: Asked, settings: Settings, write: Write) -> None:
+    def __init__(self, asked: StatsOptions, settings: Settings, write: Write) -> None:
         self.errors = self.undecoded = 0
         self._asked = asked
         self._settings = settings
@@ -170,10 +170,10 @@ class Stats:
     def close(self) -> None:
         """Write what was counted."""
         found = list(zip(self._statistics.rows(), (group for _, group in self._statistics.found()), strict=True))
-        found = ordered(found, self._asked.sort, lambda item: dict(item[0]))
+        found = sort_rows(found, self._asked.sort, lambda item: dict(item[0]))
         module, name = FORMATS[self._settings.format]
         show = getattr(import_module(f"kwcli.stats.{module}"), name)
-        counted = Counted(
+        counted = StatsResult(
             self._asked,
             [row for row, _ in found],
             [group.slices for _, group in found],
@@ -183,13 +183,13 @@ class Stats:
         self._write(show(counted, self._settings).encode("utf-8", "backslashreplace"))
 
 
-def statistics(asked: Asked, settings: Settings) -> Statistics:
+def statistics(asked: StatsOptions, settings: Settings) -> Statistics:
     """The fold; what went on over time is kept only where it is shown."""
     over_time = settings.format == "text" and "time" not in asked.by
     return Statistics(asked.by, asked.metric, bucket_ns=asked.bucket_ns, over_time=over_time)
 
 
-def view(asked: Asked, settings: Settings) -> SniffView:
+def view(asked: StatsOptions, settings: Settings) -> SniffView:
     """What `Sniffing` needs to count instead of showing."""
     fold, slowest = statistics(asked, settings), Slowest(asked.slowest)
 

@@ -18,8 +18,8 @@ from decoders.analysis.fold import ACCURACY, Fold, bins_of, percentile
 from decoders.analysis.metrics import METRICS
 from decoders.analysis.slowest import Slowest
 from decoders.analysis.statistics import Statistics
-from decoders.analysis.tally import Batches, BatchSizes, ClientVersions, Tally
-from decoders.analysis.time_buckets import added
+from decoders.analysis.tally import BatchSizes, ClientVersions, Tally, TopicBatches
+from decoders.analysis.time_buckets import add_amounts
 from decoders.apis import KEYS
 from decoders.capture.files import CaptureReader
 from decoders.errors import DecodeError
@@ -331,7 +331,7 @@ AMOUNTS = st.tuples(TALLIED, st.integers(-5, 5), st.integers(-(1 << 70), 1 << 70
 
 
 def tally() -> Tally:
-    return Tally(("name", "number"), {"sum": added, "least": min, "most": max})
+    return Tally(("name", "number"), {"sum": add_amounts, "least": min, "most": max})
 
 
 @given(st.lists(AMOUNTS, max_size=30), st.integers(0, 30))
@@ -357,7 +357,7 @@ def test_tallies_merge_as_if_one_had_counted_all(
 
 
 def test_states_of_other_tallies_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    other = Tally(("name",), {"sum": added})
+    other = Tally(("name",), {"sum": add_amounts})
     with pytest.raises(ValueError, match="do not merge"):
         tally().merge(other)
     with pytest.raises(DecodeError, match="other keys or amounts"):
@@ -373,8 +373,8 @@ def test_states_of_other_tallies_are_refused(monkeypatch: pytest.MonkeyPatch) ->
         full.take(("b", 1), (1, 1, 1))
 
 
-def batches(records: int, size: int, codec: str) -> Batches:
-    made = Batches(1, records, size)
+def batches(records: int, size: int, codec: str) -> TopicBatches:
+    made = TopicBatches(1, records, size)
     made.codecs[codec] = 1
     made.sizes.measure(size)
     made.counts.measure(records)

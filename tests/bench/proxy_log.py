@@ -16,7 +16,7 @@ from typing import Final
 from decoders.messages.whole_messages import encode_request, encode_response
 from kwcli.env import Settings
 from kwcli.proxy.log.log_protocol import LogPlan
-from kwcli.proxy.log.log_queue import CLIENT, SERVER, Feed
+from kwcli.proxy.log.log_queue import CLIENT, SERVER, LogQueue
 from kwcli.proxy.log.start_process import start
 
 CHUNKS: Final = 200_000
@@ -36,7 +36,7 @@ def per_chunk(size: int, count: int) -> float:
 
     reader = threading.Thread(target=swallow)
     reader.start()
-    feed = Feed(ours, most=1 << 40)
+    feed = LogQueue(ours, most=1 << 40)
     data = bytes(size)
     feed.opened(1, "127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3", 1)
     spent = 0.0

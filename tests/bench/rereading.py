@@ -24,10 +24,10 @@ from kwcli.pipeline.read.split_reader import SplitReader
 from kwcli.pipeline.spark import stitch_stage
 from kwcli.pipeline.spark.coordination import Coordination
 from kwcli.pipeline.spark.engine import ORDER
-from kwcli.pipeline.spark.messages import PARTS, Order
+from kwcli.pipeline.spark.messages import PARTS, StageInput
 from kwcli.pipeline.spark.read_stage import read_split
-from kwcli.pipeline.spark.stitch_stage import Rereading
-from kwcli.pipeline.store.store import opened
+from kwcli.pipeline.spark.stitch_stage import Rereader
+from kwcli.pipeline.store.store import open_store
 from tests.bench.volume import write
 from tests.pipeline.jobs import Job, job_of
 
@@ -35,7 +35,7 @@ CONNECTIONS: Final = 500
 MB: Final = 10**6
 
 
-class WholeSplits(Rereading):
+class WholeSplits(Rereader):
     """Reads all of a split each time."""
 
     def _batches(self, split: Split, key: bytes, after: int, until: int | None) -> Iterable[list[Segment]]:
@@ -55,16 +55,16 @@ def lossy(capture: bytes, loss: float, begin: int) -> bytes:
     return b"".join(out)
 
 
-def measure(job: Job, folder: Path, kind: type[Rereading]) -> str:
+def measure(job: Job, folder: Path, kind: type[Rereader]) -> str:
     """Both stages, as one process does them."""
-    made: list[Rereading] = []
+    made: list[Rereader] = []
 
-    def rereading(splits: Sequence[Split]) -> Rereading:
+    def rereading(splits: Sequence[Split]) -> Rereader:
         made.append(kind(splits))
         return made[-1]
 
-    with opened(str(folder / kind.__name__)) as store, patch.object(stitch_stage, "Rereading", rereading):
-        order = Order(job.spec, len(job.splits), store.staging(), raw=False)
+    with open_store(str(folder / kind.__name__)) as store, patch.object(stitch_stage, "Rereading", rereading):
+        order = StageInput(job.spec, len(job.splits), store.staging(), raw=False)
         Coordination(order.staging).planned(job.splits)
         began = time.process_time()
         parts = [batch for number in range(len(job.splits)) for batch in read_split(order, number)]
@@ -95,7 +95,7 @@ def main() -> None:
         for loss in options.loss:
             path.write_bytes(lossy(capture, loss, len(capture) // 10))
             job = job_of([str(path)], size=options.split_mb * MB)
-            for kind in (Rereading, WholeSplits):
+            for kind in (Rereader, WholeSplits):
                 print(f"loss {loss:<6g} {len(job.splits)} splits  {measure(job, folder / str(loss), kind)}", flush=True)
 
 

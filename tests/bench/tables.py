@@ -16,8 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from decoders.exchanges.engine import Engine
-from kwcli.pipeline.plan import SplitPlan, plan
-from kwcli.pipeline.read.captures import find
+from kwcli.pipeline.plan import SplitPlan, plan_splits
+from kwcli.pipeline.read.captures import find_captures
 from kwcli.pipeline.read.split_reader import SplitReader
 from kwcli.pipeline.tables.columns import TABLES
 from kwcli.pipeline.tables.connections import ConnectionColumns
@@ -107,7 +107,7 @@ def main() -> int:
             path = Path(folder) / f"{profile}.pcap"
             asked = [sys.executable, "-m", "tests.bench.traffic", profile, str(path), str(options.size << 20)]
             subprocess.run(asked, check=True, capture_output=True)
-            made = plan(find([str(path)]).files)
+            made = plan_splits(find_captures([str(path)]).files)
             size = path.stat().st_size
             print(f"{profile}: {size / 1e6:,.0f} MB")
             alone = 0.0

@@ -7,7 +7,7 @@ import pytest
 from decoders.apis.releases import RELEASES
 from kwcli.calling.version_table import BrokerOffer, Matrix, likeness, stable, table
 from kwcli.env import Settings
-from kwcli.output.units import cells, palette
+from kwcli.output.units import cell_width, palette
 
 FEATURES = {"eligible.leader.replicas.version": "1", "metadata.version": "29"}
 
@@ -19,7 +19,7 @@ def test_three_nodes_and_a_release_fit_into_80_columns(release: str, against: st
     looks = str(likeness(offer))
     nodes = [BrokerOffer(f"{number} 127.0.0.1:{49091 + number}", offer, FEATURES, looks) for number in (1, 2, 3)]
     lines = list(table(nodes, against, 80, palette(False)))
-    assert max(map(cells, lines)) <= 80
+    assert max(map(cell_width, lines)) <= 80
     assert [line.split()[0] for line in lines if "metadata.version" in line] == ["metadata.version"]
     keys = {line.removeprefix("≠").split()[0] for line in lines}
     assert {str(key) for key in offer} <= keys

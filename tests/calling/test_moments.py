@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwcli.calling.common_words import moment_ms
+from kwcli.calling.common_words import parse_moment
 from kwcli.env import Exit, Failure
 
 NOW = 1_800_000_000_000
@@ -27,11 +27,11 @@ NOW = 1_800_000_000_000
     ],
 )
 def test_moments(text: str, expected: int) -> None:
-    assert moment_ms(text, NOW, "offset=") == expected
+    assert parse_moment(text, NOW, "offset=") == expected
 
 
 @pytest.mark.parametrize("text", ["", "yesterday", "5m", "2026-13-01", "--5m", "1e3", "9" * 30])
 def test_what_is_no_time(text: str) -> None:
     with pytest.raises(Failure, match=r"^offset=: .* is no time") as caught:
-        moment_ms(text, NOW, "offset=")
+        parse_moment(text, NOW, "offset=")
     assert caught.value.code == Exit.USAGE

@@ -15,7 +15,7 @@ from threading import Timer
 from typing import Any, NamedTuple
 
 import decoders
-from kwcli.proxy.log.capture_file import LINK_RAW, Conversation
+from kwcli.proxy.log.capture_file import LINK_RAW, SyntheticTcp
 from kwcli.proxy.log.log_protocol import CLIENT, SERVER
 from tests.capture.pcap_writer import PcapWriter
 from tests.net.playbook import offers
@@ -173,7 +173,7 @@ OFFERED = {3: (0, 9), 10: (0, 3), 15: (0, 5), 16: (0, 4), 18: (0, 3), 19: (0, 5)
 def capture(name: str = NAME) -> bytes:
     """Exchanges of one connection in which every text is `name`."""
     pcap = PcapWriter(LINK_RAW)
-    talk = Conversation(*ADDRESS, time_ns=10**18)
+    talk = SyntheticTcp(*ADDRESS, time_ns=10**18)
     packets = list(talk.opening())
     for number, (key, (version, request, response)) in enumerate(_answers(name, name, 9092).items()):
         asked = decoders.encode_request(key, version, request, correlation_id=number, client_id=name)

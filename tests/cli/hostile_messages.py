@@ -12,7 +12,7 @@ from decoders.apis import KEYS, api
 from decoders.errors import EncodeError
 from decoders.schema.model import Side, resolve
 from kwcli.options import FORMATS
-from kwcli.proxy.log.capture_file import LINK_RAW, Conversation
+from kwcli.proxy.log.capture_file import LINK_RAW, SyntheticTcp
 from kwcli.proxy.log.log_protocol import CLIENT, SERVER
 from tests.capture.pcap_writer import PcapWriter
 from tests.cli.hostile import ADDRESS, FORGED, NAME, Seen
@@ -79,7 +79,7 @@ def once(rng: Random, folder: Path) -> int:
         answer = decoders.encode_response(key, version, _body(key, version, "response", rng), correlation_id=3)
     except (EncodeError, UnicodeError):
         return 0  # a text too long for its field, or none of UTF-8
-    talk = Conversation(*ADDRESS, time_ns=10**18)
+    talk = SyntheticTcp(*ADDRESS, time_ns=10**18)
     packets = [*talk.opening(), *(packet for packet, _ in talk.data(CLIENT, framed(asked)))]
     packets += [*(packet for packet, _ in talk.data(SERVER, framed(answer))), *talk.closing(reset=False)]
     pcap = PcapWriter(LINK_RAW)

@@ -17,7 +17,7 @@ from decoders.apis.error_codes import ERRORS
 from decoders.apis.releases import RELEASES
 from kwcli.completion import SHELLS, __main__
 from kwcli.completion.__main__ import FILES
-from kwcli.completion.program import Kind, apis, verbs
+from kwcli.completion.program import ValueKind, apis, verbs
 from kwcli.main import kw as program
 from tests.cli.shells import COMPLETIONS, Answer, ask
 from tests.cli.worlds import kw
@@ -171,5 +171,5 @@ def test_arguments_that_name_apis_are_recognised_in_every_command() -> None:
     for verb in verbs(program):
         for word in verb.arguments:
             if word.names == () and verb.path and verb.path[0] in ("apis", "call", "encode"):
-                assert word.kind is not Kind.ANY, verb.path
+                assert word.kind is not ValueKind.ANY, verb.path
     assert {verb.path[0] for verb in verbs(program) if verb.path} == set(program.list_commands(ctx))

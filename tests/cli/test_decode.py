@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from decoders.exchanges.exchange import Exchange
 from decoders.messages.bodies import Options, body_json
-from kwcli.output.units import cells
+from kwcli.output.units import cell_width
 from tests.captures.reading import exchanges
 from tests.captures.shipped import CLEAN, FOLDER, capture_bytes
 from tests.cli.worlds import Outcome, kw, world
@@ -230,7 +230,7 @@ def test_nothing_is_wider_than_the_terminal(form: str, columns: int) -> None:
         for data in (exchange.request_raw, exchange.response_raw):
             if data is not None and len(data) < 4000:
                 shown = decode(data.hex(), "-o", form, columns=columns, terminal=True, variables={"NO_COLOR": "1"})
-                assert max(map(cells, shown.out.splitlines())) <= columns
+                assert max(map(cell_width, shown.out.splitlines())) <= columns
                 assert "\x1b" not in shown.out
 
 

@@ -16,9 +16,9 @@ from kwcli.commands import decode
 from kwcli.env import Exit
 from kwcli.main import kw as program
 from kwcli.options import FORMATS
-from kwcli.proxy.log.capture_file import LINK_RAW, Conversation
+from kwcli.proxy.log.capture_file import LINK_RAW, SyntheticTcp
 from kwcli.proxy.log.log_protocol import CLIENT, SERVER
-from kwcli.proxy.log.redact import Seen, Veil
+from kwcli.proxy.log.redact import Redactor, SharedKnowledge
 from tests.capture.pcap_writer import PcapWriter
 from tests.cli.worlds import Outcome, kw, world
 from tests.net.endpoint import endpoint
@@ -310,7 +310,7 @@ def frames(name: str) -> tuple[bytes, bytes]:
 
 def captured(name: str, path: Path, *, whole: bool = True) -> str:
     pcap = PcapWriter(LINK_RAW)
-    talk = Conversation("10.9.8.7:40000", "10.1.2.3:9092", time_ns=10**18)
+    talk = SyntheticTcp("10.9.8.7:40000", "10.1.2.3:9092", time_ns=10**18)
     packets = list(talk.opening())
     asked, answer = frames(name)
     if not whole:
@@ -386,7 +386,7 @@ def test_a_call(tmp_path: Path, output: str) -> None:
 
 @pytest.mark.parametrize("name", TALKS)
 def test_a_file_of_the_proxy(name: str) -> None:
-    veil = Veil(Seen())
+    veil = Redactor(SharedKnowledge())
     asked, answer = frames(name)
     pieces = veil.push(CLIENT, 1, asked) + veil.push(SERVER, 2, answer) + veil.end()
     kept = b"".join(bytes(piece.shown) for piece in pieces)
@@ -394,7 +394,7 @@ def test_a_file_of_the_proxy(name: str) -> None:
     assert SECRET.encode() not in kept
     assert base64.b64encode(SECRET.encode()) not in kept
     key, version, _, response = TALKS[name]
-    other = Veil(Seen())
+    other = Redactor(SharedKnowledge())
     unseen = framed(decoders.encode_response(key, version, response, correlation_id=7))
     pieces = other.push(CLIENT, 1, asked[: len(asked) - 3]) + other.push(SERVER, 2, unseen) + other.end()
     assert SECRET.encode() not in b"".join(bytes(piece.shown) for piece in pieces)

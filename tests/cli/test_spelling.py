@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoders.apis import KEYS, api
-from kwcli.spelling import did_you_mean, distance, nearest, or_list
+from kwcli.spelling import did_you_mean, distance, nearest_words, or_list
 
 NAMES = [api(key).name for key in KEYS]
 
@@ -29,20 +29,20 @@ NAMES = [api(key).name for key in KEYS]
     ],
 )
 def test_api_names(word: str, meant: str) -> None:
-    assert nearest(word, NAMES)[0] == meant
+    assert nearest_words(word, NAMES)[0] == meant
 
 
 @pytest.mark.parametrize("word", ["", "qqqq", "zookeeper", "x" * 500, "日本"])
 def test_words_that_are_near_nothing(word: str) -> None:
-    assert nearest(word, NAMES) == []
+    assert nearest_words(word, NAMES) == []
     assert did_you_mean(word, NAMES) == ""
 
 
 def test_every_name_is_nearest_to_itself_and_to_its_misspelling() -> None:
     for name in NAMES:
-        assert nearest(name, NAMES)[0] == name
+        assert nearest_words(name, NAMES)[0] == name
         swapped = name[:2] + name[3] + name[2] + name[4:]
-        assert name in nearest(swapped, NAMES), swapped
+        assert name in nearest_words(swapped, NAMES), swapped
 
 
 def test_the_phrase() -> None:

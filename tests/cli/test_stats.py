@@ -20,9 +20,9 @@ from kwcli.env import Exit, Settings
 from kwcli.output.table import Column, draw_table
 from kwcli.output.units import PLAIN
 from kwcli.stats import BY, METRICS
-from kwcli.stats.options import asked
+from kwcli.stats.options import check_options
 from kwcli.stats.text import sparkline, text
-from kwcli.stats.view import Counted, table
+from kwcli.stats.view import StatsResult, table
 from tests.cli.worlds import Outcome, kw, world
 
 CAPTURES = Path(__file__).resolve().parents[2] / "captures"
@@ -255,7 +255,7 @@ def test_names_from_the_wire_cannot_command_a_terminal() -> None:
     row = {"client": "\x1b[31mred\n", "count": 1, "values": 1, "errors": 0, "error_codes": {}, "unanswered": 0}
     row |= dict.fromkeys(("rate", "sum", "min", "p50", "p90", "p99", "max", "waited", "waited_ms", "undecoded"), 0)
     row |= {"request_bytes": 1, "response_bytes": 1, "unit": "ms", "metric": "latency"}
-    counted = Counted(asked(["client"], "latency", None, None, 0), [row], [{}], (0, 0, 1), [])
+    counted = StatsResult(check_options(["client"], "latency", None, None, 0), [row], [{}], (0, 0, 1), [])
     for show in (text, table):
         printed = show(counted, Settings(width=100))
         assert "\\x1b[31mred\\n" in printed

@@ -12,7 +12,7 @@ import pytest
 from decoders.apis import api
 from kwcli.calling.assignments import check_words, compose
 from kwcli.calling.bodies import body_in, parse
-from kwcli.calling.dry_run import edited
+from kwcli.calling.dry_run import edit_body
 from kwcli.calling.skeleton import skeleton
 from kwcli.calling.validate import PlainWord
 from kwcli.env import Exit, Failure
@@ -159,10 +159,10 @@ def test_the_editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     text = skeleton(api("metadata"), 12, {"topics": [{"name": "kw-example"}]})
     env = world(variables={"EDITOR": editor(tmp_path, 'sed -i s/kw-example/orders/ "$2"')})
-    given = edited(api("metadata"), text, env)
+    given = edit_body(api("metadata"), text, env)
     assert given is not None
     assert compose(api("metadata"), 12, given)["topics"][0]["name"] == "orders"
-    assert edited(api("metadata"), text, world(variables={"EDITOR": "true"})) is None
+    assert edit_body(api("metadata"), text, world(variables={"EDITOR": "true"})) is None
     assert [path.name for path in tmp_path.iterdir()] == ["my editor"]
 
 
@@ -180,7 +180,7 @@ def test_editing_that_goes_wrong(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     env = world(variables={"VISUAL": editor(tmp_path, script), "EDITOR": "false"})
     with pytest.raises(Failure) as caught:
-        edited(api("metadata"), skeleton(api("metadata"), 12, {}), env)
+        edit_body(api("metadata"), skeleton(api("metadata"), 12, {}), env)
     assert line in caught.value.text
     left = [path for path in tmp_path.iterdir() if path.suffix == ".yaml"]
     assert len(left) == kept
@@ -190,7 +190,7 @@ def test_editing_that_goes_wrong(
 @pytest.mark.parametrize("program", ["/no/such/editor", "'unclosed"])
 def test_an_editor_that_is_none(program: str) -> None:
     with pytest.raises(Failure, match="EDITOR"):
-        edited(api("metadata"), "{}", world(variables={"EDITOR": program}))
+        edit_body(api("metadata"), "{}", world(variables={"EDITOR": program}))
 
 
 def test_a_record_of_the_engine_can_be_composed_again() -> None:

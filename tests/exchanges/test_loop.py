@@ -13,7 +13,7 @@ from decoders.exchanges import engine
 from decoders.exchanges.context import Context
 from decoders.exchanges.engine import UnusualHandler
 from decoders.exchanges.exchange import Exchange
-from decoders.frames.framing import FrameDirection, take
+from decoders.frames.framing import FrameDirection, take_bytes
 from decoders.messages.record import to_json_dict
 from decoders.tcp.chunks import Chunk, Segment
 from tests.captures.plain import read_bytes
@@ -25,7 +25,7 @@ def plainly(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandler) 
     """What loop.advance() does, without short cuts."""
     for half, time_ns, packet, data in chunks:
         if isinstance(half.state, FrameDirection) and isinstance(data, bytes):
-            take(half.state, time_ns, packet, data)
+            take_bytes(half.state, time_ns, packet, data)
             if context.budget.held > context.budget.most:
                 context.shed(half.state)
         else:

@@ -9,7 +9,7 @@ import pytest
 
 import decoders
 from kwcli.net.config.client_config import Sasl
-from kwcli.net.errors.connection_stops import Stop
+from kwcli.net.errors.connection_stops import ConnectionStop
 from kwcli.net.sasl import Mechanism, mechanism
 from kwcli.net.session.session import Answer, Event, Opened, Outgoing, Session
 
@@ -43,7 +43,7 @@ class Play:
         self.session = session
         self.events: list[Event] = []
         self.said: list[str] = []  # all that the session sent
-        self.stop: Stop | None = None
+        self.stop: ConnectionStop | None = None
         self.now_ns = 1_000
         self._pieces = pieces
         self._last: Outgoing | None = None
@@ -90,14 +90,14 @@ class Play:
         """The broker closes."""
         try:
             self.session.end()
-        except Stop as stop:
+        except ConnectionStop as stop:
             self.stop = stop
         return self
 
     def _act(self, action: Any) -> None:
         try:
             self.events += action()
-        except Stop as stop:
+        except ConnectionStop as stop:
             self.stop = stop
         while (out := self.session.outgoing()) is not None:
             self._last = out

@@ -13,7 +13,7 @@ import pytest
 import uvloop
 
 from kwcli.env import Exit, Failure
-from kwcli.net.config.client_config import ClientConfig, OAuth, Sasl, Store, Tls
+from kwcli.net.config.client_config import ClientConfig, KeyStoreFile, OAuth, Sasl, Tls
 from kwcli.net.session.aio import Dialler, Logins
 from kwcli.net.session.aio import TlsServer as DoorServer
 from kwcli.playground.client_configs import make_certificates
@@ -94,7 +94,7 @@ def test_plain(run: Run[Any]) -> None:
 
 
 def test_the_certificate_is_held_against_the_broker_s_own_name(run: Run[Any], files: Path) -> None:
-    tls = Tls(authorities=Store(str(files / "ca.pem")))
+    tls = Tls(authorities=KeyStoreFile(str(files / "ca.pem")))
     assert run(served(config(protocol="SSL", tls=tls), "localhost", server_context(files / "broker.pem"))) == b"kwkw"
     with pytest.raises(Failure, match=r"kafka-1.invalid:1 \(dialled 127.0.0.1:\d+\) has a certificate for another"):
         run(served(config(protocol="SSL", tls=tls), "kafka-1.invalid", server_context(files / "broker.pem")))
@@ -106,13 +106,13 @@ def test_nobody_s_word_is_taken_for_it(run: Run[Any], files: Path) -> None:
 
 
 def test_a_client_certificate_is_shown(run: Run[Any], files: Path) -> None:
-    tls = Tls(Store(str(files / "ca.pem")), Store(str(files / "client.pem")))
+    tls = Tls(KeyStoreFile(str(files / "ca.pem")), KeyStoreFile(str(files / "client.pem")))
     context = server_context(files / "broker.pem", files / "ca.pem")
     assert run(served(config(protocol="SSL", tls=tls), "localhost", context)) == b"kwkw"
 
 
 def test_a_missing_client_certificate_is_told_when_the_broker_says_so(run: Run[Any], files: Path) -> None:
-    settings = config(protocol="SSL", tls=Tls(Store(str(files / "ca.pem"))))
+    settings = config(protocol="SSL", tls=Tls(KeyStoreFile(str(files / "ca.pem"))))
     with (
         TlsServer(server_context(files / "broker.pem", files / "ca.pem")) as server,
         pytest.raises(OSError) as error,  # noqa: PT011  # of what kind is what is tested
@@ -124,7 +124,7 @@ def test_a_missing_client_certificate_is_told_when_the_broker_says_so(run: Run[A
 
 
 def test_a_plain_broker_where_tls_is_wanted(run: Run[Any], files: Path) -> None:
-    tls = Tls(Store(str(files / "ca.pem")))
+    tls = Tls(KeyStoreFile(str(files / "ca.pem")))
     with pytest.raises(Failure, match=r"does not speak TLS; try -X security.protocol=PLAINTEXT"):
         run(served(config(protocol="SSL", tls=tls), "localhost"))
 
@@ -182,7 +182,7 @@ async def greeted(context: ssl.SSLContext, config: ClientConfig) -> tuple[bytes 
 
 
 def test_clients_are_greeted_and_nothing_of_theirs_is_lost(run: Run[Any], files: Path) -> None:
-    tls = Tls(Store(str(files / "ca.pem")))
+    tls = Tls(KeyStoreFile(str(files / "ca.pem")))
     for _ in range(20):
         assert run(greeted(server_context(files / "broker.pem"), config(protocol="SSL", tls=tls))) == (b"kwkw", [])
 

@@ -7,7 +7,7 @@ import struct
 import time
 
 import decoders
-from kwcli.net.cluster.cluster import Cluster
+from kwcli.net.cluster.cluster import ClusterClient
 from kwcli.net.config.client_config import ClientConfig
 from kwcli.net.with_timeout import Deadline
 from tests.net.playbook import offers
@@ -49,7 +49,7 @@ def test_a_silent_server_leaves_time_for_the_others() -> None:
     with Responder(silent) as nobody, Responder(each_request(node.answer)) as broker:
         config = ClientConfig(servers=(nobody.address, broker.address))
         deadline = Deadline(4.0, time.monotonic)
-        with Cluster(config, deadline, tell=lambda line, _important: told.append(line)) as cluster:
+        with ClusterClient(config, deadline, tell=lambda line, _important: told.append(line)) as cluster:
             connection = cluster.any()
             assert connection.address == broker.address
             assert connection.deadline is deadline
@@ -62,7 +62,7 @@ def test_brokers_that_want_to_hear_it_are_told_whom_we_take_them_for() -> None:
     node = Node(highest=5)
     with Responder(each_request(node.answer)) as broker:
         node.port = broker.address[1]
-        with Cluster(ClientConfig(servers=(broker.address,)), Deadline(5.0, time.monotonic)) as cluster:
+        with ClusterClient(ClientConfig(servers=(broker.address,)), Deadline(5.0, time.monotonic)) as cluster:
             cluster.node(7)  # which calls itself localhost, and so is another address
     asked = [(version, body.get("cluster_id"), body.get("node_id")) for key, version, body in node.heard if key == 18]
     assert asked == [(4, None, None), (5, "a-cluster", 7)]
@@ -72,6 +72,6 @@ def test_brokers_that_do_not_know_it_are_not_asked_twice() -> None:
     node = Node(highest=4)
     with Responder(each_request(node.answer)) as broker:
         node.port = broker.address[1]
-        with Cluster(ClientConfig(servers=(broker.address,)), Deadline(5.0, time.monotonic)) as cluster:
+        with ClusterClient(ClientConfig(servers=(broker.address,)), Deadline(5.0, time.monotonic)) as cluster:
             cluster.node(7)
     assert [version for key, version, _ in node.heard if key == 18] == [4, 4]

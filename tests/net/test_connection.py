@@ -12,7 +12,7 @@ import pytest
 import decoders
 from decoders.schema.model import Versions
 from kwcli.net.config.client_config import Address, ClientConfig, Sasl
-from kwcli.net.errors.connection_stops import Stop
+from kwcli.net.errors.connection_stops import ConnectionStop
 from kwcli.net.sasl import mechanism
 from kwcli.net.session.blocking import Connection, Reply
 from kwcli.net.session.opening import Offer
@@ -82,7 +82,7 @@ def test_bare_tokens_after_handshake_0(broker: Broker, name: str) -> None:
 @pytest.mark.parametrize("name", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
 def test_bare_tokens_with_a_wrong_password(broker: Broker, name: str) -> None:
     session = session_of_bare_tokens(name, "wrong")
-    with pytest.raises(Stop, match=f"refused the {name} credentials: it closed the connection"):
+    with pytest.raises(ConnectionStop, match=f"refused the {name} credentials: it closed the connection"):
         drive(session, broker.sasl)
     assert not session.authenticated
 

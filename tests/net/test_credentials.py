@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from kwcli.env import Exit, Failure
-from kwcli.net.config.client_config import OAuth, Sasl, Store
+from kwcli.net.config.client_config import KeyStoreFile, OAuth, Sasl
 from kwcli.net.session.credentials import Credentials
 from kwcli.net.with_timeout import Deadline
 from kwcli.playground.client_configs import make_certificates
@@ -53,14 +53,16 @@ def test_client_credentials_url_encoded() -> None:
 def test_https_by_its_own_authority(tmp_path: Path) -> None:
     make_certificates(tmp_path)
     with endpoint(certificate=tmp_path / "broker.pem") as (url, _):
-        assert token(oauth(url, authorities=Store(str(tmp_path / "ca.pem")))) == "abc.def"
+        assert token(oauth(url, authorities=KeyStoreFile(str(tmp_path / "ca.pem")))) == "abc.def"
     with endpoint(certificate=tmp_path / "broker.pem") as (url, _):
         refused = failure(oauth(url))
     assert refused.code == Exit.UNREACHABLE
     assert "has a certificate that this system's authorities did not sign" in refused.text
     assert refused.text.endswith("; name its authority's certificate by -X https.ca.location=FILE")
     with endpoint(certificate=tmp_path / "broker.pem") as (url, _):
-        named = failure(oauth(url.replace("localhost", "127.1"), authorities=Store(str(tmp_path / "ca.pem")))).text
+        named = failure(
+            oauth(url.replace("localhost", "127.1"), authorities=KeyStoreFile(str(tmp_path / "ca.pem")))
+        ).text
     assert named.endswith(
         "a certificate for another name than 127.1; check the host in sasl.oauthbearer.token.endpoint.url"
     )

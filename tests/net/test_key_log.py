@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 
 from kwcli.net.config.build_config import client_config
-from kwcli.net.config.client_config import Store, Tls
+from kwcli.net.config.client_config import KeyStoreFile, Tls
 from kwcli.net.connector.tls_connect import client_context
 from kwcli.playground.client_configs import make_certificates
 from tests.cli.worlds import world
@@ -152,5 +152,5 @@ def test_a_log_is_added_to(folder: Path, tmp_path: Path) -> None:
 
 
 def test_without_the_variable_there_is_no_log(folder: Path) -> None:
-    store = Store(str(folder / "ca.pem"))
+    store = KeyStoreFile(str(folder / "ca.pem"))
     assert client_context(Tls(authorities=store)).keylog_filename is None

@@ -9,7 +9,7 @@ import pytest
 
 import decoders
 from kwcli.env import Exit, Failure
-from kwcli.net.config.client_config import Address, ClientConfig, Protocol, Sasl, Store, Tls
+from kwcli.net.config.client_config import Address, ClientConfig, KeyStoreFile, Protocol, Sasl, Tls
 from kwcli.net.session.blocking import Connection, Reply
 from kwcli.net.with_timeout import Deadline
 from tests.broker.cluster import Cluster
@@ -42,7 +42,7 @@ def config(cluster: Cluster, protocol: Protocol) -> ClientConfig:
     return ClientConfig(
         servers=(),
         protocol=protocol,
-        tls=Tls(authorities=Store(path=str(cluster.folder / "tls" / "ca.pem"))) if "SSL" in protocol else None,
+        tls=Tls(authorities=KeyStoreFile(path=str(cluster.folder / "tls" / "ca.pem"))) if "SSL" in protocol else None,
         sasl=PLAIN if "SASL" in protocol else None,
     )
 

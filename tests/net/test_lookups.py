@@ -16,7 +16,7 @@ from decoders.apis.keys import DESCRIBE_CLUSTER, FIND_COORDINATOR, LIST_OFFSETS,
 from decoders.messages.whole_messages import decode_message, encode_message
 from decoders.schema.model import ALL, FOREVER, Api, Field, Message, Versions
 from kwcli.net.cluster import metadata_requests
-from kwcli.net.cluster.cluster import Cluster
+from kwcli.net.cluster.cluster import ClusterClient
 from kwcli.net.cluster.metadata_requests import KINDS
 from kwcli.net.config.client_config import ClientConfig
 from kwcli.net.with_timeout import Deadline
@@ -39,29 +39,29 @@ COORDINATORS: Final = cast("list[tuple[metadata_requests.Kind, tuple[int, int]]]
 
 
 def coordinator(kind: metadata_requests.Kind, version: int) -> dict[str, Any]:
-    return metadata_requests.ask_coordinator(version, kind, "k-1")
+    return metadata_requests.coordinator_request(version, kind, "k-1")
 
 
 LOOK_UPS: Final[dict[str, LookUp]] = {
-    "nodes": LookUp(METADATA, ALL, metadata_requests.ask_nodes),
-    "topics": LookUp(METADATA, NAMED, lambda version: metadata_requests.ask_topics(version, ["t-1"]), ("t-1",)),
+    "nodes": LookUp(METADATA, ALL, metadata_requests.nodes_request),
+    "topics": LookUp(METADATA, NAMED, lambda version: metadata_requests.topics_request(version, ["t-1"]), ("t-1",)),
     "all topics": LookUp(
-        METADATA, Versions(0, NAMED.low - 1), lambda version: metadata_requests.ask_topics(version, ["t-1"])
+        METADATA, Versions(0, NAMED.low - 1), lambda version: metadata_requests.topics_request(version, ["t-1"])
     ),
     "id": LookUp(
         METADATA,
         Versions(metadata_requests.BY_ID, FOREVER),
-        lambda version: metadata_requests.ask_id(version, TOPIC_ID),
+        lambda version: metadata_requests.topic_id_request(version, TOPIC_ID),
         (str(TOPIC_ID),),
     ),
     "controllers": LookUp(
         DESCRIBE_CLUSTER,
         Versions(metadata_requests.ENDPOINT_TYPE, FOREVER),
-        metadata_requests.ask_controllers,
+        metadata_requests.controllers_request,
         ("'endpoint_type': 2",),
     ),
     "offset": LookUp(
-        LIST_OFFSETS, ALL, lambda version: metadata_requests.ask_offset(version, "t-1", 3, -2), ("t-1", "3", "-2")
+        LIST_OFFSETS, ALL, lambda version: metadata_requests.offset_request(version, "t-1", 3, -2), ("t-1", "3", "-2")
     ),
     **{
         kind: LookUp(FIND_COORDINATOR, Versions(since, FOREVER), partial(coordinator, kind), ("k-1",))
@@ -151,7 +151,7 @@ def test_a_broker_that_has_only_versions_with_fewer_fields(monkeypatch: pytest.M
     version = fewer.versions.high
     with Node({METADATA: (version, version)}, {}) as node:
         node.answers = {METADATA: metadata(node)}
-        with Cluster(ClientConfig(servers=(node.address,)), Deadline(5.0, time.monotonic)) as cluster:
+        with ClusterClient(ClientConfig(servers=(node.address,)), Deadline(5.0, time.monotonic)) as cluster:
             leader = cluster.leader("t-1", 0)
             assert leader is not None
             assert leader.address == node.address

@@ -16,7 +16,7 @@ import decoders
 from decoders.limits import FRAME_MAX
 from kwcli.env import Exit
 from kwcli.net.config.client_config import ClientConfig, Protocol, Tls
-from kwcli.net.connector.connector import Way
+from kwcli.net.connector.connector import Connector
 from kwcli.net.session.blocking import Connection, Reply
 from kwcli.net.session.session import OPENING_FRAME_MAX
 from kwcli.net.with_timeout import Deadline
@@ -115,14 +115,14 @@ def test_zookeeper_is_asked_in_its_own_words() -> None:
 def test_a_connection_that_is_reset_before_anything_is_said(
     protocol: Protocol, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    dialled = Way.dial
+    dialled = Connector.dial
 
-    def slowly(self: Way, deadline: Deadline) -> socket.socket:
+    def slowly(self: Connector, deadline: Deadline) -> socket.socket:
         link = dialled(self, deadline)
         select.select([link], [], [], 20)  # until the reset has come
         return link
 
-    monkeypatch.setattr(Way, "dial", slowly)
+    monkeypatch.setattr(Connector, "dial", slowly)
     with Responder(resets) as server:
         config = ClientConfig(servers=(), protocol=protocol, tls=Tls(verify=False))
         found = failure(lambda: open_connection(server.address, config=config), 5.0)

@@ -11,7 +11,7 @@ import pytest
 from kwcli.net.config.client_config import OAuth, Sasl
 from kwcli.net.sasl import SaslRefused, mechanism
 from kwcli.net.sasl.oauthbearer import OAuthBearer
-from kwcli.net.sasl.plain import Plain
+from kwcli.net.sasl.plain import PlainMechanism
 from kwcli.net.sasl.scram import Scram
 
 # RFC 7677, section 3 (the user is "user", the password "pencil"); SHA-512's messages from its definition in RFC 5802.
@@ -99,14 +99,14 @@ def test_two_conversations_have_two_nonces() -> None:
 
 
 def test_plain() -> None:
-    plain = Plain("alice", "sec\u00e9ret")
+    plain = PlainMechanism("alice", "sec\u00e9ret")
     assert plain.first() == b"\0alice\0sec\xc3\xa9ret"
     assert plain.answer(b"") is None
     assert plain.done
     with pytest.raises(SaslRefused):
-        Plain("a\0b", "c")
+        PlainMechanism("a\0b", "c")
     with pytest.raises(SaslRefused):
-        Plain("a", "b").answer(b"more?")
+        PlainMechanism("a", "b").answer(b"more?")
 
 
 def test_oauthbearer_as_in_rfc_7628() -> None:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from kwcli.env import Exit
-from kwcli.net.sasl.plain import Plain
+from kwcli.net.sasl.plain import PlainMechanism
 from kwcli.net.session import authentication
 from kwcli.playground.client_configs import make_certificates
 from tests.broker.cluster import Cluster
@@ -272,7 +272,7 @@ def test_a_broker_under_another_name(scene: Scene, host: str) -> None:
     ok(scene.call("SSL", "SSL", {"enable.ssl.certificate.verification": "false"}, host=host))
 
 
-class Stranger(Plain):
+class Stranger(PlainMechanism):
     """A mechanism that no broker takes, under a name that kw does."""
 
     name = "GSSAPI"

@@ -13,7 +13,7 @@ from decoders.messages.whole_messages import encode_response
 from kwcli.env import Exit
 from kwcli.net.errors.connection_stops import Cause
 from kwcli.net.session.opening import assumed_offer
-from kwcli.net.session.session import OPENING_FRAME_MAX, Phase, Session
+from kwcli.net.session.session import OPENING_FRAME_MAX, Session, SessionPhase
 from tests.net.playbook import MODERN, PIECES, Play, framed, offers, plain
 
 # Negotiation
@@ -45,7 +45,7 @@ def test_the_highest_version_of_api_versions_that_both_know_is_found(
     assert play.stop is None
     assert play.said == [f"ApiVersions {version}" for version in asked]
     assert play.opened == 1
-    assert play.session.phase is Phase.READY
+    assert play.session.phase is SessionPhase.READY
     assert play.session.offer is not None
     assert play.session.offer.answer_version == layout
     assert str(play.session.versions[18]) == f"0-{answers[-1][2][18][1]}"
@@ -70,7 +70,7 @@ def test_a_broker_that_refuses_every_version_is_given_up() -> None:
             play.answer(0, offers({18: (0, 4)}, error=35))
     assert play.stop is not None
     assert len(play.said) <= 4
-    assert play.session.phase is Phase.OVER
+    assert play.session.phase is SessionPhase.OVER
 
 
 def test_ranges_that_are_none_are_left_out_and_of_two_the_first_counts() -> None:
@@ -140,7 +140,7 @@ def test_what_breaks_the_rules_ends_the_session(pieces: int | None, data: str, s
     assert play.stop is not None
     assert play.stop.text.startswith(said)
     assert play.stop.cause is Cause.BROKEN
-    assert play.session.phase is Phase.OVER
+    assert play.session.phase is SessionPhase.OVER
 
 
 @pytest.mark.parametrize(
@@ -223,8 +223,8 @@ def test_nothing_but_a_stop_comes_of_any_bytes(data: st.DataObject) -> None:
     for piece in data.draw(st.lists(st.one_of(frame, st.binary(max_size=64)), max_size=6)):
         play.give(piece)
     play.close()
-    assert play.session.phase in (Phase.OVER, Phase.READY)
-    assert play.session.phase is Phase.OVER or play.opened
+    assert play.session.phase in (SessionPhase.OVER, SessionPhase.READY)
+    assert play.session.phase is SessionPhase.OVER or play.opened
 
 
 def test_a_size_that_is_only_claimed_takes_no_memory() -> None:

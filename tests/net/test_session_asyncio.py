@@ -8,7 +8,7 @@ import time
 import decoders
 from kwcli.net.config.client_config import Sasl
 from kwcli.net.sasl import mechanism
-from kwcli.net.session.session import Answer, Event, Phase, Session
+from kwcli.net.session.session import Answer, Event, Session, SessionPhase
 from tests.net.playbook import MODERN, offers
 from tests.net.responder import Responder, each_request, framed
 
@@ -37,7 +37,7 @@ async def talk(address: tuple[str, int]) -> list[str]:
             events = session.receive(await reader.read(7), time.time_ns())
 
     await until_idle(session.open())
-    assert session.phase is Phase.READY
+    assert session.phase is SessionPhase.READY
     for _ in range(3):
         session.request(3, 12, decoders.encode_message(3, 12, "request", {"topics": []}))
     await until_idle([])

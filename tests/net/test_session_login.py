@@ -10,7 +10,7 @@ from kwcli.env import Exit
 from kwcli.net.config.client_config import Sasl
 from kwcli.net.sasl import mechanism
 from kwcli.net.session.opening import assumed_offer
-from kwcli.net.session.session import Phase, Session
+from kwcli.net.session.session import Session, SessionPhase
 from tests.net.playbook import MODERN, PIECES, Play, framed, offers, plain
 
 
@@ -19,7 +19,7 @@ from tests.net.playbook import MODERN, PIECES, Play, framed, offers, plain
 def test_tokens_are_carried_in_the_highest_common_version(pieces: int | None, version: int) -> None:
     ranges = {**MODERN, 36: (0, version)}
     play = Play(Session(client_id="kw", mechanism=plain), pieces).open().answer(4, offers(ranges))
-    assert play.session.phase is Phase.AUTHENTICATING
+    assert play.session.phase is SessionPhase.AUTHENTICATING
     play.answer(1, {"error_code": 0, "mechanisms": ["PLAIN"]})
     assert b"\0alice\0secret" in play.last.frame
     play.answer(version, {"auth_bytes": b""})

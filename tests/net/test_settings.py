@@ -10,7 +10,7 @@ import pytest
 
 from kwcli.env import Exit, Failure
 from kwcli.net.config.build_config import client_config
-from kwcli.net.config.client_config import ClientConfig, OAuth, Sasl, Store
+from kwcli.net.config.client_config import ClientConfig, KeyStoreFile, OAuth, Sasl
 from tests.cli.worlds import world
 
 JAAS = "org.apache.kafka.common.security"
@@ -63,7 +63,7 @@ def test_the_highest_place_wins_name_by_name(tmp_path: Path) -> None:
     assert (got.servers, got.origin, got.client_id) == ((("file", 1),), f"-F {file}", "file")
     assert got.sasl == Sasl("SCRAM-SHA-256", username="bob", password='a"b;c')
     assert got.tls is not None
-    assert got.tls.authorities == Store(pem="PEM", password="changeit")
+    assert got.tls.authorities == KeyStoreFile(pem="PEM", password="changeit")
     assert config(variables).origin == "KW_BOOTSTRAP_SERVER"
     assert config(variables, servers="flag:1", client_id="flag").client_id == "flag"
     assert config(variables, servers="flag:1").origin == "-b"

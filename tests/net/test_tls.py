@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from kwcli.env import Exit, Failure
-from kwcli.net.config.client_config import Store, Tls
+from kwcli.net.config.client_config import KeyStoreFile, Tls
 from kwcli.net.connector.tls_connect import client_context
 from kwcli.net.tls import key_stores
 from kwcli.net.tls.ciphers import openssl_ciphers
@@ -44,26 +44,28 @@ def one_line(text: str) -> str:
 @pytest.mark.parametrize(
     "store",
     [
-        Store("ca.pem"),
-        Store("trust.jks", password=STORE),
-        Store("trust.jks"),  # certificates need no password
-        Store("trust.pkcs12", password=STORE),
-        Store("broker.crt"),  # the broker's own certificate, trusted as it stands
-        Store("ca.der"),
-        Store("folder"),
+        KeyStoreFile("ca.pem"),
+        KeyStoreFile("trust.jks", password=STORE),
+        KeyStoreFile("trust.jks"),  # certificates need no password
+        KeyStoreFile("trust.pkcs12", password=STORE),
+        KeyStoreFile("broker.crt"),  # the broker's own certificate, trusted as it stands
+        KeyStoreFile("ca.der"),
+        KeyStoreFile("folder"),
     ],
     ids=lambda store: f"{store.path} {store.password}",
 )
-def test_authorities_of_every_kind(stores: Path, store: Store) -> None:
+def test_authorities_of_every_kind(stores: Path, store: KeyStoreFile) -> None:
     tls = Tls(authorities=store._replace(path=str(stores / (store.path or ""))))
     with TlsServer(server_context(stores / "broker.pem")) as server:
         assert connect(server.port, tls) == "nobody"
         assert server.server_name == "localhost"
 
 
-def text_store(name: str, folder: Path, spelling: str, **more: Any) -> Store:
+def text_store(name: str, folder: Path, spelling: str, **more: Any) -> KeyStoreFile:
     text = (folder / name).read_text()
-    return Store(pem={"lines": text, "blanks": one_line(text), "escapes": text.replace("\n", "\\n")}[spelling], **more)
+    return KeyStoreFile(
+        pem={"lines": text, "blanks": one_line(text), "escapes": text.replace("\n", "\\n")}[spelling], **more
+    )
 
 
 @pytest.mark.parametrize(
@@ -94,9 +96,9 @@ def test_a_client_certificate_of_every_kind(
     if not memory:
         monkeypatch.delattr(os, "memfd_create")
         monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    own = Store(str(stores / certificate), password=password, key_password=key_password)
-    other = Store(str(stores / key), key_password=key_password) if key else None
-    tls = Tls(authorities=Store(str(stores / "ca.pem")), certificate=own, key=other)
+    own = KeyStoreFile(str(stores / certificate), password=password, key_password=key_password)
+    other = KeyStoreFile(str(stores / key), key_password=key_password) if key else None
+    tls = Tls(authorities=KeyStoreFile(str(stores / "ca.pem")), certificate=own, key=other)
     with TlsServer(server_context(stores / "broker.pem", stores / "ca.pem")) as server:
         assert connect(server.port, tls) == "client"
     assert list(tmp_path.iterdir()) == []
@@ -126,7 +128,7 @@ def test_a_key_in_a_file_is_locked_and_the_owners_alone(
     monkeypatch.delattr(os, "memfd_create")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr(ssl.SSLContext, "load_cert_chain", looking)
-    client_context(Tls(certificate=Store(str(stores / "client.pem"))))
+    client_context(Tls(certificate=KeyStoreFile(str(stores / "client.pem"))))
     [(mode, text)] = seen
     assert mode == 0o600
     assert "BEGIN ENCRYPTED PRIVATE KEY" in text
@@ -136,64 +138,70 @@ def test_a_key_in_a_file_is_locked_and_the_owners_alone(
 @pytest.mark.parametrize(
     ("tls", "line"),
     [
-        ({"authorities": Store("none.pem")}, "trust store none.pem cannot be read: No such file or directory"),
+        ({"authorities": KeyStoreFile("none.pem")}, "trust store none.pem cannot be read: No such file or directory"),
         (
-            {"authorities": Store("empty")},
+            {"authorities": KeyStoreFile("empty")},
             "trust store empty holds neither certificates nor a key as PEM, PKCS12 or JKS",
         ),
         (
-            {"authorities": Store(pem="hunter2")},
+            {"authorities": KeyStoreFile(pem="hunter2")},
             "the trust store given as text holds neither certificates nor a key as P",
         ),
-        ({"authorities": Store("client.key")}, "trust store client.key has no certificate in it"),
+        ({"authorities": KeyStoreFile("client.key")}, "trust store client.key has no certificate in it"),
         (
-            {"authorities": Store("trust.jks", password="hunter2")},
+            {"authorities": KeyStoreFile("trust.jks", password="hunter2")},
             "trust store trust.jks: the password is wrong, or the "
             "store is damaged; give it by -X ssl.truststore.password=…",
         ),
         (
-            {"authorities": Store("trust.pkcs12")},
+            {"authorities": KeyStoreFile("trust.pkcs12")},
             "trust store trust.pkcs12: it needs a password; give it by -X ssl.truststor",
         ),
-        ({"authorities": Store("cut.p12", password=STORE)}, "trust store cut.p12: "),
+        ({"authorities": KeyStoreFile("cut.p12", password=STORE)}, "trust store cut.p12: "),
         (
-            {"authorities": Store("empty-folder")},
+            {"authorities": KeyStoreFile("empty-folder")},
             "trust store empty-folder: no file in this folder has a certificate in P",
         ),
-        ({"certificate": Store("ca.der")}, "key store ca.der has no key in it; name it by -X ssl.key.location=FILE"),
-        ({"authorities": Store("cut.jks")}, "trust store cut.jks: it is cut off or damaged"),
         (
-            {"certificate": Store("client.p12", password="hunter2")},
+            {"certificate": KeyStoreFile("ca.der")},
+            "key store ca.der has no key in it; name it by -X ssl.key.location=FILE",
+        ),
+        ({"authorities": KeyStoreFile("cut.jks")}, "trust store cut.jks: it is cut off or damaged"),
+        (
+            {"certificate": KeyStoreFile("client.p12", password="hunter2")},
             "key store client.p12: the password is wrong, or the "
             "store is damaged; give it by -X ssl.keystore.password=…",
         ),
         (
-            {"certificate": Store("client.jks", password=STORE)},
+            {"certificate": KeyStoreFile("client.jks", password=STORE)},
             "key store client.jks: the password of its key is wrong; give it by -X ssl.key.password=…",
         ),
         (
-            {"certificate": Store("client.jceks", password=STORE)},
+            {"certificate": KeyStoreFile("client.jceks", password=STORE)},
             "key store client.jceks: kw reads no JCEKS; convert it: ",
         ),
         (
-            {"certificate": Store("client.crt")},
+            {"certificate": KeyStoreFile("client.crt")},
             "key store client.crt has no key in it; name it by -X ssl.key.location=FILE",
         ),
-        ({"certificate": Store("client.crt"), "key": Store("ca.pem")}, "key store ca.pem has no key in it"),
         (
-            {"certificate": Store("client.crt"), "key": Store("locked.key")},
+            {"certificate": KeyStoreFile("client.crt"), "key": KeyStoreFile("ca.pem")},
+            "key store ca.pem has no key in it",
+        ),
+        (
+            {"certificate": KeyStoreFile("client.crt"), "key": KeyStoreFile("locked.key")},
             "the key in key locked.key is locked; give -X ",
         ),
         (
-            {"certificate": Store("client.crt"), "key": Store("locked.key", key_password="hunter2")},
+            {"certificate": KeyStoreFile("client.crt"), "key": KeyStoreFile("locked.key", key_password="hunter2")},
             "the client's key cannot be opened: is ssl.key.password right?",
         ),
         (
-            {"certificate": Store("client.crt"), "key": Store("old-locked.key", key_password="hunter2")},
+            {"certificate": KeyStoreFile("client.crt"), "key": KeyStoreFile("old-locked.key", key_password="hunter2")},
             "the client's key cannot be opened: is ssl.key.password right?",
         ),
         (
-            {"certificate": Store("client.crt"), "key": Store("other/client.pem")},
+            {"certificate": KeyStoreFile("client.crt"), "key": KeyStoreFile("other/client.pem")},
             "the client's key does not belong to its certificate",
         ),
         ({"ciphers": "TLS_NO_SUCH:NOPE"}, "ssl.cipher.suites names no cipher suite that OpenSSL knows: "),
@@ -234,24 +242,28 @@ def test_a_jks_store_cut_or_bent_anywhere_is_an_error_or_read(stores: Path, pass
     ("settings", "host", "line"),
     [
         ({}, "localhost", "has a certificate that this system's authorities did not sign (self-signed certificate in "),
-        ({"authorities": Store("other/ca.pem")}, "localhost", "has a certificate that other/ca.pem did not sign ("),
         (
-            {"authorities": Store("ca.pem")},
+            {"authorities": KeyStoreFile("other/ca.pem")},
+            "localhost",
+            "has a certificate that other/ca.pem did not sign (",
+        ),
+        (
+            {"authorities": KeyStoreFile("ca.pem")},
             "kafka.example",
             "has a certificate for another name than kafka.example; use ",
         ),
         (
-            {"authorities": Store("ca.pem")},
+            {"authorities": KeyStoreFile("ca.pem")},
             "127.0.0.2",
             "has a certificate for another name than 127.0.0.2; use a name ",
         ),
         (
-            {"authorities": Store("ca.pem"), "server_name": "x.y"},
+            {"authorities": KeyStoreFile("ca.pem"), "server_name": "x.y"},
             "localhost",
             "has a certificate for another name than ",
         ),
         (
-            {"authorities": Store("ca.pem"), "maximum": "TLSv1.2"},
+            {"authorities": KeyStoreFile("ca.pem"), "maximum": "TLSv1.2"},
             "localhost",
             "speaks no version of TLS that kw may use; ",
         ),
@@ -269,7 +281,9 @@ def test_a_broker_that_is_not_trusted(
     assert found.code == Exit.UNREACHABLE
 
 
-@pytest.mark.parametrize("settings", [{"verify": False}, {"authorities": Store("ca.pem"), "check_hostname": False}])
+@pytest.mark.parametrize(
+    "settings", [{"verify": False}, {"authorities": KeyStoreFile("ca.pem"), "check_hostname": False}]
+)
 def test_checks_can_be_turned_off(stores: Path, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(stores)
     with TlsServer(server_context(stores / "broker.pem")) as server:
@@ -282,14 +296,17 @@ def test_checks_can_be_turned_off(stores: Path, settings: dict[str, Any], monkey
     ("certificate", "line"),
     [
         (None, "wants a client certificate; give it by -X ssl.certificate.location=FILE"),
-        (Store("other/client.pem"), "does not take the client certificate of other/client.pem; is it signed by whom"),
+        (
+            KeyStoreFile("other/client.pem"),
+            "does not take the client certificate of other/client.pem; is it signed by whom",
+        ),
     ],
 )
 def test_a_broker_that_does_not_trust_us(
-    stores: Path, version: Any, certificate: Store | None, line: str, monkeypatch: pytest.MonkeyPatch
+    stores: Path, version: Any, certificate: KeyStoreFile | None, line: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(stores)
-    tls = Tls(authorities=Store("ca.pem"), certificate=certificate, minimum=version, maximum=version)
+    tls = Tls(authorities=KeyStoreFile("ca.pem"), certificate=certificate, minimum=version, maximum=version)
     with TlsServer(server_context(stores / "broker.pem", stores / "ca.pem")) as server:
         found = stop(server.port, tls)
     if certificate is None and version == "TLSv1.2":  # where OpenSSL's alert says no more
@@ -335,9 +352,9 @@ def test_a_cipher_suite_is_chosen() -> None:
 @pytest.mark.parametrize(("certificate", "loads"), [("client.pem", False), ("client.jks", False), ("client.p12", True)])
 def test_the_crypto_library_is_loaded_only_for_pkcs12(stores: Path, certificate: str, loads: bool) -> None:
     code = (
-        "import sys; from kwcli.net.config.client_config import Store, Tls;"
+        "import sys; from kwcli.net.config.client_config import KeyStoreFile, Tls;"
         "from kwcli.net.connector.tls_connect import client_context;"
-        f"client_context(Tls(certificate=Store({str(stores / certificate)!r}, {None}, {STORE!r}, {KEY!r})));"
+        f"client_context(Tls(certificate=KeyStoreFile({str(stores / certificate)!r}, {None}, {STORE!r}, {KEY!r})));"
         "print('cryptography' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

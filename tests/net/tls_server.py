@@ -12,7 +12,7 @@ from typing import Any
 
 from kwcli.net.config.client_config import Tls
 from kwcli.net.connector.tls_connect import client_context
-from kwcli.net.errors.connection_stops import Stop, tls_stop
+from kwcli.net.errors.connection_stops import ConnectionStop, tls_stop
 
 
 def server_context(chain: Path, authorities: Path | None = None) -> ssl.SSLContext:
@@ -81,7 +81,7 @@ def connect(port: int, tls: Tls, host: str = "localhost") -> str:
         return wrapped.recv(100).decode()
 
 
-def stop(port: int, tls: Tls, host: str = "localhost") -> Stop:
+def stop(port: int, tls: Tls, host: str = "localhost") -> ConnectionStop:
     """Why it does not work."""
     try:
         said = connect(port, tls, host)

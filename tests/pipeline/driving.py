@@ -13,7 +13,7 @@ from typing import Any
 
 import tests.pipeline.mishaps
 from kwcli.pipeline.store.files import OutputFolder
-from kwcli.pipeline.store.store import opened
+from kwcli.pipeline.store.store import open_store
 from tests.pipeline.jobs import job_of
 from tests.pipeline.mishaps import DeadlyFiles
 
@@ -34,7 +34,7 @@ def main() -> None:
         ("worker", "/exchanges/", "worker"),
         ("executor", "/notes/", "executor"),
     ):
-        with opened(f"{out}/{name}") as store:
+        with open_store(f"{out}/{name}") as store:
             staging = store.staging()
             kept = staging.files
             if victim:

@@ -10,10 +10,10 @@ import pyarrow.dataset as ds
 
 from kwcli.pipeline import one_process
 from kwcli.pipeline.job_spec import EngineResult, JobSpec
-from kwcli.pipeline.plan import Coming, SplitPlan, known, plan
-from kwcli.pipeline.read.captures import find
+from kwcli.pipeline.plan import PendingPlan, SplitPlan, finished_plan, plan_splits
+from kwcli.pipeline.read.captures import find_captures
 from kwcli.pipeline.read.file_ranges import Split
-from kwcli.pipeline.store.store import opened
+from kwcli.pipeline.store.store import open_store
 from kwcli.pipeline.tables.columns import TABLES
 
 
@@ -24,23 +24,23 @@ class Job(NamedTuple):
     splits: list[Split]
 
     @property
-    def coming(self) -> Coming:
+    def coming(self) -> PendingPlan:
         """All splits."""
-        return known(SplitPlan(self.splits, [], []))
+        return finished_plan(SplitPlan(self.splits, [], []))
 
 
 def job_of(words: Sequence[str], *, points: Sequence[tuple[str, str]] = (), size: int = 1 << 30, **more: Any) -> Job:
     """A job over captures, cut at this size."""
-    found = find(words, points)
+    found = find_captures(words, points)
     assert not found.problems
-    made = plan(found.files, size)
+    made = plan_splits(found.files, size)
     assert not made.problems
     return Job(JobSpec(tuple(file.path for file in found.files), **{"tables": tuple(TABLES), **more}), made.splits)
 
 
 def run(folder: Path, job: Job) -> EngineResult:
     """Into tables."""
-    with opened(str(folder)) as store:
+    with open_store(str(folder)) as store:
         staging = store.staging()
         outcome = one_process.run(job.spec, job.coming, staging)
         store.commit(staging, outcome.written, sources=[], options={}, tables=job.spec.tables, facts={})

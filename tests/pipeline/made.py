@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from decoders.apis import api
 from decoders.apis.error_codes import error_name
 from kwcli.pipeline.store.manifest import CoveredCapture
-from kwcli.pipeline.store.store import opened
+from kwcli.pipeline.store.store import open_store
 from kwcli.pipeline.tables.schemas import SCHEMAS
 
 BEGIN_NS: Final = 1_795_230_000 * 10**9  # 2026-11-21T03:00:00Z
@@ -51,7 +51,7 @@ def make(folder: Path, rows: int, names: Names | None = None, *, seed: int = 1, 
     """Tables with so many exchanges over an hour."""
     names = names or usual()
     random = np.random.default_rng(seed)
-    with opened(str(folder)) as store:
+    with open_store(str(folder)) as store:
         staging = store.staging()
         with staging.writer(TABLES) as writer:
             for at, size in _parts(rows, batch):

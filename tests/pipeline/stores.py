@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from kwcli.pipeline.store.files import OutputFolder
 from kwcli.pipeline.store.manifest import CoveredCapture, Manifest
 from kwcli.pipeline.store.staging import STAGING
-from kwcli.pipeline.store.store import JOURNAL, TableStore, opened
+from kwcli.pipeline.store.store import JOURNAL, TableStore, open_store
 from kwcli.pipeline.tables.columns import TABLES
 from tests.captures.shipped import segments
 from tests.pipeline.rows import batch_of, settled_for_tables
@@ -55,7 +55,7 @@ class Quick(OutputFolder):
 
 def check_whole(folder: Path) -> str:
     """The next start leaves the tables of one run; gives its tag."""
-    with opened(str(folder), Quick) as store:
+    with open_store(str(folder), Quick) as store:
         manifest = store.manifest()
         assert not store.files.exists(JOURNAL)
         assert not store.files.exists(STAGING)

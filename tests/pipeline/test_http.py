@@ -15,7 +15,7 @@ import pytest
 
 from kwcli.env import Exit
 from kwcli.pipeline.read import captures
-from kwcli.pipeline.read.captures import find
+from kwcli.pipeline.read.captures import find_captures
 from tests.captures.shipped import FOLDER
 from tests.pipeline.test_run import RAW, TOUR, known, rows, run
 
@@ -83,7 +83,7 @@ def test_captures_of_a_server_give_the_tables_of_those_on_the_disk(server: tuple
 @pytest.mark.parametrize("word", ["day/", "day/*", "day/*.pcapng"])
 def test_folders_and_patterns(server: tuple[str, Path], word: str) -> None:
     url, _ = server
-    found = find([f"{url}/{word}"])
+    found = find_captures([f"{url}/{word}"])
     assert not found.problems
     assert [(file.name, file.size) for file in found.files] == [(f"{url}/day/b.pcapng", TOUR.stat().st_size)]
 
@@ -106,7 +106,7 @@ def test_of_a_large_file_parts_are_needed(
 def test_what_is_wrong_is_said_in_one_line(server: tuple[str, Path]) -> None:
     url, _ = server
     words = [f"{url}/none.pcap", f"{url}/none/", "http://127.0.0.1:1/a.pcap", "http://host.invalid/a.pcap"]
-    problems = [str(problem) for problem in find(words).problems]
+    problems = [str(problem) for problem in find_captures(words).problems]
     assert problems[:3] == [
         f"{url}/none.pcap: no such file",
         f"{url}/none/: no such file",
@@ -120,8 +120,8 @@ def test_a_file_that_was_written_anew_is_another(server: tuple[str, Path]) -> No
     import os
 
     url, folder = server
-    (before,) = find([f"{url}/a.pcap"]).files
+    (before,) = find_captures([f"{url}/a.pcap"]).files
     os.utime(folder / "a.pcap", (1, 1))
-    (after,) = find([f"{url}/a.pcap"]).files
+    (after,) = find_captures([f"{url}/a.pcap"]).files
     assert before.fingerprint != after.fingerprint
     assert (FOLDER / "sasl-raw.pcap").exists()

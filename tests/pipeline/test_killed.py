@@ -13,9 +13,9 @@ from typing import Final
 import pytest
 
 from kwcli.pipeline import one_process
-from kwcli.pipeline.read.captures import find
+from kwcli.pipeline.read.captures import find_captures
 from kwcli.pipeline.store.staging import STAGING
-from kwcli.pipeline.store.store import JOURNAL, opened, tables_at
+from kwcli.pipeline.store.store import JOURNAL, open_store, tables_at
 from kwcli.pipeline.tables.columns import TABLES
 from tests.captures.shipped import FOLDER
 from tests.pipeline.jobs import job_of, rows_in
@@ -30,10 +30,10 @@ LONGEST_S: Final = 1.5
 def run_over(out: str, words: list[str]) -> None:
     """A run over these captures, from its lock to its tables."""
     job = job_of(words, size=40_000)
-    with opened(out) as store:
+    with open_store(out) as store:
         staging = store.staging()
         done = one_process.run(job.spec, job.coming, staging)
-        store.commit(staging, done.written, sources=find(words).files, options={}, tables=TABLES, facts={})
+        store.commit(staging, done.written, sources=find_captures(words).files, options={}, tables=TABLES, facts={})
 
 
 def run_on(out: str) -> None:

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from decoders.analysis.fold import bin_of, bins_of, edges
 from decoders.analysis.slowest import Slowest
-from decoders.analysis.statistics import Group, Statistics
+from decoders.analysis.statistics import GroupStatistics, Statistics
 from decoders.analysis.tally import ClientVersions
 from decoders.errors import LimitExceeded
 from decoders.exchanges.exchange import Exchange
-from kwcli.pipeline.report.columns import Coded, Rows, combined, compact
-from kwcli.pipeline.report.feed_folds import bins, count, gather, list_slowest, list_versions
+from kwcli.pipeline.report.columns import BatchColumns, CodedColumn, combine_columns, number_densely
+from kwcli.pipeline.report.feed_folds import feed_slowest, feed_statistics, feed_versions, gather, sort_into_bins
 from kwcli.pipeline.tables.schemas import by_table
 from tests.captures.shipped import CLEAN, segments
 from tests.pipeline.rows import batch_of, settled_for_tables
@@ -70,7 +70,7 @@ def test_columns_count_as_exchanges_do(name: str, by: tuple[str, ...], metric: s
     whole = Statistics(by, metric, bucket_ns=10**9, over_time=True)
     for part in parts(name, len(by)):
         fold = Statistics(by, metric, bucket_ns=10**9, over_time=True)
-        count(fold, Rows(part))
+        feed_statistics(fold, BatchColumns(part))
         again = Statistics(by, metric, bucket_ns=10**9, over_time=True)
         again.resume(fold.export())
         whole.merge(again)
@@ -83,9 +83,9 @@ def test_columns_count_as_exchanges_do(name: str, by: tuple[str, ...], metric: s
 def test_a_selection_is_those_rows_of_all(name: str) -> None:
     some = frozenset({"orders", None})
     fold = Statistics(("time", "topic"), "latency")
-    count(fold, Rows(table(name)), some)
+    feed_statistics(fold, BatchColumns(table(name)), some)
     every = Statistics(("time", "topic"), "latency")
-    count(every, Rows(table(name)))
+    feed_statistics(every, BatchColumns(table(name)))
     assert fold.rows() == [row for row in every.rows() if row["topic"] in some]
 
 
@@ -96,7 +96,7 @@ def test_the_slowest_are_those_of_the_exchanges(name: str, most: int) -> None:
     for each in exchanges(name):
         expected.add(each)
     for part in parts(name, most):
-        list_slowest(fold, Rows(part))
+        feed_slowest(fold, BatchColumns(part))
     assert fold.rows() == expected.rows()
 
 
@@ -106,7 +106,7 @@ def test_versions_are_those_of_the_exchanges(name: str) -> None:
     for each in exchanges(name):
         expected.add(each)
     for part in parts(name, 7):
-        list_versions(fold, Rows(part))
+        feed_versions(fold, BatchColumns(part))
     assert fold.rows() == expected.rows()
 
 
@@ -119,15 +119,15 @@ NEAR_EDGES = st.sampled_from(edges()).flatmap(
 @settings(max_examples=200)
 @given(st.lists(st.one_of(INT64, NEAR_EDGES, st.integers(-300, 300)), max_size=50))
 def test_values_get_the_bins_of_the_sketch(values: list[int]) -> None:
-    found = bins(np.array(values, np.int64))
+    found = sort_into_bins(np.array(values, np.int64))
     assert [found.values[number] for number in found.numbers] == [bin_of(value) for value in values]
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), INT64, st.integers(1, 1000)), max_size=40))
 def test_values_are_measured_exactly(rows: list[tuple[int, int, int]]) -> None:
-    made = [Group() for _ in range(4)]
+    made = [GroupStatistics() for _ in range(4)]
     numbers, values = (np.array([row[at] for row in rows], np.int64) for at in (0, 1))
-    gather(Coded(numbers, list(range(4))), made, values)
+    gather(CodedColumn(numbers, list(range(4))), made, values)
     for at, group in enumerate(made):
         its = [value for number, value, _ in rows if number == at]
         assert (group.values, group.total) == (len(its), sum(its))
@@ -137,12 +137,12 @@ def test_values_are_measured_exactly(rows: list[tuple[int, int, int]]) -> None:
 
 @given(st.lists(st.tuples(st.sampled_from([None, "", "a", "b"]), st.integers(0, 5)), max_size=60), st.integers(0, 2))
 def test_combinations_are_numbered_once_each(rows: list[tuple[Any, int]], more: int) -> None:
-    def column(values: list[Any]) -> Coded:
+    def column(values: list[Any]) -> CodedColumn:
         places = {value: at for at, value in enumerate(dict.fromkeys(values))}
-        return Coded(np.array([places[value] for value in values], np.int64), list(places))
+        return CodedColumn(np.array([places[value] for value in values], np.int64), list(places))
 
     columns = [column([row[0] for row in rows]), *(column([row[1] for row in rows]) for _ in range(more))]
-    found = combined(columns, len(rows))
+    found = combine_columns(columns, len(rows))
     assert len(set(found.values)) == len(found.values)
     assert [found.values[number] for number in found.numbers] == [(row[0], *(row[1],) * more) for row in rows]
     assert set(found.numbers.tolist()) == set(range(len(found.values)))
@@ -150,11 +150,11 @@ def test_combinations_are_numbered_once_each(rows: list[tuple[Any, int]], more: 
 
 @given(st.lists(st.integers(0, 1 << 40), max_size=50))
 def test_large_and_small_numbers_are_made_compact_alike(numbers: list[int]) -> None:
-    sparse, places = compact(np.array(numbers, np.int64), 1 << 41)
+    sparse, places = number_densely(np.array(numbers, np.int64), 1 << 41)
     assert sparse.tolist() == sorted(set(numbers))
     assert sparse[places].tolist() == numbers
     small = [number % 1000 for number in numbers]
-    dense, places = compact(np.array(small, np.int64), 1000)
+    dense, places = number_densely(np.array(small, np.int64), 1000)
     assert dense.tolist() == sorted(set(small))
     assert dense[places].tolist() == small
 
@@ -162,4 +162,4 @@ def test_large_and_small_numbers_are_made_compact_alike(numbers: list[int]) -> N
 def test_too_many_groups_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("decoders.analysis.statistics.GROUPS_MAX", 3)
     with pytest.raises(LimitExceeded):
-        count(Statistics(("api",), "latency"), Rows(table("tour.pcapng")))
+        feed_statistics(Statistics(("api",), "latency"), BatchColumns(table("tour.pcapng")))

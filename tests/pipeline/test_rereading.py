@@ -9,11 +9,11 @@ import pytest
 
 from decoders.splits.parts import canonical
 from decoders.tcp.chunks import Segment
-from kwcli.pipeline.plan import plan
-from kwcli.pipeline.read.captures import find
-from kwcli.pipeline.read.split_reader import SplitReader, between
+from kwcli.pipeline.plan import plan_splits
+from kwcli.pipeline.read.captures import find_captures
+from kwcli.pipeline.read.split_reader import SplitReader, read_between
 from kwcli.pipeline.spark import stitch_stage
-from kwcli.pipeline.spark.stitch_stage import Rereading
+from kwcli.pipeline.spark.stitch_stage import Rereader
 from tests.captures.shipped import FOLDER, capture_bytes
 
 NAMES = ("tour.pcapng", "three-nodes.pcapng.zst", "sasl-raw.pcap")
@@ -25,8 +25,8 @@ def test_any_part_of_any_connection(name: str, seed: int, monkeypatch: pytest.Mo
     rng = Random(seed)
     monkeypatch.setattr(stitch_stage, "WINDOW", rng.choice([1, 5000, 30_000]))
     monkeypatch.setattr("kwcli.pipeline.read.split_reader.PIECE_SIZE", rng.choice([300, 4000]))
-    splits = plan(find([str(FOLDER / name)]).files, rng.choice([20_000, 60_000])).splits
-    again = Rereading(splits)
+    splits = plan_splits(find_captures([str(FOLDER / name)]).files, rng.choice([20_000, 60_000])).splits
+    again = Rereader(splits)
     again.begin("")
     for split in rng.sample(splits, min(3, len(splits))):
         every = [segment for batch in SplitReader(split) for segment in batch]
@@ -44,11 +44,11 @@ def test_where_a_connection_is_not_nothing_is_read(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr("kwcli.pipeline.read.split_reader.PIECE_SIZE", 1000)
     path = tmp_path / "plain.pcap"
     path.write_bytes(capture_bytes("sasl-raw.pcap"))
-    (split,) = plan(find([str(path)]).files).splits
+    (split,) = plan_splits(find_captures([str(path)]).files).splits
     every = [segment for batch in SplitReader(split) for segment in batch]
     last = canonical(every[-1][0])
     read: list[Segment] = []
-    real = between
+    real = read_between
 
     def counted(*words: object) -> object:
         for batch in real(*words):  # type: ignore[arg-type]
@@ -56,7 +56,7 @@ def test_where_a_connection_is_not_nothing_is_read(tmp_path: Path, monkeypatch: 
             yield batch
 
     monkeypatch.setattr(stitch_stage, "between", counted)
-    again = Rereading([split])
+    again = Rereader([split])
     again.begin("")
     found = [segment for batch in again(last, every[0][2], None) for segment in batch]
     assert found == [one for one in every[1:] if canonical(one[0]) == last]

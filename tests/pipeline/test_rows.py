@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from decoders.analysis.dimensions import DIMENSIONS
-from decoders.analysis.exchange_facts import held, waited_ns
+from decoders.analysis.exchange_facts import records_of, waited_ns
 from decoders.exchanges.exchange import Exchange
 from decoders.messages.bodies import PLAIN
 from decoders.messages.record import SCALARS, to_json_dict
@@ -88,7 +88,7 @@ def test_a_row_has_what_the_folds_find(name: str, tables: tuple[str, ...]) -> No
     for exchange, row in zip(settled, rows, strict=True):
         assert row["topics"] == list(dict.fromkeys(DIMENSIONS["topic"].get(exchange)))
         assert row["groups"] == list(dict.fromkeys(DIMENSIONS["group"].get(exchange)))
-        found = held(exchange, None)
+        found = records_of(exchange, None)
         assert (row["batches"], row["records"], row["record_bytes"]) == (found or (None, None, None))
         assert row["waited_ns"] == waited_ns(exchange)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from kwcli.pipeline.run_messages import Bar, closing_line, tables_line, took
-from kwcli.pipeline.tables.write import RunCounts, Written
+from kwcli.pipeline.run_messages import ProgressBar, closing_line, duration_text, tables_line
+from kwcli.pipeline.tables.write import RunCounts, WrittenFile
 from tests.cli.worlds import world, written
 
 SECOND = 10**9
@@ -16,7 +16,7 @@ def test_the_bar_says_how_far_how_fast_and_how_long() -> None:
     env = world(terminal=True, columns=120)
     now = [100.0]
     env.monotonic = lambda: now[0]
-    bar = Bar(env, 4, 10_000_000, wanted=True)
+    bar = ProgressBar(env, 4, 10_000_000, wanted=True)
     bar.show(1_000_000, 0)
     assert written(env.stderr) == b""  # what is over at once needs no bar
     now[0] += 2
@@ -35,7 +35,7 @@ def test_the_bar_fits(columns: int) -> None:
     env = world(terminal=True, columns=columns)
     now = [0.0]
     env.monotonic = lambda: now[0]
-    bar = Bar(env, 12_345, 10**13, wanted=True)
+    bar = ProgressBar(env, 12_345, 10**13, wanted=True)
     now[0] = 3600
     bar.show(4 * 10**12, 2222)
     assert len(written(env.stderr).decode().removeprefix("\r\x1b[K")) < columns
@@ -46,7 +46,7 @@ def test_no_bar_where_none_is_wanted(terminal: bool, wanted: bool) -> None:
     env = world(terminal=terminal)
     now = [0.0]
     env.monotonic = lambda: now[0]
-    bar = Bar(env, 1, 100, wanted=wanted)
+    bar = ProgressBar(env, 1, 100, wanted=wanted)
     now[0] = 5
     bar.show(50, 0)
     assert written(env.stderr) == b""
@@ -57,7 +57,7 @@ def test_no_bar_where_none_is_wanted(terminal: bool, wanted: bool) -> None:
     [(0.084, "0.08 s"), (41.26, "41.3 s"), (125.4, "2 min 5 s"), (12_000, "3 h 20 min")],
 )
 def test_how_long_it_took(seconds: float, text: str) -> None:
-    assert took(seconds) == text
+    assert duration_text(seconds) == text
 
 
 # -- tallies -----------------------------------------------------------------------------------------------------------
@@ -131,9 +131,9 @@ def test_the_closing_lines() -> None:
         "1,234 packets · engine local (small) · 1.50 s"
     )
     written = [
-        Written("connections", "1970-01-01", "x", 1, 12),
-        Written("exchanges", "1970-01-01", "y", 4, 30_000),
-        Written("exchanges", "1970-01-02", "z", 1, 1_000),
+        WrittenFile("connections", "1970-01-01", "x", 1, 12),
+        WrittenFile("exchanges", "1970-01-01", "y", 4, 30_000),
+        WrittenFile("exchanges", "1970-01-02", "z", 1, 1_000),
     ]
     assert tables_line(written, "out") == "out: exchanges 5 rows, 31.0kB; connections 1 row, 12B"
     assert tables_line([], "out") == "out: no rows"

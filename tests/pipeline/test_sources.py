@@ -13,8 +13,8 @@ import fsspec
 import pytest
 
 from kwcli.env import Exit, Failure
-from kwcli.pipeline.plan import plan
-from kwcli.pipeline.read.captures import SourceFile, _Remote, find, open_place
+from kwcli.pipeline.plan import plan_splits
+from kwcli.pipeline.read.captures import SourceFile, _Remote, find_captures, open_ranges
 from kwcli.pipeline.read.split_reader import SplitReader
 from tests.captures.shipped import FOLDER
 from tests.captures.shipped import segments as read
@@ -53,7 +53,7 @@ def memory() -> Iterator[fsspec.AbstractFileSystem]:
 
 
 def names(words: Sequence[str], points: Sequence[tuple[str, str]] = ()) -> list[str]:
-    found = find(words, points)
+    found = find_captures(words, points)
     assert not found.problems
     return [f"{file.point}={file.name}" if file.point else file.name for file in found.files]
 
@@ -77,11 +77,11 @@ def test_paths_and_patterns(here: Path, word: str, wanted: list[str]) -> None:
     assert (
         names([f"file://{here}/{word}"]) == [f"{here}/{name.removeprefix('./')}" for name in wanted] or word[0] == "."
     )
-    assert {Path(file.path).is_absolute() for file in find([word]).files} == {True}
+    assert {Path(file.path).is_absolute() for file in find_captures([word]).files} == {True}
 
 
 def test_a_folder_stands_for_the_captures_in_it(here: Path) -> None:
-    found = find([str(here / "day")])
+    found = find_captures([str(here / "day")])
     assert [file.name for file in found.files] == [f"{here}/day/x.pcap", f"{here}/day/n/y.pcap"]
     assert found.notes == [f"{here}/day: 2 files passed over: no capture"]
     assert not found.problems
@@ -92,11 +92,11 @@ def test_of_a_folder_or_a_pattern_what_is_named_as_a_capture_is_one(here: Path, 
     for name in ("bad.pcap", "bad.pcap12", "bad.PCAPNG.gz"):
         (here / "day" / name).write_bytes(b"scrambled")
     (here / "day" / "begun.pcap").write_bytes(b"")
-    found = find([word])
+    found = find_captures([word])
     bad = ["day/bad.PCAPNG.gz", "day/bad.pcap", "day/bad.pcap12"]
     assert sorted(file.name for file in found.files) == sorted([*bad, "day/x.pcap", "day/n/y.pcap"])
     assert found.notes == [f"{word}: 3 files passed over: no capture"]
-    assert [problem.file for problem in plan(found.files).problems] == bad
+    assert [problem.file for problem in plan_splits(found.files).problems] == bad
 
 
 def test_a_folder_that_may_not_be_read(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,7 +110,7 @@ def test_a_folder_that_may_not_be_read(here: Path, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(os, "scandir", refused)
     for word, names in (("day", ["day/x.pcap"]), ("day/n", [])):
-        found = find([word])
+        found = find_captures([word])
         assert [file.name for file in found.files] == names
         assert [str(problem) for problem in found.problems] == ["day/n: no permission to read it"]
     assert here
@@ -140,7 +140,7 @@ def test_points(here: Path) -> None:
         "two=day/x.pcap",
     ]
     with pytest.raises(Failure) as caught:
-        find([], [("one", "a.pcap"), ("two", "*.pcap")])
+        find_captures([], [("one", "a.pcap"), ("two", "*.pcap")])
     assert caught.value.text == "a.pcap belongs to two capture points: one and two"
     assert caught.value.code == Exit.USAGE
     assert here
@@ -149,7 +149,7 @@ def test_points(here: Path) -> None:
 def test_what_cannot_be_had_is_told_and_the_others_go_on(here: Path) -> None:
     os.mkfifo("pipe")
     os.symlink("nowhere", "dangling")
-    found = find(["nothing.pcap", "no*thing", "pipe", "a.pcap", "dangling", "day\0", "-", "memory://no/such"])
+    found = find_captures(["nothing.pcap", "no*thing", "pipe", "a.pcap", "dangling", "day\0", "-", "memory://no/such"])
     assert [file.name for file in found.files] == ["a.pcap"]
     assert [str(problem) for problem in found.problems] == [
         "nothing.pcap: no such file",
@@ -174,14 +174,14 @@ def test_a_file_that_may_not_be_read(here: Path, monkeypatch: pytest.MonkeyPatch
 
     assert (here / "b.pcap").exists()
     monkeypatch.setattr(os, "open", refused)
-    found = find(["?.pcap"])
+    found = find_captures(["?.pcap"])
     assert [file.name for file in found.files] == ["a.pcap"]
     assert [str(problem) for problem in found.problems] == ["b.pcap: no permission to read it"]
 
 
 def test_an_unknown_kind_of_url(here: Path) -> None:
     with pytest.raises(Failure) as caught:
-        find(["a.pcap", "gopher://host/a.pcap"])
+        find_captures(["a.pcap", "gopher://host/a.pcap"])
     assert caught.value.text.startswith(
         "gopher://host/a.pcap: kw cannot read gopher:// (it reads local paths and abfs:// "
     )
@@ -194,7 +194,7 @@ def test_a_missing_package_names_the_extra(url: str, extra: str, monkeypatch: py
     missing = {"s3": "s3fs", "spark": "fsspec.core"}[extra]
     monkeypatch.setitem(__import__("sys").modules, missing, None)
     with pytest.raises(Failure) as caught:
-        find([url])
+        find_captures([url])
     scheme = url.partition(":")[0]
     assert caught.value.text == f'{url}: {scheme}:// needs the "{extra}" extra: pip install "kw[{extra}]"'
 
@@ -203,7 +203,7 @@ def test_without_hadoop_one_line_says_what_to_set(monkeypatch: pytest.MonkeyPatc
     for name in ("HADOOP_HOME", "ARROW_LIBHDFS_DIR", "JAVA_HOME", "CLASSPATH"):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(Failure) as caught:
-        find(["hdfs://localhost/a.pcap"])
+        find_captures(["hdfs://localhost/a.pcap"])
     needed = "hdfs:// needs Java and Hadoop here: set JAVA_HOME, HADOOP_HOME, CLASSPATH"
     assert caught.value.text == f"hdfs://localhost/a.pcap: {needed}"
 
@@ -215,7 +215,7 @@ def test_urls(memory: fsspec.AbstractFileSystem) -> None:
     assert names(["memory://store/a.pcap", "memory:///store/a.pcap"]) == ["memory://store/a.pcap"]
     assert names(["memory://store/?.pcap"]) == ["memory://store/a.pcap", "memory://store/b.pcap"]
     assert names(["memory://store/c[1].pcap"]) == ["memory://store/c[1].pcap"]
-    found = find(["memory://store/day/"])
+    found = find_captures(["memory://store/day/"])
     assert [file.path for file in found.files] == ["memory://store/day/n/y.pcap", "memory://store/day/x.pcap"]
     assert found.notes == ["memory://store/day/: 1 file passed over: no capture"]
 
@@ -223,7 +223,7 @@ def test_urls(memory: fsspec.AbstractFileSystem) -> None:
 def test_a_capture_of_a_store_is_read_as_one_of_the_disk(memory: fsspec.AbstractFileSystem) -> None:
     memory.pipe("/store/a.pcap", CAPTURE)
     memory.pipe("/store/b.pcap.gz", (FOLDER / "old-clients.pcap.gz").read_bytes())
-    made = plan(find(["memory://store/*"]).files, 20_000)
+    made = plan_splits(find_captures(["memory://store/*"]).files, 20_000)
     assert len(made.splits) > 5
     found = [segment[:2] + segment[3:] for one in made.splits for batch in SplitReader(one) for segment in batch]
     wanted = [*read("sasl-raw.pcap"), *read("old-clients.pcap.gz")]
@@ -240,7 +240,7 @@ def _problems(one: object) -> list[object]:
 
 
 def fingerprint(path: str) -> str:
-    (file,) = find([path]).files
+    (file,) = find_captures([path]).files
     assert json.loads(json.dumps(file)) == list(file)
     assert isinstance(file, SourceFile)
     return file.fingerprint
@@ -285,7 +285,7 @@ def test_files_of_a_store_share_what_is_kept_of_them(monkeypatch: pytest.MonkeyP
     system = fsspec.filesystem("memory")
     system.pipe_file("/side/by", CAPTURE * 10)
     before = _Remote.count
-    files = [open_place("memory://side/by", "by") for _ in range(16)]
+    files = [open_ranges("memory://side/by", "by") for _ in range(16)]
     for file in files:
         assert file.read(5, 100) == CAPTURE[5:105]
         assert isinstance(file, _Remote)
@@ -294,7 +294,7 @@ def test_files_of_a_store_share_what_is_kept_of_them(monkeypatch: pytest.MonkeyP
         file.close()
         file.close()
     assert _Remote.count == before
-    with open_place("memory://side/by", "by") as file:
+    with open_ranges("memory://side/by", "by") as file:
         file.read(5, 100)
         assert isinstance(file, _Remote)
         assert len(file._kept) == 1 << 20

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kwcli.pipeline.job_spec import EngineResult
-from kwcli.pipeline.store.store import opened
+from kwcli.pipeline.store.store import open_store
 from tests.captures.shipped import CLEAN, FOLDER, NEGATIVE, capture_bytes
 from tests.pipeline.jobs import Job, job_of
 from tests.pipeline.jobs import run as run_local
@@ -28,7 +28,7 @@ def run_spark(spark: SparkSession, folder: Path, job: Job, *, raw: bool) -> Engi
     """Into tables."""
     from kwcli.pipeline.spark.engine import run
 
-    with opened(str(folder)) as store:
+    with open_store(str(folder)) as store:
         staging = store.staging()
         outcome = run(spark, job.spec, job.coming, staging, raw=raw, partitions=2)
         store.commit(staging, outcome.written, sources=[], options={}, tables=job.spec.tables, facts={})
@@ -106,7 +106,7 @@ def test_a_worker_that_is_killed_changes_nothing(spark: SparkSession, tmp_path: 
     job = job_of([str(FOLDER / "tour.pcapng")], size=60_000)
     run_local(tmp_path / "expected", job)
     marker = tmp_path / "killed"
-    with opened(str(tmp_path / "tables")) as store:
+    with open_store(str(tmp_path / "tables")) as store:
         staging = store.staging()
         staging.files = DeadlyFiles(staging.files.root, word, "worker", marker)
         outcome = run(spark, job.spec, job.coming, staging, partitions=2)

@@ -12,7 +12,7 @@ import pytest
 import tests.pipeline.mishaps
 from kwcli.env import Failure
 from kwcli.pipeline.spark.failures import failure_of, reason_in
-from kwcli.pipeline.store.store import opened
+from kwcli.pipeline.store.store import open_store
 from tests.pipeline.jobs import job_of
 from tests.pipeline.mishaps import ClumsyFiles
 from tests.pipeline.odd import odd_capture
@@ -91,7 +91,7 @@ def test_a_defect_in_a_worker_is_one_line_with_its_place(spark: SparkSession, tm
     job = job_of([str(path)], size=8000, ports=frozenset({9092}))
     cloudpickle.register_pickle_by_value(tests.pipeline.mishaps)  # type: ignore[no-untyped-call]  # it has no types
     try:
-        with opened(str(tmp_path / "out")) as store:
+        with open_store(str(tmp_path / "out")) as store:
             staging = store.staging()
             staging.files = ClumsyFiles(staging.files.root, word)
             with pytest.raises(Failure) as failure:

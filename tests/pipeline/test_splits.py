@@ -23,8 +23,8 @@ from decoders.capture.packet_index import Walk
 from decoders.tcp.chunks import Segment
 from kwcli.env import Environment
 from kwcli.inputs import InputProblem, open_source
-from kwcli.pipeline.plan import SplitPlan, arriving, plan
-from kwcli.pipeline.read.captures import find
+from kwcli.pipeline.plan import SplitPlan, plan_splits, splits_as_found
+from kwcli.pipeline.read.captures import find_captures
 from kwcli.pipeline.read.file_ranges import Problem, Split
 from kwcli.pipeline.read.split_reader import SplitReader
 from tests.capture.frames import ACK, ethernet, ipv4, tcp
@@ -77,10 +77,10 @@ def split(made: SplitPlan) -> Result:
 
 
 def planned(paths: Sequence[Path], split_size: int, lead_size: int = 1 << 20) -> SplitPlan:
-    found = find(map(str, paths))
+    found = find_captures(map(str, paths))
     assert not found.problems
     assert not found.notes
-    return plan(found.files, split_size, lead_size=lead_size)
+    return plan_splits(found.files, split_size, lead_size=lead_size)
 
 
 @pytest.mark.parametrize("size", [3000, 40_000, 1 << 28])
@@ -119,12 +119,12 @@ def test_one_capture_in_any_splits(seed: int) -> None:
         size = random.choice([100, 700, 3000, 20_000])
         made = planned(paths, size)
         assert split(made) == whole(paths)
-        (file,) = find(map(str, paths)).files
+        (file,) = find_captures(map(str, paths)).files
         arrived = SplitPlan([], [], [])
-        assert list(arriving(file, size, arrived)) == arrived.splits
+        assert list(splits_as_found(file, size, arrived)) == arrived.splits
         assert len(arrived.splits) <= -(-len(data) // size) or not data
         assert split(arrived) == whole(paths)
-        unwalked = plan([file], 1 << 40, walk=False)
+        unwalked = plan_splits([file], 1 << 40, walk=False)
         assert split(unwalked) == whole(paths)
         assert len(unwalked.splits) <= 1
         pieces = [piece for one in made.splits for piece in one.pieces]
@@ -227,8 +227,8 @@ def test_of_equal_times_the_file_named_first_comes_first(tmp_path: Path) -> None
 
 def test_points_have_sequences_of_their_own(tmp_path: Path) -> None:
     paths = written(tmp_path, [rotated(0, 50), rotated(100, 50), rotated(200, 50), rotated(50_000, 50)])
-    found = find([str(paths[3])], [("b", str(paths[1])), ("a", str(paths[0])), ("a", str(paths[2]))])
-    made = plan(found.files, 1 << 20)
+    found = find_captures([str(paths[3])], [("b", str(paths[1])), ("a", str(paths[0])), ("a", str(paths[2]))])
+    made = plan_splits(found.files, 1 << 20)
     assert [(one.point, one.ord, one.merged) for one in made.splits] == [
         ("", 0, False),
         ("b", 0, False),
@@ -303,6 +303,6 @@ def test_a_file_that_changes_under_the_plan_is_a_problem(tmp_path: Path) -> None
 
 def test_captures_are_looked_at_with_any_map(tmp_path: Path) -> None:
     paths = written(tmp_path, [rotated(number * 10**6, 10) for number in range(5)])
-    files = find(map(str, paths)).files
+    files = find_captures(map(str, paths)).files
     with ThreadPoolExecutor(2) as pool:
-        assert plan(files, 1000, each=pool.map) == plan(files, 1000)
+        assert plan_splits(files, 1000, each=pool.map) == plan_splits(files, 1000)

@@ -24,13 +24,13 @@ from decoders.splits.stitching import Stitcher
 from kwcli.env import Failure
 from kwcli.pipeline.spark import read_stage
 from kwcli.pipeline.spark.coordination import Coordination
-from kwcli.pipeline.spark.messages import PARTS, STITCHED, Order, WriteReport
+from kwcli.pipeline.spark.messages import PARTS, STITCHED, StageInput, WriteReport
 from kwcli.pipeline.spark.read_stage import read_split
-from kwcli.pipeline.spark.settled_rows import Mending
+from kwcli.pipeline.spark.settled_rows import RowCompletion
 from kwcli.pipeline.spark.stitch_stage import stitch
 from kwcli.pipeline.spark.write_stage import write_tables
-from kwcli.pipeline.store.store import opened
-from kwcli.pipeline.tables.write import Written
+from kwcli.pipeline.store.store import open_store
+from kwcli.pipeline.tables.write import WrittenFile
 from tests.bench.volume import write
 from tests.captures.shipped import FOLDER, capture_bytes
 from tests.exchanges.talks import Talker, interleaved
@@ -57,8 +57,8 @@ def run_stages(
 
     `spoil` does something to the parts on their way, by which something is `lost`.
     """
-    with opened(str(folder)) as store:
-        order = Order(job.spec, len(job.splits), store.staging(), raw)
+    with open_store(str(folder)) as store:
+        order = StageInput(job.spec, len(job.splits), store.staging(), raw)
         Coordination(order.staging).planned(job.splits)
         numbers = list(range(len(job.splits)))
         rng.shuffle(numbers)
@@ -72,7 +72,7 @@ def run_stages(
             batches = mine.sort_by(ORDER).combine_chunks().to_batches(max_chunksize=rng.choice((1, 7, 1000)))
             verdicts += stitch(order, batches)
         said = pa.Table.from_batches(verdicts, STITCHED)
-        written: list[Written] = []
+        written: list[WrittenFile] = []
         pooled = 0
         for mine in _halves(said, pc.bit_wise_and(said.column("split"), 1)):
             (batch,) = write_tables(order, mine.to_batches(max_chunksize=rng.choice((1, 7, 1000))))
@@ -256,8 +256,8 @@ def test_a_defect_in_a_task_names_the_split(tmp_path: Path, monkeypatch: pytest.
     def fail(*_: object) -> None:
         raise ValueError("x is not\ny")
 
-    with opened(str(tmp_path / "out")) as store:
-        order = Order(job.spec, len(job.splits), store.staging(), False)
+    with open_store(str(tmp_path / "out")) as store:
+        order = StageInput(job.spec, len(job.splits), store.staging(), False)
         Coordination(order.staging).planned(job.splits)
         parts = [batch for number in range(len(job.splits)) for batch in read_split(order, number)]
         ordered = pa.Table.from_batches(parts, PARTS).sort_by(ORDER).combine_chunks().to_batches()
@@ -269,7 +269,7 @@ def test_a_defect_in_a_task_names_the_split(tmp_path: Path, monkeypatch: pytest.
         monkeypatch.setattr(Stitcher, "take", fail)
         with pytest.raises(Failure, match=r"od\\udcffd\.pcap: bytes .* → .*: defect: ValueError: x is not y$"):
             list(stitch(order, ordered))
-        monkeypatch.setattr(Mending, "told", fail)
+        monkeypatch.setattr(RowCompletion, "told", fail)
         with pytest.raises(Failure, match=r"od\\udcffd\.pcap: bytes .* \(split \d+\): defect: ValueError: x is not y$"):
             list(write_tables(order, verdicts))
 

@@ -15,7 +15,7 @@ import pytest
 from kwcli.env import Failure
 from kwcli.pipeline.store.files import OutputFolder
 from kwcli.pipeline.store.staging import STAGING
-from kwcli.pipeline.store.store import LOCK, TableStore, opened, tables_at
+from kwcli.pipeline.store.store import LOCK, TableStore, open_store, tables_at
 from kwcli.pipeline.tables.columns import TABLES
 from tests.pipeline.stores import NAMES, NEW, ROWS, check_whole, put, seen, source
 
@@ -24,12 +24,12 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 
 def test_a_run_replaces_all_tables(tmp_path: Path) -> None:
     folder = tmp_path / "out"
-    with opened(str(folder)) as store:
+    with open_store(str(folder)) as store:
         assert store.manifest() is None
         first = put(store, "first", 5)
         assert store.manifest() == first
     assert seen(folder) == {"exchanges": 5, "topic_partitions": first.tables["topic_partitions"].rows, "skipped": 0}
-    with opened(str(folder)) as store:
+    with open_store(str(folder)) as store:
         second = put(store, "second", 9, ("exchanges", "skipped"))
         assert store.recovered == ""
     assert seen(folder) == {"exchanges": 9, "skipped": 0}
@@ -41,7 +41,7 @@ def test_a_run_replaces_all_tables(tmp_path: Path) -> None:
 
 
 def test_the_same_sources_and_options_are_held(tmp_path: Path) -> None:
-    with opened(str(tmp_path)) as store:
+    with open_store(str(tmp_path)) as store:
         assert not store.holds([source("a")], {"tag": "a"})
         manifest = put(store, "a", 3)
         assert store.holds([source("a")], {"tag": "a"})
@@ -83,12 +83,15 @@ def holder(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def test_a_second_run_is_refused_and_a_dead_one_does_not_count(tmp_path: Path, holder: subprocess.Popen[bytes]) -> None:
-    with pytest.raises(Failure, match=rf"another run writes to it \(process {holder.pid} on "), opened(str(tmp_path)):
+    with (
+        pytest.raises(Failure, match=rf"another run writes to it \(process {holder.pid} on "),
+        open_store(str(tmp_path)),
+    ):
         pass
     holder.send_signal(signal.SIGKILL)
     holder.wait()
     assert (tmp_path / LOCK).exists()
-    with opened(str(tmp_path)) as store:
+    with open_store(str(tmp_path)) as store:
         assert store.recovered == "what an interrupted run had left was deleted"
         put(store, "new", NEW)
     assert check_whole(tmp_path) == "new"
@@ -103,7 +106,7 @@ def test_files_of_tasks_that_failed_are_in_no_table(tmp_path: Path) -> None:
             writer.write(ROWS)
             raise RuntimeError
 
-    with opened(str(tmp_path)) as store:
+    with open_store(str(tmp_path)) as store:
         staging = store.staging()
         with pytest.raises(RuntimeError):
             fail(staging)
@@ -136,7 +139,7 @@ def test_a_late_writer_of_a_killed_run_is_outlived(tmp_path: Path) -> None:
         writer.write(ROWS)
         writer.close()
     store.close()
-    with opened(str(tmp_path), Haunted) as store:
+    with open_store(str(tmp_path), Haunted) as store:
         assert list(tmp_path.rglob("late.parquet"))
         put(store, "new", NEW)
     assert check_whole(tmp_path) == "new"

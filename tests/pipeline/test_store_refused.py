@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kwcli.env import Failure
-from kwcli.pipeline.store.store import opened, tables_at
+from kwcli.pipeline.store.store import open_store, tables_at
 from tests.pipeline.stores import NEW, put
 
 
@@ -33,13 +33,13 @@ def _later(folder: Path) -> None:
 
 
 def _stranger(folder: Path) -> None:
-    with opened(str(folder)) as store:
+    with open_store(str(folder)) as store:
         put(store, "a", 3)
     (folder / "exchanges" / "mine.parquet").write_bytes(b"")
 
 
 def _damaged(folder: Path) -> None:
-    with opened(str(folder)) as store:
+    with open_store(str(folder)) as store:
         put(store, "a", 3)
         (folder / "_kw" / "manifest.json").write_bytes(b"{")
 
@@ -61,7 +61,7 @@ def test_a_folder_that_is_something_else_is_refused_and_left_alone(
     folder = tmp_path / "out"
     make(folder)
     before = sorted(path for path in tmp_path.rglob("*") if path.name != "lock")
-    with pytest.raises(Failure, match="out: ") as caught, opened(str(folder)):
+    with pytest.raises(Failure, match="out: ") as caught, open_store(str(folder)):
         pass
     assert said in caught.value.text
     assert "\n" not in caught.value.text
@@ -71,7 +71,7 @@ def test_a_folder_that_is_something_else_is_refused_and_left_alone(
 def test_a_url_is_refused() -> None:
     with (
         pytest.raises(Failure, match="s3://bucket/out: tables are written to a local or mounted folder"),
-        opened("s3://bucket/out"),
+        open_store("s3://bucket/out"),
     ):
         pass
 
@@ -84,9 +84,9 @@ def test_reading_where_there_are_no_tables_says_so(tmp_path: Path) -> None:
     with pytest.raises(Failure, match="out: no tables; kw pipeline run makes them"):
         tables_at(str(folder))
     shutil.rmtree(folder)
-    with opened(str(folder)), pytest.raises(Failure, match="out: no tables yet"):
+    with open_store(str(folder)), pytest.raises(Failure, match="out: no tables yet"):
         tables_at(str(folder))
-    with opened(str(folder)) as store:
+    with open_store(str(folder)) as store:
         manifest = put(store, "new", NEW)
     path = manifest.tables["exchanges"].files[0]
     (folder / path).unlink()
@@ -97,6 +97,6 @@ def test_reading_where_there_are_no_tables_says_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", ["out/exchanges", "elsewhere", "out-of-here/x"])
 def test_what_the_system_refuses_names_the_folder_or_what_else_it_was(tmp_path: Path, path: str) -> None:
     folder, file = tmp_path / "out", tmp_path / path
-    with pytest.raises(Failure) as caught, opened(str(folder)):
+    with pytest.raises(Failure) as caught, open_store(str(folder)):
         file.open().close()
     assert caught.value.text == f"{folder if path.startswith('out/') else file}: no such file or directory"

@@ -14,7 +14,7 @@ import pytest
 
 from kwcli.env import Failure
 from kwcli.pipeline.store.files import OutputFolder
-from kwcli.pipeline.store.store import JOURNAL, TableStore, opened, tables_at
+from kwcli.pipeline.store.store import JOURNAL, TableStore, open_store, tables_at
 from tests.pipeline.stores import NAMES, NEW, OLD, Quick, check_whole, put, seen
 
 
@@ -77,7 +77,7 @@ def stopped_at(folder: Path, step: int, spec: Callable[[TableStore], object]) ->
 @pytest.fixture
 def old(tmp_path: Path) -> Path:
     folder = tmp_path / "old"
-    with opened(str(folder)) as store:
+    with open_store(str(folder)) as store:
         put(store, "old", OLD, (*NAMES, "connections"))
     return folder
 
@@ -150,7 +150,7 @@ class Full(OutputFolder):
 def test_a_full_disk_is_one_line_and_the_old_tables_stay(old: Path, files: int) -> None:
     Full.left = files
     before = sorted(old.rglob("*"))
-    with pytest.raises(Failure) as caught, opened(str(old), Full) as store:
+    with pytest.raises(Failure) as caught, open_store(str(old), Full) as store:
         put(store, "new", NEW)
     assert caught.value.text == f"{old}: {os.strerror(errno.ENOSPC).lower()}"
     assert sorted(old.rglob("*")) == before

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pytest
 
-from decoders.analysis.exchange_facts import held
+from decoders.analysis.exchange_facts import records_of
 from decoders.apis import api
 from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.topics import TOPIC_ARRAYS, TopicArray, paths
@@ -117,7 +117,7 @@ def test_partitions_are_those_of_the_messages(name: str) -> None:
             for part in parts
         }
         assert found == wanted
-        contents = held(exchange, None)
+        contents = records_of(exchange, None)
         if contents is not None:
             assert sum(part["bytes"] or 0 for part in parts) == contents.size
             assert sum(part["records"] or 0 for part in parts) == contents.records

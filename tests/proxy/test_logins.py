@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from kwcli.net.config.client_config import Sasl
-from kwcli.proxy.accepting import BACKOFF_FIRST_S, BACKOFF_MOST_S, Pauses
+from kwcli.proxy.accepting import BACKOFF_FIRST_S, BACKOFF_MOST_S, LoginBackoff
 from kwcli.proxy.log_once import SaidOnce
 from tests.proxy.running import in_loop, rest, running
 from tests.proxy.test_upstream_auth import Broker, request, response
@@ -26,7 +26,7 @@ async def test_a_refused_login_is_not_repeated_for_every_client() -> None:
 
     clock = [100.0]
     async with running(script, way=WAY) as proxy:
-        proxy.proxy.pauses = Pauses(lambda: clock[0])
+        proxy.proxy.pauses = LoginBackoff(lambda: clock[0])
         for _ in range(2):
             reader, _ = await proxy.connect()
             assert await rest(reader) == b""
@@ -78,7 +78,7 @@ async def test_clients_that_come_together_get_one_line() -> None:
 
 def test_pauses_grow_to_a_bound_and_end_with_a_login() -> None:
     now = [0.0]
-    pauses = Pauses(lambda: now[0])
+    pauses = LoginBackoff(lambda: now[0])
     where = ("broker", 9092)
     lengths = []
     for _ in range(8):

@@ -8,8 +8,8 @@ import pytest
 
 from decoders import Record
 from decoders.records import batches_json, encode_batch
-from kwcli.output.body import BodyPrinter, moment
-from kwcli.output.units import PLAIN, cells
+from kwcli.output.body import BodyPrinter, format_timestamp
+from kwcli.output.units import PLAIN, cell_width
 
 STAMP = 1_795_282_486_519
 
@@ -51,19 +51,19 @@ def test_key_and_value_are_cut_last() -> None:
 @pytest.mark.parametrize("width", [20, 30, 40, 60, 80, 100, 120, 200])
 def test_nothing_is_wider_than_the_terminal(width: int) -> None:
     for line in shown(width, *ORDERS):
-        assert cells(line) <= width
+        assert cell_width(line) <= width
     table = shown(width, *ORDERS)[-3:]
     assert "key" in table[0]
     assert "value" in table[0] or width < 30
 
 
 def test_times() -> None:
-    assert moment("timestamp", STAMP) == "2026-11-21T17:34:46.519Z"
-    assert moment("max_timestamp", 0) == "1970-01-01T00:00:00.000Z"
-    assert moment("offset", STAMP) is None
-    assert moment("timestamp", -1) is None
-    assert moment("timestamp", 1 << 62) is None
-    assert moment("timestamp", None) is None
+    assert format_timestamp("timestamp", STAMP) == "2026-11-21T17:34:46.519Z"
+    assert format_timestamp("max_timestamp", 0) == "1970-01-01T00:00:00.000Z"
+    assert format_timestamp("offset", STAMP) is None
+    assert format_timestamp("timestamp", -1) is None
+    assert format_timestamp("timestamp", 1 << 62) is None
+    assert format_timestamp("timestamp", None) is None
 
 
 def test_a_topic_id_has_its_name_beside_it() -> None:

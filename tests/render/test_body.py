@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from decoders.apis import api
 from decoders.schema.model import resolve
 from kwcli.output.body import BodyPrinter
-from kwcli.output.units import COLORED, PLAIN, cells
+from kwcli.output.units import COLORED, PLAIN, cell_width
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -83,7 +83,7 @@ def test_a_narrow_terminal_has_shorter_headings() -> None:
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120])
 def test_everything_fits(width: int) -> None:
-    assert max(map(cells, lines(METADATA, width))) <= width
+    assert max(map(cell_width, lines(METADATA, width))) <= width
 
 
 @pytest.mark.parametrize("width", [None, 50, 80])
@@ -155,4 +155,4 @@ VALUES = st.recursive(
 def test_whatever_a_body_holds_is_written(value: dict[str, Any], width: int | None) -> None:
     for line in BodyPrinter(width, PLAIN).lines(value, None):
         assert line.isprintable()
-        assert width is None or cells(line) <= width
+        assert width is None or cell_width(line) <= width

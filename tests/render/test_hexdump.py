@@ -14,7 +14,7 @@ from decoders.records.model import Record
 from decoders.records.write import encode_batch
 from decoders.schema.model import Side
 from kwcli.output.hex import HexStyle, columns, hex_lines, token_lines
-from kwcli.output.units import COLORED, PLAIN, cells
+from kwcli.output.units import COLORED, PLAIN, cell_width
 from tests.broker.options import PASSWORDS
 from tests.captures.reading import exchanges
 from tests.captures.shipped import CLEAN, capture_bytes
@@ -73,7 +73,7 @@ def test_no_line_is_longer_than_the_terminal_is_wide(width: int) -> None:
     for name in ("tour.pcapng", "three-nodes.pcapng.zst", "old-clients.pcap.gz"):
         for exchange, side, data in frames(name):
             plain = view(data, side, exchange.api_key, exchange.api_version, width=width)
-            assert max(map(cells, plain)) <= width, (exchange.api, exchange.api_version, side)
+            assert max(map(cell_width, plain)) <= width, (exchange.api, exchange.api_version, side)
             colored = view(data, side, exchange.api_key, exchange.api_version, width=width, colors=COLORED)
             assert [_CODES.sub("", line) for line in colored] == plain
             assert any("\x1b[36m" in line for line in colored)
@@ -209,7 +209,7 @@ def test_whatever_the_bytes_are_all_are_shown(body: bytes, side: Side, key: int,
     for data in (body, METADATA[:17] + body, METADATA[:20] + body + METADATA[20:]):
         lines = view(data, side, key, version, reveal=True, sized=sized)
         assert digits(lines) == data.hex()
-        assert max(map(cells, view(data, side, key, version, width=80, sized=sized)), default=0) <= 80
+        assert max(map(cell_width, view(data, side, key, version, width=80, sized=sized)), default=0) <= 80
 
 
 def test_a_value_is_broken_between_words() -> None:

@@ -12,7 +12,7 @@ from decoders.exchanges.exchange import Exchange, Settled
 from kwcli.env import Settings
 from kwcli.output import open_renderer
 from kwcli.output.text import TextLines, layout
-from kwcli.output.units import cells
+from kwcli.output.units import cell_width
 from tests.render.fakes import TIME_NS, exchange, skipped
 
 WIDTHS = [60, 72, 80, 96, 100, 116, 120, 150, 180, 200, 250]
@@ -71,7 +71,7 @@ def line(made: Exchange, width: int | None, *, color: bool = False) -> str:
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("made", [made for _, made in ROWS], ids=[name for name, _ in ROWS])
 def test_nothing_wraps(made: Exchange, width: int) -> None:
-    assert cells(line(made, width)) <= width
+    assert cell_width(line(made, width)) <= width
 
 
 @pytest.mark.parametrize("width", [80, 200, None])
@@ -181,7 +181,7 @@ def test_skipped_bytes(width: int | None) -> None:
     text = TextLines(width, color=False).skipped(skipped())
     assert "… skipped" in text
     assert width in (72, 80) or "1.4kB to broker: lost" in text
-    assert width is None or cells(text) <= width
+    assert width is None or cell_width(text) <= width
 
 
 def written(rows: list[Settled], **settings: Any) -> str:
@@ -217,7 +217,7 @@ def test_table_and_csv() -> None:
     assert [text.split()[0] for text in table] == ["time", *["2026-11-21T03:04:05.123456Z"] * 3]
     assert "TOPIC_ALREADY_EXISTS" in table[1]
     assert "(skipped)" in table[2]
-    assert all(cells(text) <= 80 for text in written(rows, format="table", width=80).splitlines())
+    assert all(cell_width(text) <= 80 for text in written(rows, format="table", width=80).splitlines())
     csv = written(rows, format="csv").splitlines()
     assert csv[0].split(",")[:6] == ["kind", "schema", "time", "latency_ms", "duration_ms", "client"]
     assert csv[1].split(",")[:4] == ["exchange", "1", "2026-11-21T03:04:05.123456Z", "1.234"]

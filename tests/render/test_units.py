@@ -6,7 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwcli.output.units import amount, cells, counted, cut, cut_left, listed, period, ranges, short_name, took
+from kwcli.output.units import (
+    cell_width,
+    count_of,
+    cut,
+    cut_left,
+    format_latency,
+    format_period,
+    format_ranges,
+    format_size,
+    join_some,
+    short_name,
+)
 from kwcli.terminal import clean
 
 
@@ -27,7 +38,7 @@ from kwcli.terminal import clean
     ],
 )
 def test_took(ms: float | None, text: str) -> None:
-    assert took(ms) == text
+    assert format_latency(ms) == text
 
 
 @pytest.mark.parametrize(
@@ -36,18 +47,18 @@ def test_took(ms: float | None, text: str) -> None:
      (999_950, "1.0MB"), (1_400_000, "1.4MB"), (5_000_000_000, "5.0GB")],
 )  # fmt: skip
 def test_amount(size: int, text: str) -> None:
-    assert amount(size) == text
+    assert format_size(size) == text
 
 
 @pytest.mark.parametrize(
     ("ms", "text"), [(0, "0ms"), (500, "500ms"), (30_000, "30s"), (90_000, "90s"), (300_000, "5m"), (604_800_000, "7d")]
 )
 def test_period(ms: int, text: str) -> None:
-    assert period(ms) == text
+    assert format_period(ms) == text
 
 
 def test_counted() -> None:
-    counts = [counted(1, "topic"), counted(2_000, "topic"), counted(3, "entry")]
+    counts = [count_of(1, "topic"), count_of(2_000, "topic"), count_of(3, "entry")]
     assert counts == ["1 topic", "2,000 topics", "3 entries"]
 
 
@@ -57,20 +68,20 @@ def test_counted() -> None:
      ([1, 1, 2], "1,2")],
 )  # fmt: skip
 def test_ranges(numbers: list[int], text: str) -> None:
-    assert ranges(numbers) == text
+    assert format_ranges(numbers) == text
 
 
 def test_listed() -> None:
-    assert listed(["a", "b", "c"], None) == "a,b,c"
-    assert listed(["a", "b", "c"], 3) == "a,b,c"
-    assert listed(["a", "b", "c"], 1) == "a,+2"
+    assert join_some(["a", "b", "c"], None) == "a,b,c"
+    assert join_some(["a", "b", "c"], 3) == "a,b,c"
+    assert join_some(["a", "b", "c"], 1) == "a,+2"
 
 
 @given(st.text(st.characters(), max_size=30), st.integers(0, 40))
 def test_what_is_shown_fits_and_cannot_command_the_terminal(text: str, width: int) -> None:
     shown = cut(clean(text), width)
     assert shown.isprintable()
-    assert cells(shown) <= width
+    assert cell_width(shown) <= width
     shown.encode()
 
 

@@ -8,7 +8,17 @@ from random import Random
 import pytest
 
 from decoders.frames.frame_search import FITS, HEAD, NO, YES
-from decoders.frames.framing import Frame, FrameDirection, MemoryBudget, Reason, Unframed, close, gap, lose_step, take
+from decoders.frames.framing import (
+    Frame,
+    FrameDirection,
+    MemoryBudget,
+    Reason,
+    Unframed,
+    close,
+    gap,
+    lose_step,
+    take_bytes,
+)
 
 MARK = b"KFKA"
 
@@ -60,7 +70,7 @@ def play(*pieces: bytes | int) -> list[str]:
         if isinstance(piece, int):
             gap(owner.lane, packet * 1000, packet, piece, "lost")
         else:
-            take(owner.lane, packet * 1000, packet, piece)
+            take_bytes(owner.lane, packet * 1000, packet, piece)
     close(owner.lane)
     assert owner.budget.held == 0
     return owner.out
@@ -145,8 +155,8 @@ def test_holes_anywhere_cost_no_byte_and_invent_no_frame(seed: int) -> None:
 def test_a_lane_that_begins_in_the_middle_reports_what_it_passes() -> None:
     owner = Owner()
     lose_step(owner.lane, "midstream", "the capture begins inside the stream", 0, 0)
-    take(owner.lane, 1, 1, b"the end of something")
-    take(owner.lane, 2, 2, frame(10))
+    take_bytes(owner.lane, 1, 1, b"the end of something")
+    take_bytes(owner.lane, 2, 2, frame(10))
     assert owner.out == ["midstream 20", "14@20 2-2"]
 
 
@@ -163,7 +173,7 @@ def test_a_frame_that_proves_to_be_none_is_skipped_with_the_rest() -> None:
     for packet, piece in enumerate((b"x" * 20, liar[:20], liar[20:], frame(1)), 2):
         if packet == 2:
             gap(owner.lane, 1, 1, 10, "lost")
-        take(owner.lane, packet, packet, piece)
+        take_bytes(owner.lane, packet, packet, piece)
     close(owner.lane)
     assert owner.out == [f"lost {10 + 20 + len(liar)}", f"5@{30 + len(liar)} 5-5"]
     assert owner.budget.held == 0

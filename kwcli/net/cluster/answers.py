@@ -12,7 +12,7 @@ from decoders.messages.whole_messages import decode_response
 from decoders.schema.model import NONE, Versions
 from kwcli.env import Failure
 from kwcli.net.cluster import metadata_requests
-from kwcli.net.cluster.metadata_requests import BadAnswer, Topic
+from kwcli.net.cluster.metadata_requests import BadAnswer, TopicMetadata
 
 if TYPE_CHECKING:
     from kwcli.net.session.blocking import Connection, Reply
@@ -44,7 +44,7 @@ def decoded(connection: Connection, reply: Reply, key: int, version: int) -> dic
         raise Failure(f"{connection.peer}: its answer to {name} {version} cannot be read: {problem}") from None
 
 
-def told_topics(connection: Connection, version: int, answer: Mapping[str, Any]) -> list[Topic]:
+def told_topics(connection: Connection, version: int, answer: Mapping[str, Any]) -> list[TopicMetadata]:
     """The topics of a Metadata answer. Raises Failure."""
     try:
         return metadata_requests.topics(answer)

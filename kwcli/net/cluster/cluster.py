@@ -19,7 +19,7 @@ from decoders.schema.model import NONE
 from kwcli.env import Exit, Failure
 from kwcli.net.cluster import metadata_requests
 from kwcli.net.cluster.answers import decoded, found_coordinator, highest_common, told_topics
-from kwcli.net.cluster.metadata_requests import Kind, Node, Topic
+from kwcli.net.cluster.metadata_requests import Kind, Node, TopicMetadata
 from kwcli.net.connector.tcp_connect import text_of
 from kwcli.net.session.blocking import Connection
 
@@ -37,7 +37,7 @@ SAYS_WHOM: Final = 5  # the version of it from which on a client says whom it be
 Witness = Callable[[Connection, "Reply"], None]
 
 
-class Cluster:
+class ClusterClient:
     """Connections to the nodes of one cluster; a context manager that closes them all."""
 
     def __init__(
@@ -60,7 +60,7 @@ class Cluster:
         self._nodes: dict[int, Node] = {}
         self._controller = -1
         self.cluster_id: str | None = None
-        self._topics: dict[str, Topic] = {}
+        self._topics: dict[str, TopicMetadata] = {}
         self._coordinators: dict[tuple[Kind, str], Node] = {}
 
     def __enter__(self) -> Self:
@@ -164,7 +164,7 @@ class Cluster:
 
     # Topics
 
-    def topics(self, names: list[str], *, fresh: bool = False) -> Mapping[str, Topic]:
+    def topics(self, names: list[str], *, fresh: bool = False) -> Mapping[str, TopicMetadata]:
         """The topics with these names, without those that the cluster does not know."""
         missing = [name for name in names if fresh or name not in self._topics]
         for attempt, _ in enumerate(self._tries("topics stay unavailable") if missing else ()):
@@ -211,7 +211,7 @@ class Cluster:
             self._learn(
                 connection,
                 version,
-                self.ask(connection, METADATA, version, metadata_requests.ask_id(version, identity)),
+                self.ask(connection, METADATA, version, metadata_requests.topic_id_request(version, identity)),
             )
         return None
 
@@ -304,13 +304,13 @@ class Cluster:
         connection = self.any()
         if self.config.controllers:
             version = self.version(connection, DESCRIBE_CLUSTER, metadata_requests.ENDPOINT_TYPE)
-            answer = self.ask(connection, DESCRIBE_CLUSTER, version, metadata_requests.ask_controllers(version))
+            answer = self.ask(connection, DESCRIBE_CLUSTER, version, metadata_requests.controllers_request(version))
             if answer["error_code"]:
                 said = answer.get("error_message") or ""
                 raise Failure(f"{connection.peer}: {error_name(answer['error_code'])} {said}".rstrip())
         else:
             version = self.version(connection, METADATA)
-            answer = self.ask(connection, METADATA, version, metadata_requests.ask_nodes(version))
+            answer = self.ask(connection, METADATA, version, metadata_requests.nodes_request(version))
         self._take_nodes(answer)
 
     @property
@@ -338,7 +338,7 @@ class Cluster:
         connection = self.any()
         _, since = metadata_requests.KINDS[kind]
         version = self.version(connection, FIND_COORDINATOR, since)
-        body = metadata_requests.ask_coordinator(version, kind, key)
+        body = metadata_requests.coordinator_request(version, kind, key)
         found: Mapping[str, Any] = {}
 
         def otherwise() -> str:
@@ -353,13 +353,15 @@ class Cluster:
                 raise Failure(otherwise())
         return metadata_requests.node_at(found["node_id"], (found["host"], found["port"]))
 
-    def _ask_topics(self, names: list[str]) -> list[Topic]:
+    def _ask_topics(self, names: list[str]) -> list[TopicMetadata]:
         connection = self.any()
         version = self.version(connection, METADATA)
-        answer = self.ask(connection, METADATA, version, metadata_requests.ask_topics(version, names))
+        answer = self.ask(connection, METADATA, version, metadata_requests.topics_request(version, names))
         self._take_nodes(answer)
         found = {topic.name: topic for topic in told_topics(connection, version, answer)}
-        return [found.get(name) or Topic(name, None, {}, min(metadata_requests.UNKNOWN_TOPIC)) for name in names]
+        return [
+            found.get(name) or TopicMetadata(name, None, {}, min(metadata_requests.UNKNOWN_TOPIC)) for name in names
+        ]
 
     def _learn(self, connection: Connection, version: int, answer: Mapping[str, Any]) -> None:
         self._take_nodes(answer)
@@ -367,7 +369,7 @@ class Cluster:
             if topic.name and not topic.error:
                 self._topics[topic.name] = topic
 
-    def _known(self, name: str) -> Topic:
+    def _known(self, name: str) -> TopicMetadata:
         found = self.topics([name]).get(name)
         if found is None:
             raise Failure(f"the cluster has no topic {name!r}")

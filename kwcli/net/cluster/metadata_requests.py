@@ -62,7 +62,7 @@ class Partition(NamedTuple):
     error: int
 
 
-class Topic(NamedTuple):
+class TopicMetadata(NamedTuple):
     """What Metadata says of a topic; `id` None where the version has none."""
 
     name: str
@@ -81,35 +81,35 @@ def retriable(code: int) -> bool:
     return code in ERRORS and ERRORS[code].retriable
 
 
-def ask_nodes(version: int) -> dict[str, Any]:
+def nodes_request(version: int) -> dict[str, Any]:
     """A Metadata request for the nodes alone (version 0 cannot do without all topics)."""
     return _body(METADATA, version, {"topics": [], "allow_auto_topic_creation": False})
 
 
-def ask_topics(version: int, names: list[str]) -> dict[str, Any]:
+def topics_request(version: int, names: list[str]) -> dict[str, Any]:
     """A Metadata request that creates nothing: old versions would create what is asked for, so all is asked for."""
     topics = [{"name": name} for name in names] if version >= WITHOUT_CREATING else None if version else []
     return _body(METADATA, version, {"topics": topics, "allow_auto_topic_creation": False})
 
 
-def ask_id(version: int, identity: UUID) -> dict[str, Any]:
+def topic_id_request(version: int, identity: UUID) -> dict[str, Any]:
     """A Metadata request for the topic with this id."""
     topic = {"topic_id": identity, "name": None}
     return _body(METADATA, version, {"topics": [topic], "allow_auto_topic_creation": False})
 
 
-def ask_controllers(version: int) -> dict[str, Any]:
+def controllers_request(version: int) -> dict[str, Any]:
     """A DescribeCluster request for the controllers."""
     return _body(DESCRIBE_CLUSTER, version, {"endpoint_type": CONTROLLERS})
 
 
-def ask_coordinator(version: int, kind: Kind, key: str) -> dict[str, Any]:
+def coordinator_request(version: int, kind: Kind, key: str) -> dict[str, Any]:
     """A FindCoordinator request."""
     number, _ = KINDS[kind]
     return _body(FIND_COORDINATOR, version, {"key": key, "key_type": number, "coordinator_keys": [key]})
 
 
-def ask_offset(version: int, topic: str, partition: int, timestamp: int) -> dict[str, Any]:
+def offset_request(version: int, topic: str, partition: int, timestamp: int) -> dict[str, Any]:
     """A ListOffsets request of one partition."""
     asked = {"partition_index": partition, "timestamp": timestamp}
     value = {"replica_id": -1, "topics": [{"name": topic, "partitions": [asked]}]}
@@ -162,10 +162,11 @@ def nodes(answer: Mapping[str, Any]) -> dict[int, Node]:
     return found
 
 
-def topics(answer: Mapping[str, Any]) -> list[Topic]:
+def topics(answer: Mapping[str, Any]) -> list[TopicMetadata]:
     """The topics of a Metadata answer. Raises BadAnswer for partitions that there cannot be."""
     return [
-        Topic(row["name"] or "", row.get("topic_id"), _partitions(row), row["error_code"]) for row in answer["topics"]
+        TopicMetadata(row["name"] or "", row.get("topic_id"), _partitions(row), row["error_code"])
+        for row in answer["topics"]
     ]
 
 

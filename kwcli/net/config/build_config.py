@@ -10,8 +10,8 @@ from decoders.wire.units import parse_duration
 from kwcli.env import Environment, Exit, Failure
 from kwcli.net.addresses import AddressError, address, addresses
 from kwcli.net.config import properties
-from kwcli.net.config.client_config import Address, ClientConfig, OAuth, Protocol, Sasl, Store, Tls
-from kwcli.net.config.merge_settings import Chosen, Source, Value, choose
+from kwcli.net.config.client_config import Address, ClientConfig, KeyStoreFile, OAuth, Protocol, Sasl, Tls
+from kwcli.net.config.merge_settings import ChosenSettings, SettingSource, Value, choose
 from kwcli.user_files import own_folder
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def read_servers(value: Value) -> tuple[Address, ...]:
         raise Failure(f"{value.said}: {error}", Exit.USAGE) from None
 
 
-def read_protocol(chosen: Chosen, where: Value) -> Protocol:
+def read_protocol(chosen: ChosenSettings, where: Value) -> Protocol:
     """The security protocol. `SSL://` before a server says it too: in an option it wins, else the property does."""
     value = chosen.values.get("protocol")
     spoken = {name.upper() for name in _LISTENER.findall(where.text)} & set(PROTOCOLS)
@@ -62,7 +62,7 @@ _WITH: Final = {
 }
 
 
-def idle_settings(chosen: Chosen, name: Protocol) -> list[str]:
+def idle_settings(chosen: ChosenSettings, name: Protocol) -> list[str]:
     """What is said of settings that the protocol makes no use of, which is how a forgotten protocol shows."""
     lines = []
     for word, meanings in _TELLING.items():
@@ -73,7 +73,7 @@ def idle_settings(chosen: Chosen, name: Protocol) -> list[str]:
     return lines
 
 
-def tls(chosen: Chosen, key_log: str | None) -> Tls:
+def tls(chosen: ChosenSettings, key_log: str | None) -> Tls:
     """How to speak TLS."""
     check = chosen.values.get("host name check")
     verify = chosen.flag("verify", True)
@@ -100,7 +100,7 @@ def tls(chosen: Chosen, key_log: str | None) -> Tls:
     )
 
 
-def _versions(chosen: Chosen) -> tuple[TlsVersion | None, TlsVersion | None]:
+def _versions(chosen: ChosenSettings) -> tuple[TlsVersion | None, TlsVersion | None]:
     value = chosen.values.get("tls versions")
     if value is None or not value.text:
         return None, None
@@ -113,18 +113,18 @@ def _versions(chosen: Chosen) -> tuple[TlsVersion | None, TlsVersion | None]:
     return cast(TlsVersion, usable[0]), cast(TlsVersion, usable[-1])
 
 
-def _store(chosen: Chosen, meaning: str, password: str | None, key_password: str | None) -> Store | None:
+def _store(chosen: ChosenSettings, meaning: str, password: str | None, key_password: str | None) -> KeyStoreFile | None:
     value = chosen.values.get(meaning)
     if value is None or not value.text or (value.text == "probe" and value.name.endswith("ca.location")):
         return None  # librdkafka's "probe" asks for the system's authorities
     secret = chosen.text(password) if password else None
     key_secret = chosen.text(key_password) if key_password else None
     if value.form == "pem":
-        return Store(pem=value.text, password=secret, key_password=key_secret)
-    return Store(path=value.text, password=secret, key_password=key_secret)
+        return KeyStoreFile(pem=value.text, password=secret, key_password=key_secret)
+    return KeyStoreFile(path=value.text, password=secret, key_password=key_secret)
 
 
-def sasl(chosen: Chosen) -> Sasl:
+def sasl(chosen: ChosenSettings) -> Sasl:
     """Who we are and how we prove it."""
     mechanism = _mechanism(chosen)
     username, password = chosen.text("username"), chosen.text("password")
@@ -144,7 +144,7 @@ def sasl(chosen: Chosen) -> Sasl:
     )
 
 
-def _mechanism(chosen: Chosen) -> str:
+def _mechanism(chosen: ChosenSettings) -> str:
     value, module = chosen.values.get("mechanism"), chosen.text("login module")
     if value is not None and value.text:
         name = value.text.upper()
@@ -160,7 +160,7 @@ def _mechanism(chosen: Chosen) -> str:
     return "GSSAPI"  # the default of both clients
 
 
-def _oauth(chosen: Chosen) -> OAuth:
+def _oauth(chosen: ChosenSettings) -> OAuth:
     token, endpoint = chosen.text("oauth token"), chosen.text("oauth endpoint")
     claims = None if token or endpoint else _claims(chosen)
     if not token and not endpoint and claims is None:
@@ -192,7 +192,7 @@ def _oauth(chosen: Chosen) -> OAuth:
     )
 
 
-def _lifetime_s(chosen: Chosen) -> float:
+def _lifetime_s(chosen: ChosenSettings) -> float:
     value = chosen.values.get("oauth lifetime")
     try:
         return float(value.text or 3600) if value is not None else 3600.0
@@ -201,7 +201,7 @@ def _lifetime_s(chosen: Chosen) -> float:
         raise Failure(f"{value.said} is no number", Exit.USAGE) from None
 
 
-def _extensions(chosen: Chosen) -> dict[str, str]:
+def _extensions(chosen: ChosenSettings) -> dict[str, str]:
     pairs = [word.strip().partition("=") for word in (chosen.text("oauth extensions") or "").split(",") if word.strip()]
     found = {name: text for name, _, text in pairs}
     for meaning, value in chosen.values.items():
@@ -217,7 +217,7 @@ def _extensions(chosen: Chosen) -> dict[str, str]:
     return found
 
 
-def _claims(chosen: Chosen) -> dict[str, str | float | list[str]] | None:
+def _claims(chosen: ChosenSettings) -> dict[str, str | float | list[str]] | None:
     """What an unsigned token is to claim, in Java's words or librdkafka's; None where nothing asks for one."""
     claims: dict[str, str | float | list[str]] = {}
     kinds = ("StringClaim_", "NumberClaim_", "ListClaim_")
@@ -277,7 +277,7 @@ def client_config(
     """How to reach the cluster, from all that says so; Failure (usage) where it makes no sense."""
     if servers is not None and controllers is not None:
         raise Failure("-b and --bootstrap-controller name two ways in: give one of them", Exit.USAGE)
-    sources = [Source("-X", properties), *(Source(f"-F {file}", _file(file)) for file in reversed(files))]
+    sources = [SettingSource("-X", properties), *(SettingSource(f"-F {file}", _file(file)) for file in reversed(files))]
     named, notes = _profiles(env, profile)
     variables = _variables(env.variables)
     sources += [*named, *variables] if profile is not None else [*variables, *named]
@@ -306,7 +306,7 @@ def client_config(
     )
 
 
-def _keep_secrets(env: Environment, sources: Sequence[Source], servers: str) -> None:
+def _keep_secrets(env: Environment, sources: Sequence[SettingSource], servers: str) -> None:
     """Nothing that is said from now on has a secret of these sources in it, whoever repeats it.
 
     What is told openly of them is none: a password that is the user's name would stand out by its absence.
@@ -320,7 +320,7 @@ def _keep_secrets(env: Environment, sources: Sequence[Source], servers: str) -> 
     env.keep_secret(value for value in secrets_of(pairs) if not any(value in text for text in told))
 
 
-def _where(chosen: Chosen, servers: str | None, controllers: str | None) -> tuple[Value, str, bool]:
+def _where(chosen: ChosenSettings, servers: str | None, controllers: str | None) -> tuple[Value, str, bool]:
     """Where the cluster is, who says so, and whether these are controllers."""
     if servers is not None:
         return Value(servers, "text", "-b", "-b"), "-b", False
@@ -337,13 +337,13 @@ def _where(chosen: Chosen, servers: str | None, controllers: str | None) -> tupl
     return Value(DEFAULT_SERVER, "text", "bootstrap.servers", "default"), "default", False
 
 
-def _origins(chosen: Chosen) -> list[str]:
+def _origins(chosen: ChosenSettings) -> list[str]:
     """Who says how to speak, where that is not the default: it may be another place than the one that says where."""
     given = [chosen.values[meaning] for meaning in ("protocol", "mechanism") if chosen.text(meaning)]
     return [f"{value.name} {value.text} (from {value.origin})" for value in given]
 
 
-def _profiles(env: Environment, name: str | None) -> tuple[list[Source], list[str]]:
+def _profiles(env: Environment, name: str | None) -> tuple[list[SettingSource], list[str]]:
     """The profile that is asked for, by flag; else the one of KW_PROFILE or the active one; and what to say of it."""
     folder = own_folder("config", env.variables)
     if name is None and not env.variables.get("KW_PROFILE") and not folder.is_dir():
@@ -361,18 +361,18 @@ def _profiles(env: Environment, name: str | None) -> tuple[list[Source], list[st
         origin, chosen = f"active profile {active}", active
     else:
         return [], []
-    source = Source(origin, profiles.pairs(chosen))
+    source = SettingSource(origin, profiles.pairs(chosen))
     notes = [f"others may read {profiles.path(chosen)}: chmod 600 it"] if profiles.open_to_others(chosen) else []
     return [source], notes
 
 
-def _variables(variables: Mapping[str, str]) -> list[Source]:
+def _variables(variables: Mapping[str, str]) -> list[SettingSource]:
     """One source each, so that people are told which variable it was."""
     given = [name for name in variables if name.startswith("KW_")]
     names = _variable_names() if given else {}
     # The login configuration last: what it says besides may have a variable of its own.
     given.sort(key=lambda name: name == "KW_SASL_JAAS_CONFIG")
-    return [Source(name, [(names[name], variables[name])]) for name in given if name in names]
+    return [SettingSource(name, [(names[name], variables[name])]) for name in given if name in names]
 
 
 def _variable_names() -> dict[str, str]:

@@ -24,7 +24,7 @@ def _shown(value: Any) -> str:
     return f"{type(value).__name__}({', '.join(f'{name}={getattr(value, name)!r}' for name in names)})"
 
 
-class Store(NamedTuple):
+class KeyStoreFile(NamedTuple):
     """Certificates or a key: a file (PEM, PKCS12 or JKS, told apart by its first bytes) or PEM text itself."""
 
     path: str | None = None
@@ -39,9 +39,9 @@ class Store(NamedTuple):
 class Tls(NamedTuple):
     """`authorities` None: those of the system. `certificate` may hold the key too, else `key` does."""
 
-    authorities: Store | None = None
-    certificate: Store | None = None
-    key: Store | None = None
+    authorities: KeyStoreFile | None = None
+    certificate: KeyStoreFile | None = None
+    key: KeyStoreFile | None = None
     verify: bool = True
     check_hostname: bool = True
     server_name: str | None = None  # for SNI and the host name check, where it is not the host that is dialled
@@ -66,7 +66,7 @@ class OAuth(NamedTuple):
     client_secret: str | None = None
     scope: str | None = None
     extensions: Mapping[str, str] = MappingProxyType({})
-    authorities: Store | None = None
+    authorities: KeyStoreFile | None = None
 
     def __repr__(self) -> str:
         return _shown(self)

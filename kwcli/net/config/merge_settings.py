@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kwcli.net.config.properties import Pair
 
 
-class Source(NamedTuple):
+class SettingSource(NamedTuple):
     """One place and what it says; `origin` as people are told, `-F client.properties`."""
 
     origin: str
@@ -37,7 +37,7 @@ class Value(NamedTuple):
         return f"{self.name} ({self.origin})" if self.origin != self.name else self.name
 
 
-class Chosen:
+class ChosenSettings:
     """The values by meaning (as in `properties.PROPERTIES`), and what there is to say about the rest."""
 
     __slots__ = ("remarks", "values", "warnings")
@@ -95,9 +95,9 @@ _IDLE: Final = frozenset(
 )
 
 
-def choose(sources: Iterable[Source]) -> Chosen:
+def choose(sources: Iterable[SettingSource]) -> ChosenSettings:
     """`sources` are the highest first."""
-    chosen = Chosen()
+    chosen = ChosenSettings()
     for source in sources:
         own: dict[str, Value] = {}
         for name, text in source.pairs:
@@ -115,7 +115,7 @@ def choose(sources: Iterable[Source]) -> Chosen:
     return chosen
 
 
-def _unmeant(chosen: Chosen, name: str, text: str, origin: str) -> None:
+def _unmeant(chosen: ChosenSettings, name: str, text: str, origin: str) -> None:
     if name in properties.UNSUPPORTED:
         chosen.warnings.append(f"{name} ({origin}) is not followed: {properties.UNSUPPORTED[name]}")
     elif properties.irrelevant(name):
@@ -131,7 +131,7 @@ def _unmeant(chosen: Chosen, name: str, text: str, origin: str) -> None:
         chosen.warnings.append(f"unknown property {called} ({origin}){meant}")
 
 
-def _login(value: Value, chosen: Chosen) -> dict[str, Value]:
+def _login(value: Value, chosen: ChosenSettings) -> dict[str, Value]:
     from kwcli.net.config import jaas
 
     try:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.wire.text import hole
 from kwcli.env import Environment, Exit, Failure
-from kwcli.net.config.merge_settings import Source, choose
+from kwcli.net.config.merge_settings import SettingSource, choose
 from kwcli.net.config.properties import Pair, decoded
 from kwcli.net.config.secrets import PUBLIC_OPTIONS, hidden, shown_name, shown_value
 from kwcli.user_files import own_folder, sweep
@@ -163,7 +163,7 @@ def listed(profiles: Profiles) -> list[Row]:
 
 def _summary(profiles: Profiles, name: str) -> Row:
     try:
-        chosen = choose([Source(name, profiles.pairs(name))])
+        chosen = choose([SettingSource(name, profiles.pairs(name))])
     except Failure as failure:
         return {"servers": None, "protocol": None, "mechanism": None, "error": failure.text}
     return {
@@ -247,7 +247,7 @@ def import_profile(env: Environment, name: str, file: str, *, active: bool, forc
     if not force and name in profiles.names():
         raise Failure(f"there is a profile {name} already; --force replaces it", Exit.USAGE)
     pairs = imported(_text(env, file), os.path.dirname(file))
-    chosen = choose([Source(file, pairs)])
+    chosen = choose([SettingSource(file, pairs)])
     if not chosen.values:
         raise Failure(f"{file} has no property of a Kafka client in it", Exit.USAGE)
     path = profiles.write(name, pairs, comment=f"imported from {file}")

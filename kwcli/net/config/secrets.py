@@ -54,9 +54,9 @@ def shown_name(name: str, value: str = "") -> str:
 
 
 def _is_near(name: str) -> bool:
-    from kwcli.spelling import nearest
+    from kwcli.spelling import nearest_words
 
-    return bool(nearest(name, properties.known_names()))
+    return bool(nearest_words(name, properties.known_names()))
 
 
 def shown_url(text: str) -> str:

@@ -9,7 +9,7 @@ from kwcli.env import Exit, Failure
 from kwcli.net.config.client_config import Address, ClientConfig, Tls
 from kwcli.net.connector.tcp_connect import Place, dial, resolve, text_of
 from kwcli.net.errors import diagnosis
-from kwcli.net.errors.connection_stops import Cause, Stop
+from kwcli.net.errors.connection_stops import Cause, ConnectionStop
 from kwcli.net.with_timeout import Deadline
 
 
@@ -22,7 +22,7 @@ class Timing:
         self.resolve_ns = self.connect_ns = self.tls_ns = self.negotiate_ns = self.auth_ns = 0
 
 
-class Way:
+class Connector:
     """The way to one broker. The name is resolved once."""
 
     def __init__(self, address: Address, config: ClientConfig) -> None:
@@ -63,7 +63,7 @@ class Way:
         """A connected socket without TLS. Raises Failure."""
         return dial(self.text, self._resolve(deadline), deadline)
 
-    def alerted(self, error: OSError) -> Stop | None:
+    def alerted(self, error: OSError) -> ConnectionStop | None:
         """With TLS 1.3 a broker's verdict on our certificate comes in answer to our first bytes: what it is."""
         if not self.tls or not getattr(error, "reason", None):
             return None
@@ -73,19 +73,19 @@ class Way:
         stop = explained(error, tls, tls.server_name or self.address[0])
         return stop if stop.cause is Cause.TLS else None
 
-    def failure(self, stop: Stop) -> Failure:
+    def failure(self, stop: ConnectionStop) -> Failure:
         """The line for people."""
         return Failure(stop.line(self.text), stop.code)
 
-    def why_closed(self, stop: Stop, deadline: Deadline) -> Stop:
+    def why_closed(self, stop: ConnectionStop, deadline: Deadline) -> ConnectionStop:
         """More about a peer that closed in answer to ApiVersions; the same end where nothing is found."""
         return stop if self.tls else diagnosis.at_once(self.dial, deadline, stop, sasl=self.sasl)
 
-    def no_broker(self, stop: Stop, deadline: Deadline) -> Stop:
+    def no_broker(self, stop: ConnectionStop, deadline: Deadline) -> ConnectionStop:
         """More about one that no old broker is either."""
         return diagnosis.no_broker(self.connect, deadline, stop)
 
-    def why_refused(self, stop: Stop, deadline: Deadline) -> Stop:
+    def why_refused(self, stop: ConnectionStop, deadline: Deadline) -> ConnectionStop:
         """More about a broker that closed at the first request."""
         return stop if self.sasl else diagnosis.wants_sasl(self.connect, deadline, stop, tls=self.tls)
 
@@ -103,14 +103,14 @@ class Way:
         except TimeoutError:
             text = f"{self.text} did not finish the TLS handshake within {soon.seconds:.3g} s"
             raise Failure(f"{text}; does it speak TLS?", Exit.TIMEOUT) from None
-        except Stop as stop:
+        except ConnectionStop as stop:
             if stop.cause is Cause.CLOSED:
                 stop = diagnosis.without_tls(self.dial, deadline, stop, sasl=self.sasl)
             elif stop.cause is Cause.NAME:
                 stop = self._of_others(stop, soon)
             raise self.failure(stop) from None
 
-    def _of_others(self, stop: Stop, deadline: Deadline) -> Stop:
+    def _of_others(self, stop: ConnectionStop, deadline: Deadline) -> ConnectionStop:
         """Whom a certificate is for that is not for this host, asked by one more connection."""
         from kwcli.net.connector.tls_connect import names
         from kwcli.net.errors.connection_stops import other_name
@@ -119,6 +119,6 @@ class Way:
         try:
             with self.dial(deadline) as link:
                 found = names(link, self.address[0], tls, deadline)
-        except (OSError, Failure, Stop):
+        except (OSError, Failure, ConnectionStop):
             return stop
         return other_name(tls.server_name or self.address[0], found)

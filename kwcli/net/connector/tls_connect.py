@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from kwcli.env import Exit, Failure
 from kwcli.net.config.client_config import Tls
-from kwcli.net.errors.connection_stops import Cause, Stop
+from kwcli.net.errors.connection_stops import Cause, ConnectionStop
 from kwcli.net.tls.key_stores import Identity, identity, trusted
 from kwcli.net.with_timeout import Deadline
 
@@ -171,7 +171,7 @@ def secure(link: socket.socket, host: str, tls: Tls, deadline: Deadline) -> ssl.
     return secured
 
 
-def explained(error: OSError, tls: Tls, name: str) -> Stop:
+def explained(error: OSError, tls: Tls, name: str) -> ConnectionStop:
     """What an error of the handshake, or of the first read after it, means. `name` is whom we meant to reach."""
     from kwcli.net.errors.connection_stops import tls_stop
 

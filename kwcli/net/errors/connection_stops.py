@@ -7,7 +7,7 @@ from enum import Enum, auto
 from typing import Final
 
 from kwcli.env import Exit
-from kwcli.net.config.client_config import Store, Tls
+from kwcli.net.config.client_config import KeyStoreFile, Tls
 
 # Of whom closes without having said anything.
 NO_BROKER: Final = (
@@ -27,7 +27,7 @@ class Cause(Enum):
     REFUSED = auto()  # the peer knows the way, and refuses who comes
 
 
-class Stop(Exception):
+class ConnectionStop(Exception):
     """The end of a connection. `text` follows the address: `closed the connection after ApiVersions`."""
 
     def __init__(self, cause: Cause, text: str, *, remedy: str = "", code: Exit = Exit.UNREACHABLE) -> None:
@@ -42,14 +42,14 @@ class Stop(Exception):
         return f"{address} {self.text}" + (f"; {self.remedy}" if self.remedy else "")
 
 
-def closed(text: str, remedy: str = "", code: Exit = Exit.UNREACHABLE) -> Stop:
+def closed(text: str, remedy: str = "", code: Exit = Exit.UNREACHABLE) -> ConnectionStop:
     """The peer ended the connection."""
-    return Stop(Cause.CLOSED, text, remedy=remedy, code=code)
+    return ConnectionStop(Cause.CLOSED, text, remedy=remedy, code=code)
 
 
-def broken(text: str, remedy: str = "") -> Stop:
+def broken(text: str, remedy: str = "") -> ConnectionStop:
     """The peer speaks Kafka, but not by the rules."""
-    return Stop(Cause.BROKEN, text, remedy=remedy)
+    return ConnectionStop(Cause.BROKEN, text, remedy=remedy)
 
 
 # An error of the TLS library in, the end of the connection out: what happened in plain words, and what to try.
@@ -69,7 +69,7 @@ _OTHER_NAME: Final = frozenset({62, 64})
 _NAMES_SHOWN: Final = 5
 
 
-def tls_stop(error: OSError, tls: Tls, host: str) -> Stop:
+def tls_stop(error: OSError, tls: Tls, host: str) -> ConnectionStop:
     """The reason of an `ssl.SSLError`, or of a connection that ended during the handshake; `host` as it was checked."""
     code = getattr(error, "verify_code", None)
     if code:
@@ -114,7 +114,7 @@ _REASONS: Final = {
 }
 
 
-def _untrusted(code: int, message: str, tls: Tls, host: str) -> Stop:
+def _untrusted(code: int, message: str, tls: Tls, host: str) -> ConnectionStop:
     if code in _OTHER_NAME:
         return other_name(host, [])
     if code in _UNKNOWN_ISSUER:
@@ -128,7 +128,7 @@ def _untrusted(code: int, message: str, tls: Tls, host: str) -> Stop:
     return _stop(f"has a certificate that cannot be trusted ({message})", "see ssl.ca.location")
 
 
-def other_name(host: str, names: Sequence[str]) -> Stop:
+def other_name(host: str, names: Sequence[str]) -> ConnectionStop:
     """The broker's certificate is not for `host`; it is for `names`, where they are known."""
     text = f"has a certificate for another name than {host}"
     if not names:
@@ -149,9 +149,9 @@ def _about_our_certificate(tls: Tls, *, missing: bool) -> tuple[str, str]:
     )
 
 
-def _named(store: Store) -> str:
+def _named(store: KeyStoreFile) -> str:
     return store.path if store.path is not None else "the certificates given as text"
 
 
-def _stop(text: str, remedy: str, cause: Cause = Cause.TLS) -> Stop:
-    return Stop(cause, text, remedy=remedy)
+def _stop(text: str, remedy: str, cause: Cause = Cause.TLS) -> ConnectionStop:
+    return ConnectionStop(cause, text, remedy=remedy)

@@ -10,13 +10,13 @@ from decoders.apis.keys import API_VERSIONS, SASL_HANDSHAKE
 from decoders.errors import DecodeError
 from decoders.messages.whole_messages import decode_response, encode_request
 from kwcli.env import Exit, Failure
-from kwcli.net.errors.connection_stops import NO_BROKER, Cause, Stop
+from kwcli.net.errors.connection_stops import NO_BROKER, Cause, ConnectionStop
 from kwcli.net.with_timeout import Deadline
 
 _WHERE = "check host and port"
 
 
-def named(head: bytes, *, sasl: bool = False) -> Stop | None:
+def named(head: bytes, *, sasl: bool = False) -> ConnectionStop | None:
     """The end of a connection whose peer began, or went on, with `head`; None where that is no known protocol's."""
     from decoders.protocols.signatures import TLS, mark_of
 
@@ -24,16 +24,16 @@ def named(head: bytes, *, sasl: bool = False) -> Stop | None:
     if mark is None:
         return None
     if mark.name == TLS:
-        return Stop(Cause.FOREIGN, "speaks TLS", remedy=tls_remedy(sasl))
+        return ConnectionStop(Cause.FOREIGN, "speaks TLS", remedy=tls_remedy(sasl))
     detail = mark.tell(head)
     what = f"{mark.name} ({detail})" if detail else mark.name
-    return Stop(Cause.FOREIGN, f"speaks {what}, not Kafka", remedy=_WHERE)
+    return ConnectionStop(Cause.FOREIGN, f"speaks {what}, not Kafka", remedy=_WHERE)
 
 
-def not_kafka(head: bytes, *, sasl: bool = False) -> Stop:
+def not_kafka(head: bytes, *, sasl: bool = False) -> ConnectionStop:
     """The same, with the bytes themselves where nobody knows them."""
     sent = f"does not speak Kafka: it sent {shown(head)}"
-    return named(head, sasl=sasl) or Stop(Cause.FOREIGN, sent, remedy=_WHERE)
+    return named(head, sasl=sasl) or ConnectionStop(Cause.FOREIGN, sent, remedy=_WHERE)
 
 
 def tls_remedy(sasl: bool) -> str:
@@ -79,31 +79,31 @@ def speaks_tls(connect: Connect, deadline: Deadline) -> bool:
     return _is_tls(head)
 
 
-def without_tls(connect: Connect, deadline: Deadline, stop: Stop, *, sasl: bool) -> Stop:
+def without_tls(connect: Connect, deadline: Deadline, stop: ConnectionStop, *, sasl: bool) -> ConnectionStop:
     """Why a TLS handshake failed, by what the peer says to Kafka in the clear."""
     request = encode_request(API_VERSIONS, 0, {}, correlation_id=1)
     head = _asked(connect, _framed(request), 64, deadline)
     if not head:
         return stop
     if head[4:8] == (1).to_bytes(4, "big"):
-        return Stop(Cause.FOREIGN, "speaks Kafka without TLS", remedy=plain_remedy(sasl))
+        return ConnectionStop(Cause.FOREIGN, "speaks Kafka without TLS", remedy=plain_remedy(sasl))
     return stop if _is_tls(head) else named(head) or stop
 
 
-def at_once(connect: Connect, deadline: Deadline, stop: Stop, *, sasl: bool) -> Stop:
+def at_once(connect: Connect, deadline: Deadline, stop: ConnectionStop, *, sasl: bool) -> ConnectionStop:
     """Why a peer in the clear closes without a word after ApiVersions; the same end where it does not speak TLS."""
     if not speaks_tls(connect, deadline):
         return stop
-    return Stop(stop.cause, f"{stop.text}: it speaks TLS", remedy=tls_remedy(sasl))
+    return ConnectionStop(stop.cause, f"{stop.text}: it speaks TLS", remedy=tls_remedy(sasl))
 
 
-def no_broker(connect: Connect, deadline: Deadline, stop: Stop) -> Stop:
+def no_broker(connect: Connect, deadline: Deadline, stop: ConnectionStop) -> ConnectionStop:
     """Who closes without a word, and is neither a TLS listener nor an old broker."""
     head = _asked(connect, b"srvr", 64, deadline)
-    return named(head) or Stop(stop.cause, f"{stop.text} without a word", remedy=NO_BROKER)
+    return named(head) or ConnectionStop(stop.cause, f"{stop.text} without a word", remedy=NO_BROKER)
 
 
-def wants_sasl(connect: Connect, deadline: Deadline, stop: Stop, *, tls: bool) -> Stop:
+def wants_sasl(connect: Connect, deadline: Deadline, stop: ConnectionStop, *, tls: bool) -> ConnectionStop:
     """Why a broker that said its versions closes at the first request after them."""
     versions = _framed(encode_request(API_VERSIONS, 0, {}, correlation_id=1))
     handshake = _framed(encode_request(SASL_HANDSHAKE, 0, {"mechanism": "?"}, correlation_id=2))
@@ -118,7 +118,7 @@ def wants_sasl(connect: Connect, deadline: Deadline, stop: Stop, *, tls: bool) -
     protocol = "SASL_SSL" if tls else "SASL_PLAINTEXT"
     text = f"{stop.text}: it wants SASL ({', '.join(offered)})"
     remedy = f"try -X security.protocol={protocol} -X sasl.mechanism={offered[0] if offered else 'PLAIN'}"
-    return Stop(Cause.SASL, text, remedy=f"{remedy} with sasl.username and sasl.password", code=Exit.REFUSED)
+    return ConnectionStop(Cause.SASL, text, remedy=f"{remedy} with sasl.username and sasl.password", code=Exit.REFUSED)
 
 
 def _asked(connect: Connect, question: bytes, size: int, deadline: Deadline, *, frames: int = 0) -> bytes:
@@ -135,7 +135,7 @@ def _asked(connect: Connect, question: bytes, size: int, deadline: Deadline, *, 
                 if not more:
                     break
                 answer += more
-    except (OSError, Failure, Stop):
+    except (OSError, Failure, ConnectionStop):
         return answer
     return answer
 

@@ -16,9 +16,9 @@ def mechanism(sasl: Sasl, host: str, token: str | None) -> Mechanism:
     """
     match sasl.mechanism:
         case "PLAIN":
-            from kwcli.net.sasl.plain import Plain
+            from kwcli.net.sasl.plain import PlainMechanism
 
-            return Plain(sasl.username or "", sasl.password or "")
+            return PlainMechanism(sasl.username or "", sasl.password or "")
         case "SCRAM-SHA-256" | "SCRAM-SHA-512":
             from kwcli.net.sasl.scram import Scram
 

@@ -6,7 +6,7 @@ from decoders.wire.text import in_bytes
 from kwcli.net.sasl.mechanism import SaslRefused
 
 
-class Plain:
+class PlainMechanism:
     """The server's answer to the one message is empty."""
 
     name = "PLAIN"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from kwcli.env import Exit, Failure
 from kwcli.net.config.client_config import Address, ClientConfig, Tls
-from kwcli.net.connector.connector import Way
+from kwcli.net.connector.connector import Connector
 from kwcli.net.connector.tcp_connect import Place, resolve, text_of, unreachable
 from kwcli.net.with_timeout import Deadline
 
@@ -48,7 +48,7 @@ class Dialler:
 
         The broker's certificate is held against the host of `address`, wherever --dial-map leads.
         """
-        way = Way(address, self._config)
+        way = Connector(address, self._config)
         deadline = Deadline(self._config.connect_timeout_s, time.monotonic)
         link = await self._connected(way, deadline)
         loop = asyncio.get_running_loop()
@@ -72,11 +72,11 @@ class Dialler:
         """With TLS 1.3 a broker's verdict on our certificate comes in answer to our first bytes: what it is."""
         if not isinstance(error, OSError):
             return None
-        way = Way(address, self._config)
+        way = Connector(address, self._config)
         stop = way.alerted(error)
         return None if stop is None else stop.line(way.text)
 
-    async def _connected(self, way: Way, deadline: Deadline) -> socket.socket:
+    async def _connected(self, way: Connector, deadline: Deadline) -> socket.socket:
         target = self._config.dial_map.get(way.address, way.address)
         loop = asyncio.get_running_loop()
         if _is_literal(target[0]):
@@ -121,7 +121,7 @@ class Logins:
             return Begun(made)
         except SaslRefused as refused:
             stop = failed(self._sasl.mechanism, refused)
-            raise Failure(stop.line(Way(address, self._config).text), stop.code) from None
+            raise Failure(stop.line(Connector(address, self._config).text), stop.code) from None
 
 
 class TlsServer:

@@ -16,7 +16,7 @@ from decoders.messages.whole_messages import decode_response, encode_message
 from decoders.schema.model import Versions
 from decoders.wire.text import concealer, spellings
 from kwcli.env import Exit
-from kwcli.net.errors.connection_stops import Cause, Stop, broken
+from kwcli.net.errors.connection_stops import Cause, ConnectionStop, broken
 from kwcli.net.sasl.mechanism import Mechanism, SaslRefused
 from kwcli.net.session.framing import Frame
 from kwcli.net.session.opening import Ask, BareToken, Step
@@ -49,7 +49,7 @@ def authenticate(
     if SASL_HANDSHAKE in versions:
         yield from _handshake(mechanism.name, 0 if framed is None else 1, tls)
     elif mechanism.name != "GSSAPI":
-        raise Stop(Cause.SASL, "is older than 0.10 and takes no SASL but GSSAPI", code=Exit.REFUSED)
+        raise ConnectionStop(Cause.SASL, "is older than 0.10 and takes no SASL but GSSAPI", code=Exit.REFUSED)
     lifetime = at_ns = 0
     try:
         token, last = mechanism.first(), False
@@ -96,9 +96,9 @@ def _without(sent: list[bytes], said: str) -> str:
     return said if conceal is None else conceal(said)
 
 
-def failed(name: str, refused: SaslRefused) -> Stop:
+def failed(name: str, refused: SaslRefused) -> ConnectionStop:
     """What the mechanism itself does not put up with."""
-    return Stop(Cause.REFUSED, f"could not be logged in to by {name}: {refused.text}", code=Exit.REFUSED)
+    return ConnectionStop(Cause.REFUSED, f"could not be logged in to by {name}: {refused.text}", code=Exit.REFUSED)
 
 
 def _handshake(name: str, version: int, tls: bool) -> Generator[Step, Frame, None]:
@@ -112,14 +112,14 @@ def _handshake(name: str, version: int, tls: bool) -> Generator[Step, Frame, Non
         raise _other_mechanism(name, answer["mechanisms"])
     if code == _ILLEGAL_SASL_STATE:
         remedy = f"try -X security.protocol={'SSL' if tls else 'PLAINTEXT'}"
-        raise Stop(Cause.SASL, "does not authenticate on this listener", remedy=remedy, code=Exit.REFUSED)
-    raise Stop(Cause.SASL, f"answered SaslHandshake with {error_name(code)}", code=Exit.REFUSED)
+        raise ConnectionStop(Cause.SASL, "does not authenticate on this listener", remedy=remedy, code=Exit.REFUSED)
+    raise ConnectionStop(Cause.SASL, f"answered SaslHandshake with {error_name(code)}", code=Exit.REFUSED)
 
 
-def _other_mechanism(name: str, offered: list[str]) -> Stop:
+def _other_mechanism(name: str, offered: list[str]) -> ConnectionStop:
     takes = f"it takes {', '.join(offered)}" if offered else "it names none that it takes"
     remedy = f"try -X sasl.mechanism={offered[0]}" if offered else ""
-    return Stop(Cause.SASL, f"does not take SASL mechanism {name}: {takes}", remedy=remedy, code=Exit.REFUSED)
+    return ConnectionStop(Cause.SASL, f"does not take SASL mechanism {name}: {takes}", remedy=remedy, code=Exit.REFUSED)
 
 
 def _carried(
@@ -136,19 +136,21 @@ def _carried(
         raise _refused(mechanism.name, said)
     if code:
         text = f"answered SaslAuthenticate with {error_name(code)}" + (f": {said[:_MESSAGE_MAX]}" if said else "")
-        raise Stop(Cause.SASL, text, code=Exit.REFUSED)
+        raise ConnectionStop(Cause.SASL, text, code=Exit.REFUSED)
     return answer["auth_bytes"], max(0, answer.get("session_lifetime_ms", 0)), frame.last_ns
 
 
-def _refused(name: str, said: str) -> Stop:
+def _refused(name: str, said: str) -> ConnectionStop:
     text = f"refused the {name} credentials" + (f": {said[:_MESSAGE_MAX].rstrip('.')}" if said else "")
-    return Stop(Cause.REFUSED, text, remedy=_REMEDIES.get(name, ""), code=Exit.REFUSED)
+    return ConnectionStop(Cause.REFUSED, text, remedy=_REMEDIES.get(name, ""), code=Exit.REFUSED)
 
 
-def hung_up(name: str, api_key: int | None) -> Stop:
+def hung_up(name: str, api_key: int | None) -> ConnectionStop:
     """The broker closed where it should have answered a request of the login, or a bare token (None)."""
     if api_key == SASL_HANDSHAKE:
-        return Stop(Cause.SASL, "closed the connection after SaslHandshake", remedy="the broker's log says why")
+        return ConnectionStop(
+            Cause.SASL, "closed the connection after SaslHandshake", remedy="the broker's log says why"
+        )
     return _refused(name, "it closed the connection")
 
 

@@ -15,12 +15,12 @@ from decoders.schema.model import Versions
 from kwcli import VERSION
 from kwcli.env import Exit, Failure
 from kwcli.net.config.client_config import Address, ClientConfig
-from kwcli.net.connector.connector import Timing, Way
+from kwcli.net.connector.connector import Connector, Timing
 from kwcli.net.connector.tcp_connect import text_of
-from kwcli.net.errors.connection_stops import Cause, Stop, closed
+from kwcli.net.errors.connection_stops import Cause, ConnectionStop, closed
 from kwcli.net.errors.diagnosis import QUESTION_S
 from kwcli.net.session.opening import Offer, assumed_offer, impossible, is_controller
-from kwcli.net.session.session import Answer, Event, Opened, Outgoing, Phase, Session
+from kwcli.net.session.session import Answer, Event, Opened, Outgoing, Session, SessionPhase
 from kwcli.net.with_timeout import Deadline
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Connection:
 
     def __init__(
         self,
-        way: Way,
+        way: Connector,
         link: socket.socket,
         session: Session,
         deadline: Deadline,
@@ -129,7 +129,7 @@ class Connection:
         Give `cluster_id` only where brokers are known to speak ApiVersions 5, which says whom we believe to reach
         (KIP-1242); elsewhere it costs one more round. `credentials` are shared by the connections of a cluster.
         """
-        way = Way(address, config)
+        way = Connector(address, config)
         login = _login(config, address, deadline, credentials)
 
         def attempt(assumed: Offer | None, deadline: Deadline) -> Connection:
@@ -158,7 +158,7 @@ class Connection:
 
         try:
             return attempt(None, deadline)
-        except Stop as stop:
+        except ConnectionStop as stop:
             if stop.cause is not Cause.CLOSED:
                 raise way.failure(stop) from None
             known = way.why_closed(stop, deadline)
@@ -210,7 +210,7 @@ class Connection:
             return self._exchange(
                 self._session.request(api_key, version, body, respond=respond, header_tags=header_tags)
             )
-        except Stop as stop:
+        except ConnectionStop as stop:
             raise self._failure(stop, api_key, version) from None
 
     def raw(self, frame: bytes, *, respond: bool = True) -> Reply:
@@ -218,7 +218,7 @@ class Connection:
         try:
             self._renew()
             return self._exchange(self._session.raw(frame, respond=respond))
-        except Stop as stop:
+        except ConnectionStop as stop:
             raise self._failure(stop) from None
 
     # The session's own conversation
@@ -237,7 +237,7 @@ class Connection:
         """Until the session is open (again)."""
         since = 0
         while not self._opened(events):
-            if not since and self._session.phase is Phase.AUTHENTICATING:
+            if not since and self._session.phase is SessionPhase.AUTHENTICATING:
                 since = time.perf_counter_ns()
             self._flush()
             events = self._receive()
@@ -262,7 +262,7 @@ class Connection:
                     if isinstance(event, Answer) and event.request is out:
                         self._answered += 1
                         return self._told(Reply(out, event))
-        except (Stop, Failure, KeyboardInterrupt):
+        except (ConnectionStop, Failure, KeyboardInterrupt):
             if out.begun_ns:  # what was sent and not answered is told as well
                 out.sent_ns = out.sent_ns or out.begun_ns
                 self._told(Reply(out, None))
@@ -316,7 +316,7 @@ class Connection:
         line = f"{self._way.text} {what} within {self.deadline.seconds:.3g} s"
         return Failure(f"{line}; {remedy}" if remedy else line, Exit.TIMEOUT)
 
-    def _failure(self, stop: Stop, api_key: int | None = None, version: int = 0) -> Failure:
+    def _failure(self, stop: ConnectionStop, api_key: int | None = None, version: int = 0) -> Failure:
         if stop.cause is Cause.CLOSED:
             offered = self.versions.get(api_key) if api_key is not None else None
             if not self._answered:
@@ -330,13 +330,18 @@ class Connection:
 
 
 def _older(
-    attempt: Callable[[Offer | None, Deadline], Connection], way: Way, stop: Stop, deadline: Deadline, *, worth: bool
+    attempt: Callable[[Offer | None, Deadline], Connection],
+    way: Connector,
+    stop: ConnectionStop,
+    deadline: Deadline,
+    *,
+    worth: bool,
 ) -> Connection:
     """A connection to a broker of before 0.10, which closes on ApiVersions; Failure where it is none."""
     if worth:
         try:
             made = attempt(assumed_offer(), deadline.sooner(QUESTION_S))
-        except (Stop, Failure):
+        except (ConnectionStop, Failure):
             pass
         else:
             made.deadline = deadline

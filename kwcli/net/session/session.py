@@ -23,7 +23,7 @@ from decoders.limits import FRAME_MAX, MIB
 from decoders.schema.codec import encode
 from decoders.schema.model import Versions
 from decoders.wire.text import in_bytes
-from kwcli.net.errors.connection_stops import Stop, broken, closed
+from kwcli.net.errors.connection_stops import ConnectionStop, broken, closed
 from kwcli.net.errors.diagnosis import named, not_kafka
 from kwcli.net.session.framing import BadSize, Frame, FrameReader
 from kwcli.net.session.opening import BareToken, Offer, Steps, negotiate, probe_old
@@ -39,7 +39,7 @@ _LONGER: Final = "give it more time by --timeout"
 _CORRELATION_IDS: Final = 1 << 31
 
 
-class Phase(Enum):
+class SessionPhase(Enum):
     """How far a connection has come."""
 
     NEW = auto()
@@ -151,7 +151,7 @@ class Session:
         self.authenticated = False
         self.heard = False  # whether the peer has said anything at all
         self.offer = assumed
-        self.phase = Phase.NEW
+        self.phase = SessionPhase.NEW
         self.renew_ns: int | None = None
 
     @property
@@ -170,17 +170,17 @@ class Session:
 
     def open(self) -> list[Event]:
         """Begin: queue the first request of the opening."""
-        self.phase = Phase.OPENING
+        self.phase = SessionPhase.OPENING
         return self._begin(self._opening())
 
     def renewable(self, now_ns: int) -> bool:
         """Whether the login is to be renewed, and can be, before the next request."""
-        ready = self.phase is Phase.READY and not self._in_flight
+        ready = self.phase is SessionPhase.READY and not self._in_flight
         return ready and self.renew_ns is not None and now_ns >= self.renew_ns
 
     def authenticate_again(self) -> list[Event]:
         """Renew the login on the same connection (KIP-368); for a session that is ready and has nothing in flight."""
-        if self.phase is not Phase.READY or self._in_flight:
+        if self.phase is not SessionPhase.READY or self._in_flight:
             raise ValueError("a login is renewed between requests")
         return self._begin(self._authentication())
 
@@ -220,20 +220,20 @@ class Session:
     def end(self) -> None:
         """The peer has closed. Raises Stop where something was due; else the connection is simply over."""
         due, phase = self.due, self.phase
-        self.phase = Phase.OVER
+        self.phase = SessionPhase.OVER
         if due is None:
             return
         have, size = self._reader.missing
         if have:
             sizes = _part(have, size)
-            if phase is Phase.OPENING and not self._reader.whole and not self._answers(due):
+            if phase is SessionPhase.OPENING and not self._reader.whole and not self._answers(due):
                 raise not_kafka(self._reader.pending, sasl=self._mechanism is not None)
             raise broken(f"closed the connection after {sizes} of the answer to {due}", "the broker's log says why")
-        if phase is Phase.AUTHENTICATING:
+        if phase is SessionPhase.AUTHENTICATING:
             from kwcli.net.session.authentication import hung_up
 
             raise hung_up(self._name, due.api_key)
-        if phase is Phase.OPENING:
+        if phase is SessionPhase.OPENING:
             raise closed(f"closed the connection after {due.api_name}")
         raise closed(f"closed the connection instead of answering {due}", "the broker's log says why")
 
@@ -270,7 +270,7 @@ class Session:
         from kwcli.net.session.authentication import authenticate
 
         assert self._mechanism is not None
-        self.phase = Phase.AUTHENTICATING
+        self.phase = SessionPhase.AUTHENTICATING
         mechanism = self._mechanism()
         self._name = mechanism.name
         lifetime_ms, at_ns = yield from authenticate(mechanism, self.versions, tls=self._tls)
@@ -294,11 +294,11 @@ class Session:
                 step = next(steps) if answer is None else steps.send(answer)
             except StopIteration:
                 self._steps = None
-                self.phase = Phase.READY
+                self.phase = SessionPhase.READY
                 self._reader.least, self._reader.largest = 4, FRAME_MAX
                 events.append(Opened())
                 return
-            except Stop as stop:
+            except ConnectionStop as stop:
                 raise self._over(stop) from None
             answer = None
             if isinstance(step, BareToken):
@@ -326,15 +326,15 @@ class Session:
         if due.own:
             self._advance(frame, events)
 
-    def _bad_size(self, error: BadSize) -> Stop:
+    def _bad_size(self, error: BadSize) -> ConnectionStop:
         sasl = self._mechanism is not None
-        if self.phase is Phase.OPENING:
+        if self.phase is SessionPhase.OPENING:
             return not_kafka(error.head, sasl=sasl)
         limit = f" (kw takes {self._reader.largest:,})" if error.size > 0 else ""
         return named(error.head, sasl=sasl) or broken(f"sent a frame of {in_bytes(error.size)}{limit}", "is it Kafka?")
 
-    def _over(self, stop: Stop) -> Stop:
-        self.phase = Phase.OVER
+    def _over(self, stop: ConnectionStop) -> ConnectionStop:
+        self.phase = SessionPhase.OVER
         return stop
 
     def _queue(

@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from kwcli.env import Exit, Failure
-from kwcli.net.config.client_config import Store
+from kwcli.net.config.client_config import KeyStoreFile
 
 _BLOCK: Final = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----", re.DOTALL)
 _WIDTH: Final = 64
@@ -258,7 +258,7 @@ class Identity(NamedTuple):
     password: str | None = None
 
 
-def trusted(store: Store) -> str:
+def trusted(store: KeyStoreFile) -> str:
     """The certificates that a store trusts, as PEM. Failure (usage) says what is wrong with it."""
     if store.path is not None and os.path.isdir(store.path):
         return _folder(store)
@@ -268,19 +268,19 @@ def trusted(store: Store) -> str:
     return found.certificates
 
 
-def _folder(store: Store) -> str:
+def _folder(store: KeyStoreFile) -> str:
     """The certificates of all PEM files in a folder, as librdkafka takes one."""
     texts = []
     for entry in sorted(os.scandir(store.path), key=lambda entry: entry.name):
         if entry.is_file():
-            text = _content(Store(entry.path), "trust store").decode("utf-8", "replace")
+            text = _content(KeyStoreFile(entry.path), "trust store").decode("utf-8", "replace")
             texts += [block.text for block in blocks(text) if block.is_certificate]
     if not texts:
         raise Failure(f"{_name(store, 'trust store')}: no file in this folder has a certificate in PEM", Exit.USAGE)
     return "".join(texts)
 
 
-def identity(certificate: Store, key: Store | None) -> Identity:
+def identity(certificate: KeyStoreFile, key: KeyStoreFile | None) -> Identity:
     """A client's certificate chain and key, from one store or from two. Failure (usage) says what is wrong."""
     own = _opened(certificate, "key store" if key is None else "certificate", "ssl.keystore.password")
     other = own if key is None else _opened(key, "key", "ssl.key.password")
@@ -292,11 +292,11 @@ def identity(certificate: Store, key: Store | None) -> Identity:
     return Identity(own.certificates, other.key, other.password)
 
 
-def _name(store: Store, what: str) -> str:
+def _name(store: KeyStoreFile, what: str) -> str:
     return f"{what} {store.path}" if store.path is not None else f"the {what} given as text"
 
 
-def _opened(store: Store, what: str, password: str) -> Identity:
+def _opened(store: KeyStoreFile, what: str, password: str) -> Identity:
     if store.pem is not None:
         return _pem(store.pem, store, what)
     content = _content(store, what)
@@ -324,7 +324,7 @@ def _is_certificate(content: bytes) -> bool:
     return content[2 + size_bytes : 3 + size_bytes] == _SEQUENCE
 
 
-def _stores_read(content: bytes, store: Store, *, with_key: bool) -> Jks:
+def _stores_read(content: bytes, store: KeyStoreFile, *, with_key: bool) -> Jks:
 
     if content.startswith(_JKS):
         return read_jks(content, store.password, store.key_password, with_key=with_key)
@@ -334,7 +334,7 @@ def _stores_read(content: bytes, store: Store, *, with_key: bool) -> Jks:
     return read_pkcs12(content, store.password or store.key_password)
 
 
-def _content(store: Store, what: str) -> bytes:
+def _content(store: KeyStoreFile, what: str) -> bytes:
     try:
         with open(store.path or "", "rb") as file:
             content = file.read(_MOST_BYTES + 1)
@@ -345,7 +345,7 @@ def _content(store: Store, what: str) -> bytes:
     return content
 
 
-def _pem(text: str, store: Store, what: str) -> Identity:
+def _pem(text: str, store: KeyStoreFile, what: str) -> Identity:
     found = list(blocks(text))
     if not any(block.is_certificate or block.is_key for block in found):
         kinds = "PEM, PKCS12 or JKS" if store.path is not None else "PEM"

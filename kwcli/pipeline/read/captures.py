@@ -16,13 +16,23 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 from decoders.limits import REMOTE_HELD_MAX
 from kwcli.env import Exit, Failure
 from kwcli.inputs import CAPTURE_MAGICS, CaptureSource, InputProblem, OpenFiles, reason
-from kwcli.output.units import counted
-from kwcli.pipeline.read.file_ranges import Problem, told
+from kwcli.output.units import count_of
+from kwcli.pipeline.read.file_ranges import Problem, problem_of
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-__all__ = ["SCHEMES", "FoundCaptures", "FoundFile", "Ranges", "SourceFile", "find", "open_place", "places", "streamed"]
+__all__ = [
+    "SCHEMES",
+    "FoundCaptures",
+    "FoundFile",
+    "RangeFile",
+    "SourceFile",
+    "as_input",
+    "find_captures",
+    "list_files",
+    "open_ranges",
+]
 
 # The scheme of a URL → the extra that reads it; "" where fsspec does so alone (all of them but file: need that).
 SCHEMES: Final = {
@@ -74,21 +84,21 @@ class FoundFile(NamedTuple):
     identity: tuple[object, ...]
 
 
-class Ranges(Protocol):
+class RangeFile(Protocol):
     """An opened file. `read` gives fewer bytes than `size` only at its end; raises InputProblem."""
 
     def read(self, at: int, size: int) -> bytes: ...
 
     def close(self) -> None: ...
 
-    def __enter__(self) -> Ranges: ...
+    def __enter__(self) -> RangeFile: ...
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
 
 
-def places(word: str) -> Iterator[tuple[FoundFile | Problem, bool]]:
+def list_files(word: str) -> Iterator[tuple[FoundFile | Problem, bool]]:
     """The files that a path, a pattern or a URL stands for, or what is wrong with one; those not named one by one, but
     found in a folder or by a pattern, are marked True.
 
@@ -109,7 +119,7 @@ def places(word: str) -> Iterator[tuple[FoundFile | Problem, bool]]:
         yield from _remote(word, scheme)
 
 
-def open_place(path: str, name: str) -> Ranges:
+def open_ranges(path: str, name: str) -> RangeFile:
     """Open what `places` named; `name` is what problems call it."""
     scheme = _scheme(path)
     return _Local(path, name) if scheme is None else _Remote(path, name, scheme)
@@ -383,7 +393,7 @@ class FoundCaptures(NamedTuple):
     notes: list[str]
 
 
-def find(words: Iterable[str], points: Iterable[tuple[str, str]] = ()) -> FoundCaptures:
+def find_captures(words: Iterable[str], points: Iterable[tuple[str, str]] = ()) -> FoundCaptures:
     """The captures of `words`, of the point "", and of the named points (name, path or pattern); each file once.
 
     A file of the words that is also one of a named point belongs to that. Of the files of a folder or a pattern those
@@ -406,17 +416,17 @@ def find(words: Iterable[str], points: Iterable[tuple[str, str]] = ()) -> FoundC
                 else:
                     _keep(found, place, point)
             except InputProblem as problem:
-                problems.append(told(place.name, problem))
+                problems.append(problem_of(place.name, problem))
         if passed:
-            notes.append(f"{word}: {counted(len(passed), 'file')} passed over: no capture")
+            notes.append(f"{word}: {count_of(len(passed), 'file')} passed over: no capture")
     return FoundCaptures(list(found.values()), problems, notes)
 
 
 def _places(word: str) -> Iterator[tuple[FoundFile | Problem, bool]]:
     try:
-        yield from places(word)
+        yield from list_files(word)
     except InputProblem as problem:
-        yield told(word, problem), False
+        yield problem_of(word, problem), False
 
 
 def _keep(found: dict[tuple[object, ...], SourceFile], place: FoundFile, point: str) -> None:
@@ -431,7 +441,7 @@ def _keep(found: dict[tuple[object, ...], SourceFile], place: FoundFile, point: 
 
 def _fingerprint(place: FoundFile) -> str:
     digest = hashlib.sha256(json.dumps([place.path, place.size, place.stamp]).encode())
-    with open_place(place.path, place.name) as file:
+    with open_ranges(place.path, place.name) as file:
         head = file.read(0, min(place.size, _ENDS_SIZE))
         digest.update(head)
         digest.update(file.read(max(place.size - _ENDS_SIZE, len(head)), _ENDS_SIZE))
@@ -440,16 +450,16 @@ def _fingerprint(place: FoundFile) -> str:
 
 def _is_capture(place: FoundFile) -> bool:
     """Whether it begins as one, decompressed where need be; a file that cannot be read is a problem."""
-    with open_place(place.path, place.name) as file:
+    with open_ranges(place.path, place.name) as file:
         if file.read(0, 4) in CAPTURE_MAGICS:
             return True
         try:
-            return next(streamed(file, place.name).pieces(), b"")[:4] in CAPTURE_MAGICS
+            return next(as_input(file, place.name).pieces(), b"")[:4] in CAPTURE_MAGICS
         except InputProblem:
             return False
 
 
-def streamed(file: Ranges, name: str, size: int | None = None) -> CaptureSource:
+def as_input(file: RangeFile, name: str, size: int | None = None) -> CaptureSource:
     """The first `size` bytes of a file as an input like any other, which is decompressed where it is compressed."""
     at = 0
 

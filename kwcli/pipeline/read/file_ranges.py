@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from decoders.errors import DecodeError
     from kwcli.env import Failure
 
-__all__ = ["FileRange", "Problem", "Split", "told"]
+__all__ = ["FileRange", "Problem", "Split", "problem_of"]
 
 
 class Problem(NamedTuple):
@@ -28,7 +28,7 @@ class Problem(NamedTuple):
         return f"{self.file}: {self.text if self.at is None else placed(self.text, self.at)}"
 
 
-def told(file: str, error: Failure | DecodeError) -> Problem:
+def problem_of(file: str, error: Failure | DecodeError) -> Problem:
     """A failure of an input, or of what is in it, as a problem of that file."""
     at = getattr(error, "offset", None)
     return Problem(file, at, error.text.removeprefix(f"{file}: "))

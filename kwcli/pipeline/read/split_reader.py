@@ -9,17 +9,17 @@ from decoders.capture.files import CaptureReader
 from decoders.capture.merge import before, merged
 from decoders.errors import DecodeError
 from kwcli.inputs import PIECE_SIZE, InputProblem
-from kwcli.pipeline.read.captures import open_place, streamed
-from kwcli.pipeline.read.file_ranges import Problem, told
+from kwcli.pipeline.read.captures import as_input, open_ranges
+from kwcli.pipeline.read.file_ranges import Problem, problem_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from decoders.tcp.chunks import Segment
-    from kwcli.pipeline.read.captures import Ranges
+    from kwcli.pipeline.read.captures import RangeFile
     from kwcli.pipeline.read.file_ranges import FileRange, Split
 
-__all__ = ["ReadPosition", "SplitReader", "between"]
+__all__ = ["ReadPosition", "SplitReader", "read_between"]
 
 
 class ReadPosition(NamedTuple):
@@ -66,7 +66,7 @@ class SplitReader:
         begin, end = self._marked, self._now
         for number in range(begin.piece, end.piece + 1):
             place = begin if number == begin.piece else ReadPosition(number, None)
-            yield from between(self.split, place, end.at if number == end.piece else None)
+            yield from read_between(self.split, place, end.at if number == end.piece else None)
 
     def __iter__(self) -> Iterator[list[Segment]]:
         feeds = [self._piece(number, piece) for number, piece in enumerate(self.split.pieces)]
@@ -80,22 +80,22 @@ class SplitReader:
         """What is wrong with a piece is noted, not raised."""
         reader = CaptureReader(before=before(piece.file))
         try:
-            with open_place(piece.path, piece.name) as file:
+            with open_ranges(piece.path, piece.name) as file:
                 if piece.inflate:
                     yield from self._inflated(piece, file, reader)
                 else:
                     yield from self._ranges(number, piece, file, reader)
             if reader.problem is not None:
-                self.problems.append(told(piece.name, reader.problem))
+                self.problems.append(problem_of(piece.name, reader.problem))
         except InputProblem as problem:
-            self.problems.append(told(piece.name, problem))
+            self.problems.append(problem_of(piece.name, problem))
         except DecodeError as problem:  # of the state that the piece begins with
             text = f"bytes {piece.begin:,} to {piece.end:,} were not read: {problem.text}"
             self.problems.append(Problem(piece.name, None, text))
         self._count(reader)
 
-    def _inflated(self, piece: FileRange, file: Ranges, reader: CaptureReader) -> Iterator[list[Segment]]:
-        source = streamed(file, piece.name, piece.size)
+    def _inflated(self, piece: FileRange, file: RangeFile, reader: CaptureReader) -> Iterator[list[Segment]]:
+        source = as_input(file, piece.name, piece.size)
         taken = 0
         try:
             for data in source.pieces():
@@ -107,7 +107,7 @@ class SplitReader:
         finally:
             reader.finish()
 
-    def _ranges(self, number: int, piece: FileRange, file: Ranges, reader: CaptureReader) -> Iterator[list[Segment]]:
+    def _ranges(self, number: int, piece: FileRange, file: RangeFile, reader: CaptureReader) -> Iterator[list[Segment]]:
         if piece.state:
             reader.resume(piece.state)
         at = piece.lead
@@ -144,14 +144,14 @@ class SplitReader:
             self.counts[name] += sign * count
 
 
-def between(split: Split, place: ReadPosition, end: int | None = None) -> Iterator[list[Segment]]:
+def read_between(split: Split, place: ReadPosition, end: int | None = None) -> Iterator[list[Segment]]:
     """The segments of a piece from a place on, up to a byte, or to the piece's end."""
     piece = split.pieces[place.piece]
     reader = CaptureReader(before=before(piece.file))
     if place.state or piece.state:
         reader.resume(place.state or piece.state)
     stop = piece.end if end is None else end
-    with open_place(piece.path, piece.name) as file:
+    with open_ranges(piece.path, piece.name) as file:
         at = place.at
         if at is None:
             at = piece.lead

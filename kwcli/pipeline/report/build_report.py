@@ -10,7 +10,7 @@ from decoders.apis.keys import API_VERSIONS
 from decoders.apis.releases import HISTORY, RELEASES, history, spoken
 from decoders.exchanges.exchange import rfc3339
 from decoders.wire.units import parse_time
-from kwcli.pipeline.report.run_folds import BY, Result
+from kwcli.pipeline.report.run_folds import BY, FoldResults
 
 _WHO: Final = ("address", "client_id", "software", "software_version")
 
@@ -137,7 +137,7 @@ _SIDES: Final = ("client", "server")
 Report = dict[str, Any]
 
 
-def contents(result: Result, target: str) -> Report:
+def build_report(result: FoldResults, target: str) -> Report:
     """The report; `target` is the release that clients are held against."""
     found = result.found
     has = {name: rows is not None for name, rows in result.rows.items()}
@@ -175,7 +175,7 @@ def moment(time: str, size: int = 19) -> str:
     return time[:size].replace("T", " ")
 
 
-def _span(result: Result) -> Row:
+def _span(result: FoldResults) -> Row:
     if not result.rows["exchanges"]:
         return {"first": None, "last": None, "span_s": None, "bucket_s": None}
     every = result.found["all"]
@@ -188,7 +188,7 @@ def _span(result: Result) -> Row:
     }
 
 
-def _summary(result: Result, every: Row | None) -> Row:
+def _summary(result: FoldResults, every: Row | None) -> Row:
     """Counts of all; null where the table for it is not there, or there were too many to count."""
 
     def different(name: str) -> int | None:
@@ -208,7 +208,7 @@ def _summary(result: Result, every: Row | None) -> Row:
     return summary
 
 
-def _rows(result: Result, name: str) -> list[Row] | None:
+def _rows(result: FoldResults, name: str) -> list[Row] | None:
     """The rows of a fold; None where it was not made or was given up."""
     fold = result.found.get(name)
     return None if fold is None else list(fold.rows())
@@ -221,7 +221,7 @@ def _sorted(rows: list[Row] | None, *names: str) -> list[Row] | None:
     return sorted(rows, key=lambda row: [(row[name] is not None, row[name] or 0) for name in names], reverse=True)
 
 
-def _by(result: Result, name: str) -> list[Row] | None:
+def _by(result: FoldResults, name: str) -> list[Row] | None:
     """The slowest first; those that matter have points over time."""
     rows = _rows(result, f"latency {name}")
     if rows is None:
@@ -232,7 +232,7 @@ def _by(result: Result, name: str) -> list[Row] | None:
     return _sorted([row | ({"over_time": points[row[name]]} if row[name] in points else {}) for row in rows], "p99")
 
 
-def _errors(result: Result) -> list[Row] | None:
+def _errors(result: FoldResults) -> list[Row] | None:
     """Error codes by API: in how many exchanges, how many codes, and the share of the API's exchanges."""
     rows, apis = _rows(result, "errors"), _rows(result, "latency api")
     if rows is None:
@@ -252,7 +252,7 @@ def _errors(result: Result) -> list[Row] | None:
     return _sorted(found, "exchanges", "codes")
 
 
-def _old(result: Result, target: str) -> Row | None:
+def _old(result: FoldResults, target: str) -> Row | None:
     rows = _rows(result, "versions")
     if rows is None:
         return None
@@ -261,7 +261,7 @@ def _old(result: Result, target: str) -> Row | None:
     return {"target": target, "clients": len(clients), "old": old}
 
 
-def _talkers(result: Result) -> Row:
+def _talkers(result: FoldResults) -> Row:
     """Who moves most bytes: clients by the bytes of their exchanges, topics by those of their record batches."""
     clients = _rows(result, "latency client")
     names = ("client", "count", "rate", "request_bytes", "response_bytes")
@@ -273,7 +273,7 @@ def _talkers(result: Result) -> Row:
     return {"client": _sorted(shown, "bytes"), "topic": _topics(result)}
 
 
-def _topics(result: Result) -> list[Row] | None:
+def _topics(result: FoldResults) -> list[Row] | None:
     batches = _rows(result, "batches")
     if batches is None:
         return None
@@ -291,7 +291,7 @@ def _topics(result: Result) -> list[Row] | None:
     return _sorted(list(topics.values()), "bytes")
 
 
-def _throttled(result: Result, name: str) -> list[Row] | None:
+def _throttled(result: FoldResults, name: str) -> list[Row] | None:
     rows = _rows(result, f"throttle {name}")
     if rows is None:
         return None
@@ -307,7 +307,7 @@ def _throttled(result: Result, name: str) -> list[Row] | None:
     )
 
 
-def _connections(result: Result) -> Row:
+def _connections(result: FoldResults) -> Row:
     rows = _rows(result, "connections")
     closed: dict[str, int] = {}
     found: Row = dict.fromkeys(

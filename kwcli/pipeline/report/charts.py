@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from math import ceil, floor, log10
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from kwcli.output.units import cut, took
+from kwcli.output.units import cut, format_latency
 from kwcli.pipeline.report.build_report import Report, series, times
 from kwcli.pipeline.report.run_folds import BUSY, BY
 from kwcli.terminal import clean
@@ -130,7 +130,9 @@ def _seconds_axis(data: list[dict[str, Any]]) -> dict[str, Any]:
         "type": "log",
         "tickmode": "array",
         "tickvals": marks,
-        "ticktext": [took(round(mark * 1000, 9)).replace(".0ms", "ms").replace(".00s", "s") for mark in marks],
+        "ticktext": [
+            format_latency(round(mark * 1000, 9)).replace(".0ms", "ms").replace(".00s", "s") for mark in marks
+        ],
     }
 
 

@@ -19,18 +19,18 @@ Numbers = npt.NDArray[np.int64]
 _TABLE_MAX: Final = 1 << 21
 
 
-class Coded(NamedTuple):
+class CodedColumn(NamedTuple):
     """`numbers[row]` is the place of the row's value in `values`."""
 
     numbers: Numbers
     values: list[Any]
 
-    def at(self, rows: Numbers) -> Coded:
+    def at(self, rows: Numbers) -> CodedColumn:
         """Those of some rows."""
-        return Coded(self.numbers[rows], self.values)
+        return CodedColumn(self.numbers[rows], self.values)
 
 
-def coded(column: pa.Array) -> Coded:
+def coded(column: pa.Array) -> CodedColumn:
     """The values of a column, null among them where there is one."""
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode(null_encoding="encode")
@@ -39,17 +39,17 @@ def coded(column: pa.Array) -> Coded:
     if numbers.null_count:
         numbers = pc.fill_null(numbers, len(values))
         values.append(None)
-    return Coded(numbers.to_numpy(zero_copy_only=False).astype(np.int64), values)
+    return CodedColumn(numbers.to_numpy(zero_copy_only=False).astype(np.int64), values)
 
 
-def mapped(found: Coded, values: Sequence[Any]) -> Coded:
+def map_values(found: CodedColumn, values: Sequence[Any]) -> CodedColumn:
     """The same rows with other values, in the same order; equal ones become one."""
     places: dict[Any, int] = {}
     moved = [places.setdefault(value, len(places)) for value in values]
-    return Coded(np.array(moved, np.int64)[found.numbers] if moved else found.numbers, list(places))
+    return CodedColumn(np.array(moved, np.int64)[found.numbers] if moved else found.numbers, list(places))
 
 
-def compact(numbers: Numbers, size: int) -> tuple[Numbers, Numbers]:
+def number_densely(numbers: Numbers, size: int) -> tuple[Numbers, Numbers]:
     """The different ones of numbers below `size`, ascending, and for each row the place of its own among them."""
     if size <= max(_TABLE_MAX, 4 * len(numbers)):
         seen = np.zeros(size, np.bool_)
@@ -62,14 +62,14 @@ def compact(numbers: Numbers, size: int) -> tuple[Numbers, Numbers]:
     return present, inverse.astype(np.int64, copy=False)
 
 
-def combined(parts: Sequence[Coded], rows: int) -> Coded:
+def combine_columns(parts: Sequence[CodedColumn], rows: int) -> CodedColumn:
     """Tuples of several columns' values; without any column the empty tuple."""
     numbers, keys = np.zeros(rows, np.int64), [()] if rows else []
     for part in parts:
         size = max(len(part.values), 1)
-        present, numbers = compact(numbers * size + part.numbers, max(len(keys), 1) * size)
+        present, numbers = number_densely(numbers * size + part.numbers, max(len(keys), 1) * size)
         keys = [(*keys[number // size], part.values[number % size]) for number in present.tolist()]
-    return Coded(numbers, keys)
+    return CodedColumn(numbers, keys)
 
 
 def integers(column: pa.Array) -> Numbers:
@@ -115,7 +115,7 @@ def greatest(numbers: Numbers, values: Numbers, groups: int) -> list[int]:
 # A batch of a table in, what folds count by out: dimensions as `kw stats` has them, computed once for all folds.
 
 
-class Rows:
+class BatchColumns:
     """One batch. `rows` are the numbers of its rows, `parents` says which row an element of a list column is in."""
 
     def __init__(self, batch: pa.RecordBatch) -> None:
@@ -135,11 +135,11 @@ class Rows:
         """Where a column is not null."""
         return self._once("known", name, lambda: present(self.column(name)))
 
-    def coded(self, name: str) -> Coded:
+    def coded(self, name: str) -> CodedColumn:
         """The values of a column."""
         return self._once("coded", name, lambda: coded(self.column(name)))  # type: ignore[no-any-return]
 
-    def dimension(self, name: str) -> Coded:
+    def dimension(self, name: str) -> CodedColumn:
         """The values of a dimension of one value a row."""
         make = DIMENSIONS.get(name)
         return self._once("dimension", name, partial(make, self)) if make else self.coded(name)
@@ -148,7 +148,7 @@ class Rows:
         """How many elements a column of lists has in each row."""
         return self._once("lengths", name, lambda: integers(pc.list_value_length(self.column(name))))  # type: ignore[no-any-return]
 
-    def elements(self, name: str) -> tuple[Numbers, Coded]:
+    def elements(self, name: str) -> tuple[Numbers, CodedColumn]:
         """The rows and the values of a column of lists; a row without elements has None."""
         return self._once("elements", name, lambda: _elements(self.column(name)))  # type: ignore[no-any-return]
 
@@ -165,23 +165,23 @@ class Rows:
         return self._known[key]
 
 
-def _host(rows: Rows) -> Coded:
+def _host(rows: BatchColumns) -> CodedColumn:
     found = rows.coded("client")
-    return mapped(found, [host_of(value) for value in found.values])
+    return map_values(found, [host_of(value) for value in found.values])
 
 
-def _client(rows: Rows) -> Coded:
-    found = combined([rows.coded("client_id"), rows.coded("client")], rows.size)
-    return mapped(found, [client_of(*names) for names in found.values])
+def _client(rows: BatchColumns) -> CodedColumn:
+    found = combine_columns([rows.coded("client_id"), rows.coded("client")], rows.size)
+    return map_values(found, [client_of(*names) for names in found.values])
 
 
-def _software(rows: Rows) -> Coded:
+def _software(rows: BatchColumns) -> CodedColumn:
     parts = [rows.coded("client_software_name"), rows.coded("client_software_version")]
-    found = combined(parts, rows.size)
-    return mapped(found, [software_of(*names) for names in found.values])
+    found = combine_columns(parts, rows.size)
+    return map_values(found, [software_of(*names) for names in found.values])
 
 
-DIMENSIONS: Final[dict[str, Callable[[Rows], Coded]]] = {
+DIMENSIONS: Final[dict[str, Callable[[BatchColumns], CodedColumn]]] = {
     "address": _host,
     "client": _client,
     "software": _software,
@@ -191,12 +191,12 @@ DIMENSIONS: Final[dict[str, Callable[[Rows], Coded]]] = {
 LISTS: Final = {"topic": "topics", "group": "groups", "error": "error_names"}
 
 
-def _elements(column: pa.Array) -> tuple[Numbers, Coded]:
+def _elements(column: pa.Array) -> tuple[Numbers, CodedColumn]:
     lengths = integers(pc.list_value_length(column))
     found = coded(pc.list_flatten(column))
     parents = np.repeat(np.arange(len(lengths), dtype=np.int64), lengths)
     width = max(len(found.values), 1)
-    different, places = compact(parents * width + found.numbers, len(lengths) * width)
+    different, places = number_densely(parents * width + found.numbers, len(lengths) * width)
     if len(different) != len(parents):  # a value counts once a row
         first = np.full(len(different), len(parents), np.int64)
         np.minimum.at(first, places, np.arange(len(parents), dtype=np.int64))
@@ -207,5 +207,5 @@ def _elements(column: pa.Array) -> tuple[Numbers, Coded]:
         values = [*found.values, None]
         numbers = np.concatenate([found.numbers, np.full(len(empty), len(values) - 1, np.int64)])
         parents = np.concatenate([parents, empty])
-        found = mapped(Coded(numbers, values), values)
+        found = map_values(CodedColumn(numbers, values), values)
     return parents, found

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis.releases import RELEASES
 from kwcli.env import Exit, Failure
-from kwcli.spelling import release_named
+from kwcli.spelling import find_release
 from kwcli.user_files import keep_mode, open_private
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def report(
     `target`: the release that clients are held against, the newest without it. `html_path`: write a page there instead
     of anything on standard output. `master`: count on Spark.
     """
-    release = RELEASES[-1] if target is None else release_named(target)
+    release = RELEASES[-1] if target is None else find_release(target)
     if find_spec("pyarrow") is None or find_spec("numpy") is None:
         raise Failure('reading tables needs pyarrow: install "kw[report]"')
     if html_path is not None and find_spec("plotly") is None:
@@ -55,7 +55,7 @@ def report(
 
 
 def _found(env: Environment, folder: str, release: str, master: str | None, *, wanted: bool) -> dict[str, Any]:
-    from kwcli.pipeline.report.build_report import contents
+    from kwcli.pipeline.report.build_report import build_report
     from kwcli.pipeline.report.run_folds import count_all, count_here
     from kwcli.pipeline.report.tables import Tables
     from kwcli.progress import Progress
@@ -63,13 +63,13 @@ def _found(env: Environment, folder: str, release: str, master: str | None, *, w
     tables = Tables(folder)
     if master is not None:
         from kwcli.pipeline.report.run_folds import count_there
-        from kwcli.pipeline.spark.session import owned
+        from kwcli.pipeline.spark.session import own_session
 
-        with owned(master, env) as spark:
-            return contents(count_all(tables, count_there(spark, tables)), release)
+        with own_session(master, env) as spark:
+            return build_report(count_all(tables, count_there(spark, tables)), release)
     progress = Progress(env, None, wanted=wanted)
     try:
-        return contents(count_all(tables, count_here(tables, progress)), release)
+        return build_report(count_all(tables, count_here(tables, progress)), release)
     finally:
         progress.hide()
 

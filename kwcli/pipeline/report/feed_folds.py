@@ -10,11 +10,22 @@ import pyarrow.compute as pc
 
 from decoders.analysis.fold import bin_of, edges
 from decoders.analysis.metrics import METRICS
-from decoders.analysis.statistics import Group
-from decoders.analysis.tally import Batches
-from decoders.analysis.time_buckets import added
+from decoders.analysis.statistics import GroupStatistics
+from decoders.analysis.tally import TopicBatches
+from decoders.analysis.time_buckets import add_amounts
 from decoders.apis.error_codes import error_name
-from kwcli.pipeline.report.columns import LISTS, Coded, Numbers, Rows, combined, compact, counts, greatest, least, sums
+from kwcli.pipeline.report.columns import (
+    LISTS,
+    BatchColumns,
+    CodedColumn,
+    Numbers,
+    combine_columns,
+    counts,
+    greatest,
+    least,
+    number_densely,
+    sums,
+)
 
 if TYPE_CHECKING:
     from decoders.analysis.dimensions import Key
@@ -34,14 +45,14 @@ METRIC_COLUMNS: Final = {
 COLUMNS: Final = ("time_ns", "status", "request_size", "response_size", "error_codes", "error_topics")
 
 
-class Measured(NamedTuple):
+class MeasuredRows(NamedTuple):
     """Values of the metric, for some rows: `where` says which of them have one."""
 
     where: Any
     values: Numbers
 
 
-def count(statistics: Statistics, rows: Rows, only: frozenset[Any] | None = None) -> None:
+def feed_statistics(statistics: Statistics, rows: BatchColumns, only: frozenset[Any] | None = None) -> None:
     """Count a batch; with `only` just the groups whose last dimension is one of these. Raises LimitExceeded."""
     if not rows.size:
         return
@@ -50,7 +61,7 @@ def count(statistics: Statistics, rows: Rows, only: frozenset[Any] | None = None
     statistics.cover(first, last)
     picked, groups = _grouped(statistics, rows, only)
     size = len(groups.values)
-    made = [Group() for _ in range(size)]
+    made = [GroupStatistics() for _ in range(size)]
     found = _outcomes(rows, picked, groups, made)
     if rows.lengths("error_codes").any():
         _errors(statistics, rows, picked, groups, made, found)
@@ -64,7 +75,7 @@ def count(statistics: Statistics, rows: Rows, only: frozenset[Any] | None = None
     statistics.take(zip(groups.values, made, strict=True), first, last, shift)
 
 
-def _grouped(statistics: Statistics, rows: Rows, only: frozenset[Any] | None) -> tuple[Numbers, Coded]:
+def _grouped(statistics: Statistics, rows: BatchColumns, only: frozenset[Any] | None) -> tuple[Numbers, CodedColumn]:
     """The rows that count (one that is about several values several times), and the key of each."""
     picked = np.arange(rows.size, dtype=np.int64)
     lists = [name for name in statistics.by if name in LISTS]
@@ -73,7 +84,7 @@ def _grouped(statistics: Statistics, rows: Rows, only: frozenset[Any] | None) ->
     values = None
     if lists:
         picked, values = rows.elements(LISTS[lists[0]])
-    parts: list[Coded] = []
+    parts: list[CodedColumn] = []
     for name in statistics.by:
         if name in LISTS:
             assert values is not None
@@ -86,19 +97,19 @@ def _grouped(statistics: Statistics, rows: Rows, only: frozenset[Any] | None) ->
         wanted = np.array([value in only for value in parts[-1].values] or [False])
         kept = np.flatnonzero(wanted[parts[-1].numbers])
         picked, parts = picked[kept], [part.at(kept) for part in parts]
-    return picked, combined(parts, len(picked))
+    return picked, combine_columns(parts, len(picked))
 
 
-def _buckets(times: Numbers, width: int) -> Coded:
+def _buckets(times: Numbers, width: int) -> CodedColumn:
     if not len(times):
-        return Coded(times, [])
+        return CodedColumn(times, [])
     begun = times // width
     low = int(begun.min())
-    different, places = compact(begun - low, int(begun.max()) - low + 1)
-    return Coded(places, [(number + low) * width for number in different.tolist()])
+    different, places = number_densely(begun - low, int(begun.max()) - low + 1)
+    return CodedColumn(places, [(number + low) * width for number in different.tolist()])
 
 
-def _outcomes(rows: Rows, picked: Numbers, groups: Coded, made: list[Group]) -> Numbers:
+def _outcomes(rows: BatchColumns, picked: Numbers, groups: CodedColumn, made: list[GroupStatistics]) -> Numbers:
     """Counts and sizes; gives zeros, for the error codes found in each row."""
     numbers, size = groups.numbers, len(made)
     status = {
@@ -115,7 +126,12 @@ def _outcomes(rows: Rows, picked: Numbers, groups: Coded, made: list[Group]) -> 
 
 
 def _errors(
-    statistics: Statistics, rows: Rows, picked: Numbers, groups: Coded, made: list[Group], found: Numbers
+    statistics: Statistics,
+    rows: BatchColumns,
+    picked: Numbers,
+    groups: CodedColumn,
+    made: list[GroupStatistics],
+    found: Numbers,
 ) -> None:
     """Count error codes, in a group of a topic those of the topic and of none, in one of an error that one."""
     by = statistics.by
@@ -144,20 +160,20 @@ def _counts(code: int, its: str | None, key: Key, topic: int | None, error: int 
     return error is None or error_name(code) == key[error]
 
 
-def _measured(metric: str, rows: Rows, picked: Numbers, found: Numbers) -> Measured:
+def _measured(metric: str, rows: BatchColumns, picked: Numbers, found: Numbers) -> MeasuredRows:
     if metric == "errors":
-        return Measured(found > 0, found)
+        return MeasuredRows(found > 0, found)
     if metric == "bytes":
         values = (rows.integers("request_size") + rows.integers("response_size"))[picked]
-        return Measured(np.ones(len(picked), np.bool_), values)
+        return MeasuredRows(np.ones(len(picked), np.bool_), values)
     if metric == "throttle":
         values = rows.integers("throttle_time_ms")[picked] * NS_PER_MS
-        return Measured(values > 0, values)
+        return MeasuredRows(values > 0, values)
     where = rows.known("request_end_ns") & rows.known("response_ns") & ~rows.known("waited_ns")
-    return Measured(where[picked], (rows.integers("response_ns") - rows.integers("request_end_ns"))[picked])
+    return MeasuredRows(where[picked], (rows.integers("response_ns") - rows.integers("request_end_ns"))[picked])
 
 
-def _waits(rows: Rows, picked: Numbers, groups: Coded, made: list[Group]) -> None:
+def _waits(rows: BatchColumns, picked: Numbers, groups: CodedColumn, made: list[GroupStatistics]) -> None:
     waits = np.flatnonzero(rows.known("waited_ns")[picked])
     if not len(waits):
         return
@@ -167,7 +183,7 @@ def _waits(rows: Rows, picked: Numbers, groups: Coded, made: list[Group]) -> Non
         group.waited, group.waited_ns = times, total
 
 
-def bins(values: Numbers) -> Coded:
+def sort_into_bins(values: Numbers) -> CodedColumn:
     """The bin of each value, as the sketch has them."""
     table = np.array(edges(), np.int64)
     size = np.abs(values)
@@ -176,17 +192,17 @@ def bins(values: Numbers) -> Coded:
     if least_of_all.any():
         number[least_of_all] = bin_of(int(np.iinfo(np.int64).min))
     low = int(number.min()) if len(number) else 0
-    different, places = compact(number - low, int(number.max()) - low + 1 if len(number) else 1)
-    return Coded(places, [each + low for each in different.tolist()])
+    different, places = number_densely(number - low, int(number.max()) - low + 1 if len(number) else 1)
+    return CodedColumn(places, [each + low for each in different.tolist()])
 
 
-def gather(groups: Coded, made: list[Group], values: Numbers, weights: Numbers | None = None) -> None:
+def gather(groups: CodedColumn, made: list[GroupStatistics], values: Numbers, weights: Numbers | None = None) -> None:
     """Measure values, each `weights` times, for the groups of their rows."""
     if not len(values):
         return
-    binned = bins(values)
+    binned = sort_into_bins(values)
     size, width = len(made), len(binned.values)
-    pairs, places = compact(groups.numbers * width + binned.numbers, size * width)
+    pairs, places = number_densely(groups.numbers * width + binned.numbers, size * width)
     each = sums(places, weights, len(pairs)) if weights is not None else counts(places, len(pairs))
     found: list[Counter[int]] = [Counter() for _ in made]
     for pair, times in zip(pairs.tolist(), each, strict=True):
@@ -198,20 +214,22 @@ def gather(groups: Coded, made: list[Group], values: Numbers, weights: Numbers |
             group.gather(its, total, low, high)
 
 
-def _measure(groups: Coded, made: list[Group], measured: Measured) -> None:
+def _measure(groups: CodedColumn, made: list[GroupStatistics], measured: MeasuredRows) -> None:
     rows = np.flatnonzero(measured.where)
     gather(groups.at(rows), made, measured.values[rows])
 
 
-def _place(groups: Coded, made: list[Group], measured: Measured, slices: Numbers, join: Join) -> None:
+def _place(
+    groups: CodedColumn, made: list[GroupStatistics], measured: MeasuredRows, slices: Numbers, join: Join
+) -> None:
     """What each group has in each time slice."""
     rows = np.flatnonzero(measured.where)
     if not len(rows):
         return
     numbers, values, slices = groups.numbers[rows], measured.values[rows], slices[rows]
     low, width = int(slices.min()), int(slices.max()) - int(slices.min()) + 1
-    pairs, places = compact(numbers * width + slices - low, len(made) * width)
-    joined = (sums if join is added else greatest)(places, values, len(pairs))
+    pairs, places = number_densely(numbers * width + slices - low, len(made) * width)
+    joined = (sums if join is add_amounts else greatest)(places, values, len(pairs))
     for pair, value in zip(pairs.tolist(), joined, strict=True):
         made[pair // width].slices[pair % width + low] = value
 
@@ -229,7 +247,7 @@ BATCH_COLUMNS: Final = ("api", "topic", "topic_id", "batches", "records", "bytes
 USES: Final = ("address", "client_id", "client_software_name", "client_software_version", "api_key", "api_version")
 
 
-class Row:
+class SlowRow:
     """One row with the attributes of an exchange that the list of the slowest reads."""
 
     def __init__(self, values: dict[str, Any]) -> None:
@@ -247,7 +265,7 @@ class Row:
         """Waits were left out before."""
 
 
-def list_slowest(slowest: Slowest, rows: Rows) -> None:
+def feed_slowest(slowest: Slowest, rows: BatchColumns) -> None:
     """Tell of the exchanges that took longest, and of all that took as long as the last of them."""
     where = rows.known("request_end_ns") & rows.known("response_ns") & ~rows.known("waited_ns")
     took = (rows.integers("response_ns") - rows.integers("request_end_ns"))[where]
@@ -257,22 +275,22 @@ def list_slowest(slowest: Slowest, rows: Rows) -> None:
     at = np.flatnonzero(where)[took >= bar]
     columns = {name: pc.take(rows.column(name), at).to_pylist() for name in SLOWEST_COLUMNS}
     for values in zip(*columns.values(), strict=True):
-        slowest.add(Row(dict(zip(columns, values, strict=True))))  # type: ignore[arg-type]  # the attributes it reads
+        slowest.add(SlowRow(dict(zip(columns, values, strict=True))))  # type: ignore[arg-type]  # the attributes it reads
 
 
-def list_versions(versions: ClientVersions, rows: Rows) -> None:
+def feed_versions(versions: ClientVersions, rows: BatchColumns) -> None:
     """Tell who used which version of which API."""
     at = np.flatnonzero(rows.known("api_key") & rows.known("api_version"))
-    groups = combined([rows.dimension(name).at(at) for name in USES], len(at))
+    groups = combine_columns([rows.dimension(name).at(at) for name in USES], len(at))
     times, size = rows.integers("time_ns")[at], len(groups.values)
     firsts, lasts = least(groups.numbers, times, size), greatest(groups.numbers, times, size)
     for key, *amounts in zip(groups.values, counts(groups.numbers, size), firsts, lasts, strict=True):
         versions.take(key, amounts)
 
 
-def tally_rows(tally: Tally, rows: Rows) -> None:
+def tally_rows(tally: Tally, rows: BatchColumns) -> None:
     """Count the rows of each key, and add up their amounts."""
-    groups = combined([rows.dimension(name) for name in tally.by], rows.size)
+    groups = combine_columns([rows.dimension(name) for name in tally.by], rows.size)
     size = len(groups.values)
     _, *names = tally.amounts
     columns = [sums(groups.numbers, rows.integers(name), size) for name in names]
@@ -280,17 +298,17 @@ def tally_rows(tally: Tally, rows: Rows) -> None:
         tally.take(key, amounts)
 
 
-def count_batches(found: BatchSizes, rows: Rows) -> None:
+def count_batches(found: BatchSizes, rows: BatchColumns) -> None:
     """Tell of the record batches of each topic."""
     at = np.flatnonzero(rows.integers("batches") > 0)
-    groups = combined([rows.coded(name).at(at) for name in ("api", "topic", "topic_id")], len(at))
+    groups = combine_columns([rows.coded(name).at(at) for name in ("api", "topic", "topic_id")], len(at))
     size = len(groups.values)
     batches, records, amount = (rows.integers(name)[at] for name in ("batches", "records", "bytes"))
     columns = [sums(groups.numbers, column, size) for column in (batches, records, amount)]
-    made = [Batches(*amounts) for amounts in zip(*columns, strict=True)]
+    made = [TopicBatches(*amounts) for amounts in zip(*columns, strict=True)]
     gather(groups, [its.sizes for its in made], _each(amount, batches), batches)
     gather(groups, [its.counts for its in made], _each(records, batches), batches)
-    codecs = combined([Coded(groups.numbers, list(range(size))), rows.coded("codec").at(at)], len(at))
+    codecs = combine_columns([CodedColumn(groups.numbers, list(range(size))), rows.coded("codec").at(at)], len(at))
     times = sums(codecs.numbers, batches, len(codecs.values))
     for (group, codec), its_batches in zip(codecs.values, times, strict=True):
         made[group].codecs[codec or ""] += its_batches

@@ -20,7 +20,7 @@ from kwcli import VERSION
 from kwcli.output.units import cut
 from kwcli.pipeline.report.build_report import Report, moment
 from kwcli.pipeline.report.charts import Chart, charts
-from kwcli.pipeline.report.sections import NOTHING, SECTIONS, Said, Section, title_of, totals
+from kwcli.pipeline.report.sections import NOTHING, SECTIONS, ReportColumn, Section, title_of, totals
 from kwcli.pipeline.report.style import SCRIPT, STYLE
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def _section(section: Section, rows: list[Row], report: Report, drawn: list[Char
     yield "</section>"
 
 
-def _cell(said: Said, row: Row) -> str:
+def _cell(said: ReportColumn, row: Row) -> str:
     text = said.say(row)
     bad = " bad" if said.bad and text != NOTHING else ""
     if not said.cut:
@@ -162,6 +162,6 @@ def _pieces(name: str) -> list[str]:
     return [word[at : at + _PIECE] for word in _BREAKS.split(name) for at in range(0, len(word), _PIECE)]
 
 
-def _class(said: Said) -> str:
+def _class(said: ReportColumn) -> str:
     kind = "n" if said.right else "name" if said.cut else "word"
     return f"{kind} k{said.keep}"

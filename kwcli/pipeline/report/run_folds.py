@@ -14,7 +14,7 @@ from decoders.analysis.tally import BatchSizes, ClientVersions, Tally, sums
 from decoders.errors import LimitExceeded
 from decoders.wire.pack import fields, pack, unpack
 from kwcli.pipeline.report import feed_folds
-from kwcli.pipeline.report.columns import Rows
+from kwcli.pipeline.report.columns import BatchColumns
 from kwcli.pipeline.report.tables import NAMES, Tables, together
 from kwcli.pipeline.spark.failures import failure_of
 
@@ -39,23 +39,23 @@ _OF: Final = {
 }
 
 
-class Counted(NamedTuple):
+class FoldPlan(NamedTuple):
     """One fold: the table it is over, how it is made and told of a batch, the columns that it reads."""
 
     table: str
     make: Callable[[], Any]
-    tell: Callable[[Any, Rows], None]
+    tell: Callable[[Any, BatchColumns], None]
     columns: tuple[str, ...]
 
 
-def _statistics(by: tuple[str, ...], metric: str, bucket_ns: int = NS, only: frozenset[Any] | None = None) -> Counted:
+def _statistics(by: tuple[str, ...], metric: str, bucket_ns: int = NS, only: frozenset[Any] | None = None) -> FoldPlan:
     columns = (*feed_folds.COLUMNS, *feed_folds.METRIC_COLUMNS[metric], *(name for word in by for name in _OF[word]))
     make = partial(Statistics, by, metric, bucket_ns=bucket_ns)
-    return Counted("exchanges", make, partial(feed_folds.count, only=only), columns)
+    return FoldPlan("exchanges", make, partial(feed_folds.feed_statistics, only=only), columns)
 
 
-def _tally(table: str, by: tuple[str, ...], amounts: tuple[str, ...] = (), columns: tuple[str, ...] = ()) -> Counted:
-    return Counted(
+def _tally(table: str, by: tuple[str, ...], amounts: tuple[str, ...] = (), columns: tuple[str, ...] = ()) -> FoldPlan:
+    return FoldPlan(
         table, partial(Tally, by, sums("count", *amounts)), feed_folds.tally_rows, (*(columns or by), *amounts)
     )
 
@@ -65,19 +65,19 @@ _TRAFFIC: Final = tuple(
     for what in ("packets", "bytes", "gaps", "missing", "retransmissions")
     for side in ("client", "server")
 )
-FIRST: Final[dict[str, Counted]] = {
+FIRST: Final[dict[str, FoldPlan]] = {
     "all": _statistics((), "latency"),
     **{f"latency {name}": _statistics((name,), "latency") for name in BY},
     "errors": _statistics(("api", "error"), "errors"),
     **{f"throttle {name}": _statistics((name,), "throttle") for name in ("client", "api")},
-    "slowest": Counted(
-        "exchanges", partial(Slowest, SLOWEST, feed_folds.WHERE), feed_folds.list_slowest, feed_folds.SLOWEST_COLUMNS
+    "slowest": FoldPlan(
+        "exchanges", partial(Slowest, SLOWEST, feed_folds.WHERE), feed_folds.feed_slowest, feed_folds.SLOWEST_COLUMNS
     ),
-    "versions": Counted(
-        *("exchanges", ClientVersions, feed_folds.list_versions),
+    "versions": FoldPlan(
+        *("exchanges", ClientVersions, feed_folds.feed_versions),
         ("time_ns", "client", "client_id", "client_software_name", "client_software_version", "api_key", "api_version"),
     ),
-    "batches": Counted("topic_partitions", BatchSizes, feed_folds.count_batches, feed_folds.BATCH_COLUMNS),
+    "batches": FoldPlan("topic_partitions", BatchSizes, feed_folds.count_batches, feed_folds.BATCH_COLUMNS),
     "connections": _tally("connections", ("kafka", "closed", "opened"), (*_TRAFFIC, "exchanges")),
     "clients": _tally(
         "connections", ("kafka", "client"), (*_TRAFFIC, "exchanges"), columns=("kafka", "client", "client_id")
@@ -87,7 +87,7 @@ FIRST: Final[dict[str, Counted]] = {
 }
 
 
-def second(bucket_ns: int, matters: Mapping[str, Iterable[Any]]) -> dict[str, Counted]:
+def second(bucket_ns: int, matters: Mapping[str, Iterable[Any]]) -> dict[str, FoldPlan]:
     """The folds over time: of all, and of those values of a dimension that matter."""
     return {
         "time": _statistics(("time",), "latency", bucket_ns),
@@ -101,7 +101,7 @@ def second(bucket_ns: int, matters: Mapping[str, Iterable[Any]]) -> dict[str, Co
 class Folds:
     """Folds over one table. One that has too many groups is given up, and `full` says why."""
 
-    def __init__(self, counted: Mapping[str, Counted], table: str) -> None:
+    def __init__(self, counted: Mapping[str, FoldPlan], table: str) -> None:
         self._counted = {name: each for name, each in counted.items() if each.table == table}
         self.found: dict[str, Any] = {name: each.make() for name, each in self._counted.items()}
         self.full: dict[str, str] = {}
@@ -117,7 +117,7 @@ class Folds:
 
     def count(self, batch: pa.RecordBatch) -> None:
         """Tell all of a batch."""
-        rows = Rows(batch)
+        rows = BatchColumns(batch)
         self.rows += rows.size
         for name, fold in list(self.found.items()):
             self._guarded(name, partial(self._counted[name].tell, fold, rows))
@@ -167,10 +167,10 @@ _NICE: Final[tuple[int, ...]] = (
     *(86_400 * 10**9 * days for days in (1, 2, 7, 30, 90, 365)),
 )
 
-Run = Callable[[Mapping[str, Counted], str], Folds]
+RunFolds = Callable[[Mapping[str, FoldPlan], str], Folds]
 
 
-class Result(NamedTuple):
+class FoldResults(NamedTuple):
     """What was found: fold by name, why one was given up, rows of each table (None: there is no such table)."""
 
     found: dict[str, Any]
@@ -179,14 +179,14 @@ class Result(NamedTuple):
     bucket_ns: int
 
 
-def count_here(tables: Tables, progress: Progress | None = None) -> Run:
+def count_here(tables: Tables, progress: Progress | None = None) -> RunFolds:
     """Counting on this machine."""
     rows = {name: rows for name, rows in tables.rows.items() if name in NAMES}
     done, exchanges = 0, 0
     if progress is not None:
         progress.expect(sum(rows.values()) + rows.get("exchanges", 0))  # which are read twice
 
-    def run(counted: Mapping[str, Counted], table: str) -> Folds:
+    def run(counted: Mapping[str, FoldPlan], table: str) -> Folds:
         nonlocal done, exchanges
         folds = Folds(counted, table)
         for batch in tables.batches(table, folds.columns):
@@ -200,7 +200,7 @@ def count_here(tables: Tables, progress: Progress | None = None) -> Run:
     return run
 
 
-def count_all(tables: Tables, run: Run) -> Result:
+def count_all(tables: Tables, run: RunFolds) -> FoldResults:
     """Both rounds over all tables that there are."""
     found: dict[str, Any] = {}
     full: dict[str, str] = {}
@@ -213,15 +213,15 @@ def count_all(tables: Tables, run: Run) -> Result:
             full |= folds.full
     bucket_ns = 10**9
     if rows["exchanges"]:
-        bucket_ns = bucket(found["all"].first_ns, found["all"].last_ns)
+        bucket_ns = bucket_width(found["all"].first_ns, found["all"].last_ns)
         matters = {name: _matters(found[f"latency {name}"], name) for name in BY if f"latency {name}" in found}
         folds = run(second(bucket_ns, matters), "exchanges")
         found |= folds.found
         full |= folds.full
-    return Result(found, full, rows, bucket_ns)
+    return FoldResults(found, full, rows, bucket_ns)
 
 
-def bucket(first_ns: int, last_ns: int) -> int:
+def bucket_width(first_ns: int, last_ns: int) -> int:
     """The length of a bucket of time, so that there are not more than BUCKETS of them."""
     for width in _NICE:
         if last_ns // width - first_ns // width < BUCKETS:
@@ -242,10 +242,10 @@ def _matters(statistics: Any, name: str) -> set[Any]:
 _STATE = "state binary"
 
 
-def count_there(spark: SparkSession, tables: Tables) -> Run:
+def count_there(spark: SparkSession, tables: Tables) -> RunFolds:
     """Counting on Spark. Failure says in one line why a task failed."""
 
-    def run(counted: Mapping[str, Counted], table: str) -> Folds:
+    def run(counted: Mapping[str, FoldPlan], table: str) -> Folds:
         whole = Folds(counted, table)
         if not tables.files[table]:
             return whole
@@ -266,7 +266,7 @@ def count_there(spark: SparkSession, tables: Tables) -> Run:
 
 
 def count_part(
-    counted: Mapping[str, Counted], table: str, batches: Iterator[pa.RecordBatch]
+    counted: Mapping[str, FoldPlan], table: str, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """What one task does: its rows in, the state of its folds out."""
     folds = Folds(counted, table)

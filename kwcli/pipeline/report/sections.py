@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kwcli.output.units import amount, took
+from kwcli.output.units import format_latency, format_size
 from kwcli.pipeline.report.build_report import Report, moment, rows_at
 from kwcli.stats.text import packets, per_second
 from kwcli.terminal import clean
@@ -22,7 +22,7 @@ NOTHING: Final = "–"
 WEIGHTY: Final = 4
 
 
-class Said(NamedTuple):
+class ReportColumn(NamedTuple):
     """One column: the smaller `keep`, the longer it stays on a narrow terminal; `cut`: how far its cells may be cut."""
 
     title: str
@@ -39,7 +39,7 @@ class Section(NamedTuple):
     name: str
     title: str
     path: tuple[str, ...]
-    columns: tuple[Said, ...]
+    columns: tuple[ReportColumn, ...]
     none: str
     notes: tuple[str, ...] = ()
     over_time: bool = False
@@ -48,7 +48,7 @@ class Section(NamedTuple):
         """Its rows; None: there is no table for it."""
         return rows_at(report, self.path)
 
-    def telling(self, rows: Sequence[Row]) -> list[Said]:
+    def telling(self, rows: Sequence[Row]) -> list[ReportColumn]:
         """Its columns without those of little weight that say nothing of any of these rows."""
         return [said for said in self.columns if said.keep <= WEIGHTY or any(said.say(row) != NOTHING for row in rows)]
 
@@ -61,9 +61,9 @@ def _name(*names: str) -> Say:
     return lambda row: next((clean(str(row[name])) for name in names if row[name] is not None), NOTHING)
 
 
-def _key(name: str) -> Said:
+def _key(name: str) -> ReportColumn:
     """The column that says what a row is about."""
-    return Said(name, _name(name), 0, False, 14)
+    return ReportColumn(name, _name(name), 0, False, 14)
 
 
 def _count(name: str) -> Say:
@@ -71,11 +71,11 @@ def _count(name: str) -> Say:
 
 
 def _bytes(*names: str) -> Say:
-    return lambda row: amount(round(sum(row[name] or 0 for name in names)))
+    return lambda row: format_size(round(sum(row[name] or 0 for name in names)))
 
 
 def _took(name: str) -> Say:
-    return lambda row: took(row[name])
+    return lambda row: format_latency(row[name])
 
 
 def _share(name: str) -> Say:
@@ -103,18 +103,18 @@ def _whole(name: str) -> Say:
 
 
 LATENCY: Final = (
-    Said("count", _count("count"), 1),
-    Said("rate", lambda row: per_second(row["rate"]), 8),
-    Said("errors", _count("errors"), 4, bad=True),
-    Said("err%", _error_share, 9, bad=True),
-    Said("waited", _count("waited"), 7),
-    Said("p50", _took("p50"), 2),
-    Said("p90", _took("p90"), 7),
-    Said("p99", _took("p99"), 1),
-    Said("max", _took("max"), 3),
-    Said("bytes", _bytes("request_bytes", "response_bytes"), 9),
-    Said("unanswered", _count("unanswered"), 10),
-    Said("undecoded", _count("undecoded"), 11),
+    ReportColumn("count", _count("count"), 1),
+    ReportColumn("rate", lambda row: per_second(row["rate"]), 8),
+    ReportColumn("errors", _count("errors"), 4, bad=True),
+    ReportColumn("err%", _error_share, 9, bad=True),
+    ReportColumn("waited", _count("waited"), 7),
+    ReportColumn("p50", _took("p50"), 2),
+    ReportColumn("p90", _took("p90"), 7),
+    ReportColumn("p99", _took("p99"), 1),
+    ReportColumn("max", _took("max"), 3),
+    ReportColumn("bytes", _bytes("request_bytes", "response_bytes"), 9),
+    ReportColumn("unanswered", _count("unanswered"), 10),
+    ReportColumn("undecoded", _count("undecoded"), 11),
 )
 WAITED: Final = (
     "waited: fetches that came back empty after 0.9 × max_wait_ms or more; inferred to be long polls, and not among "
@@ -175,16 +175,18 @@ SECTIONS: Final[tuple[Section, ...]] = (
     Section(
         *("slowest", "Slowest exchanges", ("slowest",)),
         (
-            Said("took", _took("latency_ms"), 0, bad=True),
-            Said("request", _request, 0, False, 14),
-            Said("client", lambda row: clean(row["client_id"] or row["client"]), 2, False, 12),
-            Said("broker", _name("broker"), 5, False),
-            Said("time", lambda row: moment(row["time"], 23), 3, False),
-            Said("packets", lambda row: packets(row["packets"]), 4, False),
-            Said("capture", lambda row: clean((row["source_file"] or NOTHING).rpartition("/")[2]), 4, False, 12),
-            Said("sent", _bytes("request_size"), 7),
-            Said("got", _bytes("response_size"), 7),
-            Said("address", _name("client"), 8, False),
+            ReportColumn("took", _took("latency_ms"), 0, bad=True),
+            ReportColumn("request", _request, 0, False, 14),
+            ReportColumn("client", lambda row: clean(row["client_id"] or row["client"]), 2, False, 12),
+            ReportColumn("broker", _name("broker"), 5, False),
+            ReportColumn("time", lambda row: moment(row["time"], 23), 3, False),
+            ReportColumn("packets", lambda row: packets(row["packets"]), 4, False),
+            ReportColumn(
+                "capture", lambda row: clean((row["source_file"] or NOTHING).rpartition("/")[2]), 4, False, 12
+            ),
+            ReportColumn("sent", _bytes("request_size"), 7),
+            ReportColumn("got", _bytes("response_size"), 7),
+            ReportColumn("address", _name("client"), 8, False),
         ),
         "no exchange has a latency",
         ("packets are counted in the capture, as Wireshark does.",),
@@ -192,27 +194,27 @@ SECTIONS: Final[tuple[Section, ...]] = (
     Section(
         *("errors", "Errors", ("errors",)),
         (
-            Said("error", _name("error"), 0, False, 20, bad=True),
+            ReportColumn("error", _name("error"), 0, False, 20, bad=True),
             _key("api"),
-            Said("exchanges", _count("exchanges"), 1),
-            Said("of its API", _share("share"), 3),
-            Said("codes", _count("codes"), 3),
+            ReportColumn("exchanges", _count("exchanges"), 1),
+            ReportColumn("of its API", _share("share"), 3),
+            ReportColumn("codes", _count("codes"), 3),
         ),
         "no error codes",
     ),
     Section(
         *("old-versions", "Clients that the target release turns away", ("old_versions", "old")),
         (
-            Said("client", _who, 0, False, 14),
-            Said("software", _software, 3, False, 12),
-            Said("requests", _count("count"), 2),
-            Said("of", _count("of"), 6),
-            Said("asks", lambda row: "yes" if row["asks"] else "no", 7, False),
-            Said("needs", lambda row: row["since"] or NOTHING, 3, False),
-            Said("last seen", _time("last"), 5, False),
-            Said("first seen", _time("first"), 8, False),
-            Said("address", _name("address"), 6, False),
-            Said("no longer served", versions_text, 1, False, 24, bad=True),
+            ReportColumn("client", _who, 0, False, 14),
+            ReportColumn("software", _software, 3, False, 12),
+            ReportColumn("requests", _count("count"), 2),
+            ReportColumn("of", _count("of"), 6),
+            ReportColumn("asks", lambda row: "yes" if row["asks"] else "no", 7, False),
+            ReportColumn("needs", lambda row: row["since"] or NOTHING, 3, False),
+            ReportColumn("last seen", _time("last"), 5, False),
+            ReportColumn("first seen", _time("first"), 8, False),
+            ReportColumn("address", _name("address"), 6, False),
+            ReportColumn("no longer served", versions_text, 1, False, 24, bad=True),
         ),
         "no client uses a version that it does not serve",
         (
@@ -224,12 +226,12 @@ SECTIONS: Final[tuple[Section, ...]] = (
         *("talkers", "Top talkers", ("talkers", "client")),
         (
             _key("client"),
-            Said("bytes", _bytes("bytes"), 0),
-            Said("share", _share("share"), 2),
-            Said("sent", _bytes("request_bytes"), 3),
-            Said("got", _bytes("response_bytes"), 3),
-            Said("requests", _count("count"), 4),
-            Said("rate", lambda row: per_second(row["rate"]), 5),
+            ReportColumn("bytes", _bytes("bytes"), 0),
+            ReportColumn("share", _share("share"), 2),
+            ReportColumn("sent", _bytes("request_bytes"), 3),
+            ReportColumn("got", _bytes("response_bytes"), 3),
+            ReportColumn("requests", _count("count"), 4),
+            ReportColumn("rate", lambda row: per_second(row["rate"]), 5),
         ),
         "nobody said anything",
     ),
@@ -237,11 +239,11 @@ SECTIONS: Final[tuple[Section, ...]] = (
         *("topics", "Topics by bytes", ("talkers", "topic")),
         (
             _key("topic"),
-            Said("bytes", _bytes("bytes"), 0),
-            Said("produced", _bytes("produced_bytes"), 2),
-            Said("fetched", _bytes("fetched_bytes"), 2),
-            Said("records in", _count("produced_records"), 3),
-            Said("records out", _count("fetched_records"), 3),
+            ReportColumn("bytes", _bytes("bytes"), 0),
+            ReportColumn("produced", _bytes("produced_bytes"), 2),
+            ReportColumn("fetched", _bytes("fetched_bytes"), 2),
+            ReportColumn("records in", _count("produced_records"), 3),
+            ReportColumn("records out", _count("fetched_records"), 3),
         ),
         "no records",
     ),
@@ -249,17 +251,17 @@ SECTIONS: Final[tuple[Section, ...]] = (
         *("batches", "Record batches", ("batches",)),
         (
             _key("topic"),
-            Said("api", _name("api"), 0, False),
-            Said("batches", _count("batches"), 3),
-            Said("rec/batch", _whole("records_per_batch"), 1),
-            Said("p50", _whole("records_p50"), 7),
-            Said("p99", _whole("records_p99"), 7),
-            Said("B/batch", _bytes("bytes_per_batch"), 1),
-            Said("p50", _bytes("bytes_p50"), 5),
-            Said("p99", _bytes("bytes_p99"), 5),
-            Said("max", _bytes("bytes_max"), 6),
-            Said("B/rec", _bytes("bytes_per_record"), 4),
-            Said("codecs", lambda row: codes(row["codecs"]), 3, False, 12),
+            ReportColumn("api", _name("api"), 0, False),
+            ReportColumn("batches", _count("batches"), 3),
+            ReportColumn("rec/batch", _whole("records_per_batch"), 1),
+            ReportColumn("p50", _whole("records_p50"), 7),
+            ReportColumn("p99", _whole("records_p99"), 7),
+            ReportColumn("B/batch", _bytes("bytes_per_batch"), 1),
+            ReportColumn("p50", _bytes("bytes_p50"), 5),
+            ReportColumn("p99", _bytes("bytes_p99"), 5),
+            ReportColumn("max", _bytes("bytes_max"), 6),
+            ReportColumn("B/rec", _bytes("bytes_per_record"), 4),
+            ReportColumn("codecs", lambda row: codes(row["codecs"]), 3, False, 12),
         ),
         "no record batches",
         ("Where a request has several batches of a partition, they count with their mean.",),
@@ -269,12 +271,12 @@ SECTIONS: Final[tuple[Section, ...]] = (
             *(f"throttling-{name}", f"Throttling by {name}", ("throttling", name)),
             (
                 _key(name),
-                Said("throttled", _count("throttled"), 1),
-                Said("share", _share("share"), 3),
-                Said("in all", _took("sum_ms"), 1),
-                Said("p50", _took("p50_ms"), 4),
-                Said("p99", _took("p99_ms"), 4),
-                Said("max", _took("max_ms"), 2),
+                ReportColumn("throttled", _count("throttled"), 1),
+                ReportColumn("share", _share("share"), 3),
+                ReportColumn("in all", _took("sum_ms"), 1),
+                ReportColumn("p50", _took("p50_ms"), 4),
+                ReportColumn("p99", _took("p99_ms"), 4),
+                ReportColumn("max", _took("max_ms"), 2),
             ),
             "no response was throttled",
         )
@@ -284,32 +286,34 @@ SECTIONS: Final[tuple[Section, ...]] = (
         *("connections", "Connections by client", ("connections", "client")),
         (
             _key("client"),
-            Said("connections", _count("count"), 0),
-            Said("exchanges", _count("exchanges"), 3),
-            Said("bytes", _bytes("bytes"), 3),
-            Said("packets", _count("packets"), 6),
-            Said("gaps", _count("gaps"), 3, bad=True),
-            Said("missing", lambda row: amount(row["missing"]) if row["missing"] else NOTHING, 2, bad=True),
-            Said("sent again", _count("retransmissions"), 4),
+            ReportColumn("connections", _count("count"), 0),
+            ReportColumn("exchanges", _count("exchanges"), 3),
+            ReportColumn("bytes", _bytes("bytes"), 3),
+            ReportColumn("packets", _count("packets"), 6),
+            ReportColumn("gaps", _count("gaps"), 3, bad=True),
+            ReportColumn(
+                "missing", lambda row: format_size(row["missing"]) if row["missing"] else NOTHING, 2, bad=True
+            ),
+            ReportColumn("sent again", _count("retransmissions"), 4),
         ),
         "no connections",
     ),
     Section(
         *("foreign", "Connections that are not Kafka", ("connections", "not_kafka")),
         (
-            Said("to", _name("broker"), 0, False),
-            Said("connections", _count("count"), 0),
-            Said("what", lambda row: clean(row["detail"] or row["reason"] or "nothing was said"), 1, False, 20),
+            ReportColumn("to", _name("broker"), 0, False),
+            ReportColumn("connections", _count("count"), 0),
+            ReportColumn("what", lambda row: clean(row["detail"] or row["reason"] or "nothing was said"), 1, False, 20),
         ),
         "all connections are Kafka",
     ),
     Section(
         *("skipped", "Bytes that are no exchange", ("skipped",)),
         (
-            Said("reason", _name("reason"), 0, False),
-            Said("direction", _name("direction"), 1, False),
-            Said("runs", _count("count"), 0),
-            Said("bytes", _bytes("size"), 0),
+            ReportColumn("reason", _name("reason"), 0, False),
+            ReportColumn("direction", _name("direction"), 1, False),
+            ReportColumn("runs", _count("count"), 0),
+            ReportColumn("bytes", _bytes("size"), 0),
         ),
         "nothing was lost or skipped",
     ),
@@ -328,7 +332,7 @@ def totals(report: Report) -> list[tuple[str, str]]:
     found = [("exchanges", f"{count:,}")]
     if summary["rate"]:
         found.append(("rate", per_second(summary["rate"])))
-    found += [(name, took(summary[name])) for name in ("p50", "p99", "max") if summary[name] is not None]
+    found += [(name, format_latency(summary[name])) for name in ("p50", "p99", "max") if summary[name] is not None]
     for name in ("errors", "unanswered", "undecoded"):
         if summary[name]:
             found.append((name, f"{summary[name]:,} ({percent(summary[name] / count)})"))
@@ -336,5 +340,5 @@ def totals(report: Report) -> list[tuple[str, str]]:
     others = (("not Kafka", "not_kafka"), ("long polls", "waited"), ("throttled", "throttled"))
     found += [(name, f"{summary[key]:,}") for name, key in others if summary[key]]
     if count:
-        found += [("sent", amount(summary["request_bytes"])), ("got", amount(summary["response_bytes"]))]
+        found += [("sent", format_size(summary["request_bytes"])), ("got", format_size(summary["response_bytes"]))]
     return found

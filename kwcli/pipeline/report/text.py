@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.analysis.time_buckets import Join, added
+from decoders.analysis.time_buckets import Join, add_amounts
 from kwcli.output.table import Column, draw_table
-from kwcli.output.units import Palette, amount, cells, counted, palette, took
+from kwcli.output.units import Palette, cell_width, count_of, format_latency, format_size, palette
 from kwcli.pipeline.report.build_report import Report, moment, numbers, slices
 from kwcli.pipeline.report.sections import NOTHING, SECTIONS, Section, percent, title_of
 from kwcli.stats.text import SPARK_LEAST, SPARK_MOST, per_second, sparkline, wrapped
@@ -63,7 +63,7 @@ def _together(parts: Iterable[str], width: int | None) -> list[str]:
     """The parts in lines that fit, dots between those on one line."""
     out: list[str] = []
     for part in parts:
-        if out and (width is None or cells(out[-1]) + cells(part) + 3 <= width):
+        if out and (width is None or cell_width(out[-1]) + cell_width(part) + 3 <= width):
             out[-1] += f" · {part}"
         else:
             out.append(part)
@@ -71,7 +71,7 @@ def _together(parts: Iterable[str], width: int | None) -> list[str]:
 
 
 def _said(report: Report, summary: Row) -> Iterator[str]:
-    yield counted(summary["count"], "exchange")
+    yield count_of(summary["count"], "exchange")
     if not summary["count"]:
         return
     if report["first"]:
@@ -79,13 +79,13 @@ def _said(report: Report, summary: Row) -> Iterator[str]:
     yield per_second(summary["rate"])
     for name in ("client", "broker", "topic"):
         if summary[f"{name}s"] is not None:
-            yield counted(summary[f"{name}s"], name)
+            yield count_of(summary[f"{name}s"], name)
     if summary["connections"] is not None:
         others = f" ({summary['not_kafka']:,} not Kafka)" if summary["not_kafka"] else ""
-        yield counted(summary["connections"], "connection") + others
-    yield f"{amount(summary['request_bytes'])} sent, {amount(summary['response_bytes'])} got"
+        yield count_of(summary["connections"], "connection") + others
+    yield f"{format_size(summary['request_bytes'])} sent, {format_size(summary['response_bytes'])} got"
     if summary["p99"] is not None:
-        yield f"p50 {took(summary['p50'])}, p99 {took(summary['p99'])}, max {took(summary['max'])}"
+        yield ", ".join(f"{name} {format_latency(summary[name])}" for name in ("p50", "p99", "max"))
     for name, noun in (("errors", "with errors"), ("unanswered", "unanswered"), ("undecoded", "undecoded")):
         if summary[name]:
             yield f"{summary[name]:,} {noun} ({percent(summary[name] / summary['count'])})"
@@ -106,10 +106,10 @@ def _over_time(report: Report, points: list[Row], settings: Settings, paint: Pal
         most = say(max(found.values(), default=0) / scale)
         return f"{paint.dim}{name:<{_LABEL}}{paint.off}{paint.name}{marks}{paint.off}  {most}"
 
-    yield line("p99", "p99", max, took, 10**6)
-    yield line("exchanges", "count", added, lambda value: f"{round(value):,}")
+    yield line("p99", "p99", max, format_latency, 10**6)
+    yield line("exchanges", "count", add_amounts, lambda value: f"{round(value):,}")
     if any(row["errors"] for row in points):
-        yield line("errors", "errors", added, lambda value: f"{round(value):,}")
+        yield line("errors", "errors", add_amounts, lambda value: f"{round(value):,}")
     yield f"{paint.dim}{'':<{_LABEL}}{_axis(report, width, last - first + 1)}{paint.off}"
 
 
@@ -118,7 +118,7 @@ def _axis(report: Report, width: int, buckets: int) -> str:
     per = -(-buckets // width)
     marks = -(-buckets // per)
     first, last = (report[name][11:19] for name in ("first", "last"))
-    room = marks - cells(first) - cells(last)
+    room = marks - cell_width(first) - cell_width(last)
     return f"{first}{' ' * room}{last}" if room > 0 else first
 
 

@@ -22,8 +22,8 @@ from decoders.tcp.connections import endpoints
 from kwcli.env import Exit, Failure
 from kwcli.inputs import utf8_text
 from kwcli.pipeline.command_words import Moment
-from kwcli.pipeline.plan import SPLIT_SIZE, plan
-from kwcli.pipeline.read.captures import find
+from kwcli.pipeline.plan import SPLIT_SIZE, plan_splits
+from kwcli.pipeline.read.captures import find_captures
 from kwcli.pipeline.read.split_reader import SplitReader
 from kwcli.pipeline.spark.failures import blamed, place_of
 from kwcli.pipeline.tables.rows import split_address
@@ -101,7 +101,7 @@ class KafkaWire(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Reads the columns asked for."""
-        return _SegmentReader(asked(dict(self.options)), schema.fieldNames())
+        return _SegmentReader(parse_options(dict(self.options)), schema.fieldNames())
 
 
 class _Part(InputPartition):
@@ -115,8 +115,8 @@ class _SegmentReader(DataSourceReader):
         self._columns = columns
 
     def partitions(self) -> list[InputPartition]:
-        found = find(self._wanted.paths)
-        planned = plan(found.files, self._wanted.split_size)
+        found = find_captures(self._wanted.paths)
+        planned = plan_splits(found.files, self._wanted.split_size)
         problems = [*found.problems, *planned.problems]
         if problems and (self._wanted.strict or not planned.splits):
             raise Failure(str(problems[0]))
@@ -178,7 +178,7 @@ def _ends(key: bytes) -> tuple[str, int, str, int]:
     return (*split_address(source), *split_address(target))
 
 
-def asked(options: dict[str, str]) -> SourceOptions:
+def parse_options(options: dict[str, str]) -> SourceOptions:
     """The options of the format as values. Failure (usage) names the one that is wrong."""
     paths = json.loads(options["paths"]) if options.get("paths") else [options["path"]] if "path" in options else []
     if not paths:

@@ -18,13 +18,13 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from kwcli.env import Failure
-from kwcli.pipeline.job_spec import Choice, JobSpec
-from kwcli.pipeline.plan import SPLIT_SIZE, plan
-from kwcli.pipeline.read.captures import find
+from kwcli.pipeline.job_spec import JobSpec, RowFilter
+from kwcli.pipeline.plan import SPLIT_SIZE, plan_splits
+from kwcli.pipeline.read.captures import find_captures
 from kwcli.pipeline.spark.coordination import Coordination
 from kwcli.pipeline.spark.engine import stitched, tasks
-from kwcli.pipeline.spark.messages import Order
-from kwcli.pipeline.spark.write_stage import Writing
+from kwcli.pipeline.spark.messages import StageInput
+from kwcli.pipeline.spark.write_stage import PartitionWriter
 from kwcli.pipeline.store.files import OutputFolder
 from kwcli.pipeline.store.staging import Staging
 from kwcli.pipeline.tables.schemas import SCHEMAS, by_table
@@ -87,8 +87,8 @@ def exchanges(
     if unknown := options.keys() - FrameOptions.__annotations__.keys():
         raise TypeError(f"exchanges() has no option {min(unknown)!r}")
     prepare(spark, source=False)
-    found = find([path] if isinstance(path, str) else path, options.get("points", ()))
-    planned = plan(found.files, options.get("split_size", SPLIT_SIZE))
+    found = find_captures([path] if isinstance(path, str) else path, options.get("points", ()))
+    planned = plan_splits(found.files, options.get("split_size", SPLIT_SIZE))
     if not planned.splits:
         raise Failure(str([*found.problems, *planned.problems, "there is no capture"][0]))
     ports = options.get("ports")
@@ -102,14 +102,14 @@ def exchanges(
         bodies=options.get("bodies", False),
         reveal_secrets=options.get("reveal_secrets", False),
     )
-    Choice(spec)  # what is wrong with a filter is told here
+    RowFilter(spec)  # what is wrong with a filter is told here
     staging = Staging(OutputFolder(options.get("folder") or _own_folder()), uuid.uuid4().hex)
     Coordination(staging).planned(planned.splits)
-    order = Order(spec, len(planned.splits), staging, raw=False)
+    order = StageInput(spec, len(planned.splits), staging, raw=False)
 
     def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         gathered = _Gathered(table)
-        writing = Writing(order, gathered)
+        writing = PartitionWriter(order, gathered)
         for batch in batches:
             writing.take(batch)
             yield from gathered.taken()

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Final
 from kwcli.pipeline.job_spec import EngineResult
 from kwcli.pipeline.spark.coordination import Coordination
 from kwcli.pipeline.spark.failures import failure_of
-from kwcli.pipeline.spark.messages import PARTS, STITCHED, Order
+from kwcli.pipeline.spark.messages import PARTS, STITCHED, StageInput
 from kwcli.pipeline.spark.read_stage import read_split
 from kwcli.pipeline.spark.stitch_stage import stitch
 from kwcli.pipeline.spark.write_stage import RESULT_DDL, write_tables
-from kwcli.pipeline.store.store import told
+from kwcli.pipeline.store.store import as_failures
 from kwcli.pipeline.tables.write import RunCounts
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from kwcli.pipeline.job_spec import JobSpec, Progress
-    from kwcli.pipeline.plan import Coming
+    from kwcli.pipeline.plan import PendingPlan
     from kwcli.pipeline.read.file_ranges import Problem, Split
     from kwcli.pipeline.spark.messages import ReadReport, WriteReport
     from kwcli.pipeline.store.staging import Staging
@@ -45,19 +45,19 @@ TASKS_MAX: Final = 4000
 ORDER: Final = ("point", "key", "ord", "seq", "kind")
 
 
-def stitched(spark: SparkSession, order: Order, partitions: int) -> DataFrame:
+def stitched(spark: SparkSession, order: StageInput, partitions: int) -> DataFrame:
     """Stages 1 and 2: verdicts by split. `partitions` is the number of tasks of stages 2 and 3."""
     from pyspark.sql.functions import expr
     from pyspark.sql.pandas.types import from_arrow_schema
 
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        with told(place):
+        with as_failures(place):
             for batch in batches:
                 for number in batch.column(0).to_pylist():
                     yield from read_split(order, number)
 
     def join(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        with told(place):
+        with as_failures(place):
             yield from stitch(order, batches)
 
     count, place = order.most, order.staging.files.root
@@ -70,7 +70,7 @@ def stitched(spark: SparkSession, order: Order, partitions: int) -> DataFrame:
 def run(
     spark: SparkSession,
     spec: JobSpec,
-    coming: Coming,
+    coming: PendingPlan,
     staging: Staging,
     progress: Progress | None = None,
     *,
@@ -81,10 +81,10 @@ def run(
 
     `progress` is called now and then, by another thread. `partitions` is the number of tasks of stages 2 and 3.
     """
-    order = Order(spec, coming.most, staging, raw)
+    order = StageInput(spec, coming.most, staging, raw)
 
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        with told(staging.files.root):
+        with as_failures(staging.files.root):
             yield from write_tables(order, batches)
 
     notes = Coordination(staging)

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from kwcli.pipeline.job_spec import JobSpec
     from kwcli.pipeline.read.file_ranges import Problem
     from kwcli.pipeline.store.staging import Staging
-    from kwcli.pipeline.tables.write import RunCounts, Written
+    from kwcli.pipeline.tables.write import RunCounts, WrittenFile
 
 __all__ = [
     "IDENTITY",
     "PARTS",
     "STITCHED",
-    "Order",
     "ReadReport",
+    "StageInput",
     "Travelling",
     "WriteReport",
     "packed",
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 
-class Order(NamedTuple):
+class StageInput(NamedTuple):
     """A run over captures in at most `most` splits (which are in the notes), and where its tasks write.
 
     With `raw` the first stage decodes nothing: the reference that everything else is compared with.
@@ -60,7 +60,7 @@ class ReadReport(NamedTuple):
 class WriteReport(NamedTuple):
     """One task has written its tables. `rows` are those that it found in pools."""
 
-    files: tuple[Written, ...]
+    files: tuple[WrittenFile, ...]
     tally: RunCounts
     rows: int
 

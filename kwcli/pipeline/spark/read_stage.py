@@ -15,12 +15,12 @@ import pyarrow as pa
 from decoders.splits.parts import FACT, ROWS, Part
 from decoders.splits.splitting import Splitter
 from kwcli.gc_tuning import seldom
-from kwcli.pipeline.job_spec import WEIGHT, Choice, columns_for
+from kwcli.pipeline.job_spec import BATCH_WEIGHT, RowFilter, columns_for
 from kwcli.pipeline.read.split_reader import SplitReader
 from kwcli.pipeline.spark.coordination import Coordination
 from kwcli.pipeline.spark.failures import blamed, place_of
-from kwcli.pipeline.spark.messages import Order, ReadReport, Travelling, parts_batch
-from kwcli.pipeline.spark.settled_rows import PoolWriter
+from kwcli.pipeline.spark.messages import ReadReport, StageInput, Travelling, parts_batch
+from kwcli.pipeline.spark.settled_rows import SettledRowsWriter
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
@@ -32,17 +32,17 @@ __all__ = ["read_split"]
 BATCH_SIZE: Final = 4 << 20
 
 
-def read_split(order: Order, number: int) -> Iterator[pa.RecordBatch]:
+def read_split(order: StageInput, number: int) -> Iterator[pa.RecordBatch]:
     """All of one split, if there is one with this number."""
     spec = order.spec
-    choice = Choice(spec)
+    choice = RowFilter(spec)
     notes = Coordination(order.staging)
     split = notes.split(number)
     if split is None:
         return
     reading = SplitReader(split)
-    pool = PoolWriter(order.staging, number)
-    outbox = Outbox(order, split, choice, pool)
+    pool = SettledRowsWriter(order.staging, number)
+    outbox = ShuffleWriter(order, split, choice, pool)
     source = reading if reading.repeats else None
     splitter = Splitter(spec.ports, choice.needs, raw=order.raw, source=source, project=outbox.project)
     with blamed(partial(place_of, split)):
@@ -50,7 +50,7 @@ def read_split(order: Order, number: int) -> Iterator[pa.RecordBatch]:
             with seldom():
                 for segments in reading:
                     outbox.take(splitter.feed(segments))
-                    if outbox.weight >= WEIGHT:
+                    if outbox.weight >= BATCH_WEIGHT:
                         outbox.take(splitter.believe())
                         outbox.flush()
                     yield from outbox.full()
@@ -66,10 +66,10 @@ def read_split(order: Order, number: int) -> Iterator[pa.RecordBatch]:
     notes.report(ReadReport(number, reading.taken, counts, problems, tuple(outbox.facts), pool.rows))
 
 
-class Outbox:
+class ShuffleWriter:
     """Collects parts until they are worth a batch, and rows. What is for all connections is in `facts`."""
 
-    def __init__(self, order: Order, split: Split, choice: Choice, pool: PoolWriter) -> None:
+    def __init__(self, order: StageInput, split: Split, choice: RowFilter, pool: SettledRowsWriter) -> None:
         self.facts: list[bytes] = []
         self._split = split
         self._choice = choice

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from kwcli.env import Environment
 
-__all__ = ["LEAN", "owned", "prepare", "session", "shipped"]
+__all__ = ["LEAN", "own_session", "prepare", "program_zip", "session"]
 
 PACKAGES: Final = ("decoders", "kwcli")
 # What is no part of the running program.
@@ -46,7 +46,7 @@ _LEFT_OUT: Final = ("__pycache__", "playground", "tui")
 _DATE: Final = (1980, 1, 1, 0, 0, 0)
 
 
-def shipped(variables: Mapping[str, str], spare: Path) -> Path:
+def program_zip(variables: Mapping[str, str], spare: Path) -> Path:
     """The zip file for this version and these sources; made, if it is not there yet, in the cache, else in `spare`."""
     files = sorted(_files())
     digest = hashlib.sha256(sys.version.encode())
@@ -181,7 +181,7 @@ def prepare(
     if spare is None:
         spare = Path(tempfile.mkdtemp(prefix="kw-spark-"))
         atexit.register(shutil.rmtree, spare, ignore_errors=True)
-    archive = shipped(os.environ if variables is None else variables, spare)
+    archive = program_zip(os.environ if variables is None else variables, spare)
     spark.addArtifacts(os.fspath(archive), pyfile=True)
     if source:
         from kwcli.pipeline.spark.data_source import KafkaWire
@@ -240,7 +240,7 @@ _stopping: list[Thread] = []  # threads that end sessions, in programs that go o
 
 
 @contextmanager
-def owned(master: str, env: Environment, conf: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
+def own_session(master: str, env: Environment, conf: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
     """A session; one that was there before stays. Failure says why there is none."""
     from pyspark.sql import SparkSession
 

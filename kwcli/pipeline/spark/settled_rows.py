@@ -13,21 +13,21 @@ import pyarrow.compute as pc
 from decoders.wire.primitives import uuid_text
 from kwcli.pipeline.spark.messages import IDENTITY
 from kwcli.pipeline.store.files import PARTIAL
-from kwcli.pipeline.tables.rows import shown
+from kwcli.pipeline.tables.rows import as_text
 from kwcli.pipeline.tables.schemas import PARTITION, ROWS
 
 if TYPE_CHECKING:
     from decoders.splits.parts import Facts
     from kwcli.pipeline.store.staging import Staging
 
-__all__ = ["Mending", "PoolWriter", "pool"]
+__all__ = ["RowCompletion", "SettledRowsWriter", "read_settled_rows"]
 
 _POOLED: Final = ROWS.append(pa.field("run", pa.int32()))
 _OPTIONS: Final = pa.ipc.IpcWriteOptions(compression="lz4")
 _BUFFER: Final = 1 << 20
 
 
-class PoolWriter:
+class SettledRowsWriter:
     """Writes the pool of one split; there is none where nothing was written. Raises OSError when it cannot be."""
 
     def __init__(self, staging: Staging, split: int) -> None:
@@ -60,7 +60,7 @@ class PoolWriter:
             self._files.unlink(self._partial)
 
 
-def pool(staging: Staging, split: int) -> Iterator[tuple[pa.RecordBatch, pa.Array]]:
+def read_settled_rows(staging: Staging, split: int) -> Iterator[tuple[pa.RecordBatch, pa.Array]]:
     """The batches of a split's pool, with the run of each row; nothing where no row came."""
     path = _path(staging, split)
     if not staging.files.exists(path):
@@ -81,14 +81,14 @@ def _path(staging: Staging, split: int) -> str:
 # topics that the bodies name by their id the names that other connections, or earlier splits, have shown.
 
 
-class Mending:
+class RowCompletion:
     """What is known of one capture point."""
 
     def __init__(self, facts: Facts | None) -> None:
         topics = {} if facts is None else facts.topics
         rows = [(uuid_text(identity), name, since) for identity, (name, since) in sorted(topics.items())]
         self._ids = pa.array([row[0] for row in rows], pa.string())
-        self._names = pa.array([shown(row[1]) for row in rows], pa.string())
+        self._names = pa.array([as_text(row[1]) for row in rows], pa.string())
         self._since = pa.array([row[2] for row in rows], pa.int64())
 
     @staticmethod

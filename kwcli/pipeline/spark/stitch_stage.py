@@ -20,21 +20,21 @@ from decoders.splits.stitching import Stitcher
 from decoders.tcp.connections import endpoints
 from kwcli.gc_tuning import seldom
 from kwcli.inputs import utf8_text
-from kwcli.pipeline.job_spec import Choice, Desk
+from kwcli.pipeline.job_spec import RowBatcher, RowFilter
 from kwcli.pipeline.read.file_ranges import Problem
-from kwcli.pipeline.read.split_reader import ReadPosition, SplitReader, between
+from kwcli.pipeline.read.split_reader import ReadPosition, SplitReader, read_between
 from kwcli.pipeline.spark.coordination import Coordination
 from kwcli.pipeline.spark.failures import blamed, place_of
 from kwcli.pipeline.spark.messages import STITCHED, packed
-from kwcli.pipeline.tables.rows import shown, split_address
+from kwcli.pipeline.tables.rows import as_text, split_address
 
 if TYPE_CHECKING:
-    from decoders.splits.parts import Patch
+    from decoders.splits.parts import RowCorrection
     from decoders.tcp.chunks import Segment
     from kwcli.pipeline.read.file_ranges import Split
-    from kwcli.pipeline.spark.messages import Order
+    from kwcli.pipeline.spark.messages import StageInput
 
-__all__ = ["Rereading", "stitch"]
+__all__ = ["Rereader", "stitch"]
 
 # Bytes of capture of which it is known together who is in them, and how many splits that is kept of.
 WINDOW: Final = 2 << 20
@@ -53,7 +53,7 @@ class _Window(NamedTuple):
     keys: int
 
 
-class Rereading:
+class Rereader:
     """What a stitcher calls; `number` is the split that the part at hand is of."""
 
     def __init__(self, splits: Sequence[Split]) -> None:
@@ -96,7 +96,7 @@ class Rereading:
             begun = begun or begins
             ends = until is not None and window.first <= until <= window.last
             if begun and (begins or ends or window.keys & _bit(key)):
-                yield from between(split, window.begin, window.end)
+                yield from read_between(split, window.begin, window.end)
 
 
 def _windows(split: Split) -> list[_Window]:
@@ -156,9 +156,9 @@ VERDICTS_MAX: Final = 8192
 BATCH_SIZE: Final = 4 << 20
 
 
-def stitch(order: Order, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def stitch(order: StageInput, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """One partition: whole connections, each in the order of the capture."""
-    stitching = Stitching(order)
+    stitching = PartitionStitcher(order)
     with seldom(), blamed(stitching.place):
         for batch in batches:
             stitching.take(batch)
@@ -167,16 +167,16 @@ def stitch(order: Order, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Recor
         yield from stitching.rest()
 
 
-class Stitching:
+class PartitionStitcher:
     """Where the parts of one connection after the other are put together."""
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: StageInput) -> None:
         spec = self._spec = order.spec
-        self._choice = Choice(spec)
+        self._choice = RowFilter(spec)
         notes = Coordination(order.staging)
         splits = notes.splits()
         self._facts = notes.facts(splits)
-        self._rereading = Rereading(splits)
+        self._rereading = Rereader(splits)
         self._splits = splits
         self._numbers = {(split.point, split.ord): number for number, split in enumerate(splits)}
         self._notes = notes
@@ -184,7 +184,7 @@ class Stitching:
         self._split = 0  # of the part at hand
         self._at: tuple[str, bytes] | None = None
         self._stitcher: Stitcher | None = None
-        self._desks: dict[str, Desk] = {}
+        self._desks: dict[str, RowBatcher] = {}
         self._rows: list[tuple[Any, ...]] = []
         self._size = 0
 
@@ -252,7 +252,7 @@ class Stitching:
         self._at = (point, key)
         self._lost = False
         if point not in self._desks:
-            self._desks[point] = Desk(
+            self._desks[point] = RowBatcher(
                 self._spec, point, self._choice, partial(self._write, ended=False), partial(self._write, ended=True)
             )
         self._rereading.begin(point)
@@ -274,7 +274,7 @@ class Stitching:
         self._rows.append((self._split, None, *_verdict(None), *((None, blob) if ended else (blob, None))))
 
 
-def _verdict(patch: Patch | None) -> tuple[Any, ...]:
+def _verdict(patch: RowCorrection | None) -> tuple[Any, ...]:
     """The columns of a verdict."""
     if patch is None:
         return (False, *(None,) * 10)
@@ -283,5 +283,5 @@ def _verdict(patch: Patch | None) -> tuple[Any, ...]:
         True,
         *(ends.client, *split_address(ends.client), ends.broker, *split_address(ends.broker), patch.began_ns),
         patch.place_added,
-        *((None, None) if software is None else (shown(software["name"]), shown(software["version"]))),
+        *((None, None) if software is None else (as_text(software["name"]), as_text(software["version"]))),
     )

@@ -17,17 +17,17 @@ import pyarrow.compute as pc
 from kwcli.gc_tuning import seldom
 from kwcli.pipeline.spark.coordination import Coordination
 from kwcli.pipeline.spark.failures import blamed, place_of
-from kwcli.pipeline.spark.messages import STITCHED, Order, WriteReport, unpacked, unpacked_ended
-from kwcli.pipeline.spark.settled_rows import Mending, pool
+from kwcli.pipeline.spark.messages import STITCHED, StageInput, WriteReport, unpacked, unpacked_ended
+from kwcli.pipeline.spark.settled_rows import RowCompletion, read_settled_rows
 
-__all__ = ["RESULT_DDL", "Writes", "Writing", "write_tables"]
+__all__ = ["RESULT_DDL", "PartitionWriter", "RowSink", "write_tables"]
 
 RESULT: Final = pa.schema([pa.field("report", pa.binary())])
 RESULT_DDL: Final = "report binary"
 _VERDICT: Final = [name for name in STITCHED.names if name not in ("split", "rows", "ended")]
 
 
-class Writes(Protocol):
+class RowSink(Protocol):
     """Where rows go: a TableWriter."""
 
     def write(self, rows: pa.RecordBatch, /) -> None: ...
@@ -35,10 +35,10 @@ class Writes(Protocol):
     def write_table(self, table: str, batch: pa.RecordBatch, /) -> None: ...
 
 
-def write_tables(order: Order, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def write_tables(order: StageInput, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """One partition: all that is said of its splits. Gives back nothing but what it has written."""
     with seldom(), order.staging.writer(order.spec.tables) as writer:
-        writing = Writing(order, writer)
+        writing = PartitionWriter(order, writer)
         with blamed(writing.place):
             for batch in batches:
                 writing.take(batch)
@@ -48,17 +48,17 @@ def write_tables(order: Order, batches: Iterable[pa.RecordBatch]) -> Iterator[pa
     yield pa.RecordBatch.from_arrays([pa.array([pickle.dumps(report)], pa.binary())], schema=RESULT)
 
 
-class Writing:
+class PartitionWriter:
     """Gives a writer what comes of some splits. `rows` counts those that were in pools."""
 
-    def __init__(self, order: Order, writer: Writes) -> None:
+    def __init__(self, order: StageInput, writer: RowSink) -> None:
         self.rows = 0
         self._order = order
         self._writer = writer
         notes = Coordination(order.staging)
         self._splits = notes.splits()
         self._facts = notes.facts(self._splits)
-        self._mendings: dict[str, Mending] = {}
+        self._mendings: dict[str, RowCompletion] = {}
         self._verdicts: dict[int, list[pa.RecordBatch]] = defaultdict(list)
         self._split = 0  # whose rows are at hand
 
@@ -81,7 +81,7 @@ class Writing:
         for split in sorted(self._verdicts):
             verdicts = pa.Table.from_batches(self._verdicts.pop(split)).sort_by("run").combine_chunks()
             mending = self._mending(split)
-            for rows, runs in pool(self._order.staging, split):
+            for rows, runs in read_settled_rows(self._order.staging, split):
                 self.rows += rows.num_rows
                 self._writer.write(mending.told(mending.patched(rows, runs, verdicts)))
                 yield
@@ -93,9 +93,9 @@ class Writing:
         else:
             self._writer.write(mending.told(batch))
 
-    def _mending(self, split: int) -> Mending:
+    def _mending(self, split: int) -> RowCompletion:
         self._split = split
         point = self._splits[split].point
         if point not in self._mendings:
-            self._mendings[point] = Mending(self._facts.get(point))
+            self._mendings[point] = RowCompletion(self._facts.get(point))
         return self._mendings[point]

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, Protocol
 import orjson
 
 from decoders.wire.text import json_text
-from kwcli.pipeline.tables.write import Written
+from kwcli.pipeline.tables.write import WrittenFile
 
 # Of the folder: a program knows its own and earlier ones.
 FORMAT: Final = 1
@@ -90,9 +90,9 @@ class Manifest(NamedTuple):
         )
 
 
-def tables_of(written: Iterable[Written], names: Iterable[str]) -> dict[str, WrittenTable]:
+def tables_of(written: Iterable[WrittenFile], names: Iterable[str]) -> dict[str, WrittenTable]:
     """The tables that these files make; also those without any."""
-    found: dict[str, list[Written]] = {name: [] for name in names}
+    found: dict[str, list[WrittenFile]] = {name: [] for name in names}
     for file in written:
         found[file.table].append(file)
     return {
@@ -108,7 +108,7 @@ def _path(form: str | Mapping[str, str]) -> str:
     return form if isinstance(form, str) else os.fsdecode(b64decode(form["base64"], validate=True))
 
 
-def plain(value: Any) -> Any:
+def as_json_values(value: Any) -> Any:
     """A value as JSON gives it back, so that options compare."""
     return orjson.loads(orjson.dumps(value, option=orjson.OPT_SORT_KEYS))
 
@@ -116,7 +116,7 @@ def plain(value: Any) -> Any:
 # What a run was asked for and what the folder covers in, all that the new tables are to cover out.
 
 
-def left_out(manifest: Manifest | None, found: Iterable[SourceLike]) -> tuple[CoveredCapture, ...]:
+def captures_left_out(manifest: Manifest | None, found: Iterable[SourceLike]) -> tuple[CoveredCapture, ...]:
     """The captures that the tables cover and that are not among those found now: a run reads them again.
 
     A capture is known by its path: one that has grown, or is of another point now, takes the place of what it was.
@@ -127,7 +127,7 @@ def left_out(manifest: Manifest | None, found: Iterable[SourceLike]) -> tuple[Co
     return tuple(source for source in manifest.sources if source.path not in paths)
 
 
-def gone(folder: str, lost: Iterable[CoveredCapture]) -> str:
+def missing_captures_message(folder: str, lost: Iterable[CoveredCapture]) -> str:
     """What to say when captures that the tables cover are no longer there."""
     paths = [source.path for source in lost]
     more = f" and {len(paths) - 1:,} more" if len(paths) > 1 else ""

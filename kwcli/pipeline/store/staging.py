@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 from typing import Final
 
 from kwcli.pipeline.store.files import OutputFolder
-from kwcli.pipeline.tables.write import TableWriter, Written
+from kwcli.pipeline.tables.write import TableWriter, WrittenFile
 
 CONTROL: Final = "_kw"
 STAGING: Final = f"{CONTROL}/staging"
@@ -47,7 +47,7 @@ class Staging:
         """A writer for one attempt at one task; what it lists is for `gather`."""
         return TableWriter(lambda path: self.files.open_new(f"{self.tasks}/{path}"), tables)
 
-    def gather(self, written: Iterable[Written]) -> None:
+    def gather(self, written: Iterable[WrittenFile]) -> None:
         """Move the files listed to where they are in their tables."""
         for file in written:
             self.files.sync(f"{self.tasks}/{file.path}")

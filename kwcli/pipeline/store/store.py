@@ -24,10 +24,10 @@ import orjson
 from kwcli import VERSION
 from kwcli.env import Failure
 from kwcli.pipeline.store.files import PARTIAL, Lock, OutputFolder, local_root
-from kwcli.pipeline.store.manifest import FORMAT, CoveredCapture, Manifest, SourceLike, plain, tables_of
+from kwcli.pipeline.store.manifest import FORMAT, CoveredCapture, Manifest, SourceLike, as_json_values, tables_of
 from kwcli.pipeline.store.staging import CONTROL, STAGING, Staging
 from kwcli.pipeline.tables.columns import TABLES
-from kwcli.pipeline.tables.write import Written
+from kwcli.pipeline.tables.write import WrittenFile
 
 MARK: Final = f"{CONTROL}/kw.json"
 LOCK: Final = f"{CONTROL}/lock"
@@ -100,7 +100,7 @@ class TableStore:
         return (
             manifest is not None
             and manifest.kw == VERSION
-            and manifest.options == plain(dict(options))
+            and manifest.options == as_json_values(dict(options))
             and set(manifest.sources) == set(map(_source, sources))
             and self.is_whole(manifest)
         )
@@ -116,7 +116,7 @@ class TableStore:
     def commit(
         self,
         staging: Staging,
-        written: Iterable[Written],
+        written: Iterable[WrittenFile],
         *,
         sources: Iterable[SourceLike],
         options: Mapping[str, Any],
@@ -133,7 +133,12 @@ class TableStore:
         self.files.sync(staging.tables)
         found = tables_of(listed, names)
         manifest = Manifest(
-            VERSION, staging.run, tuple(sorted(map(_source, sources))), plain(dict(options)), found, plain(dict(facts))
+            VERSION,
+            staging.run,
+            tuple(sorted(map(_source, sources))),
+            as_json_values(dict(options)),
+            found,
+            as_json_values(dict(facts)),
         )
         self.files.replace(f"{staging.folder}/manifest.json", _json(manifest.to_json()))
         self.files.replace(JOURNAL, _json({"format": FORMAT, "run": staging.run, "tables": names}))
@@ -179,7 +184,7 @@ def recover(files: OutputFolder, name: str) -> str:
     return said
 
 
-def empty_files(staging: Staging, tables: Iterable[str]) -> list[Written]:
+def empty_files(staging: Staging, tables: Iterable[str]) -> list[WrittenFile]:
     """A file without rows for each of these tables: a reader finds the columns of a table that has nothing."""
     names = sorted(tables)
     with staging.writer(names) as writer:
@@ -238,7 +243,7 @@ def _json(value: Mapping[str, Any]) -> bytes:
 
 
 @contextmanager
-def told(name: str) -> Iterator[None]:
+def as_failures(name: str) -> Iterator[None]:
     """What the system refuses, in one line: no space, no permission, a read-only file system."""
     try:
         yield
@@ -249,10 +254,10 @@ def told(name: str) -> Iterator[None]:
 
 
 @contextmanager
-def opened(place: str, files: type[OutputFolder] = OutputFolder) -> Iterator[TableStore]:
+def open_store(place: str, files: type[OutputFolder] = OutputFolder) -> Iterator[TableStore]:
     """The store of a folder, for one run. Raises Failure."""
     store = TableStore(files(local_root(place)), place)
-    with told(place):
+    with as_failures(place):
         store.open()
         try:
             yield store
@@ -278,7 +283,7 @@ def tables_at(place: str) -> tuple[str, Manifest]:
     Raises Failure where there are no tables, and where they cannot be read.
     """
     files = OutputFolder(local_root(place))
-    with told(place):
+    with as_failures(place):
         if not files.exists(""):
             raise Failure(f"{place}: no such folder")
         files.names("")  # or it cannot be looked into

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kwcli.pipeline.tables.rows import shown, split_address
+from kwcli.pipeline.tables.rows import as_text, split_address
 from kwcli.pipeline.tables.schemas import ENDED, TYPES
 
 if TYPE_CHECKING:
@@ -79,4 +79,4 @@ _TEXTS: Final = frozenset({"reason", "detail"})
 
 
 def _shown(text: str | None) -> str | None:
-    return None if text is None else shown(text)
+    return None if text is None else as_text(text)

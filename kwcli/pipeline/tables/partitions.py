@@ -109,7 +109,7 @@ def partitions_of(exchange: Exchange, shown: Shown) -> list[Partition]:
     return rows
 
 
-class Sole:
+class SingleTopic:
     """An API whose two messages have one array of topics each: most of them name one partition, and nothing else."""
 
     __slots__ = ("_ask", "_ask_name", "_others", "_reply", "_reply_name")
@@ -122,7 +122,7 @@ class Sole:
         self._others = tuple(arrays - {self._ask.topics, self._reply.topics})
 
     @classmethod
-    def of(cls, key: int) -> Sole | None:
+    def of(cls, key: int) -> SingleTopic | None:
         """None where an API is none of these."""
         places = TOPIC_ARRAYS.get(key, ())
         plain = len(places) == 2 and all(place.number and not place.outer for place in places)

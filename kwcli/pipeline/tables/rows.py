@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from decoders.analysis.dimensions import DIMENSIONS
-from decoders.analysis.exchange_facts import NS_PER_MS, code_topics, held, throttle_needs, waited_ns
+from decoders.analysis.exchange_facts import NS_PER_MS, code_topics, records_of, throttle_needs, waited_ns
 from decoders.apis.error_codes import error_name
 from decoders.apis.keys import FETCH, SHARE_FETCH
 from decoders.exchanges.api_versions import SIDES
@@ -24,7 +24,7 @@ from decoders.wire.deferred import json_pieces
 from decoders.wire.primitives import uuid_text
 from decoders.wire.text import json_text
 from kwcli.inputs import utf8_text
-from kwcli.pipeline.tables.partitions import NAMES, Partition, Sole, partitions_of
+from kwcli.pipeline.tables.partitions import NAMES, Partition, SingleTopic, partitions_of
 from kwcli.pipeline.tables.schemas import OWN, PARTITION, ROWS, TYPES
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ NUMBER_BITS: Final = 40
 Arrays = dict[str, pa.Array]
 
 
-def build(
+def build_batch(
     point: str,
     files: Sequence[str],
     rows: list[tuple[Any, ...]],
@@ -105,7 +105,7 @@ def _spread(
     return found
 
 
-def shown(text: str) -> str:
+def as_text(text: str) -> str:
     """Text as any reader takes it; of bytes that are none the JSON form."""
     form = json_text(text)
     return form if isinstance(form, str) else orjson.dumps(form).decode()
@@ -244,7 +244,7 @@ class ApiContents:
         self.waits = key in _WAITING
         self.holds = key in RECORD_ARRAYS
         self.places = key in TOPIC_ARRAYS
-        self.sole = Sole.of(key)
+        self.sole = SingleTopic.of(key)
 
 
 class ExchangeColumns:
@@ -302,7 +302,7 @@ class ExchangeColumns:
 
     def batch(self) -> pa.RecordBatch:
         """The rows since the last batch."""
-        made = build(
+        made = build_batch(
             self.point,
             self.files,
             self._rows,
@@ -406,7 +406,7 @@ class ExchangeColumns:
         if found is None:
             if len(self._texts) >= TEXTS_MAX:
                 self._texts.clear()
-            found = self._texts[text] = shown(text)
+            found = self._texts[text] = as_text(text)
         return found
 
     def _topic(self, name: str) -> int:
@@ -440,7 +440,7 @@ class ExchangeColumns:
     def _contents(self, exchange: Exchange, parts: list[Partition]) -> tuple[Any, ...]:
         """Batches, records and bytes of all partitions."""
         if not self._partitions:
-            return held(exchange, None) or _NOTHING
+            return records_of(exchange, None) or _NOTHING
         batches = sum(part[_BATCHES] or 0 for part in parts)
         records = sum(part[_BATCHES + 1] or 0 for part in parts)
         size = sum(part[_BYTES] or 0 for part in parts)

@@ -29,7 +29,7 @@ __all__ = [
     "Open",
     "RunCounts",
     "TableWriter",
-    "Written",
+    "WrittenFile",
 ]
 
 _READ: Final = ["kind", "status", "error_codes", "client_ip", "client_id", "broker", "time_ns", "reason", "size"]
@@ -162,7 +162,7 @@ COMPRESSION: Final = "zstd"
 Open = Callable[[str], BinaryIO]
 
 
-class Written(NamedTuple):
+class WrittenFile(NamedTuple):
     """One file: its table and date, its path under the writer's folder, rows and bytes. Can be pickled."""
 
     table: str
@@ -229,7 +229,7 @@ class TableWriter:
         self._open_file = open_file
         self._tables = frozenset(tables)
         self._files: dict[tuple[str, date], _File] = {}  # the one written to last comes last
-        self._written: list[Written] = []
+        self._written: list[WrittenFile] = []
         self._waiting: list[pa.RecordBatch] = []
         self._count = self._size = 0
         self.rows = 0  # exchanges and skipped runs so far
@@ -281,9 +281,9 @@ class TableWriter:
         file = self._files[key]
         size = file.close()
         del self._files[key]
-        self._written.append(Written(key[0], str(key[1]), file.path, file.rows, size))
+        self._written.append(WrittenFile(key[0], str(key[1]), file.path, file.rows, size))
 
-    def close(self) -> list[Written]:
+    def close(self) -> list[WrittenFile]:
         """Finish all files and name them."""
         self._sort_out()
         while self._files:

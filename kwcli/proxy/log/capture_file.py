@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from kwcli.proxy.log.log_protocol import LogPlan
 
-__all__ = ["CLIENTS", "LINK_RAW", "UPSTREAM", "CaptureFiles", "Conversation"]
+__all__ = ["CLIENTS", "LINK_RAW", "UPSTREAM", "CaptureFiles", "SyntheticTcp"]
 
 # The interfaces.
 CLIENTS: Final = 0
@@ -110,7 +110,7 @@ _DO_NOT_FRAGMENT: Final = 0x4000
 _UNKNOWN: Final = IPv4Address(0)
 
 
-class Conversation:
+class SyntheticTcp:
     """One TCP connection; `client` and `server` are host:port, an address that is no number becomes 0.0.0.0."""
 
     def __init__(self, client: str, server: str, time_ns: int) -> None:

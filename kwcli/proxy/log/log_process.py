@@ -21,7 +21,7 @@ from kwcli.env import Complaints, Environment, Failure
 from kwcli.gc_tuning import SELDOM
 from kwcli.proxy.log.log_protocol import LogPlan, MessageKind, Parser
 from kwcli.proxy.log.log_queue import Reporter
-from kwcli.proxy.log.recorder import Keeping
+from kwcli.proxy.log.recorder import Recorder
 from kwcli.proxy.malloc_trim import TRIM_S, Trimmer, tune
 
 __all__ = ["main"]
@@ -62,7 +62,7 @@ def main(descriptor: int) -> None:
 
 def _run(env: Environment, sock: socket.socket) -> int:
     parser = Parser()
-    keeping: Keeping | None = None
+    keeping: Recorder | None = None
     reporter: Reporter | None = None
     for data in _pieces(sock):
         messages = parser.feed(data)
@@ -74,7 +74,7 @@ def _run(env: Environment, sock: socket.socket) -> int:
             env.debug = plan.debug
             plan.settings.allow_colors(env)
             reporter = Reporter(sock) if plan.report else None
-            keeping = Keeping(env, plan, reporter)
+            keeping = Recorder(env, plan, reporter)
         if keeping is not None:
             keeping.take(messages)
             if reporter is not None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from decoders.exchanges.exchange import Exchange
 
-__all__ = ["CLIENT", "HELD_MOST", "SERVER", "Feed", "Overflow", "Reporter", "Reports"]
+__all__ = ["CLIENT", "HELD_MOST", "SERVER", "LogQueue", "Overflow", "Reporter", "Reports"]
 
 READ: Final = 64 << 10
 # No line is as long: 95 APIs with some errors each.
@@ -110,7 +110,7 @@ def _nothing(_: object) -> None:
     """Nobody wants to know."""
 
 
-class Feed:
+class LogQueue:
     """The log as the data path sees it. All times are in ns since 1970; `side` is CLIENT or SERVER, who sent the bytes.
 
     `pause(True)` asks the owner not to read any more (`block` only), `pause(False)` to go on; `say` takes a line for

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from decoders.frames.framing import FrameDirection
 from decoders.tcp.chunks import Chunk, Close, Connection, Gap, How
-from kwcli.output.units import amount, counted
-from kwcli.proxy.log.capture_file import CLIENTS, UPSTREAM, CaptureFiles, Conversation
+from kwcli.output.units import count_of, format_size
+from kwcli.proxy.log.capture_file import CLIENTS, UPSTREAM, CaptureFiles, SyntheticTcp
 from kwcli.proxy.log.log_protocol import COUNTS, SERVER, SIZE, TIMES, MessageKind
-from kwcli.proxy.log.redact import LoggedChunk, Seen, Veil
+from kwcli.proxy.log.redact import LoggedChunk, Redactor, SharedKnowledge
 from kwcli.proxy.log.rows import LogRows
 
 if TYPE_CHECKING:
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from kwcli.proxy.log.log_protocol import LogPlan, Message
     from kwcli.proxy.log.log_queue import Reporter
 
-__all__ = ["Keeping"]
+__all__ = ["Recorder"]
 
 
-class Track:
+class CaptureTrack:
     """One TCP connection on its way to a file; `veil` None where secrets are revealed."""
 
     __slots__ = ("interface", "talk", "veil")
 
-    def __init__(self, talk: Conversation, interface: int, veil: Veil | None) -> None:
+    def __init__(self, talk: SyntheticTcp, interface: int, veil: Redactor | None) -> None:
         self.talk = talk
         self.interface = interface
         self.veil = veil
@@ -40,11 +40,11 @@ class RecordedConnection:
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
         self.halves = (connection.first, connection.second)
-        self.client: Track | None = None
-        self.upstream: Track | None = None
+        self.client: CaptureTrack | None = None
+        self.upstream: CaptureTrack | None = None
 
 
-class Keeping:
+class Recorder:
     """All connections that are open, and where what they carry goes."""
 
     def __init__(self, env: Environment, plan: LogPlan, reporter: Reporter | None = None) -> None:
@@ -53,7 +53,7 @@ class Keeping:
         self._rows = LogRows(env, plan, reporter)
         self._reporter = reporter
         self._files: CaptureFiles | None = None
-        self._seen = Seen()
+        self._seen = SharedKnowledge()
         self._kept: dict[int, RecordedConnection] = {}
         self._count = 0
         self._chunks: list[Chunk] = []
@@ -108,9 +108,9 @@ class Keeping:
         more = []
         if any(self._dropped):
             size, exchanges, connections = self._dropped
-            more.append(f"{amount(size)} with {counted(exchanges, 'answer')} left out")
+            more.append(f"{format_size(size)} with {count_of(exchanges, 'answer')} left out")
             if connections:
-                more.append(f"{counted(connections, 'connection')} left out")
+                more.append(f"{count_of(connections, 'connection')} left out")
         self._rows.finish(more)
         if self._files is not None:
             self._filed(self._files.close)
@@ -163,14 +163,16 @@ class Keeping:
 
     # -- the file ------------------------------------------------------------------------------------------------------
 
-    def _begun(self, ends: tuple[str, str], time_ns: int, interface: int) -> Track:
+    def _begun(self, ends: tuple[str, str], time_ns: int, interface: int) -> CaptureTrack:
         """A connection enters the file."""
-        track = Track(Conversation(ends[0], ends[1], time_ns), interface, None if self._reveal else Veil(self._seen))
+        track = CaptureTrack(
+            SyntheticTcp(ends[0], ends[1], time_ns), interface, None if self._reveal else Redactor(self._seen)
+        )
         self._write(track, time_ns, track.talk.opening())
         return track
 
     def _track(
-        self, kept: RecordedConnection, track: Track, side: int, time_ns: int, data: bytes, gap: int = 0
+        self, kept: RecordedConnection, track: CaptureTrack, side: int, time_ns: int, data: bytes, gap: int = 0
     ) -> None:
         """Bytes, or the lack of them, through the veil into the file, and then to the rows."""
         if track.veil is None:
@@ -189,7 +191,7 @@ class Keeping:
                 for piece in track.veil.end():
                     self._put(kept, track, piece)
 
-    def _put(self, kept: RecordedConnection, track: Track, piece: LoggedChunk) -> None:
+    def _put(self, kept: RecordedConnection, track: CaptureTrack, piece: LoggedChunk) -> None:
         side, time_ns, data = piece.side, piece.time_ns, piece.data
         rows = self._chunks if track is kept.client else []
         half = kept.halves[side]
@@ -204,7 +206,7 @@ class Keeping:
             number = self._write(track, time_ns, track.talk.gap(side, left_out))
             rows.append((half, time_ns, number, Gap(piece.gap, "lost") if piece.gap else data[at:]))
 
-    def _write(self, track: Track, time_ns: int, packets: list[bytes]) -> int:
+    def _write(self, track: CaptureTrack, time_ns: int, packets: list[bytes]) -> int:
         """Into the file; the number of the last packet."""
         files = self._files
         if files is None:

@@ -23,7 +23,7 @@ from decoders.schema.model import Side
 from decoders.wire.text import concealer, spellings
 from kwcli.proxy.log.log_protocol import CLIENT
 
-__all__ = ["Code", "Course", "LoggedChunk", "Seen", "Veil"]
+__all__ = ["Code", "FrameTracker", "LoggedChunk", "Redactor", "SharedKnowledge"]
 
 # API key and version.
 Code = tuple[int, int]
@@ -51,7 +51,7 @@ class LoggedChunk:
             self.shown[at:end] = b"*" * (end - at)
 
 
-class Course:
+class FrameTracker:
     """One direction. Places count its bytes; `pieces` are those that wait for more of a frame, with their places."""
 
     __slots__ = ("blind", "code", "first", "framer", "lost", "pieces", "place", "side", "size")
@@ -126,7 +126,7 @@ _REQUEST: Final = Struct(">ihhih")
 _RESPONSE: Final = Struct(">ii")
 
 
-class Seen:
+class SharedKnowledge:
     """What all connections of the proxy share: whether somebody asked for the cluster's own state."""
 
     __slots__ = ("metadata",)
@@ -135,12 +135,12 @@ class Seen:
         self.metadata = False
 
 
-class Veil:
+class Redactor:
     """One connection. What `push`, `gap` and `end` give is in the order in which it came."""
 
-    def __init__(self, seen: Seen) -> None:
+    def __init__(self, seen: SharedKnowledge) -> None:
         self._seen = seen
-        self._courses = (Course(0), Course(1))
+        self._courses = (FrameTracker(0), FrameTracker(1))
         self._queue: deque[LoggedChunk] = deque()
         self._asked: InFlight[Code] = InFlight()
         self._secrets: dict[int, list[bytes]] = {}  # of requests that may be answered by repeating them
@@ -169,7 +169,7 @@ class Veil:
         self._follow(course, piece)
         return self._ready()
 
-    def _plain(self, course: Course, data: bytes) -> bool:
+    def _plain(self, course: FrameTracker, data: bytes) -> bool:
         """The usual case in short: one frame without secrets, whole, or more of one; False decides nothing."""
         size = len(data)
         framer = course.framer
@@ -237,7 +237,7 @@ class Veil:
             out.append(queue.popleft())
         return out
 
-    def _blind(self, course: Course) -> None:
+    def _blind(self, course: FrameTracker) -> None:
         """Hide all of an unfinished frame but its head."""
         place = course.place - course.framer.kept
         shown = SIZE_FIELD if course.size is None or self._sasl.tokens else _head(course.side)
@@ -245,7 +245,7 @@ class Veil:
         course.framer.forget()
         course.release()
 
-    def _follow(self, course: Course, piece: LoggedChunk) -> None:
+    def _follow(self, course: FrameTracker, piece: LoggedChunk) -> None:
         """Go through the frames that a piece holds bytes of."""
         framer, data = course.framer, piece.data
         begun = course.add(piece) - framer.kept  # the place of the first byte that is looked at
@@ -264,7 +264,7 @@ class Veil:
                 self._frames(course, framer.join(data), at, begun)
         course.release()
 
-    def _frames(self, course: Course, data: bytes, begin: int, place: int) -> None:
+    def _frames(self, course: FrameTracker, data: bytes, begin: int, place: int) -> None:
         """The frames from `begin` on; `place` is that of the first of these bytes."""
         end = len(data)
         for at, size in course.framer.frames(data, begin):
@@ -297,7 +297,7 @@ class Veil:
         if course.framer.kept:
             course.begin()
 
-    def _finish(self, course: Course, frame: bytes, place: int) -> None:
+    def _finish(self, course: FrameTracker, frame: bytes, place: int) -> None:
         """A frame that had to be looked at is whole."""
         for start, stop in self._request(course, frame) if course.side == CLIENT else self._response(course, frame):
             course.star(place + start, place + stop)
@@ -305,7 +305,7 @@ class Veil:
 
     # -- requests ------------------------------------------------------------------------------------------------------
 
-    def _asks(self, course: Course, head: bytes) -> int | None:
+    def _asks(self, course: FrameTracker, head: bytes) -> int | None:
         """How much of a request is shown: None all of it, WHOLE what all of it says."""
         if len(head) < _REQUEST.size or self._sasl.phase is not SaslPhase.KAFKA:
             return WHOLE
@@ -330,7 +330,7 @@ class Veil:
         else:
             asked[correlation_id] = code
 
-    def _request(self, course: Course, frame: bytes) -> list[tuple[int, int]]:
+    def _request(self, course: FrameTracker, frame: bytes) -> list[tuple[int, int]]:
         """The bytes to hide of a request, or of a token."""
         code = course.code
         if code is None:
@@ -367,7 +367,7 @@ class Veil:
 
     # -- answers -------------------------------------------------------------------------------------------------------
 
-    def _answers(self, course: Course, head: bytes) -> int | None:
+    def _answers(self, course: FrameTracker, head: bytes) -> int | None:
         """How much of an answer is shown: None all of it, WHOLE what all of it says."""
         correlation_id = _RESPONSE.unpack(head)[1] if len(head) == _RESPONSE.size else None
         code = None if correlation_id is None else self._asked.first(correlation_id)
@@ -385,7 +385,7 @@ class Veil:
             return WHOLE if self._seen.metadata else None
         return WHOLE if code == _HANDSHAKE or secretive(*code, "response") else None
 
-    def _response(self, course: Course, frame: bytes) -> list[tuple[int, int]]:
+    def _response(self, course: FrameTracker, frame: bytes) -> list[tuple[int, int]]:
         assert course.code is not None
         if course.code == _HANDSHAKE:
             try:

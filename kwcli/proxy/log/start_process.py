@@ -17,7 +17,7 @@ from typing import IO, Any, Final
 
 from kwcli.env import Failure
 from kwcli.proxy.log.log_protocol import HEAD, LogPlan, MessageKind
-from kwcli.proxy.log.log_queue import HELD_MOST, Feed, Overflow
+from kwcli.proxy.log.log_queue import HELD_MOST, LogQueue, Overflow
 from kwcli.user_files import open_private
 
 __all__ = ["Log", "start"]
@@ -35,7 +35,7 @@ _BUFFER: Final = 1 << 20
 class Log:
     """The running process with its feed."""
 
-    def __init__(self, feed: Feed, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, feed: LogQueue, process: subprocess.Popen[bytes]) -> None:
         self.feed = feed
         self.process = process
 
@@ -93,7 +93,7 @@ def start(
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()
-    feed = Feed(ours, overflow=overflow, most=most, pause=pause, say=say)
+    feed = LogQueue(ours, overflow=overflow, most=most, pause=pause, say=say)
     content = plan.to_json()
     feed.tell(HEAD.pack(MessageKind.PLAN, 0, 0, len(content)) + content)
     return Log(feed, process)

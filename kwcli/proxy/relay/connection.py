@@ -9,10 +9,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from kwcli.net.addresses import shown
-from kwcli.proxy.accepting import Reached, reach
+from kwcli.proxy.accepting import Reached, dial_first
 from kwcli.proxy.relay.core import RelayCore
-from kwcli.proxy.relay.memory_share import Room
-from kwcli.proxy.relay.socket_half import ASKED, DIALLING, DRAINING, FULL, LOG, LOGIN, QUESTION, TURN, Side
+from kwcli.proxy.relay.memory_share import MemoryShare
+from kwcli.proxy.relay.socket_half import ASKED, DIALLING, DRAINING, FULL, LOG, LOGIN, QUESTION, TURN, SocketHalf
 from kwcli.proxy.relay.state import (
     ANSWERED,
     CAPPED,
@@ -35,9 +35,9 @@ from kwcli.proxy.relay.state import (
 if TYPE_CHECKING:
     from kwcli.net.config.client_config import Address
     from kwcli.net.session.aio import Dialler
-    from kwcli.proxy.accepting import Pauses
+    from kwcli.proxy.accepting import LoginBackoff
     from kwcli.proxy.listeners import Listener, ProxyListeners
-    from kwcli.proxy.log.log_queue import Feed
+    from kwcli.proxy.log.log_queue import LogQueue
     from kwcli.proxy.metrics import Metrics
     from kwcli.proxy.relay.memory_share import Budget
     from kwcli.proxy.relay.rewritten_answers import Remembered
@@ -70,14 +70,14 @@ class Shared(Protocol):
     """What all connections of a proxy have together, and what they tell it."""
 
     metrics: Metrics | None
-    feed: Feed | None  # the log, if there is one
-    both: Feed | None  # the same, if it is told of the bytes between proxy and brokers as well
+    feed: LogQueue | None  # the log, if there is one
+    both: LogQueue | None  # the same, if it is told of the bytes between proxy and brokers as well
     remembered: Remembered
     turns: Turns
     budget: Budget
     listeners: ProxyListeners
     dialler: Dialler
-    pauses: Pauses
+    pauses: LoginBackoff
     paused: bool
     sessions: dict[int, Relay]
 
@@ -107,8 +107,8 @@ class Relay:
         self._meter = proxy.metrics.meter(listener) if proxy.metrics is not None else None
         timed = proxy.feed is not None or self._meter is not None
         self.core = RelayCore(timed=timed, remembered=proxy.remembered)
-        self.client = Side(self, CLIENT, proxy.turns)
-        self.server = Side(self, SERVER, proxy.turns)
+        self.client = SocketHalf(self, CLIENT, proxy.turns)
+        self.server = SocketHalf(self, SERVER, proxy.turns)
         self.peer = ""
         self._target = listener.targets[0]
         self.upstream = shown(self._target)
@@ -120,7 +120,7 @@ class Relay:
         self._dialling: asyncio.Task[None] | None = None
         self._early: list[bytes] = []  # came before there was a broker to give it to
         self._early_end = False
-        self.room = Room(proxy.budget, lambda: bool(self.server.holds & FULL) and not self.client.lost)
+        self.room = MemoryShare(proxy.budget, lambda: bool(self.server.holds & FULL) and not self.client.lost)
         self._login: BrokerLogin | None = None
         self._ending = False  # the client sends no more, and the broker cannot be told so
         self.over = False
@@ -128,7 +128,7 @@ class Relay:
 
     # Beginning
 
-    def made(self, side: Side) -> None:
+    def made(self, side: SocketHalf) -> None:
         """A socket is connected."""
         if side is self.server:
             return
@@ -152,7 +152,7 @@ class Relay:
     async def _dial(self) -> None:
         proxy = self._proxy
         targets = proxy.listeners.leads(self.listener)
-        reached = await reach(targets, proxy.dialler, proxy.pauses, lambda: self.server)
+        reached = await dial_first(targets, proxy.dialler, proxy.pauses, lambda: self.server)
         self._dialling = None
         if reached.target is not None:
             self._target = reached.target
@@ -187,7 +187,7 @@ class Relay:
             self.write_server = self._login.to_server
             self._login.begin()
 
-    def _record(self, feed: Feed) -> None:
+    def _record(self, feed: LogQueue) -> None:
         """The feed wants to hear of what goes between the proxy and the broker."""
         link = self.server.transport
         assert link is not None
@@ -201,7 +201,7 @@ class Relay:
             else:
                 side.free(LOG)
 
-    def _heard(self, feed: Feed, take: Take, data: bytes) -> None:
+    def _heard(self, feed: LogQueue, take: Take, data: bytes) -> None:
         feed.raw(self.number, SERVER, now_ns(), data)
         take(data)
 
@@ -323,7 +323,7 @@ class Relay:
         elif what == CAPPED and self._metrics is not None:
             self._metrics.capped += command[1]
 
-    def _side(self, side: int) -> Side:
+    def _side(self, side: int) -> SocketHalf:
         return self.client if side == CLIENT else self.server
 
     def _reserve(self, size: int) -> bool:
@@ -340,11 +340,11 @@ class Relay:
 
     # Full and empty buffers
 
-    def full(self, side: Side) -> None:
+    def full(self, side: SocketHalf) -> None:
         """The buffer towards this side is full: the other one is not read."""
         (self.server if side is self.client else self.client).hold(FULL)
 
-    def drained(self, side: Side) -> None:
+    def drained(self, side: SocketHalf) -> None:
         """There is room in it again."""
         (self.server if side is self.client else self.client).free(FULL)
         if side is self.client:
@@ -352,7 +352,7 @@ class Relay:
 
     # Ends
 
-    def ended(self, side: Side) -> bool:
+    def ended(self, side: SocketHalf) -> bool:
         """A side sends no more; whether its socket stays open for what it still gets."""
         if self.over:
             return False
@@ -391,7 +391,7 @@ class Relay:
         if not self.over:
             self._run(self.core.server_eof())
 
-    def gone(self, side: Side, error: Exception | None) -> None:
+    def gone(self, side: SocketHalf, error: Exception | None) -> None:
         """A socket is closed."""
         if side is self.server and not self.over:
             alert = self._proxy.dialler.alerted(self._target, error)

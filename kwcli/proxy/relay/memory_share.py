@@ -62,7 +62,7 @@ class Budget:
 # What goes into a full buffer still takes memory, so its room is owed until the buffer has drained.
 
 
-class Room:
+class MemoryShare:
     """`full` asks whether the client's buffer is full."""
 
     __slots__ = ("_budget", "_full", "_looked", "_owed", "_taken")

@@ -54,7 +54,7 @@ LOGIN: Final = 3  # says whether bare tokens follow
 TOKEN: Final = 4  # answers a bare token
 
 
-class Route:
+class RequestRule:
     """What to read of a request (`reads`), what to do about its response (`answer`)."""
 
     __slots__ = ("answer", "api_key", "reads", "version")
@@ -71,17 +71,17 @@ class Route:
         return f"{api(self.api_key).name} {self.version}" if self.api_key in NAMES else f"API {self.api_key}"
 
 
-TOKENS: Final = Route(-1, 0, NOTHING, TOKEN)
+TOKENS: Final = RequestRule(-1, 0, NOTHING, TOKEN)
 # API key and version, both in one number as on the wire → their route, once it was asked for.
-KNOWN: Final[dict[int, Route]] = {}
+KNOWN: Final[dict[int, RequestRule]] = {}
 
 
-def route(number: int) -> Route:
+def find_rule(number: int) -> RequestRule:
     """The route of API key and version, both in one number as on the wire."""
     found = KNOWN.get(number)
     if found is None:
         key, version = _signed(number >> 16), _signed(number & 0xFFFF)
-        found = Route(key, version, _reads(key, version), _answer(key, version))
+        found = RequestRule(key, version, _reads(key, version), _answer(key, version))
         if key in NAMES:  # a client that makes up numbers fills no memory
             KNOWN[number] = found
     return found
@@ -110,7 +110,7 @@ def _signed(number: int) -> int:
     return number - 0x10000 if number & 0x8000 else number
 
 
-def acks(version: int, data: bytes, at: int, end: int) -> int:
+def read_acks(version: int, data: bytes, at: int, end: int) -> int:
     """The acks of the Produce request whose size field is at `at`. Raises DecodeError or IndexError where it ends.
 
     What is usual is read here in half the time (tests/bench/proxy.py, "5 small").
@@ -143,7 +143,7 @@ def _acks(version: int, data: bytes, at: int, end: int) -> int:
     return _signed(data[at] << 8 | data[at + 1])
 
 
-def mechanism(data: bytes, at: int, end: int) -> str:
+def read_mechanism(data: bytes, at: int, end: int) -> str:
     """The mechanism that a SaslHandshake asks for; "" where it cannot be read."""
     try:
         at = request_head(data, at, end).body

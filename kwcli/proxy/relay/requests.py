@@ -17,7 +17,7 @@ from decoders.frames.frame_search import NO, request_verdict
 from decoders.frames.live_framing import SIZE, SIZE_FIELD, Framer
 from decoders.wire.text import in_bytes
 from kwcli.proxy.relay import request_rules
-from kwcli.proxy.relay.request_rules import ACKS, HINT, MECHANISM, REFUSE, TELL, Route, about_mechanism
+from kwcli.proxy.relay.request_rules import ACKS, HINT, MECHANISM, REFUSE, TELL, RequestRule, about_mechanism
 from kwcli.proxy.relay.rewrite import highest
 from kwcli.proxy.relay.state import (
     CLIENT,
@@ -30,7 +30,7 @@ from kwcli.proxy.relay.state import (
     YIELD,
     Command,
     State,
-    told,
+    describe_bytes,
 )
 
 # Size, API key and version, correlation id: the shortest request.
@@ -55,7 +55,7 @@ class Requests:
         self._state = state
         self._strange = True  # nothing is known of this connection yet
         self._framer = Framer()
-        self._begun: tuple[int, Route] | None = None  # the request whose bytes these are, if it will be answered
+        self._begun: tuple[int, RequestRule] | None = None  # the request whose bytes these are, if it will be answered
         self._waiting: list[bytes] = []  # until SaslHandshake 0 is answered
         self._late: tuple[bytes, int] | None = None  # has its turn later, from a place on
 
@@ -189,7 +189,7 @@ class Requests:
             if not 8 <= size <= REQUEST_MAX:
                 self._refuse(data, at, sent, out)
                 return at
-            route = known.get(number) or request_rules.route(number)
+            route = known.get(number) or request_rules.find_rule(number)
             stop = at + SIZE_FIELD + size
             answered: bool | None = True
             if route.reads:
@@ -211,7 +211,7 @@ class Requests:
             self._framer.leave(data, at)
         return at
 
-    def _deep(self, route: Route, data: bytes, at: int, stop: int, sent: int, out: list[Command]) -> bool | None:
+    def _deep(self, route: RequestRule, data: bytes, at: int, stop: int, sent: int, out: list[Command]) -> bool | None:
         """Whether a request of which more than the header matters is answered; None: not known yet, or refused."""
         if route.reads == ACKS:
             return self._acks(route, data, at, stop, sent, out)
@@ -228,14 +228,14 @@ class Requests:
             out.append((NOTE, text))
             return True
         if route.reads == HINT:
-            self._hint(request_rules.mechanism(data, at, min(stop, len(data))), out)
+            self._hint(request_rules.read_mechanism(data, at, min(stop, len(data))), out)
             return True
         assert route.reads == MECHANISM
         if stop > len(data):
             if stop - at > _JUDGED_MAX:
                 self._stop(data, at, sent, f"a {route} of {in_bytes(stop - at)}", out)
             return None
-        mechanism = request_rules.mechanism(data, at, stop)
+        mechanism = request_rules.read_mechanism(data, at, stop)
         self._state.sasl.asked(mechanism)
         self._hint(mechanism, out)
         return True
@@ -245,10 +245,10 @@ class Requests:
         if hint is not None:
             out.append((NOTE, hint))
 
-    def _acks(self, route: Route, data: bytes, at: int, stop: int, sent: int, out: list[Command]) -> bool | None:
+    def _acks(self, route: RequestRule, data: bytes, at: int, stop: int, sent: int, out: list[Command]) -> bool | None:
         end = min(stop, len(data))
         try:
-            return request_rules.acks(route.version, data, at, end) != 0
+            return request_rules.read_acks(route.version, data, at, end) != 0
         except (Truncated, IndexError):
             if end == stop:
                 return True  # it is broken: the broker will say so, or close
@@ -300,7 +300,13 @@ class Requests:
     def _refuse(self, data: bytes, at: int, sent: int, out: list[Command]) -> None:
         """The size field at `at` cannot be one."""
         (size,) = SIZE.unpack_from(data, at)
-        self._stop(data, at, sent, f"the client sent what is no Kafka request, a size of {size}{told(data[at:])}", out)
+        self._stop(
+            data,
+            at,
+            sent,
+            f"the client sent what is no Kafka request, a size of {size}{describe_bytes(data[at:])}",
+            out,
+        )
 
     def _stop(self, data: bytes, at: int, sent: int, reason: str, out: list[Command]) -> None:
         if at > sent:

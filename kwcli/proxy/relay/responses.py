@@ -15,7 +15,7 @@ from decoders.exchanges.sasl_phase import SaslPhase
 from decoders.frames.live_framing import SIZE, SIZE_FIELD, Framer
 from decoders.limits import FRAME_MAX, MIB
 from decoders.wire.text import in_bytes
-from kwcli.proxy.relay.request_rules import CAP, LOGIN, REWRITE, STREAM, TOKEN, Route
+from kwcli.proxy.relay.request_rules import CAP, LOGIN, REWRITE, STREAM, TOKEN, RequestRule
 from kwcli.proxy.relay.rewrite import Address, RewriteFailed
 from kwcli.proxy.relay.rewritten_answers import ReadAnswer, Remembered
 from kwcli.proxy.relay.state import (
@@ -32,7 +32,7 @@ from kwcli.proxy.relay.state import (
     YIELD,
     Command,
     State,
-    told,
+    describe_bytes,
 )
 
 _HEAD: Final = Struct(">ii")  # size, correlation id
@@ -76,7 +76,7 @@ class Responses:
         self._timed = timed
         self._framer = Framer()
         self._reserved = 0
-        self._held: tuple[Route, bytes, ReadAnswer | None] | None = None  # waits for its rest, or for listeners
+        self._held: tuple[RequestRule, bytes, ReadAnswer | None] | None = None  # waits for its rest, or for listeners
         self._remembered = remembered
         self._ticket = 0
         self._blocked = False  # until there is room, or listeners, or others have had their turn
@@ -150,7 +150,7 @@ class Responses:
             return []
         waiting = self._state.in_flight
         part = b"" if self._framer.wanted else self._framer.held()
-        if part and (what := told(part)).startswith(":"):  # a TLS alert has seven bytes
+        if part and (what := describe_bytes(part)).startswith(":"):  # a TLS alert has seven bytes
             return [*self._freed(), self._state.close(f"the broker sent what is no Kafka response{what}")]
         streamed = bool(waiting) and waiting[0][1].answer in (STREAM, TOKEN)
         out: list[Command] = [(SEND_CLIENT, part)] if part and streamed else []
@@ -259,7 +259,7 @@ class Responses:
 
     # Frames that are held
 
-    def _begin(self, route: Route, data: bytes, size: int, out: list[Command]) -> None:
+    def _begin(self, route: RequestRule, data: bytes, size: int, out: list[Command]) -> None:
         """A frame of which `data` is the beginning has to be held: ask for room."""
         self._held = (route, b"", None)
         self._framer.want(size)
@@ -282,7 +282,7 @@ class Responses:
             else:
                 self._read(data, at, at, now_ns, out)
 
-    def _whole(self, route: Route, frame: bytes, now_ns: int, out: list[Command]) -> None:
+    def _whole(self, route: RequestRule, frame: bytes, now_ns: int, out: list[Command]) -> None:
         """A held frame is here."""
         if route.answer == REWRITE:
             try:
@@ -317,7 +317,7 @@ class Responses:
         if got is not None and got == self._last:
             reason = f"the broker answered twice, with correlation id {got}"
         else:
-            reason = f"the broker sent {in_bytes(len(data) - at)} that nobody asked for{told(data[at:])}"
+            reason = f"the broker sent {in_bytes(len(data) - at)} that nobody asked for{describe_bytes(data[at:])}"
         self._stop(data, at, start, reason, out)
 
     def _out_of_step(self, data: bytes, at: int, start: int, out: list[Command]) -> None:
@@ -325,13 +325,14 @@ class Responses:
         in_flight = self._state.in_flight
         due, route, _ = in_flight[0]
         if route.answer == TOKEN or not 4 <= size <= FRAME_MAX:
-            reason = f"the broker sent what is no Kafka response, a size of {size}{told(data[at:])}"
+            reason = f"the broker sent what is no Kafka response, a size of {size}{describe_bytes(data[at:])}"
         elif any(got == each for each, _, _ in in_flight):
             reason = f"the broker answered out of order: correlation id {got} came before {due} ({route})"
         elif got == self._last:
             reason = f"the broker answered twice, with correlation id {got}"
         else:
-            reason = f"the broker answered with correlation id {got} where {due} ({route}) was due{told(data[at:])}"
+            reason = f"the broker answered with correlation id {got} where {due} ({route}) was due"
+            reason += describe_bytes(data[at:])
         self._stop(data, at, start, f"{reason}; nothing can be rewritten after that", out)
 
     def _stop(self, data: bytes, at: int, start: int, reason: str, out: list[Command]) -> None:

@@ -85,23 +85,23 @@ class Owner(Protocol):
     def received(self) -> tuple[Callable[[bytes], None], Callable[[bytes], None]]:
         """What takes the bytes of the client's socket, and those of the broker's."""
 
-    def made(self, side: Side) -> None:
+    def made(self, side: SocketHalf) -> None:
         """A socket is connected."""
 
-    def full(self, side: Side) -> None:
+    def full(self, side: SocketHalf) -> None:
         """The buffer towards this side is full."""
 
-    def drained(self, side: Side) -> None:
+    def drained(self, side: SocketHalf) -> None:
         """There is room in it again."""
 
-    def ended(self, side: Side) -> bool:
+    def ended(self, side: SocketHalf) -> bool:
         """A side sends no more; whether its socket stays open for what it still gets."""
 
-    def gone(self, side: Side, error: Exception | None) -> None:
+    def gone(self, side: SocketHalf, error: Exception | None) -> None:
         """A socket is closed."""
 
 
-class Side(asyncio.Protocol):
+class SocketHalf(asyncio.Protocol):
     """One of the two sockets."""
 
     __slots__ = ("_late", "_turns", "holds", "lost", "owner", "side", "transport")

@@ -9,7 +9,7 @@ from decoders.exchanges.sasl_phase import Sasl
 from decoders.frames.explain_number import explain
 from decoders.limits import IN_FLIGHT_MAX, MIB
 from decoders.protocols.signatures import FIRST_MAX
-from kwcli.proxy.relay.request_rules import Route
+from kwcli.proxy.relay.request_rules import RequestRule
 
 Command = tuple[Any, ...]
 
@@ -43,7 +43,7 @@ MANY: Final = IN_FLIGHT_MAX
 FEWER: Final = MANY // 2
 
 # Correlation id, what to do about the answer, when the request's last byte left (ns).
-Entry = tuple[int, Route, int]
+Entry = tuple[int, RequestRule, int]
 
 
 class State:
@@ -65,7 +65,7 @@ class State:
         return (CLOSE, reason, loud)
 
 
-def told(data: bytes) -> str:
+def describe_bytes(data: bytes) -> str:
     """What strange bytes are, as the end of a sentence: `: HTTP: GET /; …`; or their first bytes, in brackets."""
     found = explain(data[:FIRST_MAX])
     if not found or found[0].what.startswith("Kafka"):

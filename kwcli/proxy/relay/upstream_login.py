@@ -15,15 +15,15 @@ from decoders.wire.text import in_bytes
 from kwcli import VERSION
 from kwcli.env import Failure
 from kwcli.net.addresses import shown
-from kwcli.net.errors.connection_stops import Stop
-from kwcli.net.session.session import OPENING_FRAME_MAX, Event, Opened, Phase, Session
+from kwcli.net.errors.connection_stops import ConnectionStop
+from kwcli.net.session.session import OPENING_FRAME_MAX, Event, Opened, Session, SessionPhase
 from kwcli.proxy.relay.state import CLOSE, END, NOTE, SEND_CLIENT, SEND_SERVER, SERVER, Command
 
 if TYPE_CHECKING:
     from kwcli.net.config.client_config import Address, ClientConfig
     from kwcli.net.sasl.mechanism import Mechanism
     from kwcli.net.session.aio import Logins
-    from kwcli.proxy.accepting import Pauses
+    from kwcli.proxy.accepting import LoginBackoff
 
 # Bytes between the core and a broker in, the same with a login of the proxy's own among them out.
 #
@@ -98,7 +98,7 @@ class UpstreamLogin:
         """What CREDENTIALS asked for."""
         self._hand = mechanism
         session = self._session
-        if session.phase is Phase.NEW:
+        if session.phase is SessionPhase.NEW:
             self._converse(session.open, now_ns)
         else:
             session.number_from((self._last_id + _HALF) % _IDS)
@@ -148,7 +148,7 @@ class UpstreamLogin:
     def _converse(self, step: Callable[[], list[Event]], now_ns: int) -> None:
         try:
             events = step()
-        except Stop as stop:
+        except ConnectionStop as stop:
             self._out.append((CLOSE, f"{stop.text}; {stop.remedy}" if stop.remedy else stop.text, True))
             return
         except Failure as failure:  # what a mechanism needs besides the broker
@@ -321,7 +321,7 @@ class BrokerLogin:
     """Stands between a client's connection and the socket to its broker, once that is connected."""
 
     def __init__(
-        self, session: Between, address: Address, config: ClientConfig, logins: Logins, pauses: Pauses
+        self, session: Between, address: Address, config: ClientConfig, logins: Logins, pauses: LoginBackoff
     ) -> None:
         self._session = session
         self._address = address

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from cryptography import x509
 
 from kwcli.env import Exit, Failure
-from kwcli.net.config.client_config import Store
+from kwcli.net.config.client_config import KeyStoreFile
 from kwcli.net.connector.tls_connect import log_keys, present
 from kwcli.net.tls import certificates
 from kwcli.net.tls.key_stores import Identity, identity, trusted
@@ -99,12 +99,12 @@ class Inbound:
         self._asked = asked
         self._key_log = variables.get("SSLKEYLOGFILE") or None
         self._places = tuple(dict.fromkeys([*places, *_LOCAL]))
-        self._clients = trusted(Store(asked.clients)) if asked.clients else None
+        self._clients = trusted(KeyStoreFile(asked.clients)) if asked.clients else None
         self._given: Identity | None = None
         self._authority: Authority | None = None
         self._minted: dict[str, tuple[ssl.SSLContext, datetime]] = {}
         if asked.certificate is not None:
-            self._given = identity(Store(asked.certificate), Store(asked.key) if asked.key else None)
+            self._given = identity(KeyStoreFile(asked.certificate), KeyStoreFile(asked.key) if asked.key else None)
             self._fixed = self._context(self._given)
         elif asked.key is not None:
             raise Failure("--tls-key without --tls-cert", Exit.USAGE)

@@ -15,7 +15,7 @@ from decoders.tcp.chunks import Chunk, Close
 from decoders.tcp.reassembly import Reassembly
 from kwcli.env import Settings
 from kwcli.proxy.log.log_protocol import CLIENT, HEAD, SERVER, SIZE, LogPlan, MessageKind
-from kwcli.proxy.log.log_queue import Feed
+from kwcli.proxy.log.log_queue import LogQueue
 from kwcli.proxy.log.start_process import start
 from tests.cli.worlds import kw
 
@@ -33,7 +33,7 @@ def chunks_of(name: str) -> list[Chunk]:
     return reassembly.feed(reader.feed(capture_bytes(name)) + reader.finish(), 0) + reassembly.finish()
 
 
-def play(feed: Feed, chunks: list[Chunk], *, seed: int | None = None) -> None:
+def play(feed: LogQueue, chunks: list[Chunk], *, seed: int | None = None) -> None:
     """Have the feed told of them, each cut at random where a seed is given."""
     cuts = random.Random(seed)
     known: set[int] = set()
@@ -53,7 +53,7 @@ def play(feed: Feed, chunks: list[Chunk], *, seed: int | None = None) -> None:
                 data = data[size:]
 
 
-def play_with_gaps(feed: Feed, chunks: list[Chunk], lost: Container[int]) -> int:
+def play_with_gaps(feed: LogQueue, chunks: list[Chunk], lost: Container[int]) -> int:
     """Have it told of them but for those with these numbers, as after an overflow; how many gaps were declared."""
     missing: Counter[tuple[int, int]] = Counter()
     known: set[int] = set()

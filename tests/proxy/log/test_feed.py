@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kwcli.proxy.log.log_protocol import COUNTS, SIZE, TIMES, LogPlan, Message, MessageKind, Parser
-from kwcli.proxy.log.log_queue import CLIENT, PIECE, SERVER, Feed, Overflow
+from kwcli.proxy.log.log_queue import CLIENT, PIECE, SERVER, LogQueue, Overflow
 from kwcli.proxy.log.start_process import start
 from tests.proxy.log.played import NDJSON, chunks_of, play
 
@@ -31,7 +31,7 @@ class Stage:
         self.theirs.setblocking(False)
         self.said: list[str] = []
         self.paused: list[bool] = []
-        self.feed = Feed(ours, overflow=overflow, most=most, pause=self.paused.append, say=self.said.append)
+        self.feed = LogQueue(ours, overflow=overflow, most=most, pause=self.paused.append, say=self.said.append)
         self._parser = Parser()
 
     def __enter__(self) -> Stage:
@@ -86,7 +86,7 @@ class _Wide(socket.socket):
 def test_a_long_queue_is_not_copied_as_a_whole() -> None:
     link = _Wide()
     link.sizes = []
-    feed = Feed(link, most=1 << 30)
+    feed = LogQueue(link, most=1 << 30)
     feed.opened(1, "a:1", "b:2", "c:3", 1)
     chunks = [100, 3 << 20, 100, 100, 1 << 20, *[200_000] * 20, 5]
     for size in chunks:

@@ -15,7 +15,7 @@ import pytest
 
 from decoders.tcp.chunks import Close
 from kwcli.proxy.log.log_protocol import CLIENT, SERVER, SIZE, LogPlan, Message, MessageKind
-from kwcli.proxy.log.recorder import Keeping
+from kwcli.proxy.log.recorder import Recorder
 from kwcli.proxy.log.start_process import start
 from tests.bench.proxy_log import conversation
 from tests.captures.test_secrets import _all_secrets
@@ -185,7 +185,7 @@ def test_what_is_around_a_gap_is_right_in_rows_and_file(name: str, seed: int, tm
 def test_a_gap_of_one_connection_costs_no_rows_of_another(tmp_path: Path) -> None:
     """The second one opens when the file cannot be written any more: its bytes go to the rows alone."""
     env = world()
-    keeping = Keeping(env, LogPlan(NDJSON, write=str(tmp_path / "x.pcapng")))
+    keeping = Recorder(env, LogPlan(NDJSON, write=str(tmp_path / "x.pcapng")))
     told = conversation(6)
     ends = json.dumps(["127.0.0.1:5000", "127.0.0.1:19093", "127.0.0.1:9092"]).encode()
     keeping.take([(MessageKind.OPENED, 1, 1, ends)])

@@ -13,7 +13,7 @@ from decoders.messages.whole_messages import encode_request, encode_response
 from decoders.records.model import Record
 from decoders.records.write import encode_batch
 from kwcli.proxy.log.log_protocol import CLIENT, SERVER
-from kwcli.proxy.log.redact import LoggedChunk, Seen, Veil
+from kwcli.proxy.log.redact import LoggedChunk, Redactor, SharedKnowledge
 from tests.captures.test_secrets import _all_secrets
 from tests.proxy.log.played import chunks_of
 
@@ -57,9 +57,9 @@ def _frame(frame: bytes) -> bytes:
 def test_no_secret_passes_however_it_is_cut_and_whatever_is_missing(name: str, seed: int, missing: bool) -> None:
     rng = Random(seed)
     secrets = _secrets(name)
-    seen = Seen()
+    seen = SharedKnowledge()
     for talk in rng.sample(_talks(name), 6):
-        veil = Veil(seen)
+        veil = Redactor(seen)
         pieces: list[LoggedChunk] = []
         for side, data in talk:
             while data:
@@ -81,7 +81,7 @@ def test_no_secret_passes_however_it_is_cut_and_whatever_is_missing(name: str, s
 
 
 def test_what_has_no_secret_passes_at_once_and_what_may_have_one_waits() -> None:
-    veil = Veil(Seen())
+    veil = Redactor(SharedKnowledge())
     ask = _frame(encode_request(3, 9, {"topics": []}, correlation_id=1, client_id="c"))
     token = _frame(encode_request(36, 2, {"auth_bytes": b"\0user\0secret"}, correlation_id=2, client_id="c"))
     assert [piece.shown for piece in veil.push(CLIENT, 1, ask[:9])] == []
@@ -99,7 +99,7 @@ def test_records_of_the_clusters_own_state() -> None:
     batch = encode_batch([Record(0, 1, None, scram), Record(1, 1, None, feature)])
     topic = {"topic": "__cluster_metadata", "partitions": [{"partition": 0, "records": batch}]}
     asked = {"topics": [{"topic": "__cluster_metadata", "partitions": [{"partition": 0}]}]}
-    veil = Veil(Seen())
+    veil = Redactor(SharedKnowledge())
     veil.push(CLIENT, 1, _frame(encode_request(1, 12, asked, correlation_id=5)))
     answer = _frame(encode_response(1, 12, {"responses": [topic]}, correlation_id=5))
     half = len(answer) // 2
@@ -110,13 +110,13 @@ def test_records_of_the_clusters_own_state() -> None:
 
 
 def test_answers_to_what_was_not_seen_are_starred() -> None:
-    veil = Veil(Seen())
+    veil = Redactor(SharedKnowledge())
     (piece,) = veil.push(SERVER, 1, _frame(b"\0\0\0\7hidden"))
     assert bytes(piece.shown) == _frame(b"\0\0\0\7******")
 
 
 def test_a_direction_out_of_step_is_left_out_until_it_is_in_step() -> None:
-    veil = Veil(Seen())
+    veil = Redactor(SharedKnowledge())
     ask = _frame(encode_request(3, 9, {"topics": []}, correlation_id=1, client_id="c"))
     veil.push(CLIENT, 1, ask)
     veil.gap(CLIENT, 1, 100)
@@ -131,7 +131,7 @@ def test_a_direction_out_of_step_is_left_out_until_it_is_in_step() -> None:
 def test_a_token_behind_a_gap_is_no_request_of_the_future() -> None:
     token = _frame(b"\0Alice\0Wonderland")
     for begun, hidden in ((False, b"derland"), (True, b"Alice\0Wonderland")):
-        veil = Veil(Seen())
+        veil = Redactor(SharedKnowledge())
         veil.push(CLIENT, 1, _frame(encode_request(3, 9, {"topics": []}, correlation_id=1, client_id="c")))
         if begun:
             veil.gap(CLIENT, 1, 100)
