@@ -323,7 +323,7 @@ class HalfStream(Half):
     def _is_sound(self) -> bool:
         """Whether a state is one that segments lead to, as far as the work on it relies on that.
 
-        No segments lead to another one (tests/streams/test_handing_over.py): this is for bytes that somebody else made.
+        No segments lead to another one (tests/tcp/test_handing_over.py): this is for bytes that somebody else made.
         """
         if self.next not in (UNSEEN, WAITING, self.place & MASK):
             return False

@@ -18,8 +18,8 @@ from decoders.records.model import Record
 from decoders.records.write import encode_batch
 from decoders.tcp.chunks import Segment
 from decoders.tcp.reassembly import Reassembly
-from tests.exchanges.json_lines import to_json_bytes
 from tests.exchanges.talks import request, response, segments
+from tests.messages.json_lines import to_json_bytes
 
 WANTED_US = 1.5
 BATCH = encode_batch([Record(77, 1_790_000_000_000, b"order-1", b"x" * 60)])

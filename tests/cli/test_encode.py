@@ -10,8 +10,8 @@ import pytest
 
 import decoders
 from kwcli.env import Exit
+from tests.calling.test_bodies import MESSAGE
 from tests.cli.worlds import kw, world
-from tests.composing.test_sources import MESSAGE
 
 METADATA = decoders.api("Metadata").versions
 

@@ -22,7 +22,7 @@ from decoders.messages.record import SCALARS, to_json_dict
 from decoders.tcp.chunks import Gap
 from decoders.tcp.reassembly import Reassembly
 from tests.captures.plain import read_bytes
-from tests.exchanges.json_lines import to_json_bytes
+from tests.messages.json_lines import to_json_bytes
 
 FOLDER = Path(__file__).resolve().parents[2] / "captures"
 CAPTURES = sorted(path for path in FOLDER.iterdir() if ".pcap" in path.name)

@@ -15,11 +15,11 @@ from decoders.errors import DecodeError
 from decoders.exchanges.engine import Engine
 from decoders.tcp.chunks import Segment
 from decoders.wire.pack import pack, unpack
-from tests.exchanges.splits import Shown, cut, rows, shown, stitched, whole
 from tests.exchanges.talks import API_VERSIONS, SYN, Talker, request, response
 from tests.exchanges.talks import segments as spoken
-from tests.streams.conversations import CLIENT, numbered
-from tests.streams.odd import OTHER, odd_segments
+from tests.splits.cut_captures import Shown, cut, rows, shown, stitched, whole
+from tests.tcp.conversations import CLIENT, numbered
+from tests.tcp.odd import OTHER, odd_segments
 
 # Some seconds; more with KW_EXAMPLES.
 EXAMPLES = int(os.environ.get("KW_EXAMPLES", "25"))

@@ -20,8 +20,8 @@ from decoders.schema.codec import encode
 from decoders.schema.model import resolve
 from decoders.tcp.chunks import Close, Gap, Retransmission
 from tests.exchanges.chunked import MS, Line, Row, exchanges, play, told
-from tests.exchanges.json_lines import to_json_bytes
 from tests.exchanges.talks import framed, request, response
+from tests.messages.json_lines import to_json_bytes
 
 METADATA, API_VERSIONS, HEARTBEAT, PRODUCE, FETCH, HANDSHAKE, AUTHENTICATE = 3, 18, 12, 0, 1, 17, 36
 TOPIC = UUID("00112233-4455-6677-8899-aabbccddeeff")

@@ -17,8 +17,8 @@ from decoders.tcp.chunks import Segment
 from decoders.tcp.connections import FAR, PATIENCE_NS
 from decoders.tcp.reassembly import Reassembly
 from tests.exchanges.mistreated import shaken
-from tests.exchanges.splits import Shown, cut, rows, shown, stitched, whole
 from tests.exchanges.talks import ACK, FIN, MS, SYN, Talker, Turns, segments
+from tests.splits.cut_captures import Shown, cut, rows, shown, stitched, whole
 
 RST: Final = 4
 CHEAP: Final = 20  # captures through reassembly alone for one through all stages: that is where most is decided

@@ -18,8 +18,8 @@ from decoders.messages.record import to_json_dict
 from decoders.tcp.chunks import Gap, Segment
 from decoders.tcp.connections import FAR
 from tests.exchanges.mistreated import shaken
-from tests.exchanges.splits import rows
 from tests.exchanges.talks import MS, REVEALED, Talker, Turns, segments
+from tests.splits.cut_captures import rows
 
 BATCH: Final = 1000
 TALKS: Final = 24  # different conversations, each spoken by many

@@ -15,8 +15,8 @@ from decoders.errors import DecodeError
 from decoders.tcp.chunks import Chunk, Segment
 from decoders.tcp.reassembly import Reassembly
 from decoders.wire.pack import pack, unpack
-from tests.streams.conversations import ACK, CLIENT, FIN, RST, SYN, numbered, play, streams
-from tests.streams.odd import FAR, ITSELF, odd_segments
+from tests.tcp.conversations import ACK, CLIENT, FIN, RST, SYN, numbered, play, streams
+from tests.tcp.odd import FAR, ITSELF, odd_segments
 
 # Some seconds; more with KW_EXAMPLES.
 EXAMPLES = int(os.environ.get("KW_EXAMPLES", "60"))

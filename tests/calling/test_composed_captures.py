@@ -15,7 +15,7 @@ from kwcli.calling.bodies import example
 from kwcli.calling.skeleton import skeleton
 from tests.captures.shipped import CLEAN, capture_bytes
 from tests.cli.worlds import world
-from tests.exchanges.json_lines import to_json_bytes
+from tests.messages.json_lines import to_json_bytes
 
 ALL = Options(records=True, reveal_secrets=True)
 

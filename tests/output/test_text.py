@@ -13,7 +13,7 @@ from kwcli.env import Settings
 from kwcli.output import open_renderer
 from kwcli.output.text import TextLines, layout
 from kwcli.output.units import cell_width
-from tests.render.fakes import TIME_NS, exchange, skipped
+from tests.output.fakes import TIME_NS, exchange, skipped
 
 WIDTHS = [60, 72, 80, 96, 100, 116, 120, 150, 180, 200, 250]
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")

@@ -15,9 +15,9 @@ from decoders.exchanges.exchange import Ended
 from decoders.splits.parts import SEGMENTS
 from tests.captures.shipped import CLEAN, NEGATIVE, segments
 from tests.exchanges.mistreated import capture
-from tests.exchanges.splits import AGAIN, RERUNS, cut, parts_of, rows, stitched, whole
 from tests.exchanges.talks import MS, Talker, framed, interleaved, request, response
 from tests.exchanges.talks import segments as spoken
+from tests.splits.cut_captures import AGAIN, RERUNS, cut, parts_of, rows, stitched, whole
 
 # Some seconds; more with KW_EXAMPLES.
 EXAMPLES = int(os.environ.get("KW_EXAMPLES", "40"))

@@ -14,9 +14,9 @@ from decoders.tcp.chunks import Chunk, Close, Gap, Segment
 from decoders.tcp.connections import PATIENCE_NS, TcpConnection, turned
 from decoders.tcp.reassembly import Reassembly
 from decoders.tcp.waiting import STALE_MAX
-from tests.streams.conversations import ACK, CLIENT, MS, RST, SYN
-from tests.streams.test_alone import capture, told
-from tests.streams.test_reassembly_properties import EXAMPLES
+from tests.tcp.conversations import ACK, CLIENT, MS, RST, SYN
+from tests.tcp.test_alone import capture, told
+from tests.tcp.test_reassembly_properties import EXAMPLES
 
 SECOND = 10**9
 

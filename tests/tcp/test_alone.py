@@ -11,8 +11,8 @@ from decoders.limits import IDLE_NS
 from decoders.tcp.chunks import Chunk, Close, Segment
 from decoders.tcp.connections import turned
 from decoders.tcp.reassembly import Reassembly
-from tests.streams.conversations import ACK, FIN, RST, SYN
-from tests.streams.test_reassembly_properties import EXAMPLES
+from tests.tcp.conversations import ACK, FIN, RST, SYN
+from tests.tcp.test_reassembly_properties import EXAMPLES
 
 Told = list[tuple[object, ...]]
 HOSTS = bytes([10, 0, 0, 1, 10, 0, 0, 2])

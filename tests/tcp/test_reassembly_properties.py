@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from decoders.tcp.chunks import Chunk, Close, Segment
 from decoders.tcp.reassembly import Reassembly
-from tests.streams.conversations import ACK, BROKER, CLIENT, FIN, MS, RST, SYN, streams, told
+from tests.tcp.conversations import ACK, BROKER, CLIENT, FIN, MS, RST, SYN, streams, told
 
 # Packets that change places in these tests do so within this many: less than reassembly's patience.
 SHIFT = 8

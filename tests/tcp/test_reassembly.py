@@ -7,7 +7,7 @@ import pytest
 from decoders.limits import IDLE_NS
 from decoders.tcp.chunks import Close, Gap, Segment
 from decoders.tcp.reassembly import Reassembly
-from tests.streams.conversations import CLIENT, FIN, MS, RST, SYN, numbered, play, streams, told
+from tests.tcp.conversations import CLIENT, FIN, MS, RST, SYN, numbered, play, streams, told
 
 A, B = "client", "broker"
 OPEN = [(A, 99, None, SYN, b""), (B, 499, 100, SYN, b""), (A, 100, 500, 0, b"")]

@@ -13,7 +13,7 @@ from typing import Final
 
 from decoders.tcp.chunks import Segment
 from decoders.tcp.connections import turned
-from tests.streams.conversations import ACK, CLIENT, FIN, MS, RST, SYN
+from tests.tcp.conversations import ACK, CLIENT, FIN, MS, RST, SYN
 
 FAR: Final = 1 << 28
 S: Final = 10**9

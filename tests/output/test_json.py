@@ -8,9 +8,9 @@ from decoders.exchanges.engine import Pairer
 from decoders.tcp.reassembly import Reassembly
 from kwcli.env import Settings
 from kwcli.output.json import LINES_MAX, Ndjson
-from tests.exchanges.json_lines import to_json_bytes
 from tests.exchanges.talks import request
-from tests.streams.conversations import numbered
+from tests.messages.json_lines import to_json_bytes
+from tests.tcp.conversations import numbered
 
 SYN = 2
 COUNT = 5 * LINES_MAX + 7

@@ -15,7 +15,7 @@ from decoders.schema.model import Field, Side
 from kwcli.output.fact_functions import FUNCTIONS, NO_VIEW, needs, row_of
 from kwcli.output.fact_rows import ROWS
 from kwcli.output.facts import TOPIC_FIELDS, Shape
-from tests.render.fakes import exchange
+from tests.output.fakes import exchange
 
 TOPIC = UUID(int=7)
 

@@ -13,9 +13,9 @@ from decoders.tcp.chunks import Gap, Segment
 from decoders.tcp.connections import FAR
 from decoders.tcp.reassembly import Reassembly
 from tests.exchanges.talks import request, response
-from tests.streams.conversations import ACK, BROKER, CLIENT, MS, SYN, numbered
-from tests.streams.test_alone import capture
-from tests.streams.test_reassembly_properties import EXAMPLES
+from tests.tcp.conversations import ACK, BROKER, CLIENT, MS, SYN, numbered
+from tests.tcp.test_alone import capture
+from tests.tcp.test_reassembly_properties import EXAMPLES
 
 
 @given(st.integers(0, 2**48))

@@ -1,0 +1,1 @@
+"""Tests of framing: chunks in, frames out."""

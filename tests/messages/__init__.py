@@ -1,0 +1,1 @@
+"""Tests of what comes of exchanges and single messages."""

@@ -1,0 +1,1 @@
+"""Tests of captures that are cut and put together again."""
