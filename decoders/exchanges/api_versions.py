@@ -1,5 +1,8 @@
-"""What views, filters and folds ask of exchanges, united: {(API key, side): paths} of fields to project.
+"""One API version as an engine sees it: its layouts, how much of it is projected, and the reading of exchanges of it.
 
+A side is read by its stable layout. Where that fails, the other layouts that this version has had are tried: those of
+early-access releases, and version 0 for an ApiVersions response (a broker that does not know the version answers so).
+What views, filters and folds ask for is united in `Needs`, {(API key, side): paths of fields}: only that is projected.
 A path is written without indices (`topics[].name`); one of a struct or array takes all of it. A path that a version
 does not have asks for nothing there.
 """
@@ -45,12 +48,6 @@ class Needs:
     def of(self, key: int, side: Side) -> frozenset[str]:
         """The paths wanted of a side of an API."""
         return self._paths.get((key, side), frozenset())
-
-
-# One API version as an engine sees it: its layouts, how much of it is projected, and the reading of exchanges of it.
-#
-# A side is read by its stable layout. Where that fails, the other layouts that this version has had are tried: those of
-# early-access releases, and version 0 for an ApiVersions response (a broker that does not know the version answers so).
 
 
 # The first ApiVersions request that says which software the client is.

@@ -1,7 +1,8 @@
-"""A message that a layout has read in, how likely its values are out: a number to compare layouts by.
+"""A frame of which nobody says what it is in; what it may be out, best first: request or response, of which API.
 
-Each value speaks for or against by its type and by what its name promises. The numbers are natural logarithms by rule
-of thumb; a value that never occurs costs so much that nothing else makes up for it.
+A layout fits when it reads the frame to its last byte. How likely it is then is told by the values it finds: each
+speaks for or against by its type and by what its name promises. The numbers are natural logarithms by rule of thumb; a
+value that never occurs costs so much that nothing else makes up for it.
 """
 
 from __future__ import annotations

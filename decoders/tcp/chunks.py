@@ -53,8 +53,8 @@ class Half:
     """One direction of a connection; `peer` is the other one. Later stages hang their own state on `state`.
 
     The counters are kept by reassembly as segments pass: `packets` with this sender, `last_ns` the time of the latest
-    one, `gaps` and `missing` the number of gaps and their bytes, `again` the segments sent a second time. (A `Flow`,
-    which is what reassembly gives, has the bytes of its stream so far as `size`, those of gaps included.)
+    one, `gaps` and `missing` the number of gaps and their bytes, `again` the segments sent a second time. (A
+    `HalfStream`, which is what reassembly gives, has the bytes of its stream so far as `size`, those of gaps included.)
     """
 
     __slots__ = (
@@ -87,7 +87,7 @@ class Half:
 
     @property
     def size(self) -> int:
-        """Bytes of the stream so far, those of gaps included; 0 where nobody counts them (a `Flow` does)."""
+        """Bytes of the stream so far, those of gaps included; 0 where nobody counts them (a `HalfStream` does)."""
         return 0
 
 

@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 MASK: Final = 0xFFFF_FFFF
-# Values of `Flow.next` that no sequence number has.
+# Values of `HalfStream.next` that no sequence number has.
 UNSEEN: Final = 1 << 32  # nothing is known of this direction; above every acknowledgement
 WAITING: Final = -1  # this connection takes the slow path: something is missing; below every acknowledgement
 # Captures swap packets that went through different queues: rarely by more than a handful, never for seconds.

@@ -18,9 +18,10 @@ broker  ◄───────────────────────
 
 - First copy of a byte wins. A keep-alive or window probe (one byte that was already given) is nothing.
 - A hole is lost when the peer has acknowledged past it, or is not heard at all, and patience is at its end
-  (`Flow.watch`: 32 packets of the connection, or 3 s); at OUT_OF_ORDER_MAX or HELD_MAX; and at the connection's end.
+  (`HalfStream.watch`: 32 packets of the connection, or 3 s); at OUT_OF_ORDER_MAX or HELD_MAX; and at the connection's
+  end.
 - Without a SYN a direction begins at its first segment once some packets have passed and none is likely to precede it
-  (`Flow.is_sure`).
+  (`HalfStream.is_sure`).
 - A FIN waits for what is missing before it. A RST waits for what was under way; its payload, if any, is a message to
   people (RFC 9293 3.5.3) and no part of the stream. What comes after the end is counted in `counts`.
 - A segment far outside every window is believed when others continue it; then the stream goes on there, behind a gap

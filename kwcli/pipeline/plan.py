@@ -1,4 +1,20 @@
-"""One capture in, the pieces of it that can be read alone out: walked once by its packet headers, packet by packet."""
+"""Captures in, the splits that one task each reads out, in capture time: each begins exactly where another ends.
+
+The problem. A capture has no index, and what a packet means depends on those before it.
+
+The idea. One walk over the packet headers of each file finds places where it can be cut; the files of a capture point
+are then one sequence by time, cut into splits of about the same size:
+
+```
+file 0  ├──piece──┼──piece──┤
+file 1               ├──piece──┼──piece──┤      pieces: ranges of one file, with the time of their first and last packet
+        ├───split 0────┼────split 1─────┤       splits: ranges of one capture point, in time, over as many files
+```
+
+What always holds: every packet is in exactly one split, and splits in order have the packets in the order in which
+`kw sniff` reads them. Of one large capture splits are handed out while the walk still goes on. What is given up: a file
+that is compressed is one piece, since nothing can be read from its middle.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,16 @@
-"""Brokers that did not let the proxy in, how long they are not asked again out: from a second to half a minute.
+"""A listener's socket in, clients accepted out; or refused, as by the broker itself, while that does not answer.
 
-Clients try again many times a second, and an account that fails as often may be locked. Whoever comes meanwhile is
-turned away at once.
+The problem. A client that is accepted and closed at once takes that for a fault of this connection and tries again,
+hundreds of times a second; one that is refused waits, longer each time.
+
+The idea. As long as no broker of a listener can be reached, its socket does not listen, but stays bound:
+
+```
+listening ── no broker answers ──▶ refusing ── probe after 0.1 s, then longer, to 2 s ──▶ a broker answers ── listening
+    └────── a login was refused ──▶ nobody tries for 1 s, then longer, to 30 s: the account may be locked otherwise
+```
+
+What always holds: no other program gets the port meanwhile.
 """
 
 from __future__ import annotations
@@ -46,9 +55,6 @@ class LoginBackoff:
     def holds(self, address: Address) -> bool:
         """Whether nobody should try now."""
         return address in self._known and self._now_s() < self._known[address][0]
-
-
-# Where a listener leads in, a broker that took the connection out, or why there is none.
 
 
 class Reached(NamedTuple):

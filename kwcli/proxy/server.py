@@ -1,4 +1,4 @@
-"""The table that the proxy begins with: node, where it really is, where clients find it."""
+"""The proxy as a running program: listeners, connections, signals, and what people are told on standard error."""
 
 from __future__ import annotations
 
@@ -41,9 +41,6 @@ def format_listeners(listeners: Sequence[Listener]) -> list[str]:
         rows = [row[:3] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(cell.ljust(size) for cell, size in zip(row, widths, strict=True)).rstrip() for row in rows]
-
-
-# The proxy as a running program: listeners, sessions, signals, and what people are told on standard error.
 
 
 _LOOK_S: Final = 0.05

@@ -1,4 +1,4 @@
-"""What the command line asks of the proxy, as one value."""
+"""What the command line asks of the proxy, as one value; and the nodes of the cluster, found before clients come."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A master's address in, a Spark session out that runs the pipeline as it is: Java, settings, kw shipped."""
+"""A master's address in, a Spark session out that runs the pipeline as it is: Java found, settings made, kw shipped."""
 
 from __future__ import annotations
 
@@ -98,13 +98,6 @@ def _write(target: Path, files: list[tuple[str, Path]]) -> None:
 
 def _add(out: zipfile.ZipFile, name: str, data: bytes) -> None:
     out.writestr(zipfile.ZipInfo(name, _DATE), data, zipfile.ZIP_DEFLATED, 1)
-
-
-# A master's address in, a Spark session out that runs the pipeline as it is: Java found, settings made, kw shipped.
-#
-# Own sessions are quiet: what the JVM and Spark's logging print goes to a file that lives as long as the process (shown
-# with `debug`), and a job that fails is told in one line, `failure_of`. `prepare` does for a session that someone else
-# has made what is needed for kw: Spark Connect works too, because nothing here touches `sparkContext`.
 
 
 # A task that fails is tried again, locally too (Spark itself gives up at once there).

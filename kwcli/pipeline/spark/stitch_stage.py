@@ -1,9 +1,9 @@
-"""A connection and a split in, the connection's segments of it out: read from the capture again.
+"""The second stage of a job: the parts of connections in order in, what they say of the splits' rows out.
 
-Needed where a split decoded on an assumption that its past does not bear out, which is rare; but where it happens it
-may happen to many connections. So a split is read once, to see which connections are where in it; then only that.
-Where 0.3 % of the packets are missing this saves a third of the CPU time of stitching 500 connections in splits of
-256 MB, and a quarter where 0.1 % are: `python -m tests.bench.rereading`.
+Where a split decoded on an assumption that its past does not bear out, the connection's segments are read from the
+capture again: rare, but then often many connections at once. So a split is read once, to see which connections are
+where in it; then only that. Where 0.3 % of the packets are missing this saves a third of the CPU time of stitching 500
+connections in splits of 256 MB, and a quarter where 0.1 % are: `python -m tests.bench.rereading`.
 """
 
 from __future__ import annotations

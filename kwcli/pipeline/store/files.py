@@ -1,4 +1,8 @@
-"""One writer at a time: a lock on the folder that the kernel lets go of when its process is gone, however it ended."""
+"""Paths under one folder in, what happens there out: every touch of the folder of tables goes through here.
+
+Each method is one step that is done or not done when the process is killed; what takes several is made of them. One
+writer at a time: a lock on the folder that the kernel lets go of when its process is gone, however it ended.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,18 @@
-"""What passes through the proxy in, messages for the log's process out: the data path's side, which never waits."""
+"""What passes through the proxy in, messages for the log's process out: the data path's side, which never waits.
+
+The problem. Decoding takes ten times as long as passing bytes on, and one loop serves all clients.
+
+The idea. Another process decodes. The data path puts pieces of traffic into a bounded queue and sends what the socket
+takes at once:
+
+```
+relay ──▶ LogQueue (≤ HELD_MOST bytes) ──▶ socket pair ──▶ log's process (log_process.py) ──▶ rows, capture file
+relay ◀── Reports: errors in answers, for metrics      ◀──
+```
+
+What always holds: the relay never waits for the log unless `--log-overflow block` says so, and what was left out is
+counted and named by connection and direction, so that the log tells of a gap instead of guessing.
+"""
 
 from __future__ import annotations
 

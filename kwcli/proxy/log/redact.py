@@ -1,4 +1,14 @@
-"""The two streams of one connection in, the same with stars where secrets are out: what may be written to a file."""
+"""The two streams of one connection in, the same with stars where secrets are out: what may be written to a file.
+
+The problem. A capture file holds bytes as they were on the wire, tokens and passwords among them.
+
+The idea. Frames are followed in both directions, as the engine follows them. Most pass as they are; one whose API has
+a secret anywhere is kept whole until it can be decoded, and the bytes of its secrets are replaced by stars of the same
+number. Bare SASL tokens are stars but for their size.
+
+What always holds: what cannot be followed any more, or is too large to be looked at, is hidden to its end. Sizes stay,
+so the file decodes to the same exchanges.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,14 @@
-"""The time that goes with bytes out: ns since 1970 that never go back within one process."""
+"""One client's connection between two sockets: what the core asks for is done here, and nothing is decided.
+
+```
+client ⇄ SocketHalf ⇄ Relay ⇄ SocketHalf ⇄ broker
+                        ⇅ bytes in, commands out
+                     RelayCore (core.py): no socket, no clock
+```
+
+Reading from a side stops while there is a reason for it: the other side's buffer is full, the core asks, an answer to
+the core is awaited, others have their turn, or the log asks for time. Bytes that need no look go on as they came.
+"""
 
 from __future__ import annotations
 
@@ -50,13 +60,6 @@ _EPOCH_NS: Final = time.time_ns() - time.perf_counter_ns()
 def now_ns() -> int:
     """Wall-clock time in ns; differences are those of a monotonic clock."""
     return _EPOCH_NS + time.perf_counter_ns()
-
-
-# One client's connection between two sockets: what the core asks for is done here, and nothing is decided.
-#
-# Reading from a side stops while there is a reason for it: the other side's buffer is full, the core asks, an answer to
-# the core's question is missing, no broker is connected yet. Room under the budget is given back when the client's
-# socket has taken the bytes.
 
 
 Take = Callable[[bytes], None]

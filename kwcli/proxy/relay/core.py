@@ -1,7 +1,19 @@
 """One client's connection and the one to its broker: bytes of both sides in, commands (see state.py) out.
 
-No socket, no clock: times come in with the bytes, in ns. Frames whose answers name brokers are held until they can be
-rewritten; everything else goes on as it came, in the chunks in which it came.
+The problem. Clients must never hear of a broker's own address, or they would go around the proxy; but looking at every
+byte of every frame would make the proxy slower than the broker.
+
+The idea. Only a request's head is read, and noted in flight; what its answer may say decides how that passes:
+
+```
+request   ──▶ head: API, version, correlation id ──▶ request_rules.py ──▶ on to the broker as it came
+response  ◀── names no broker: as it came, in the chunks in which it came
+          ◀── names brokers: held whole (memory_share.py), places replaced (rewrite.py), ApiVersions capped
+```
+
+What always holds: no socket and no clock here, times come in with the bytes, in ns; any cut of the bytes gives the same
+commands; a client gets the broker's bytes or a rewritten answer, never a part of both. What is given up: an answer that
+cannot be rewritten ends the connection, since passing it on would tell where the broker is.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""Work that connections could not do at once in, each piece called when others have had their turn out.
+"""One of the two sockets of a client's connection: read unless there is a reason not to; it tells its owner all.
 
-A client that sends thousands of requests in one piece, or gets as many answers, would have the loop for as long as all
-of that takes, and many such clients together for seconds. So a connection does a bounded piece of work when its bytes
-come; what is left waits here, and so does reading on from its socket after that. In every turn of the loop one piece
-is done, that which waited longest, between the bytes of everybody else. Where nobody else has anything to do,
-turns follow each other at once.
+The problem. A client that sends thousands of requests in one piece, or gets as many answers, would have the loop for as
+long as all of that takes, and many such clients together for seconds.
+
+The idea. A connection does a bounded piece of work when its bytes come. What is left waits in `Turns`, and so does
+reading on from its socket. In every turn of the loop one piece is done, that which waited longest, between the bytes of
+everybody else. Where nobody else has anything to do, turns follow each other at once.
 """
 
 from __future__ import annotations
@@ -50,9 +51,6 @@ class Turns:
         finally:
             if self.waiting:
                 self._ask()
-
-
-# One of the two sockets of a client's connection: read unless there is a reason not to; it tells its owner all.
 
 
 # A socket's send buffer takes the rest; beyond it the other side is not read.
