@@ -36,17 +36,17 @@ _HOMES: Final = {
     "Batch": "model",
     "Budget": "model",
     "Record": "model",
-    "RecordsSummary": "summary",
+    "RecordsSummary": "read",
     "batch_json": "json_form",
     "batches_json": "read",
     "decode_records": "read",
     "encode_batch": "write",
     "encode_records": "write",
-    "holds_secret": "secrets",
+    "holds_secret": "json_form",
     "read_batches": "read",
     "records_json": "json_form",
-    "sole": "summary",
-    "summarize": "summary",
+    "sole": "read",
+    "summarize": "read",
 }
 
 

@@ -26,7 +26,7 @@ FORMATS: Final[dict[str, tuple[str, str]]] = {
     "ndjson": ("json", "Ndjson"),
     "json": ("json", "Json"),
     "csv": ("csv", "Csv"),
-    "hex": ("hexdump", "Hex"),
+    "hex": ("hex", "Hex"),
 }
 
 

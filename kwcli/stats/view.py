@@ -112,10 +112,10 @@ def _codes(codes: dict[str, int], between: str) -> str:
 # Format → module under kwcli.stats, and the function in it.
 FORMATS: Final = {
     "text": ("text", "text"),
-    "table": ("plain", "table"),
-    "ndjson": ("plain", "ndjson"),
-    "json": ("plain", "json"),
-    "csv": ("plain", "csv"),
+    "table": ("view", "table"),
+    "ndjson": ("view", "ndjson"),
+    "json": ("view", "json"),
+    "csv": ("view", "csv"),
 }
 
 

@@ -29,7 +29,7 @@ CAPTURES = Path(__file__).resolve().parents[2] / "captures"
 TOUR = str(CAPTURES / "tour.pcapng")
 THREE = str(CAPTURES / "three-nodes.pcapng.zst")
 FIRST = str(CAPTURES / "first-steps.pcapng")
-SCHEMA = json.loads((CAPTURES.parent / "decoders" / "exchanges" / "statistics.schema.json").read_bytes())
+SCHEMA = json.loads((CAPTURES.parent / "decoders" / "messages" / "statistics.schema.json").read_bytes())
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 

@@ -36,7 +36,7 @@ PROTOCOLS = {
     "tls": "TLS",
     "zookeeper": "ZooKeeper",
 }
-SCHEMA = json.loads((FOLDER.parent / "decoders" / "exchanges" / "record.schema.json").read_bytes())
+SCHEMA = json.loads((FOLDER.parent / "decoders" / "messages" / "record.schema.json").read_bytes())
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 

@@ -13,7 +13,7 @@ from kwcli.net.sasl import SaslRefused
 from kwcli.net.sasl.oauthbearer import OAuthBearer
 from kwcli.net.sasl.scram import Scram
 from kwcli.net.session import credentials
-from kwcli.net.tls import key_stores
+from kwcli.net.tls import jks, pkcs12
 
 FIELDS = st.lists(st.tuples(st.sampled_from("rsivem"), st.text(max_size=30)), max_size=6)
 JKS_HEAD = b"\xfe\xed\xfe\xed\0\0\0\x02\0\0\0\x01\0\0\0\x01"
@@ -59,10 +59,10 @@ def test_answers_of_token_endpoints(status: int, content: bytes) -> None:
 @settings(max_examples=200)
 def test_stores(content: bytes, password: str | None) -> None:
     for start in (JKS_HEAD, JKS_HEAD[:8], b""):
-        with suppress(key_stores.StoreError):
-            key_stores.read_jks(start + content, password, password)
-    with suppress(key_stores.StoreError):
-        key_stores.read_pkcs12(b"\x30" + content, password)
+        with suppress(jks.StoreError):
+            jks.read_jks(start + content, password, password)
+    with suppress(jks.StoreError):
+        pkcs12.read_pkcs12(b"\x30" + content, password)
 
 
 @given(st.text(max_size=200))
@@ -70,8 +70,8 @@ def test_texts(text: str) -> None:
     with suppress(jaas.JaasError):
         jaas.parse(text)
     properties.parse(text)
-    list(key_stores.blocks(text))
-    list(key_stores.blocks(f"-----BEGIN X-----{text}-----END X-----"))
+    list(jks.blocks(text))
+    list(jks.blocks(f"-----BEGIN X-----{text}-----END X-----"))
     with suppress(AddressError):
         assert addresses(",".join(shown(each) for each in addresses(text))) == addresses(text)
     with suppress(AddressError):

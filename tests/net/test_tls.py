@@ -14,7 +14,7 @@ import pytest
 from kwcli.env import Exit, Failure
 from kwcli.net.config.client_config import KeyStoreFile, Tls
 from kwcli.net.connector.tls_connect import client_context
-from kwcli.net.tls import key_stores
+from kwcli.net.tls import jks
 from kwcli.net.tls.ciphers import openssl_ciphers
 from kwcli.playground.client_configs import make_certificates
 from tests.net.certificates import KEY, STORE, make_stores
@@ -229,13 +229,13 @@ def test_what_cannot_be_read_is_said_before_connecting(
 def test_a_jks_store_cut_or_bent_anywhere_is_an_error_or_read(stores: Path, password: str | None) -> None:
     whole = (stores / "client.jks").read_bytes()
     for at in range(4, len(whole), 7):
-        with pytest.raises(key_stores.StoreError):
-            key_stores.read_jks(whole[:at], password, KEY)
+        with pytest.raises(jks.StoreError):
+            jks.read_jks(whole[:at], password, KEY)
         bent = bytearray(whole)
         bent[at] ^= 0xFF
         if password is not None:
-            with pytest.raises(key_stores.StoreError):
-                key_stores.read_jks(bytes(bent), password, KEY)
+            with pytest.raises(jks.StoreError):
+                jks.read_jks(bytes(bent), password, KEY)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import orjson
 __all__ = ["sniff"]
 
 _ROOT: Final = Path(__file__).resolve().parents[2]
-_SCHEMA: Final = _ROOT / "decoders" / "exchanges" / "record.schema.json"
+_SCHEMA: Final = _ROOT / "decoders" / "messages" / "record.schema.json"
 
 
 @cache

@@ -55,7 +55,7 @@ def test_where_a_connection_is_not_nothing_is_read(tmp_path: Path, monkeypatch: 
             read.extend(batch)
             yield batch
 
-    monkeypatch.setattr(stitch_stage, "between", counted)
+    monkeypatch.setattr(stitch_stage, "read_between", counted)
     again = Rereader([split])
     again.begin("")
     found = [segment for batch in again(last, every[0][2], None) for segment in batch]

@@ -172,7 +172,7 @@ def test_the_same_tables(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     rng = random.Random(f"{name} {files} {seed}")
-    monkeypatch.setattr(read_stage, "WEIGHT", rng.choice([1, 50, 16_384]))
+    monkeypatch.setattr(read_stage, "BATCH_WEIGHT", rng.choice([1, 50, 16_384]))
     words = rotated(tmp_path, made[name], files, rng, loss=loss, packed=packed)
     # Whose first packets are missing is known by others of its broker, of which the reference learns nothing.
     ports = frozenset({9092, 9094}) if raw and loss else None

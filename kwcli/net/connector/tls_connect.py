@@ -105,7 +105,8 @@ def _file(own: Identity) -> Iterator[tuple[str, str | None]]:
     import tempfile
     from base64 import b64encode
 
-    from kwcli.net.tls.key_stores import StoreError, locked
+    from kwcli.net.tls.jks import StoreError
+    from kwcli.net.tls.pkcs12 import locked
 
     password = b64encode(os.urandom(24)).decode()
     try:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kwcli.env import Environment, Settings
 
 # Format → module of this package, and the function in it.
-WRITERS: Final = {"text": ("text", "text"), "ndjson": ("plain", "ndjson"), "json": ("plain", "json")}
+WRITERS: Final = {"text": ("text", "text"), "ndjson": ("json", "ndjson"), "json": ("json", "json")}
 
 
 def report(

@@ -1,0 +1,192 @@
+"""PEM text and JKS bytes in, their blocks, certificates and keys out; nothing is imported for it."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from base64 import b64encode
+from collections.abc import Iterable, Iterator
+from typing import Final, Literal, NamedTuple
+
+_BLOCK: Final = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----", re.DOTALL)
+_WIDTH: Final = 64
+
+
+class Block(NamedTuple):
+    """`CERTIFICATE`, `PRIVATE KEY`, … and the text of the whole block."""
+
+    label: str
+    text: str
+
+    @property
+    def is_key(self) -> bool:
+        return self.label.endswith("PRIVATE KEY")
+
+    @property
+    def is_certificate(self) -> bool:
+        return self.label.endswith("CERTIFICATE")
+
+    @property
+    def is_locked(self) -> bool:
+        """Whether it takes a password to read the key."""
+        return self.label == "ENCRYPTED PRIVATE KEY" or "Proc-Type: 4,ENCRYPTED" in self.text
+
+
+def blocks(text: str) -> Iterator[Block]:
+    """Every block in the text, broken into lines."""
+    for match in _BLOCK.finditer(text):
+        label, inside = match[1], match[2]
+        if ":" in inside:  # the headers of a key locked in OpenSSL's old way: their lines count
+            body = inside.replace("\\n", "\n").strip("\n")
+        else:
+            letters = "".join(inside.replace("\\n", " ").split())
+            body = "\n".join(letters[at : at + _WIDTH] for at in range(0, len(letters), _WIDTH))
+        yield Block(label, f"-----BEGIN {label}-----\n{body}\n-----END {label}-----\n")
+
+
+def written(label: str, contents: Iterable[bytes]) -> str:
+    """DER as blocks of one kind."""
+    found = []
+    for content in contents:
+        letters = b64encode(content).decode()
+        found.append(f"-----BEGIN {label}-----{letters}-----END {label}-----")
+    return "".join(block.text for text in found for block in blocks(text))
+
+
+# The bytes of a JKS store in, its certificates and its first key out (DER).
+#
+# Java made such stores by default until release 8, and many are in use. The format is Sun's own and has been frozen
+# since 1998: a list of entries, a SHA-1 over it all and the password, keys hidden by a stream of SHA-1 values. It is
+# read here because the one library that does (pyjks) has had no release since 2020 and brings a second crypto library
+# and an extension without wheels along; the standard library has all it takes.
+
+
+_MAGIC_SIZE: Final = 4
+_KEY, _CERTIFICATE = 1, 2
+_DIGEST_SIZE: Final = 20
+_WHITENER: Final = b"Mighty Aphrodite"
+# 1.3.6.1.4.1.42.2.17.1.1: how Sun's KeyProtector hides a key.
+_SUN: Final = bytes.fromhex("060a2b060104012a02110101")
+
+
+class StoreError(ValueError):
+    """The store cannot be read; the message says why. `password` names the one that another value may help."""
+
+    def __init__(self, text: str, *, password: Literal["", "store", "key"] = "") -> None:
+        super().__init__(text)
+        self.password = password
+
+
+class Jks(NamedTuple):
+    """Trusted certificates; the chain and the PKCS#8 of the first key entry (`key` None where there is none)."""
+
+    trusted: list[bytes]
+    chain: list[bytes]
+    key: bytes | None
+
+
+def read_jks(content: bytes, password: str | None, key_password: str | None, *, with_key: bool = True) -> Jks:
+    """All that is in a store. Without a password trusted certificates are taken unchecked, as Java does.
+
+    Raises StoreError.
+    """
+    try:
+        return _read(content, password, key_password, with_key)
+    except IndexError:
+        raise StoreError("it is cut off or damaged") from None
+
+
+def _read(content: bytes, password: str | None, key_password: str | None, with_key: bool) -> Jks:
+    if password is not None:
+        signed = hashlib.sha1(_utf16(password) + _WHITENER + content[:-_DIGEST_SIZE], usedforsecurity=False).digest()
+        if not hmac.compare_digest(signed, content[-_DIGEST_SIZE:]):
+            raise StoreError("the password is wrong, or the store is damaged", password="store")
+    reader = _Reader(content[:-_DIGEST_SIZE], _MAGIC_SIZE)
+    version = reader.number(4)
+    if version not in (1, 2):
+        raise StoreError(f"it has the unknown version {version}")
+    trusted: list[bytes] = []
+    chain: list[bytes] = []
+    hidden: bytes | None = None
+    for _ in range(reader.number(4)):
+        tag = reader.number(4)
+        reader.sized(2)  # alias
+        reader.take(8)  # time
+        if tag == _CERTIFICATE:
+            trusted.append(reader.certificate(version))
+        elif tag == _KEY:
+            entry = reader.sized(4)
+            certificates = [reader.certificate(version) for _ in range(reader.number(4))]
+            if hidden is None:
+                hidden, chain = entry, certificates
+        else:
+            raise StoreError(f"it has an entry of the unknown kind {tag}")
+    key = _shown(hidden, key_password or password) if hidden is not None and with_key else None
+    return Jks(trusted, chain, key)
+
+
+class _Reader:
+    """Sizes and contents, one after the other; IndexError past the end."""
+
+    def __init__(self, content: bytes, at: int) -> None:
+        self._content = content
+        self._at = at
+
+    def take(self, size: int) -> bytes:
+        if size > len(self._content) - self._at:
+            raise IndexError
+        self._at += size
+        return self._content[self._at - size : self._at]
+
+    def number(self, size: int) -> int:
+        return int.from_bytes(self.take(size), "big")
+
+    def sized(self, width: int) -> bytes:
+        return self.take(self.number(width))
+
+    def certificate(self, version: int) -> bytes:
+        if version == 2:
+            kind = self.sized(2)
+            if kind != b"X.509":
+                raise StoreError(f"it has a certificate of kind {kind!r}")
+        return self.sized(4)
+
+
+def _shown(hidden: bytes, password: str | None) -> bytes:
+    """The key inside an EncryptedPrivateKeyInfo that Sun's KeyProtector made: salt, key XOR stream, check."""
+    if password is None:
+        raise StoreError("its key needs a password", password="key")
+    at = hidden.find(_SUN, 0, 32)
+    if at < 0:
+        raise StoreError("its key is hidden in a way that only its maker knows")
+    at += len(_SUN) + 2  # and the NULL of its parameters
+    secret = _octets(hidden, at)
+    if len(secret) < 2 * _DIGEST_SIZE:
+        raise IndexError
+    salt, covered, check = secret[:_DIGEST_SIZE], secret[_DIGEST_SIZE:-_DIGEST_SIZE], secret[-_DIGEST_SIZE:]
+    word = _utf16(password)
+    stream = bytearray()
+    turn = salt
+    while len(stream) < len(covered):
+        turn = hashlib.sha1(word + turn, usedforsecurity=False).digest()
+        stream += turn
+    key = bytes(a ^ b for a, b in zip(covered, stream, strict=False))
+    if not hmac.compare_digest(hashlib.sha1(word + key, usedforsecurity=False).digest(), check):
+        raise StoreError("the password of its key is wrong", password="key")
+    return key
+
+
+def _octets(der: bytes, at: int) -> bytes:
+    """The OCTET STRING at `at`."""
+    reader = _Reader(der, at)
+    if reader.number(1) != 4:
+        raise IndexError
+    size = reader.number(1)
+    if size & 0x80:
+        size = reader.number(size & 0x7F)
+    return reader.take(size)
+
+
+def _utf16(password: str) -> bytes:
+    return password.encode("utf-16-be", "surrogatepass")
