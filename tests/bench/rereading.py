@@ -63,7 +63,7 @@ def measure(job: Job, folder: Path, kind: type[Rereader]) -> str:
         made.append(kind(splits))
         return made[-1]
 
-    with open_store(str(folder / kind.__name__)) as store, patch.object(stitch_stage, "Rereading", rereading):
+    with open_store(str(folder / kind.__name__)) as store, patch.object(stitch_stage, "Rereader", rereading):
         order = StageInput(job.spec, len(job.splits), store.staging(), raw=False)
         Coordination(order.staging).planned(job.splits)
         began = time.process_time()
