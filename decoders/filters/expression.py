@@ -9,10 +9,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import KEYS, NAMES, api
 from decoders.apis.paths import PathStep, parse_path
-from decoders.filters import values as questions
+from decoders.filters import fields as questions
 from decoders.filters.errors import FilterError
-from decoders.filters.fields import ALIASES, BODIES, FIELDS, FieldRow, Phase, entity_paths, names
-from decoders.filters.values import Scanner, Word, value_of
+from decoders.filters.fields import (
+    ALIASES,
+    BODIES,
+    FIELDS,
+    FieldRow,
+    Phase,
+    Scanner,
+    Word,
+    entity_paths,
+    names,
+    value_of,
+)
 from decoders.schema.model import Field, Side
 from decoders.schema.projection import getter
 

@@ -10,8 +10,7 @@ from decoders.apis.keys import API_VERSIONS, FETCH, PRODUCE
 from decoders.apis.routing import route
 from decoders.schema.model import NONE, Api, Message, Side, Versions
 from kwcli.calling.assignments import check_words
-from kwcli.calling.request_builder import Draft
-from kwcli.calling.versions import VersionChoice, as_spoken
+from kwcli.calling.request_builder import Draft, VersionChoice, as_spoken
 from kwcli.env import Exit, Failure
 from kwcli.spelling import find_api
 
@@ -151,7 +150,7 @@ def _draft(env: Environment, asked: CallOptions, found: Api) -> Draft:
             raise Failure("--raw-body is the whole body: it goes without words", Exit.USAGE)
         return Draft(found, check_words(found, ()), raw=_bytes(asked.raw_body))
     if not asked.words and not asked.example and not asked.skeleton and not asked.edit:
-        from kwcli.calling.stdin_body import piped_body
+        from kwcli.calling.bodies import piped_body
 
         body = piped_body(env, found)
     if asked.example and asked.words:

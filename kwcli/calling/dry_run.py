@@ -22,7 +22,7 @@ from kwcli.net.session.session import Session
 
 if TYPE_CHECKING:
     from kwcli.calling.output import CallOutput
-    from kwcli.calling.versions import VersionChoice
+    from kwcli.calling.request_builder import VersionChoice
     from kwcli.env import Settings
 
 _TERMINAL = "/dev/tty"

@@ -14,7 +14,7 @@ from decoders.apis.routing import NODE_RESOURCES, route
 from decoders.schema.model import Api, Versions
 from decoders.wire.primitives import uuid_bytes
 from kwcli.calling.as_exchanges import Tape
-from kwcli.calling.versions import VersionChoice, common
+from kwcli.calling.request_builder import VersionChoice, common
 from kwcli.env import Exit, Failure
 from kwcli.net.addresses import shown
 from kwcli.net.cluster.cluster import ClusterClient

@@ -12,7 +12,7 @@ from decoders.apis import api, api_name
 from decoders.apis.keys import FETCH, GET_TELEMETRY_SUBSCRIPTIONS, LEADER_AND_ISR, PRODUCE, PUSH_TELEMETRY
 from decoders.apis.releases import RELEASES, UNSTABLE, spoken
 from decoders.schema.model import NONE, Versions
-from kwcli.calling.versions import FETCH_SINCE_4, PRODUCE_SERVED
+from kwcli.calling.request_builder import FETCH_SINCE_4, PRODUCE_SERVED
 from kwcli.output.units import Palette, cell_width, cut_left, palette, short_name
 from kwcli.terminal import clean
 

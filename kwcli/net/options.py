@@ -42,7 +42,7 @@ class KeyValue(click.ParamType[tuple[str, str]]):
             return value
         name, equals, text = value.partition("=")
         if not equals or not name.strip():
-            from kwcli.net.config.secrets import shown_name
+            from kwcli.net.config.properties import shown_name
 
             self.fail(f"{shown_name(name.strip())!r} has no value: write key=value", param, ctx)
         return name.strip(), text

@@ -7,7 +7,7 @@ import pytest
 from decoders.apis import api
 from decoders.apis.releases import spoken
 from decoders.schema.model import Versions
-from kwcli.calling.versions import VersionChoice, common
+from kwcli.calling.request_builder import VersionChoice, common
 from kwcli.env import Exit, Failure
 
 MODERN = spoken("4.3") | {0: Versions(0, 13)}  # as brokers from 4.0 on list it (KIP-896)

@@ -314,7 +314,7 @@ def _keep_secrets(env: Environment, sources: Sequence[SettingSource], servers: s
     pairs = [pair for source in sources for pair in source.pairs]
     if not pairs:
         return
-    from kwcli.net.config.secrets import public_of, secrets_of
+    from kwcli.net.config.properties import public_of, secrets_of
 
     told = [servers, *public_of(pairs)]
     env.keep_secret(value for value in secrets_of(pairs) if not any(value in text for text in told))

@@ -119,11 +119,11 @@ def _unmeant(chosen: ChosenSettings, name: str, text: str, origin: str) -> None:
     if name in properties.UNSUPPORTED:
         chosen.warnings.append(f"{name} ({origin}) is not followed: {properties.UNSUPPORTED[name]}")
     elif properties.irrelevant(name):
-        from kwcli.net.config.secrets import shown_name
+        from kwcli.net.config.properties import shown_name
 
         chosen.remarks.append(f"{shown_name(name, text)} ({origin}) has no meaning for kw")
     else:
-        from kwcli.net.config.secrets import shown_name
+        from kwcli.net.config.properties import shown_name
         from kwcli.spelling import did_you_mean
 
         called = shown_name(name, text) or "without a name"

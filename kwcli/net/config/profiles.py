@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.wire.text import hole
 from kwcli.env import Environment, Exit, Failure
 from kwcli.net.config.merge_settings import SettingSource, choose
-from kwcli.net.config.properties import Pair, decoded
-from kwcli.net.config.secrets import PUBLIC_OPTIONS, hidden, shown_name, shown_value
+from kwcli.net.config.properties import PUBLIC_OPTIONS, Pair, decoded, hidden, shown_name, shown_value
 from kwcli.user_files import own_folder, sweep
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from kwcli.env import Exit, Failure
 from kwcli.net.config.client_config import Address, ClientConfig, Tls
-from kwcli.net.connector.connector import Connector
-from kwcli.net.connector.tcp_connect import Place, resolve, text_of, unreachable
+from kwcli.net.connector.connector import Connector, Place, resolve, text_of, unreachable
 from kwcli.net.with_timeout import Deadline
 
 if TYPE_CHECKING:

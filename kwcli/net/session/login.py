@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kwcli.env import Exit, Failure
 from kwcli.net.config.client_config import Address, ClientConfig, Sasl
-from kwcli.net.connector.tcp_connect import text_of
+from kwcli.net.connector.connector import text_of
 from kwcli.net.sasl import SaslRefused, mechanism
 from kwcli.net.sasl.mechanism import Around
 from kwcli.net.session.authentication import failed

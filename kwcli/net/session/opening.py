@@ -1,11 +1,8 @@
-"""The ApiVersions conversation: what to ask a broker, what its answers say about the versions that it takes.
-
-A generator: it yields what is to be sent and is sent the frame that answers it (KIP-35, KIP-511, KIP-1242).
-"""
+"""The first steps on a connection: frames cut out of bytes, and the conversation of ApiVersions."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from decoders.apis import api_name
@@ -13,10 +10,87 @@ from decoders.apis.error_codes import error_name
 from decoders.apis.keys import API_VERSIONS, OFFSET_FETCH, PRODUCE, VOTE
 from decoders.apis.releases import spoken
 from decoders.errors import DecodeError
+from decoders.frames.live_framing import SIZE_FIELD, Framer
+from decoders.limits import FRAME_MAX
 from decoders.messages.whole_messages import decode_response, encode_message
 from decoders.schema.model import Versions
+from decoders.wire.text import in_bytes
 from kwcli.net.errors.connection_stops import broken
-from kwcli.net.session.framing import Frame
+
+# So much of what is no frame tells what it is.
+_STRANGE_MAX: Final = 1024
+_SHOWN: Final = 64
+
+
+class Frame(NamedTuple):
+    """`data` begins with the size field; times are those at which its first and last byte were handed in."""
+
+    data: bytes
+    first_ns: int
+    last_ns: int
+
+
+class BadSize(Exception):
+    """A size field that no frame here can have; `head` is what came from there on, `size` None below 4 bytes."""
+
+    def __init__(self, size: int, head: bytes) -> None:
+        super().__init__(f"a frame of {in_bytes(size)}")
+        self.size = size
+        self.head = head
+
+
+class FrameReader:
+    """Cuts a stream into frames. `largest` and `least` bound the sizes believed; they may be changed between frames."""
+
+    __slots__ = ("_first_ns", "_framer", "largest", "least", "whole")
+
+    def __init__(self, largest: int = FRAME_MAX) -> None:
+        self.largest = largest
+        self.least = 4
+        self.whole = 0  # frames that have been cut so far
+        self._framer = Framer()
+        self._first_ns = 0  # of the frame that is not whole yet
+
+    @property
+    def pending(self) -> bytes:
+        """The start of the frame that is not whole yet, 64 bytes at most."""
+        return self._framer.held()[:_SHOWN]
+
+    @property
+    def missing(self) -> tuple[int, int]:
+        """(bytes there, bytes due in all) of the frame that is not whole yet; due is 4 while its size is unknown."""
+        return self._framer.kept, self._framer.wanted or SIZE_FIELD
+
+    def feed(self, data: bytes, now_ns: int) -> Iterator[Frame]:
+        """The frames that end in `data`. Raises BadSize."""
+        framer = self._framer
+        first_ns = self._first_ns if framer.kept else now_ns
+        begin = 0
+        if framer.wanted:
+            frame, begin = framer.collect(data)
+            if frame is None:
+                return
+            self.whole += 1
+            yield Frame(frame, first_ns, now_ns)
+            first_ns = now_ns
+        else:
+            data = framer.join(data)
+        for at, size in framer.frames(data, begin):
+            if not self.least <= size <= self.largest:
+                raise BadSize(size, data[at : at + SIZE_FIELD + _STRANGE_MAX])
+            frame = framer.whole(data, at, size)
+            if frame is None:
+                break
+            self.whole += 1
+            yield Frame(frame, first_ns, now_ns)
+            first_ns = now_ns
+        self._first_ns = first_ns
+
+
+# The ApiVersions conversation: what to ask a broker, what its answers say about the versions that it takes.
+#
+# A generator: it yields what is to be sent and is sent the frame that answers it (KIP-35, KIP-511, KIP-1242).
+
 
 # Version 5 says whom the client believes to speak to (KIP-1242), so it is for those who know.
 HIGHEST: Final = 4
