@@ -189,7 +189,7 @@ def _ready(env: Environment, chosen: EngineChoice) -> Iterator[Engine]:
         yield one_process.run
         return
     from kwcli.pipeline.spark import engine
-    from kwcli.pipeline.spark.session import LEAN, own_session
+    from kwcli.pipeline.spark.sessions import LEAN, own_session
 
     with own_session(chosen.master, env, LEAN) as spark:
         yield partial(engine.run, spark, raw=chosen.engine == "shuffle")

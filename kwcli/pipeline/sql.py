@@ -53,7 +53,7 @@ def sql(
     """What `kw pipeline sql FOLDER QUERY` does; the exit code. Failure says in one line what is wrong."""
     from kwcli.pipeline.report.tables import Tables
     from kwcli.pipeline.spark.failures import failure_of
-    from kwcli.pipeline.spark.session import own_session
+    from kwcli.pipeline.spark.sessions import own_session
 
     tables = Tables(folder)
     on_screen = env.stdout_terminal and limit is None and shown.format in ("text", "table")

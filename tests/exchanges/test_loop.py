@@ -22,7 +22,7 @@ from tests.exchanges.test_captures import CAPTURES, NEGATIVE, VALIDATOR
 
 
 def plainly(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandler) -> None:
-    """What loop.advance() does, without short cuts."""
+    """What engine.take_chunks() does, without short cuts."""
     for half, time_ns, packet, data in chunks:
         if isinstance(half.state, FrameDirection) and isinstance(data, bytes):
             take_bytes(half.state, time_ns, packet, data)
@@ -43,7 +43,7 @@ def same(every: list[Segment], monkeypatch: pytest.MonkeyPatch) -> None:
     """The loop and the plain way give the same."""
     quick = records(run(every))
     with monkeypatch.context() as patch:
-        patch.setattr(engine, "advance", plainly)
+        patch.setattr(engine, "take_chunks", plainly)
         slow = records(run(every))
     assert quick == slow
 

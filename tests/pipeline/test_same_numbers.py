@@ -67,7 +67,7 @@ def stats(captures: list[str]) -> Stats:
 @pytest.fixture
 def ask(folder: str, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[Row]]:
     assert spark.version
-    monkeypatch.setattr("kwcli.pipeline.spark.session.session", lambda *_, **__: spark)
+    monkeypatch.setattr("kwcli.pipeline.spark.sessions.session", lambda *_, **__: spark)
 
     def rows(query: str) -> list[Row]:
         found = json.loads(said("pipeline", "sql", folder, query, "-o", "json"))

@@ -37,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Pat
 @pytest.fixture(autouse=True)
 def at_hand(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every command gets the session that runs: to look for Java and pack kw again takes longer than most queries."""
-    monkeypatch.setattr("kwcli.pipeline.spark.session.session", lambda *_, **__: spark)
+    monkeypatch.setattr("kwcli.pipeline.spark.sessions.session", lambda *_, **__: spark)
 
 
 def asked(folder: Path, query: str, *words: str, env: Any = None) -> Outcome:
@@ -248,7 +248,7 @@ def test_tables_without_rows_and_tables_that_are_not_there(tmp_path: Path) -> No
 
 
 def test_views_are_listed_without_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr("kwcli.pipeline.spark.session.session")
+    monkeypatch.delattr("kwcli.pipeline.spark.sessions.session")
     outcome = kw("pipeline", "sql", str(tmp_path), "--views", "-o", "ndjson")
     names = [json.loads(line)["name"] for line in outcome.out.splitlines()]
     assert names == ["exchanges", "topic_partitions", "connections", "skipped", *VIEWS]

@@ -57,8 +57,8 @@ def test_the_same_sources_and_options_are_held(tmp_path: Path) -> None:
 # It has a child that outlives it, as that of a pool does.
 HOLDER: Final = """
 import os, sys, time
-from kwcli.pipeline.store.store import opened
-with opened(sys.argv[1]) as store:
+from kwcli.pipeline.store.store import open_store
+with open_store(sys.argv[1]) as store:
     store.staging()
     child = os.fork()
     if not child:

@@ -63,7 +63,7 @@ def _found(env: Environment, folder: str, release: str, master: str | None, *, w
     tables = Tables(folder)
     if master is not None:
         from kwcli.pipeline.report.run_folds import count_there
-        from kwcli.pipeline.spark.session import own_session
+        from kwcli.pipeline.spark.sessions import own_session
 
         with own_session(master, env) as spark:
             return build_report(count_all(tables, count_there(spark, tables)), release)

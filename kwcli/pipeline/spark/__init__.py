@@ -6,6 +6,6 @@ Only names; what they need (PySpark, Java) is looked for when they are called.
 from __future__ import annotations
 
 from kwcli.pipeline.spark.dataframes import connections, exchanges, topic_partitions
-from kwcli.pipeline.spark.session import prepare, session
+from kwcli.pipeline.spark.sessions import prepare, session
 
 __all__ = ["connections", "exchanges", "prepare", "session", "topic_partitions"]

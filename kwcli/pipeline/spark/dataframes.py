@@ -82,7 +82,7 @@ def exchanges(
     """
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    from kwcli.pipeline.spark.session import prepare
+    from kwcli.pipeline.spark.sessions import prepare
 
     if unknown := options.keys() - FrameOptions.__annotations__.keys():
         raise TypeError(f"exchanges() has no option {min(unknown)!r}")
