@@ -9,7 +9,7 @@ from uuid import UUID
 
 from decoders.apis import NAMES, api
 from decoders.apis.keys import FETCH, SHARE_FETCH
-from decoders.exchanges.api_versions import Needs
+from decoders.exchanges.needs import Needs
 from decoders.exchanges.topics import RECORD_ARRAYS, WELL_KNOWN
 from decoders.records.read import sole, summarize
 from decoders.schema.model import Side

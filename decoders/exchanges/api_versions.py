@@ -2,14 +2,12 @@
 
 A side is read by its stable layout. Where that fails, the other layouts that this version has had are tried: those of
 early-access releases, and version 0 for an ApiVersions response (a broker that does not know the version answers so).
-What views, filters and folds ask for is united in `Needs`, {(API key, side): paths of fields}: only that is projected.
-A path is written without indices (`topics[].name`); one of a struct or array takes all of it. A path that a version
-does not have asks for nothing there.
+Only what views, filters and folds ask for (needs.py) is projected.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 from uuid import UUID
@@ -17,38 +15,13 @@ from uuid import UUID
 from decoders.apis import NAMES, api
 from decoders.apis.keys import API_VERSIONS, CONTROLLED_SHUTDOWN, PRODUCE, SASL_HANDSHAKE
 from decoders.errors import DecodeError, UnknownApi, UnsupportedVersion
+from decoders.exchanges.needs import Needs
 from decoders.exchanges.topics import TOPIC_ID_SOURCES, Topics, at_path, nameless_ids
-from decoders.frames.frame_search import flexible, request_head, response_body
+from decoders.frames.headers import flexible, request_head, response_body
 from decoders.schema.codec import CRUDE, TRAILING, Projector, decode, partial, projector
 from decoders.schema.large_body import is_large, known
 from decoders.schema.model import Plan, Side, resolve
 from decoders.wire.primitives import uuid_text
-
-Paths = Mapping[tuple[int, Side], Iterable[str]]
-
-
-class Needs:
-    """A set of wishes; `|` unites two."""
-
-    __slots__ = ("_paths",)
-
-    def __init__(self, paths: Paths | None = None) -> None:
-        self._paths = {key: frozenset(wanted) for key, wanted in (paths or {}).items()}
-
-    def __or__(self, other: Needs) -> Needs:
-        united = Needs()
-        united._paths = dict(self._paths)
-        for key, wanted in other._paths.items():
-            united._paths[key] = united._paths.get(key, frozenset()) | wanted
-        return united
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Needs) and self._paths == other._paths
-
-    def of(self, key: int, side: Side) -> frozenset[str]:
-        """The paths wanted of a side of an API."""
-        return self._paths.get((key, side), frozenset())
-
 
 # The first ApiVersions request that says which software the client is.
 SOFTWARE_SINCE: Final = 3

@@ -16,7 +16,7 @@ token    ─► with the next token of the other side       → settled as token
 end      ─► all that waits is settled as unanswered
 ```
 
-What every exchange goes through is done by engine.py on the attributes here; this is the same for whatever is unusual.
+What every exchange goes through is done by pairer.py on the attributes here; this is the same for whatever is unusual.
 
 What always holds: each frame is in exactly one exchange, and each exchange is settled once. A correlation id that is in
 flight twice is first in, first out. `budget.held` is the bytes of requests in flight and frames under way.
@@ -50,15 +50,7 @@ from decoders.exchanges.in_flight import InFlight
 from decoders.exchanges.sasl_phase import Sasl, SaslPhase
 from decoders.exchanges.topics import Topics
 from decoders.frames.detect import GSSAPI_TAG, TOKEN_MAX
-from decoders.frames.frame_search import (
-    NO,
-    YES,
-    request_head,
-    request_places,
-    request_verdict,
-    response_places,
-    response_verdict,
-)
+from decoders.frames.frame_search import NO, YES, request_places, request_verdict, response_places, response_verdict
 from decoders.frames.framing import (
     ASK,
     JUMP,
@@ -73,6 +65,7 @@ from decoders.frames.framing import (
     Unframed,
     close,
 )
+from decoders.frames.headers import request_head
 from decoders.limits import FRAME_MAX, IN_FLIGHT_MAX
 from decoders.schema.model import Side
 from decoders.tcp.chunks import Half, How

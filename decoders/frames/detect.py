@@ -14,7 +14,7 @@ short snap length             no body is ever whole ─────────�
 UNDECIDED_MAX bytes held      known from its beginning → not Kafka; else the oldest bytes are let go
 ```
 
-An endpoint that was recognised as a broker vouches for its later connections (exchanges/engine.py); chunks held here
+An endpoint that was recognised as a broker vouches for its later connections (exchanges/pairer.py); chunks held here
 are then taken as if they came now.
 
 What always holds: bytes held are bounded, and all of them are given to pairing or reported as skipped. The decision
@@ -29,7 +29,8 @@ from __future__ import annotations
 from typing import Final
 
 from decoders.apis.keys import CONTROLLED_SHUTDOWN
-from decoders.frames.frame_search import FITS, NO, REQUEST, YES, request_verdict, response_verdict
+from decoders.frames.frame_search import FITS, NO, YES, request_verdict, response_verdict
+from decoders.frames.headers import REQUEST
 from decoders.limits import FRAME_MAX, UNDECIDED_MAX
 from decoders.protocols.signatures import FIRST_MAX, TLS, certain, described, likely
 from decoders.tcp.chunks import Chunk, Close, Connection, Gap, Half, Retransmission

@@ -15,7 +15,7 @@ size │ body │ …… hole over a size field …… │ ? ? ? │        the 
 ```
 
 Whether a head can be right is asked of the connection's pairing object (`Owner`), which knows what was asked, the
-client id and the SASL phase. The common case, a frame in one chunk, is in exchanges/engine.py.
+client id and the SASL phase. The common case, a frame in one chunk, is in exchanges/pairer.py.
 
 What always holds: every byte of a direction is in exactly one frame or one `Unframed` run, and `place` counts them all.
 A frame's bytes are kept with the size field before them, up to the first hole.

@@ -22,7 +22,8 @@ from decoders.apis.public_configs import is_public
 from decoders.embedded import STRUCTURES, embedded_json, structure
 from decoders.embedded.holders import HOLDERS
 from decoders.errors import DecodeError
-from decoders.exchanges.api_versions import ApiVersion, Failure, Layout, Needs, failed
+from decoders.exchanges.api_versions import ApiVersion, Failure, Layout, failed
+from decoders.exchanges.needs import Needs
 from decoders.exchanges.topics import holds_metadata
 from decoders.limits import PARTS_MAX
 from decoders.messages.bodies import ECHOING, holds_secrets

@@ -11,8 +11,9 @@ from typing import Any, Final
 from uuid import UUID
 
 from decoders.errors import Malformed
-from decoders.exchanges.api_versions import SIDES, ApiVersion, Failure, Needs, Sides
+from decoders.exchanges.api_versions import SIDES, ApiVersion, Failure, Sides
 from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled, Skipped
+from decoders.exchanges.needs import Needs
 from decoders.exchanges.pairing import begin
 from decoders.exchanges.topics import Topics
 from decoders.schema.model import Side

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, Protocol
 
-from decoders.exchanges.engine import Pairer
 from decoders.exchanges.exchange import Exchange
+from decoders.exchanges.pairer import Pairer
 from decoders.tcp.chunks import Chunk, Close, Connection, Half
 
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from decoders.exchanges.api_versions import Needs
+    from decoders.exchanges.needs import Needs
 
 # What stands for the addresses of a request that was not sent; shown as null.
 NOWHERE: Final = ""

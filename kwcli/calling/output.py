@@ -19,8 +19,8 @@ from kwcli.output.units import cut, format_latency, palette
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
-    from decoders.exchanges.api_versions import Needs
     from decoders.exchanges.exchange import Exchange
+    from decoders.exchanges.needs import Needs
     from decoders.schema.model import Side
     from kwcli.calling.version_table import Matrix
     from kwcli.env import Environment, Settings

@@ -19,7 +19,7 @@ from kwcli.env import Exit, Failure
 from kwcli.net.addresses import shown
 from kwcli.net.cluster.cluster import ClusterClient
 from kwcli.net.cluster.metadata_requests import is_kraft
-from kwcli.net.with_timeout import Deadline
+from kwcli.net.deadline import Deadline
 from kwcli.output.units import count_of, format_latency
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What is left of a time in all, and a call that may take so much of it."""
+"""A call that may block for ever in, its result out, or an end when the time is over."""
 
 from __future__ import annotations
 
@@ -7,26 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from kwcli.env import Exit, Failure
-
-
-class Deadline:
-    """An instant by which everything must be over; `clock` gives monotonic seconds."""
-
-    __slots__ = ("_clock", "_end", "seconds")
-
-    def __init__(self, seconds: float, clock: Callable[[], float]) -> None:
-        self.seconds = seconds
-        self._clock = clock
-        self._end = clock() + seconds
-
-    def left(self) -> float:
-        """Seconds until then, never below 0."""
-        return max(0.0, self._end - self._clock())
-
-    def sooner(self, seconds: float) -> Deadline:
-        """The deadline `seconds` from now, or this one where it comes first."""
-        return self if seconds >= self.left() else Deadline(seconds, self._clock)
-
+from kwcli.net.deadline import Deadline
 
 # Work that cannot be interrupted in, its outcome out, or a time-out: the caller goes on, whatever the work does.
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, Protocol
 
-from decoders.exchanges import api_versions as needs_of_engine
+from decoders.exchanges import needs as needs_of_engine
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled

@@ -28,8 +28,8 @@ from kwcli.env import Failure
 from kwcli.net.addresses import addresses
 from kwcli.net.cluster.cluster import ClusterClient
 from kwcli.net.config.client_config import ClientConfig
+from kwcli.net.deadline import Deadline
 from kwcli.net.session.blocking import Connection
-from kwcli.net.with_timeout import Deadline
 
 __all__ = ["Client", "Traffic", "make_topics"]
 

@@ -18,8 +18,8 @@ from kwcli.env import Environment, Exit, Failure
 from kwcli.net.addresses import shown
 from kwcli.net.cluster.cluster import ClusterClient
 from kwcli.net.config.client_config import Address, ClientConfig
+from kwcli.net.deadline import Deadline
 from kwcli.net.session.opening import impossible
-from kwcli.net.with_timeout import Deadline
 from kwcli.output.units import count_of, cut
 from kwcli.proxy.listeners import ProxyPorts, listening, ports_file
 from kwcli.proxy.metrics import metrics_socket

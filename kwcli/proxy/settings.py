@@ -10,7 +10,7 @@ from kwcli.env import Exit, Failure
 from kwcli.net.cluster.cluster import ClusterClient
 from kwcli.net.cluster.metadata_requests import Node
 from kwcli.net.config.client_config import ClientConfig
-from kwcli.net.with_timeout import Deadline
+from kwcli.net.deadline import Deadline
 from kwcli.proxy.relay.memory_share import BUDGET
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import pytest
 from decoders.apis import api
 from kwcli.calling.assignments import check_words, compose
 from kwcli.calling.bodies import body_in, parse
-from kwcli.calling.dry_run import edit_body
+from kwcli.calling.editor import edit_body
 from kwcli.calling.skeleton import skeleton
 from kwcli.calling.validate import PlainWord
 from kwcli.env import Exit, Failure

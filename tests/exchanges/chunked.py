@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from decoders.exchanges.engine import Pairer
 from decoders.exchanges.exchange import Exchange, Settled, Skipped
+from decoders.exchanges.pairer import Pairer
 from decoders.tcp.chunks import Chunk, Close, Connection, Gap, Retransmission
 
 MS = 10**6

@@ -9,10 +9,10 @@ from random import Random
 import pytest
 
 from decoders.capture.files import CaptureReader
-from decoders.exchanges import engine
+from decoders.exchanges import pairer
 from decoders.exchanges.context import Context
-from decoders.exchanges.engine import UnusualHandler
 from decoders.exchanges.exchange import Exchange
+from decoders.exchanges.pairer import UnusualHandler
 from decoders.frames.framing import FrameDirection, take_bytes
 from decoders.messages.record import to_json_dict
 from decoders.tcp.chunks import Chunk, Segment
@@ -43,7 +43,7 @@ def same(every: list[Segment], monkeypatch: pytest.MonkeyPatch) -> None:
     """The loop and the plain way give the same."""
     quick = records(run(every))
     with monkeypatch.context() as patch:
-        patch.setattr(engine, "take_chunks", plainly)
+        patch.setattr(pairer, "take_chunks", plainly)
         slow = records(run(every))
     assert quick == slow
 

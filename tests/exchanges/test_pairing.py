@@ -11,8 +11,8 @@ import pytest
 
 from decoders.apis import api
 from decoders.exchanges import context, pairing
-from decoders.exchanges.engine import Pairer
 from decoders.exchanges.exchange import Exchange
+from decoders.exchanges.pairer import Pairer
 from decoders.frames import frame_search, framing
 from decoders.messages.bodies import Options
 from decoders.messages.record import to_json_dict
@@ -350,7 +350,7 @@ def test_what_was_sent_again_while_it_waited_is_marked() -> None:
 
 def test_too_many_in_flight_gives_up_the_oldest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pairing, "IN_FLIGHT_MAX", 3)
-    monkeypatch.setattr("decoders.exchanges.engine.IN_FLIGHT_MAX", 3)
+    monkeypatch.setattr("decoders.exchanges.pairer.IN_FLIGHT_MAX", 3)
     rows: list[Row] = [("c", beat(number)) for number in range(5)]
     settled = exchanges(play(*rows, *(("b", beaten(number)) for number in range(2, 5))))
     assert told(settled)[:2] == ["Heartbeat 3 #0 unanswered limit", "Heartbeat 3 #1 unanswered limit"]

@@ -12,8 +12,8 @@ import pytest
 import decoders
 from kwcli.env import Failure
 from kwcli.net.config.client_config import Address, ClientConfig
+from kwcli.net.deadline import Deadline
 from kwcli.net.session.blocking import Connection
-from kwcli.net.with_timeout import Deadline
 from tests.net.playbook import MODERN, offers
 from tests.net.responder import Responder, Script, framed, read_frame
 

@@ -9,7 +9,7 @@ import time
 import decoders
 from kwcli.net.cluster.cluster import ClusterClient
 from kwcli.net.config.client_config import ClientConfig
-from kwcli.net.with_timeout import Deadline
+from kwcli.net.deadline import Deadline
 from tests.net.playbook import offers
 from tests.net.responder import Responder, each_request, framed
 

@@ -12,12 +12,12 @@ import pytest
 import decoders
 from decoders.schema.model import Versions
 from kwcli.net.config.client_config import Address, ClientConfig, Sasl
+from kwcli.net.deadline import Deadline
 from kwcli.net.errors.connection_stops import ConnectionStop
 from kwcli.net.sasl import mechanism
 from kwcli.net.session.blocking import Connection, Reply
 from kwcli.net.session.opening import Offer
 from kwcli.net.session.session import Session
-from kwcli.net.with_timeout import Deadline
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
 from tests.broker.options import Options

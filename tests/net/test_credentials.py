@@ -14,8 +14,8 @@ import pytest
 
 from kwcli.env import Exit, Failure
 from kwcli.net.config.client_config import KeyStoreFile, OAuth, Sasl
+from kwcli.net.deadline import Deadline
 from kwcli.net.session.credentials import Credentials
-from kwcli.net.with_timeout import Deadline
 from kwcli.playground.client_configs import make_certificates
 from tests.net.endpoint import endpoint
 

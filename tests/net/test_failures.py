@@ -12,7 +12,7 @@ import pytest
 import decoders
 from decoders.limits import FRAME_MAX
 from kwcli.env import Exit
-from kwcli.net.with_timeout import Deadline
+from kwcli.net.deadline import Deadline
 from tests.net.responder import Responder, each_request, framed, read_frame
 from tests.net.servers import (
     answers,

@@ -19,7 +19,7 @@ from kwcli.net.cluster import metadata_requests
 from kwcli.net.cluster.cluster import ClusterClient
 from kwcli.net.cluster.metadata_requests import KINDS
 from kwcli.net.config.client_config import ClientConfig
-from kwcli.net.with_timeout import Deadline
+from kwcli.net.deadline import Deadline
 from tests.calling.scripted import Node, metadata
 
 TOPIC_ID: Final = UUID(int=7)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import orjson
 
-from decoders.exchanges.engine import Pairer
+from decoders.exchanges.pairer import Pairer
 from decoders.tcp.reassembly import Reassembly
 from kwcli.env import Settings
 from kwcli.output.json import LINES_MAX, Ndjson

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from decoders.exchanges.engine import Pairer
+from decoders.exchanges.pairer import Pairer
 from decoders.tcp.chunks import Gap, Segment
 from decoders.tcp.connections import FAR
 from decoders.tcp.reassembly import Reassembly

@@ -25,9 +25,9 @@ from kwcli.net.session.blocking import Connection
 
 if TYPE_CHECKING:
     from kwcli.net.config.client_config import Address, ClientConfig
+    from kwcli.net.deadline import Deadline
     from kwcli.net.session.blocking import Reply
     from kwcli.net.session.credentials import Credentials
-    from kwcli.net.with_timeout import Deadline
 
 # Between two look-ups; a broker that has just heard of a topic needs a moment, one that never will is not waited for.
 PAUSES_S: Final = (0.02, 0.05, 0.1, 0.2, 0.25)

@@ -11,9 +11,9 @@ from typing import Any, Final
 from kwcli.env import Exit, Failure
 from kwcli.net import addresses
 from kwcli.net.config.client_config import Address, ClientConfig, Tls
+from kwcli.net.deadline import Deadline
 from kwcli.net.errors import diagnosis
 from kwcli.net.errors.connection_stops import NO_BROKER, Cause, ConnectionStop
-from kwcli.net.with_timeout import Deadline
 
 # What getaddrinfo gives of an address: its family, and what connect() takes.
 Place = tuple[int, tuple[Any, ...]]

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from kwcli.env import Exit, Failure
 from kwcli.net.config.client_config import Tls
+from kwcli.net.deadline import Deadline
 from kwcli.net.errors.connection_stops import Cause, ConnectionStop
 from kwcli.net.tls.key_stores import Identity, identity, trusted
-from kwcli.net.with_timeout import Deadline
 
 _VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 

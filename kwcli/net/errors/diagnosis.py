@@ -10,8 +10,8 @@ from decoders.apis.keys import API_VERSIONS, SASL_HANDSHAKE
 from decoders.errors import DecodeError
 from decoders.messages.whole_messages import decode_response, encode_request
 from kwcli.env import Exit, Failure
+from kwcli.net.deadline import Deadline
 from kwcli.net.errors.connection_stops import NO_BROKER, Cause, ConnectionStop
-from kwcli.net.with_timeout import Deadline
 
 _WHERE = "check host and port"
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from kwcli.env import Exit, Failure
 from kwcli.net.config.client_config import Address, ClientConfig, Tls
 from kwcli.net.connector.connector import Connector, Place, resolve, text_of, unreachable
-from kwcli.net.with_timeout import Deadline
+from kwcli.net.deadline import Deadline
 
 if TYPE_CHECKING:
     import ssl

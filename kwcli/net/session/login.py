@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, TypeVar
 from kwcli.env import Exit, Failure
 from kwcli.net.config.client_config import Address, ClientConfig, Sasl
 from kwcli.net.connector.connector import text_of
+from kwcli.net.deadline import Deadline
 from kwcli.net.sasl import SaslRefused, mechanism
 from kwcli.net.sasl.mechanism import Around
 from kwcli.net.session.authentication import failed
-from kwcli.net.with_timeout import Deadline
 
 if TYPE_CHECKING:
     from kwcli.net.sasl import Mechanism

@@ -11,8 +11,8 @@ from decoders.analysis.exchange_facts import RECORDS, WAITS, throttle_needs
 from decoders.apis.error_codes import error_name
 from decoders.apis.keys import FETCH, SHARE_FETCH
 from decoders.exchanges import topics
-from decoders.exchanges.api_versions import Needs
 from decoders.exchanges.exchange import SESSION_PATHS
+from decoders.exchanges.needs import Needs
 from decoders.exchanges.topics import TOPIC_ARRAYS, TOPIC_ID, WELL_KNOWN, TopicArray, has_id, topic_name
 from decoders.filters.fields import entity_paths
 from decoders.records.read import sole, summarize

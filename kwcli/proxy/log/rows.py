@@ -9,8 +9,8 @@ from collections import deque
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-from decoders.exchanges.engine import Pairer
 from decoders.exchanges.exchange import Exchange, Skipped
+from decoders.exchanges.pairer import Pairer
 from kwcli.env import unwritten
 from kwcli.filter_options import select
 from kwcli.output import Wanted, needs, open_renderer

@@ -1,0 +1,397 @@
+"""Chunks of all connections in, exchanges out: the one pass that every packet goes through.
+
+The problem. A capture has hundreds of thousands of exchanges, and calling a method for each step of each of them costs
+more than the work itself.
+
+The idea. The common case is written in line, in one function without calls; all else is called. The common case is a
+frame that lies whole in one chunk, on a connection in step and of an API version without peculiarities
+(`ApiVersions.plain`), and a piece of a large body (`python -m tests.bench.exchanges`):
+
+```
+chunk ─► half.state is a direction in step? ── no ─► unusual(): events, connections not known to be Kafka
+            │ mode
+            ├ REQUEST   heads that fit ─► new Exchange into in_flight     what does not fit ┐
+            ├ RESPONSE  ids that wait ─► out                              what does not fit ┼─► framing.take
+            └ BODY      append to the frame under way                     its last piece    ┘
+```
+
+What always holds: the plain way (framing.take and pairing.py) gives the same exchanges for the same chunks; the tests
+compare the two by switching this one off. Any chunk may leave the fast path in the middle and go on in the plain one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from struct import Struct
+from typing import Any, Final
+
+from decoders.errors import Malformed
+from decoders.exchanges.context import Context, export_context, resume_context
+from decoders.exchanges.exchange import ConnectionInfo, Ended, Exchange, Row, Settled, Skipped, Summary
+from decoders.exchanges.needs import Needs
+from decoders.exchanges.pairing import Pairing
+from decoders.frames.detect import UndecidedConnection
+from decoders.frames.framing import BODY, REQUEST, RESPONSE, gap, jump, lose_step, take_bytes
+from decoders.frames.headers import RESPONSE as RESPONSE_FORM
+from decoders.limits import IN_FLIGHT_MAX
+from decoders.protocols.signatures import TLS, certain
+from decoders.tcp.chunks import Chunk, Close, Connection, Gap, Half, How, Retransmission
+from decoders.wire.pack import pack, unpack
+
+UnusualHandler = Callable[[Half, int, int, Any], None]
+# Size, API key and version together, correlation id, client id length.
+REQUEST_FORM: Final = Struct(">iIih")
+REQUEST_HEAD: Final = REQUEST_FORM.size
+RESPONSE_HEAD: Final = RESPONSE_FORM.size
+
+
+def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandler) -> None:  # noqa: C901 - one loop, no calls
+    """Take chunks; `unusual` is called for events and for halves that have no lane."""
+    budget = context.budget
+    plain = context.specs.plain.get
+    names = context.topics.names
+    push = context.out.append
+    request_form = REQUEST_FORM.unpack_from
+    response_form = RESPONSE_FORM.unpack_from
+    data: Any
+    lane: Any
+    for half, time_ns, packet, data in chunks:
+        lane = half.state
+        if lane is None or data.__class__ is not bytes:
+            unusual(half, time_ns, packet, data)
+            continue
+        mode = lane.mode
+        size = len(data)
+        at = 0
+        if mode == RESPONSE:
+            while size - at >= RESPONSE_HEAD:
+                need, correlation_id = response_form(data, at)
+                after = at + 4 + need
+                table = lane.owner.in_flight
+                exchange = table.get(correlation_id)
+                if need < 4 or after > size or exchange.__class__ is not Exchange:
+                    break
+                del table[correlation_id]
+                lane.place += need + 4
+                exchange.response_ns = exchange.response_end_ns = time_ns
+                exchange.response_packet = exchange.response_packet_end = packet
+                exchange.response_size = need
+                exchange.response_raw = data if after - at == size else data[at:after]
+                budget.held -= len(exchange.request_raw)  # type: ignore[arg-type]  # a request in flight has its bytes
+                at = after
+                if exchange.spec.watched:
+                    lane.owner.watch(exchange)
+                exchange.known = len(names)
+                push(exchange)
+                if lane.mode != RESPONSE:
+                    break
+        elif mode == REQUEST:
+            while size - at >= REQUEST_HEAD:
+                need, code, correlation_id, length = request_form(data, at)
+                after = at + 4 + need
+                spec = plain(code)
+                if after > size or spec is None or not 0 <= length <= need - 10:
+                    break
+                owner = lane.owner
+                table = owner.in_flight
+                if correlation_id in table or len(table) >= IN_FLIGHT_MAX:
+                    break
+                body = at + length + REQUEST_HEAD
+                client_raw = data[at + REQUEST_HEAD : body]
+                if client_raw != owner.client_raw:
+                    owner.rename(client_raw)
+                exchange = Exchange()
+                exchange.ends = owner.ends
+                exchange.spec = spec
+                exchange.api_key = spec.key
+                exchange.api_version = spec.version
+                exchange.correlation_id = correlation_id
+                exchange.client_id = owner.client_id
+                exchange.client_software = owner.software
+                exchange.outcome = "complete"
+                exchange.extra = None
+                exchange.looked = False
+                exchange.time_ns = exchange.request_end_ns = time_ns
+                exchange.request_packet = exchange.request_packet_end = packet
+                exchange.request_size = need
+                exchange.request_raw = data if after - at == size else data[at:after]
+                exchange.place = lane.place
+                lane.place += need + 4
+                at = after
+                if spec.no_acks is not None and (
+                    data.startswith(spec.no_acks, body) or not data.startswith(spec.null_id, body)
+                ):
+                    owner.produce(exchange)
+                else:
+                    table[correlation_id] = exchange
+                    budget.held += need + 4
+                    if budget.held > budget.most:
+                        context.shed(lane)
+        elif mode == BODY and size < lane.left:
+            lane.left -= size
+            lane.place += size
+            lane.last = (time_ns, packet)
+            lane.parts.append(data)
+            budget.held += size
+            if budget.held > budget.most:
+                context.shed(lane)
+            continue
+        if at < size:
+            take_bytes(lane, time_ns, packet, data[at:] if at else data)
+            if budget.held > budget.most:
+                context.shed(lane)
+
+
+# Chunks in, settled exchanges and skipped runs out, in the order in which they settle (a stage: feed, finish, …).
+#
+# A connection is undecided until frames/detect.py knows it for Kafka; then its chunks so far are taken as if they came
+# now. A connection to an endpoint that is a broker already, or to a port that was named, is Kafka from its first byte.
+
+
+NOTHING_DECODES: Final = "nothing in it decodes as a request or its response"
+
+# Later than all times: what is known at the end.
+FOREVER: Final = 1 << 63
+
+
+class Pairer:
+    """The stage. `ports` are Kafka without a look, and all others are not looked at; `needs` is what views hold."""
+
+    def __init__(
+        self, ports: Iterable[int] | None = None, needs: Needs | None = None, *, connections: bool = False
+    ) -> None:
+        self.context = Context(ports, needs or Needs(), connections=connections)
+
+    @property
+    def summary(self) -> Summary:
+        """The counts so far."""
+        return self.context.summary
+
+    def feed(self, chunks: list[Chunk], now_ns: int = 0) -> list[Settled]:  # noqa: ARG002 - one protocol for all stages
+        """What settles with these chunks."""
+        if chunks:
+            summary = self.context.summary
+            summary.first_ns = summary.first_ns or chunks[0][1]
+            summary.last_ns = max(summary.last_ns, chunks[-1][1])
+            take_chunks(self.context, chunks, self._unusual)
+        return self._given()
+
+    def finish(self) -> list[Settled]:
+        """What the end of the input settles; reassembly has closed all connections that it knows."""
+        context = self.context
+        for number in sorted({*context.pairings, *context.undecided}):
+            undecided = context.undecided.get(number)
+            if undecided is not None:
+                self._end_undecided(undecided, "capture_end", FOREVER)
+            else:
+                self._end(context.pairings[number], "capture_end")
+        return self._given()
+
+    def export(self) -> bytes:
+        """The state between two feeds, for `resume`."""
+        return pack(export_context(self.context))
+
+    def resume(self, state: bytes, connections: Mapping[int, Connection]) -> None:
+        """Go on where `export` was called; `connections` are those open, as the stage before has them by number.
+
+        Raises DecodeError when the state is none.
+        """
+        try:
+            resume_context(self.context, unpack(state), connections)
+        except (TypeError, ValueError) as problem:
+            raise Malformed(f"no saved state: {problem}") from None
+
+    def _given(self) -> list[Settled]:
+        out = self.context.out[:]
+        self.context.out.clear()
+        if self.context.connections:
+            count(out)
+        self.context.summary.exchanges += len(out) - self.context.runs
+        self.context.runs = 0
+        return out
+
+    def _unusual(self, half: Half, time_ns: int, packet: int, data: bytes | Gap | Retransmission | Close) -> None:
+        """Events, and bytes of connections that are not, or not yet, Kafka."""
+        number = half.connection.number
+        if isinstance(data, Close):
+            self._closed(half.connection, data.how, time_ns)
+            return
+        pairing = self.context.pairings.get(number)
+        if pairing is not None:
+            self._event(pairing, half, time_ns, packet, data)
+            return
+        undecided = self.context.undecided.get(number)
+        if isinstance(data, Retransmission):
+            return
+        if undecided is None:
+            undecided = self._meet(half.connection, time_ns, data)
+        if not undecided.foreign:
+            client = self._known(half.connection, time_ns)
+            if client is not None:
+                self._adopt(undecided, client, time_ns)
+                self._unusual(half, time_ns, packet, data)
+                return
+        before = undecided.held
+        found = undecided.feed((half, time_ns, packet, data))
+        self.context.budget.held += undecided.held - before
+        if found and undecided.client is not None:
+            self._adopt(undecided, undecided.client, time_ns)
+        elif self.context.budget.held > self.context.budget.most:
+            self.context.shed(None)
+
+    def _closed(self, connection: Connection, how: How, time_ns: int) -> None:
+        """No chunk of a connection comes any more."""
+        pairing = self.context.pairings.get(connection.number)
+        undecided = self.context.undecided.get(connection.number)
+        if pairing is not None:
+            self._end(pairing, how, connection)
+        elif undecided is not None:
+            self._end_undecided(undecided, how, FOREVER if how == "capture_end" else time_ns)
+        else:
+            self._over(connection, how)
+        connection.untie()
+
+    def _event(
+        self, pairing: Pairing, half: Half, time_ns: int, packet: int, data: bytes | Gap | Retransmission
+    ) -> None:
+        first = half is half.connection.first
+        if pairing.resting:
+            self.context.note(pairing)
+        lane = pairing.client_lane if first == pairing.client_first else pairing.server_lane
+        pairing.client = half if lane.request else half.peer
+        half.state = lane
+        if isinstance(data, bytes):
+            take_bytes(lane, time_ns, packet, data)
+        elif isinstance(data, Gap):
+            self.context.summary.gaps += 1
+            if data.why == "jump":
+                jump(lane, time_ns, packet)
+            else:
+                gap(lane, time_ns, packet, data.size, data.why)
+        else:
+            pairing.again(lane, data.at, data.size)
+
+    def _meet(self, connection: Connection, time_ns: int, data: bytes | Gap) -> UndecidedConnection:
+        """The first chunk of a connection."""
+        undecided = UndecidedConnection(connection, time_ns)
+        self.context.undecided[connection.number] = undecided
+        known = certain(data) if connection.opened and isinstance(data, bytes) else ""
+        if self.context.ports is None or known == TLS:
+            undecided.foreign = known
+        elif self._named(connection) is None:
+            undecided.foreign = "none of the ports named"
+        return undecided
+
+    def _named(self, connection: Connection) -> Half | None:
+        """The half that asks, of a connection to a port that was named."""
+        ports = self.context.ports or frozenset()
+        if _port(connection.first.target) in ports:
+            return connection.first
+        return connection.second if _port(connection.second.target) in ports else None
+
+    def _known(self, connection: Connection, time_ns: int) -> Half | None:
+        """The half that asks, where that is known, at a time, without a look at the bytes."""
+        if self.context.ports is not None:
+            return self._named(connection)
+        since = self.context.brokers.get
+        if since(connection.first.target, FOREVER) < time_ns:
+            return connection.first
+        if not connection.opened and since(connection.second.target, FOREVER) < time_ns:
+            return connection.second
+        return None
+
+    def _adopt(self, undecided: UndecidedConnection, client: Half, time_ns: int) -> None:
+        """A connection is Kafka: take what it has sent so far."""
+        context = self.context
+        connection = undecided.connection
+        del context.undecided[connection.number]
+        context.budget.held -= undecided.held
+        # Behind all that was looked at before: it does not vouch for itself.
+        since_ns = max((time_ns, *(chunk[1] for chunk in undecided.chunks)))
+        context.brokers.setdefault(client.target, since_ns)
+        if context.vouching is not None:
+            context.vouching.append((client.target, since_ns, client.source))
+        context.summary.connection(client.source, client.target)
+        ends = ConnectionInfo(connection.number, client.source, client.target, connection.began_ns, context.topics)
+        first = client is connection.first
+        if not first or len(undecided.chunks) > 1 or undecided.dropped:
+            ends.late_ns = since_ns
+        pairing = Pairing(context, ends, client_first=first, opening=connection.opened and not undecided.dropped)
+        context.pairings[connection.number] = pairing
+        context.note(pairing)
+        pairing.client = client
+        for half, lane in ((client, pairing.client_lane), (client.peer, pairing.server_lane)):
+            half.state = lane
+            if not connection.opened or undecided.dropped:
+                size, since = undecided.dropped.get(half is connection.first, (0, undecided.since(half)))
+                lose_step(lane, "midstream", "the capture begins inside the stream", since, 0, size)
+        chunks, undecided.chunks = undecided.chunks, []
+        take_chunks(context, chunks, self._unusual)
+
+    def _end(self, pairing: Pairing, how: How, connection: Connection | None = None) -> None:
+        del self.context.pairings[pairing.ends.number]
+        pairing.close(how)
+        if self.context.connections and connection is not None:
+            client = connection.first if pairing.client_first else connection.second
+            ended = Ended(pairing.ends, connection, client, how)
+            ended.kafka = True
+            ended.client_id, ended.client_software = pairing.client_id, pairing.software
+            self._give(ended)
+        if not pairing.resting:
+            del pairing.client_lane, pairing.server_lane  # they refer to it: see Connection.untie
+        pairing.client = None
+
+    def _over(self, connection: Connection, how: How, undecided: UndecidedConnection | None = None) -> None:
+        """A connection that is no Kafka, or none of whose bytes came, has ended."""
+        if not self.context.connections:
+            return
+        first = connection.first
+        ends = ConnectionInfo(connection.number, first.source, first.target, connection.began_ns, self.context.topics)
+        ended = Ended(ends, connection, first, how)
+        if undecided is not None:
+            ends.late_ns = doubtful(undecided)
+            ended.reason, ended.detail = undecided.reason, undecided.detail() or NOTHING_DECODES
+        self._give(ended)
+
+    def _give(self, ended: Ended) -> None:
+        self.context.out.append(ended)  # type: ignore[arg-type]  # who asks for connections expects a Row
+        self.context.runs += 1
+
+    def _end_undecided(self, undecided: UndecidedConnection, how: How, time_ns: int) -> None:
+        """A connection is over that has not shown to be Kafka; brokers known until then still vouch for it."""
+        context = self.context
+        connection = undecided.connection
+        client = None if undecided.foreign else self._known(connection, time_ns)
+        if client is not None:
+            self._adopt(undecided, client, time_ns)
+            self._end(context.pairings[connection.number], how, connection)
+            return
+        del context.undecided[connection.number]
+        context.budget.held -= undecided.held
+        size = sum(undecided.sizes.values())
+        if size:
+            first = connection.first
+            ends = ConnectionInfo(connection.number, first.source, first.target, connection.began_ns, context.topics)
+            detail = undecided.detail() or NOTHING_DECODES
+            ends.late_ns = doubtful(undecided)
+            context.skip(Skipped(ends, None, size, undecided.reason, detail, undecided.time_ns))
+        self._over(connection, how, undecided)
+
+
+def doubtful(undecided: UndecidedConnection) -> int:
+    """Until when it would be Kafka if only its broker were known."""
+    connection = undecided.connection
+    return 0 if undecided.foreign == TLS else max(connection.first.last_ns, connection.second.last_ns) + 1
+
+
+def count(rows: Iterable[Row]) -> None:
+    """Count the exchanges of each connection, up to its end."""
+    for row in rows:
+        if row.kind == "exchange":
+            row.ends.exchanges += 1
+        elif row.kind == "connection":
+            row.exchanges = row.ends.exchanges
+
+
+def _port(endpoint: str) -> int:
+    return int(endpoint.rpartition(":")[2])
