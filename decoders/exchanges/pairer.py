@@ -11,12 +11,13 @@ frame that lies whole in one chunk, on a connection in step and of an API versio
 chunk ─► half.state is a direction in step? ── no ─► unusual(): events, connections not known to be Kafka
             │ mode
             ├ REQUEST   heads that fit ─► new Exchange into in_flight     what does not fit ┐
-            ├ RESPONSE  ids that wait ─► out                              what does not fit ┼─► framing.take
+            ├ RESPONSE  ids that wait ─► out                              what does not fit ┼─► framing.take_bytes
             └ BODY      append to the frame under way                     its last piece    ┘
 ```
 
-What always holds: the plain way (framing.take and pairing.py) gives the same exchanges for the same chunks; the tests
-compare the two by switching this one off. Any chunk may leave the fast path in the middle and go on in the plain one.
+What always holds: the plain way (framing.take_bytes and pairing.py) gives the same exchanges for the same chunks; the
+tests compare the two by switching this one off. Any chunk may leave the fast path in the middle and go on in the plain
+one.
 """
 
 from __future__ import annotations

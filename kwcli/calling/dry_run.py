@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from decoders.schema.model import Api
 from kwcli.calling.as_exchanges import NOWHERE, Tape
-from kwcli.calling.editor import edit_body
 from kwcli.calling.request_builder import Draft
 from kwcli.env import Environment, Exit
 from kwcli.net.session.session import Session
@@ -70,6 +69,7 @@ def dry_run(
 
 def edit(env: Environment, api: Api, draft: Draft, wish: VersionChoice) -> Draft:
     """What the user makes of the skeleton in an editor; the same draft where nothing was changed. Raises Failure."""
+    from kwcli.calling.editor import edit_body
 
     given = edit_body(api, _skeleton(api, draft, wish), env)
     return draft if given is None else Draft(api, given)
