@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import time
 from collections.abc import Mapping
@@ -90,6 +89,8 @@ def began(process: int) -> str:
 
 def sweep(pattern: str) -> None:
     """Remove the files NAME.PROCESS of this pattern whose process was killed while it wrote them."""
+    import glob
+
     for left in glob.glob(pattern):
         number = left.rpartition(".")[2]
         with suppress(OSError):

@@ -6,16 +6,15 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.apis.keys import API_VERSIONS, PRODUCE
-from decoders.messages.bodies import Options, conceal_of
+from decoders.apis.keys import API_VERSIONS
+from decoders.messages.bodies import Options
 from decoders.messages.record import to_json_dict
 from decoders.schema.model import NONE, Versions
 from decoders.wire.deferred import Deferred, DeferredText
 from kwcli.calling.extract import Path
 from kwcli.output import Wanted, needs, open_renderer
-from kwcli.output.body import BodyPrinter, in_pieces, plan_of, scalar, undecoded
 from kwcli.output.json import JsonWriter
-from kwcli.output.units import cut, format_latency, palette
+from kwcli.output.units import palette
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from kwcli.calling.version_table import Matrix
     from kwcli.env import Environment, Settings
     from kwcli.output import Renderer, Write
-    from kwcli.output.units import Palette
 
 # (API key, error code) → the versions in which it is said for this reason, and the reason.
 _REASONS: Final = {
@@ -43,109 +41,6 @@ def remarks(exchange: Exchange) -> Iterator[str]:
         versions, reason = _REASONS.get((key, code), (NONE, ""))
         if version in versions:
             yield f"{name}: {reason}"
-
-
-# An exchange in, its lines for people out: a line for each side and the body under it.
-#
-# A request of few fields is shown as the words that would make it (`topics[0].name  orders`), every other body as a
-# tree; so are the batches of Produce.
-
-
-# A request of more leaves than this is a tree.
-PATHS_MAX: Final = 24
-UNANSWERED: Final = {
-    "no_response_expected": "no answer is sent to this (acks=0)",
-    "unanswered": "no answer",
-}
-
-
-def exchange_lines(
-    exchange: Exchange, record: dict[str, Any], way: str, settings: Settings, only: Side | None, explained: set[int]
-) -> Iterator[str]:
-    """All lines of one exchange, or of one side of it. What an error code in `explained` means is not told again."""
-    colors = palette(settings.color)
-    body = BodyPrinter(settings.width, colors, record.get("topic_names"))
-    if only != "response":
-        yield _head(exchange, record, way, settings, colors)
-        if settings.verbose:
-            yield from _header(exchange, record, settings, colors)
-        if settings.format == "hex":
-            yield from hex_of(exchange, "request", settings, colors)
-        else:
-            yield from _request(exchange, record, body)
-        yield from (f"  {line}" for line in undecoded(record, "request", colors))
-    if only != "request" and not _unsent(record):
-        yield _answer(exchange, record, colors)
-        if settings.format == "hex":
-            yield from hex_of(exchange, "response", settings, colors)
-        elif isinstance(record["response"], dict):
-            yield from body.lines(record["response"], plan_of(exchange, "response"))
-        elif record["response"] is not None:
-            yield f"  {scalar(record['response'])}"
-        yield from (f"  {line}" for line in undecoded(record, "response", colors))
-    yield from body.meanings(explained)
-
-
-def _head(exchange: Exchange, record: dict[str, Any], way: str, settings: Settings, colors: Palette) -> str:
-    version = "" if exchange.api_version is None else f" {exchange.api_version}"
-    parts = [f"{exchange.request_size:,} B" if exchange.request_size is not None else "", way]
-    rest = clean(" · ".join(part for part in parts if part))
-    name = f"{record['api']}{version}"
-    if settings.width is not None:
-        rest = cut(rest, max(settings.width - len(name) - 5, 1))
-    return f"{colors.api}→ {clean(name)}{colors.off} · {rest}"
-
-
-def _header(exchange: Exchange, record: dict[str, Any], settings: Settings, colors: Palette) -> Iterator[str]:
-    """The header's fields and the ends of the connection."""
-    parts = [f"correlation_id {scalar(exchange.correlation_id)}", f"client_id {scalar(exchange.client_id)}"]
-    if record["client"] is not None:
-        parts.append(f"{record['client']} → {record['broker']}")
-    text = " · ".join(parts)
-    yield f"  {colors.dim}{text if settings.width is None else cut(text, settings.width - 2)}{colors.off}"
-
-
-def _request(exchange: Exchange, record: dict[str, Any], body: BodyPrinter) -> Iterator[str]:
-    value = record["request"]
-    if not isinstance(value, dict):
-        return
-    plan = plan_of(exchange, "request")
-    paths = [] if exchange.api_key == PRODUCE else list(body.paths(value, plan, most=PATHS_MAX + 1))
-    yield from paths if 0 < len(paths) <= PATHS_MAX else body.lines(value, plan)
-
-
-def hex_of(exchange: Exchange, side: Side, settings: Settings, colors: Palette) -> Iterator[str]:
-    """The bytes of a side, with names and values beside them."""
-    from kwcli.output.hex import HexStyle, hex_lines
-
-    frame = exchange.raw(side)
-    if frame is not None:
-        style = HexStyle(settings.width, colors, settings.reveal_secrets, conceal=conceal_of(exchange))
-        yield from hex_lines(frame, side, exchange.api_key, exchange.api_version, style)
-
-
-def _answer(exchange: Exchange, record: dict[str, Any], colors: Palette) -> str:
-    if exchange.response_size is None:
-        text = UNANSWERED.get(record["status"], "no answer")
-        bad = record["status"] != "no_response_expected"
-        return f"{colors.bad if bad else colors.api}← {text}{colors.off}"
-    return f"{colors.api}←{colors.off} {exchange.response_size:,} B · {format_latency(exchange.latency_ms)}"
-
-
-def _unsent(record: dict[str, Any]) -> bool:
-    return record["client"] is None
-
-
-def lookup_lines(exchange: Exchange, node: str, settings: Settings) -> Iterator[str]:
-    """A look-up in a line: `kw: asked node 1 kafka1:9092: FindCoordinator 6 · 0.8ms`; with -vv what was said, too."""
-    name = exchange.api or "SASL token"
-    version = "" if exchange.api_version is None else f" {exchange.api_version}"
-    errors = "".join(f" · {error.name}" for error in exchange.errors)
-    yield f"kw: asked {node}: {name}{version} · {format_latency(exchange.latency_ms)}{errors}"
-    if settings.verbose > 1:
-        record = to_json_dict(exchange, Options(reveal_secrets=settings.reveal_secrets, deferred=True))
-        plain = settings._replace(format="text", color=False)
-        yield from (f"    {line}" for line in exchange_lines(exchange, record, node, plain, None, set()))
 
 
 # Exchanges in, what `kw call` prints out: whole, one side of them, or the values at a path; in every output format.
@@ -193,6 +88,8 @@ class CallOutput:
 
     def show(self, exchange: Exchange, node: str, *more: str) -> None:
         """Print one exchange; `node` and what `more` there is to say stand in the line of its request, in text."""
+        from kwcli.calling.text import exchange_lines
+
         settings = self._settings
         if self._select is not None or (self._only is not None and settings.format in RECORDS):
             self._values(exchange)
@@ -211,7 +108,7 @@ class CallOutput:
 
     def show_bytes(self, exchange: Exchange) -> None:
         """Print the bytes of a request below it, in text."""
-        from kwcli.output.units import palette
+        from kwcli.calling.text import hex_of
 
         self._write_lines(hex_of(exchange, "request", self._settings, palette(self._settings.color)), apart=False)
 
@@ -269,6 +166,8 @@ class CallOutput:
         return self._renderer
 
     def _write_lines(self, lines: Iterable[str], *, apart: bool = True) -> None:
+        from kwcli.output.body import in_pieces
+
         before = [""] if self._begun and apart else []
         self._begun = True
         for piece in in_pieces(chain(before, lines)):

@@ -24,7 +24,7 @@ from decoders.schema.codec import encode
 from decoders.schema.model import Versions
 from decoders.wire.text import in_bytes
 from kwcli.net.errors.connection_stops import ConnectionStop, broken, closed
-from kwcli.net.errors.diagnosis import named, not_kafka
+from kwcli.net.errors.foreign_answers import named, not_kafka
 from kwcli.net.session.opening import BadSize, BareToken, Frame, FrameReader, Offer, Steps, negotiate, probe_old
 
 if TYPE_CHECKING:
