@@ -101,7 +101,7 @@ class CallOutput:
                 exchange_lines(exchange, self._record(exchange), way, settings, self._only, self._explained)
             )
         elif settings.format == "table" and exchange.api_key == API_VERSIONS and self._sent:
-            self._table().add(node, self._record(exchange)["response"] or {})
+            self._compare(exchange, node)
         else:
             self._rows().write([exchange])
         self._env.stdout.flush()
@@ -151,6 +151,15 @@ class CallOutput:
 
                 text = value if isinstance(value, str) and not self._env.stdout_terminal else scalar(value)
                 self._write(text.encode("utf-8", "backslashreplace") + b"\n")
+
+    def _compare(self, exchange: Exchange, node: str) -> None:
+        """A column of the table of versions; a part of an answer would be none of what is offered."""
+        unread = exchange.failures.get("response")
+        if unread is None:
+            self._table().add(node, self._record(exchange)["response"] or {})
+        else:
+            name = f"{exchange.api} {exchange.api_version}"
+            self._env.say(f"kw: {node}: its answer to {name} cannot be read: {unread.text}")
 
     def _table(self) -> Matrix:
         if self._matrix is None:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import ipaddress
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import UTC, datetime
+from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from decoders.apis import NAMES, api
@@ -201,17 +202,18 @@ def _unknown(offered: Mapping[int, Versions]) -> Iterator[str]:
             )
 
 
-def _ports(wish: CheckOptions, ports: ProxyPorts, nodes: Iterable[int], deadline: Deadline) -> Iterator[Finding]:
+def _ports(wish: CheckOptions, ports: ProxyPorts, nodes: Collection[int], deadline: Deadline) -> Iterator[Finding]:
     if wish.metrics is not None:
         try:
             metrics_socket(wish.metrics).close()
         except Failure as failure:
             yield Finding("metrics", failure.text, Exit.FAILURE)
-    wanted = {"bootstrap": ports.bootstrap, **{f"node {number}": ports.port(number) for number in nodes}}
+    count = 1 + len(nodes)
+    wanted = chain([("bootstrap", ports.bootstrap)], ((f"node {number}", ports.port(number)) for number in nodes))
     free: list[str] = []
-    for place, (name, port) in enumerate(wanted.items()):
+    for place, (name, port) in enumerate(wanted):
         if place >= _PORTS_AT_ONCE and not deadline.left():
-            yield _late("ports", len(wanted) - place, len(wanted), deadline)
+            yield _late("ports", count - place, count, deadline)
             return
         if port is None:
             yield Finding("ports", f"no port is left for {name}: give a lower --port-base", Exit.FAILURE)
@@ -222,7 +224,7 @@ def _ports(wish: CheckOptions, ports: ProxyPorts, nodes: Iterable[int], deadline
             yield Finding("ports", f"for {name}: {failure.text}", Exit.FAILURE)
         else:
             free.append(str(port))
-    if len(free) == len(wanted):
+    if len(free) == count:
         yield Finding("ports", f"free on {wish.bind}: {', '.join(free)}")
 
 

@@ -31,5 +31,5 @@ CLASSES: Final[Mapping[str, Class]] = {
     "names": Class(names.try_command),
     "views": Class(hostile_messages.try_views),
     "damage": Class(damage.try_capture),
-    "lies": Class(lies.try_broker, 60),
+    "lies": Class(lies.try_broker, 300),
 }

@@ -8,9 +8,12 @@ from random import Random
 
 import pytest
 
+from decoders import encode_request
+from decoders.apis import KEYS, api
 from tests.fuzz.__main__ import ENOUGH, main, run
 from tests.fuzz.classes import CLASSES, Class
 from tests.fuzz.closes import capture
+from tests.fuzz.lies import Liar
 from tests.fuzz.names import commands
 
 
@@ -70,6 +73,13 @@ def test_a_class_can_be_run(name: str, capfd: pytest.CaptureFixture[str]) -> Non
 def test_a_seed_makes_the_same_input_again() -> None:
     assert capture(Random(4)) == capture(Random(4)) != capture(Random(5))
     assert set(CLASSES) >= {"codec", "lossy", "closes", "bombs", "names", "views", "damage", "lies"}
+
+
+def test_a_lie_fits_its_field() -> None:
+    with Liar(Random(1), truth=0.0, wrongs={}) as liar:
+        for key in KEYS:
+            request = encode_request(key, api(key).versions.high, {})
+            assert all(liar.reply(request) for _ in range(8))
 
 
 @pytest.mark.parametrize("character", ["\x1b", "\x9b", "\x7f", "\r", "\u202e", "\u200f", "\udcff", "\0"])

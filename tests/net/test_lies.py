@@ -8,23 +8,29 @@ import re
 import socket
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+import decoders
 from kwcli.env import Failure
 from kwcli.net.addresses import unusable
+from kwcli.net.cluster import metadata_requests
+from kwcli.net.cluster.cluster import ClusterClient
 from kwcli.net.config.client_config import ClientConfig
 from kwcli.net.session.aio import Dialler
 from kwcli.net.session.blocking import Connection
+from kwcli.net.with_timeout import Deadline
 from kwcli.proxy.listeners import ProxyListeners, ProxyPorts
 from kwcli.proxy.relay.rewrite import Endpoint
 from kwcli.proxy.settings import discover
 from tests.cli.worlds import Outcome, kw, world
 from tests.net.liar import Change, Liar
-from tests.net.responder import Responder
+from tests.net.responder import Responder, framed
 from tests.net.servers import silent
 from tests.proxy.hidden import port_base
 
@@ -217,6 +223,23 @@ def test_what_cannot_be_true_is_said(name: str) -> None:
     assert re.fullmatch(f"kw: {says}\n", done.err), done.err
 
 
+class Halves(Liar):
+    """Its answers to ApiVersions, but for the first, end in the middle."""
+
+    def _answer(self, request: bytes) -> bytes | None:
+        whole = super()._answer(request)
+        if whole is None or self.asked.count(API_VERSIONS) < 2:
+            return whole
+        return framed(whole[4 : len(whole) // 2])
+
+
+def test_half_a_list_of_versions_is_no_column_of_a_table() -> None:
+    with Halves() as liar:
+        done = kw("call", "ApiVersions", "-b", liar.bootstrap, "-o", "table")
+    assert (done.code, done.out) == (1, "")
+    assert re.fullmatch(r"kw: (node 1 )?\S+: its answer to ApiVersions 4 cannot be read: .+\n", done.err), done.err
+
+
 def test_versions_that_are_none_are_a_finding() -> None:
     row = {"api_key": 60, "min_version": 5, "max_version": 2}
     base = str(port_base(4))
@@ -323,6 +346,43 @@ def test_all_nodes_are_asked_in_the_time_there_is(tried: list[tuple[str, int]]) 
         "kw: … 172 nodes more like this …",
         "kw: no time is left to connect to 4,808 nodes of 5,001; give it more by --timeout",
     ]
+
+
+def test_a_list_of_nodes_is_gone_through_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    real = metadata_requests.node_at
+
+    def counted(number: int, *words: Any) -> metadata_requests.Node:
+        made.append(number)
+        return real(number, *words)
+
+    monkeypatch.setattr(metadata_requests, "node_at", counted)
+    with (
+        Liar({METADATA: thousands}) as liar,
+        ClusterClient(ClientConfig((liar.address,)), Deadline(10.0, time.monotonic)) as cluster,
+    ):
+        assert len(cluster.nodes()) == 5001
+        assert cluster.any().node_id == 1
+    assert len(made) == 5001
+
+
+def test_a_long_answer_is_read_in_the_time_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    given_up = threading.Event()
+    ended: list[bool] = []
+
+    def endless(*words: Any, **more: Any) -> Any:
+        ended.append(given_up.wait(10.0))
+        return decoders.decode_response(*words, **more)
+
+    monkeypatch.setattr("kwcli.net.cluster.answers.LONG", 50_000)
+    monkeypatch.setattr("kwcli.net.cluster.answers.decode_response", endless)
+    with Liar({METADATA: thousands}) as liar:
+        done = kw(*EVERYWHERE, "-b", liar.bootstrap, "--timeout", "1s")
+    assert not ended  # it is still being read
+    given_up.set()
+    assert (done.code, done.out) == (124, "")
+    what = r"kw: \S+: its answer to Metadata 12, of [\d,]+ bytes, was not read within 1 s\n"
+    assert re.fullmatch(what, done.err), done.err
 
 
 def test_a_silent_node_leaves_time_to_ask_the_others() -> None:

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import api, api_name
 from decoders.apis.keys import FIND_COORDINATOR, METADATA
 from decoders.errors import DecodeError
+from decoders.limits import MIB
 from decoders.messages.whole_messages import decode_response
 from decoders.schema.model import NONE, Versions
+from decoders.wire.text import in_bytes
 from kwcli.env import Failure
 from kwcli.net.cluster import metadata_requests
 from kwcli.net.cluster.metadata_requests import BadAnswer, TopicMetadata
+from kwcli.net.with_timeout import in_time
 
 if TYPE_CHECKING:
     from kwcli.net.session.blocking import Connection, Reply
 
 __all__ = ["decoded", "found_coordinator", "highest_common", "told_topics"]
+
+# What is shorter is read in no time; a longer answer may take as long as there is time left, and no longer.
+LONG: Final = MIB
 
 
 def highest_common(connection: Connection, key: int, least: int, most: int) -> int:
@@ -35,12 +41,20 @@ def highest_common(connection: Connection, key: int, least: int, most: int) -> i
 
 def decoded(connection: Connection, reply: Reply, key: int, version: int) -> dict[str, Any]:
     """The body of the answer to a request that has one. Raises Failure."""
-    assert reply.response_frame is not None
-    try:
+    frame = reply.response_frame
+    assert frame is not None
+    name = api(key).name
+
+    def read() -> dict[str, Any]:
         # Not strict: librdkafka's mock lets a byte follow its Metadata 13.
-        return decode_response(reply.response_frame[4:], key, version, strict=False).body
+        return decode_response(frame[4:], key, version, strict=False).body
+
+    try:
+        if len(frame) < LONG:
+            return read()
+        what = f"{connection.peer}: its answer to {name} {version}, of {in_bytes(len(frame))}, was not read"
+        return in_time(read, connection.deadline, what)
     except DecodeError as problem:
-        name = api(key).name
         raise Failure(f"{connection.peer}: its answer to {name} {version} cannot be read: {problem}") from None
 
 

@@ -323,13 +323,17 @@ class ClusterClient:
         self.cluster_id = answer.get("cluster_id") or self.cluster_id
         self._controller = answer.get("controller_id", -1)
         self._nodes = metadata_requests.nodes(answer)
-        self.recognise(answer)
+        self._recognise(self._nodes)
 
     def recognise(self, answer: Mapping[str, Any]) -> None:
         """Take from a Metadata or DescribeCluster answer which node the server is that we were given."""
+        if self._first is not None and self._first.node_id is None:
+            self._recognise(metadata_requests.nodes(answer))
+
+    def _recognise(self, nodes: Mapping[int, Node]) -> None:
         first = self._first
         if first is not None and first.node_id is None:
-            for node in metadata_requests.nodes(answer).values():
+            for node in nodes.values():
                 if node.problem is None and (node.address == first.address or text_of(node.address) == first.peer):
                     first.node_id = node.id
                     self._open.setdefault(node.address, first)
