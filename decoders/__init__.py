@@ -91,7 +91,7 @@ _HOMES: Final = {
     "encode_records": "decoders.records",
     "encode_request": "decoders.messages.whole_messages",
     "encode_response": "decoders.messages.whole_messages",
-    "read_exchanges": "decoders.exchanges.pairer",
+    "read_exchanges": "decoders.exchanges.engine",
 }
 
 

@@ -22,9 +22,9 @@ from kwcli.net.addresses import unusable
 from kwcli.net.cluster import metadata_requests
 from kwcli.net.cluster.cluster import ClusterClient
 from kwcli.net.config.client_config import ClientConfig
+from kwcli.net.deadline import Deadline
 from kwcli.net.session.aio import Dialler
 from kwcli.net.session.blocking import Connection
-from kwcli.net.with_timeout import Deadline
 from kwcli.proxy.listeners import ProxyListeners, ProxyPorts
 from kwcli.proxy.relay.rewrite import Endpoint
 from kwcli.proxy.settings import discover
