@@ -120,9 +120,9 @@ class Context:
             undecided.let_go(0)
             budget.held -= before - undecided.held
         for pairing in self._at_work():
-            for lane in (pairing.client_lane, pairing.server_lane):
-                if budget.held > aim and lane is not current:
-                    give_up(lane, RAW_KEPT_MAX)
+            for direction in (pairing.requests, pairing.responses):
+                if budget.held > aim and direction is not current:
+                    give_up(direction, RAW_KEPT_MAX)
         budget.most = max(HELD_MAX, budget.held + STEP)
 
     def _at_work(self) -> list[Pairing]:
@@ -251,21 +251,21 @@ def export_pairing(pairing: Pairing) -> list[Any]:
         ],
         [sasl.phase.value, sasl.mechanism, sasl.left, [saved(token, REQUEST) for token in sasl.tokens]],
         [[correlation_id, saved(frame, FRAME)] for correlation_id, frame in pairing.early.items()],
-        _lane(pairing.client_lane),
-        _lane(pairing.server_lane),
+        _direction(pairing.requests),
+        _direction(pairing.responses),
     ]
     if rests:
         pairing.rest()
     return state
 
 
-def _lane(lane: FrameDirection) -> list[Any]:
-    return [saved(lane, LANE), None if lane.run is None else saved(lane.run, RUN)]
+def _direction(direction: FrameDirection) -> list[Any]:
+    return [saved(direction, LANE), None if direction.run is None else saved(direction.run, RUN)]
 
 
 def resume_pairing(context: Context, state: object) -> None:
     """Take over what export_pairing() gave. Raises DecodeError when it is something else."""
-    ends_row, plain, in_flight, sasl, early, client_lane, server_lane = fields(state, *[list] * 7)
+    ends_row, plain, in_flight, sasl, early, requests, responses = fields(state, *[list] * 7)
     number, client, broker, began_ns, exchanges, late_ns = fields(ends_row, int, str, str, *[int] * 3)
     pairing = Pairing(
         context, ConnectionInfo(number, client, broker, began_ns, context.topics), client_first=True, opening=False
@@ -287,8 +287,8 @@ def resume_pairing(context: Context, state: object) -> None:
         frame = Frame(b"", 0, (0, 0), (0, 0), 0)
         put(frame, FRAME, frame_row)
         pairing.early[correlation_id] = frame
-    _resume_lane(pairing.client_lane, client_lane)
-    _resume_lane(pairing.server_lane, server_lane)
+    _resume_direction(pairing.requests, requests)
+    _resume_direction(pairing.responses, responses)
     context.pairings[number] = pairing
     context.note(pairing)
 
@@ -304,13 +304,13 @@ def resume_request(context: Context, pairing: Pairing, state: object) -> Exchang
     return exchange
 
 
-def _resume_lane(lane: FrameDirection, state: list[Any]) -> None:
+def _resume_direction(direction: FrameDirection, state: list[Any]) -> None:
     if len(state) != 2:
         raise Malformed("a saved lane of another kind")
-    put(lane, LANE, state[0])
+    put(direction, LANE, state[0])
     if state[1] is not None:
-        lane.run = Unframed("lost", "", 0, 0)
-        put(lane.run, RUN, state[1])
+        direction.run = Unframed("lost", "", 0, 0)
+        put(direction.run, RUN, state[1])
 
 
 def export_undecided(undecided: UndecidedConnection) -> list[Any]:

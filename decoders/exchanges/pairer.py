@@ -55,25 +55,25 @@ def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandl
     request_form = REQUEST_FORM.unpack_from
     response_form = RESPONSE_FORM.unpack_from
     data: Any
-    lane: Any
+    direction: Any
     for half, time_ns, packet, data in chunks:
-        lane = half.state
-        if lane is None or data.__class__ is not bytes:
+        direction = half.state
+        if direction is None or data.__class__ is not bytes:
             unusual(half, time_ns, packet, data)
             continue
-        mode = lane.mode
+        mode = direction.mode
         size = len(data)
         at = 0
         if mode == RESPONSE:
             while size - at >= RESPONSE_HEAD:
                 need, correlation_id = response_form(data, at)
                 after = at + 4 + need
-                table = lane.owner.in_flight
+                table = direction.owner.in_flight
                 exchange = table.get(correlation_id)
                 if need < 4 or after > size or exchange.__class__ is not Exchange:
                     break
                 del table[correlation_id]
-                lane.place += need + 4
+                direction.place += need + 4
                 exchange.response_ns = exchange.response_end_ns = time_ns
                 exchange.response_packet = exchange.response_packet_end = packet
                 exchange.response_size = need
@@ -81,10 +81,10 @@ def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandl
                 budget.held -= len(exchange.request_raw)  # type: ignore[arg-type]  # a request in flight has its bytes
                 at = after
                 if exchange.spec.watched:
-                    lane.owner.watch(exchange)
+                    direction.owner.watch(exchange)
                 exchange.known = len(names)
                 push(exchange)
-                if lane.mode != RESPONSE:
+                if direction.mode != RESPONSE:
                     break
         elif mode == REQUEST:
             while size - at >= REQUEST_HEAD:
@@ -93,7 +93,7 @@ def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandl
                 spec = plain(code)
                 if after > size or spec is None or not 0 <= length <= need - 10:
                     break
-                owner = lane.owner
+                owner = direction.owner
                 table = owner.in_flight
                 if correlation_id in table or len(table) >= IN_FLIGHT_MAX:
                     break
@@ -116,8 +116,8 @@ def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandl
                 exchange.request_packet = exchange.request_packet_end = packet
                 exchange.request_size = need
                 exchange.request_raw = data if after - at == size else data[at:after]
-                exchange.place = lane.place
-                lane.place += need + 4
+                exchange.place = direction.place
+                direction.place += need + 4
                 at = after
                 if spec.no_acks is not None and (
                     data.startswith(spec.no_acks, body) or not data.startswith(spec.null_id, body)
@@ -127,20 +127,20 @@ def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandl
                     table[correlation_id] = exchange
                     budget.held += need + 4
                     if budget.held > budget.most:
-                        context.shed(lane)
-        elif mode == BODY and size < lane.left:
-            lane.left -= size
-            lane.place += size
-            lane.last = (time_ns, packet)
-            lane.parts.append(data)
+                        context.shed(direction)
+        elif mode == BODY and size < direction.left:
+            direction.left -= size
+            direction.place += size
+            direction.last = (time_ns, packet)
+            direction.parts.append(data)
             budget.held += size
             if budget.held > budget.most:
-                context.shed(lane)
+                context.shed(direction)
             continue
         if at < size:
-            take_bytes(lane, time_ns, packet, data[at:] if at else data)
+            take_bytes(direction, time_ns, packet, data[at:] if at else data)
             if budget.held > budget.most:
-                context.shed(lane)
+                context.shed(direction)
 
 
 # Chunks in, settled exchanges and skipped runs out, in the order in which they settle (a stage: feed, finish, …).
@@ -258,19 +258,19 @@ class Pairer:
         first = half is half.connection.first
         if pairing.resting:
             self.context.note(pairing)
-        lane = pairing.client_lane if first == pairing.client_first else pairing.server_lane
-        pairing.client = half if lane.request else half.peer
-        half.state = lane
+        direction = pairing.requests if first == pairing.client_first else pairing.responses
+        pairing.client = half if direction.request else half.peer
+        half.state = direction
         if isinstance(data, bytes):
-            take_bytes(lane, time_ns, packet, data)
+            take_bytes(direction, time_ns, packet, data)
         elif isinstance(data, Gap):
             self.context.summary.gaps += 1
             if data.why == "jump":
-                jump(lane, time_ns, packet)
+                jump(direction, time_ns, packet)
             else:
-                gap(lane, time_ns, packet, data.size, data.why)
+                gap(direction, time_ns, packet, data.size, data.why)
         else:
-            pairing.again(lane, data.at, data.size)
+            pairing.again(direction, data.at, data.size)
 
     def _meet(self, connection: Connection, time_ns: int, data: bytes | Gap) -> UndecidedConnection:
         """The first chunk of a connection."""
@@ -321,11 +321,11 @@ class Pairer:
         context.pairings[connection.number] = pairing
         context.note(pairing)
         pairing.client = client
-        for half, lane in ((client, pairing.client_lane), (client.peer, pairing.server_lane)):
-            half.state = lane
+        for half, direction in ((client, pairing.requests), (client.peer, pairing.responses)):
+            half.state = direction
             if not connection.opened or undecided.dropped:
                 size, since = undecided.dropped.get(half is connection.first, (0, undecided.since(half)))
-                lose_step(lane, "midstream", "the capture begins inside the stream", since, 0, size)
+                lose_step(direction, "midstream", "the capture begins inside the stream", since, 0, size)
         chunks, undecided.chunks = undecided.chunks, []
         take_chunks(context, chunks, self._unusual)
 
@@ -339,7 +339,7 @@ class Pairer:
             ended.client_id, ended.client_software = pairing.client_id, pairing.software
             self._give(ended)
         if not pairing.resting:
-            del pairing.client_lane, pairing.server_lane  # they refer to it: see Connection.untie
+            del pairing.requests, pairing.responses  # they refer to it: see Connection.untie
         pairing.client = None
 
     def _over(self, connection: Connection, how: How, undecided: UndecidedConnection | None = None) -> None:

@@ -180,7 +180,7 @@ KEY_VERSION: Final = Struct(">hh")
 LENGTH: Final = Struct(">h")
 CORRELATION: Final = Struct(">i")
 # What a connection at rest does without.
-_LET_GO: Final = frozenset({"client_lane", "early", "in_flight", "sasl", "server_lane"})
+_LET_GO: Final = frozenset({"early", "in_flight", "requests", "responses", "sasl"})
 
 
 class PairingContext(Protocol):
@@ -208,7 +208,6 @@ class Pairing:
         "client",
         "client_first",
         "client_id",
-        "client_lane",
         "client_place",
         "client_raw",
         "closing",
@@ -217,9 +216,10 @@ class Pairing:
         "ends",
         "in_flight",
         "opening",
+        "requests",
+        "responses",
         "resting",
         "sasl",
-        "server_lane",
         "server_place",
         "software",
     )
@@ -243,21 +243,21 @@ class Pairing:
     def _equip(self) -> None:
         self.in_flight: InFlight[Exchange] = InFlight()
         self.early: dict[int, Frame] = {}  # responses whose request is still under way
-        self.client_lane = FrameDirection(self, request=True)
-        self.server_lane = FrameDirection(self, request=False)
-        self.client_lane.place, self.server_lane.place = self.client_place, self.server_place
+        self.requests = FrameDirection(self, request=True)
+        self.responses = FrameDirection(self, request=False)
+        self.requests.place, self.responses.place = self.client_place, self.server_place
 
     def rest(self) -> bool:
         """Let go of what is as it was in the beginning, but for the places of the lanes; False if there is more."""
-        lanes = (self.client_lane, self.server_lane)
-        if self.in_flight or self.early or not all(lane.is_plain() for lane in lanes):
+        directions = (self.requests, self.responses)
+        if self.in_flight or self.early or not all(direction.is_plain() for direction in directions):
             return False
         self.resting = True
-        self.client_place, self.server_place = lanes[0].place, lanes[1].place
+        self.client_place, self.server_place = directions[0].place, directions[1].place
         if self.client is not None:
             self.client.state = self.client.peer.state = None
             self.client = None
-        del self.in_flight, self.early, self.client_lane, self.server_lane
+        del self.in_flight, self.early, self.requests, self.responses
         if self.sasl.is_new():
             del self.sasl
         return True
@@ -278,10 +278,10 @@ class Pairing:
 
     # What framing asks.
 
-    def objection(self, lane: FrameDirection, data: bytes, at: int, size: int) -> Reason | None:
+    def objection(self, direction: FrameDirection, data: bytes, at: int, size: int) -> Reason | None:
         """Why the head at `at`, of a lane in step, cannot be the head of a frame of this size."""
-        if not lane.request:
-            return self._response_objection(lane, data, at, size)
+        if not direction.request:
+            return self._response_objection(direction, data, at, size)
         if self.opening and size > 0 and data[at + 4 : at + 5] == GSSAPI_TAG:
             self.sasl.opened_with_token()
             self._follow_phase()
@@ -301,20 +301,20 @@ class Pairing:
             return "oversized"
         return None
 
-    def _response_objection(self, lane: FrameDirection, data: bytes, at: int, size: int) -> Reason | None:
+    def _response_objection(self, direction: FrameDirection, data: bytes, at: int, size: int) -> Reason | None:
         if self.sasl.tokens and 0 <= size <= TOKEN_MAX:
             return None
         if size < RESPONSE_LEAST:
             return "garbage"
-        if size <= FRAME_MAX and not lane.doubt:
+        if size <= FRAME_MAX and not direction.doubt:
             return None
         if self.in_flight.first(CORRELATION.unpack_from(data, at + 4)[0]) is not None:
             return None
         return "oversized" if size > FRAME_MAX else "lost"
 
-    def plausible(self, lane: FrameDirection, data: bytes, at: int) -> int:
+    def plausible(self, direction: FrameDirection, data: bytes, at: int) -> int:
         """A verdict about a frame that may begin at `at` of a lane that has lost its step."""
-        if lane.request:
+        if direction.request:
             verdict = request_verdict(data, at, self.client_raw)
             if verdict == NO and self.client_raw is not None:
                 # Java clients have another client id in the SASL phase: then only a whole request is believed.
@@ -327,17 +327,17 @@ class Pairing:
             return NO
         return response_verdict(data, at, exchange.api_key, exchange.api_version)
 
-    def candidates(self, lane: FrameDirection, data: bytes, at: int) -> list[int]:
+    def candidates(self, direction: FrameDirection, data: bytes, at: int) -> list[int]:
         """The offsets from `at` on where a cheap look allows a frame."""
-        if lane.request:
+        if direction.request:
             return request_places(data, at, self.client_raw)
         return response_places(data, at, self.in_flight)
 
     # Frames.
 
-    def frame(self, lane: FrameDirection, frame: Frame) -> None:
+    def frame(self, direction: FrameDirection, frame: Frame) -> None:
         """A frame has come to its end."""
-        if lane.request:
+        if direction.request:
             self._request(frame)
         else:
             self._response(frame)
@@ -351,7 +351,7 @@ class Pairing:
                 return
             self._leave_tokens()
         if len(data) < REQUEST_LEAST + 4:
-            self._headless(self.client_lane, frame)
+            self._headless(self.requests, frame)
             return
         exchange = self._sent(frame)
         spec = exchange.spec
@@ -400,10 +400,10 @@ class Pairing:
         assert correlation_id is not None
         if self.in_flight.count() >= IN_FLIGHT_MAX:
             oldest = self.in_flight.oldest()
-            self.client_lane.lossy = True
+            self.requests.lossy = True
             self._give_up(oldest, "limit")
         earlier = self.in_flight.first(correlation_id)
-        if earlier is not None and self.server_lane.lost_packet > (earlier.request_packet_end or 0):
+        if earlier is not None and self.responses.lost_packet > (earlier.request_packet_end or 0):
             # Its answer was among what is lost; were it still to come, nobody could tell whose it is.
             self.in_flight.take(correlation_id)
             self._give_up(earlier, "lost")
@@ -425,7 +425,7 @@ class Pairing:
             if self._answer_token(frame):
                 return
         if len(data) < RESPONSE_HEAD:
-            self._headless(self.server_lane, frame)
+            self._headless(self.responses, frame)
             return
         correlation_id = CORRELATION.unpack_from(data, 4)[0]
         exchange = self.in_flight.take(correlation_id)
@@ -445,34 +445,34 @@ class Pairing:
 
     def _under_way(self) -> int | None:
         """The correlation id of the request that is coming in."""
-        lane = self.client_lane
-        if not lane.need or lane.doubt or not lane.parts or len(lane.parts[0]) < REQUEST_LEAST + 4:
+        direction = self.requests
+        if not direction.need or direction.doubt or not direction.parts or len(direction.parts[0]) < REQUEST_LEAST + 4:
             return None
-        return int(CORRELATION.unpack_from(lane.parts[0], 8)[0])
+        return int(CORRELATION.unpack_from(direction.parts[0], 8)[0])
 
     def _orphan(self, frame: Frame, correlation_id: int) -> None:
         self.settle(orphan(self.ends, self.context.specs.unknown, frame, correlation_id))
 
-    def _headless(self, lane: FrameDirection, frame: Frame) -> None:
+    def _headless(self, direction: FrameDirection, frame: Frame) -> None:
         """A frame of known size, of which not even the header is there."""
         detail = {"snaplen": "cut by the snap length", "incomplete": "cut off by the end of the connection"}
-        size = min(frame.size + 4, lane.place - frame.place)  # it may be broken off, whatever its size field says
+        size = min(frame.size + 4, direction.place - frame.place)  # it may be broken off, whatever its size field says
         run = Unframed("lost", detail.get(frame.missing, "segment lost"), frame.first_ns, frame.first_packet, size)
-        lane.lossy = True
-        self.skipped(lane, run, frame.last_ns)
+        direction.lossy = True
+        self.skipped(direction, run, frame.last_ns)
 
     # SASL.
 
     def _follow_phase(self) -> None:
         kafka = self.sasl.phase is SaslPhase.KAFKA
-        self.client_lane.set_ready(REQUEST if kafka else ASK)
-        self.server_lane.set_ready(RESPONSE if kafka and not self.sasl.tokens else ASK)
+        self.requests.set_ready(REQUEST if kafka else ASK)
+        self.responses.set_ready(RESPONSE if kafka and not self.sasl.tokens else ASK)
 
     def _leave_tokens(self) -> None:
         """A request has come: no token is answered any more."""
         while self.sasl.tokens:
             self._settle_alone(self.sasl.take(), "token")
-        if self.sasl.phase is SaslPhase.TOKENS or self.server_lane.lossy:
+        if self.sasl.phase is SaslPhase.TOKENS or self.responses.lossy:
             self.sasl.phase = SaslPhase.KAFKA
             self._follow_phase()
 
@@ -494,7 +494,7 @@ class Pairing:
 
     def _answer_token(self, frame: Frame) -> bool:
         exchange = self.sasl.take()
-        if self.client_lane.lost_packet > (exchange.request_packet_end or 0):
+        if self.requests.lost_packet > (exchange.request_packet_end or 0):
             # Some tokens have no answer: this may be that of a request among what is lost.
             self._settle_alone(exchange, "token")
             return False
@@ -545,23 +545,23 @@ class Pairing:
                 self.sasl.answered(error_code)
                 self._follow_phase()
 
-    def again(self, lane: FrameDirection, at: int, size: int) -> None:
+    def again(self, direction: FrameDirection, at: int, size: int) -> None:
         """Bytes of a lane were sent a second time: mark what is not settled yet."""
-        if not lane.request:
-            lane.again = lane.again or (bool(lane.need) and at + size > lane.place)
+        if not direction.request:
+            direction.again = direction.again or (bool(direction.need) and at + size > direction.place)
             return
         for exchange in (*self.in_flight.waiting(), *self.sasl.tokens):
             if at < exchange.place + (exchange.request_size or 0) + 4 and at + size > exchange.place:
                 exchange.extra = {**(exchange.extra or {}), "retransmitted": True}
 
-    def skipped(self, lane: FrameDirection, run: Unframed, until_ns: int) -> None:
+    def skipped(self, direction: FrameDirection, run: Unframed, until_ns: int) -> None:
         """A run of bytes is over."""
         if not run.size and run.detail != JUMP:
             return
         detail = run.detail
         if until_ns:
             detail += f", in step again after {(until_ns - run.time_ns) / 1e6:.3f} ms"
-        side: Side = "request" if lane.request else "response"
+        side: Side = "request" if direction.request else "response"
         self.context.skip(Skipped(self.ends, side, run.size, run.reason, detail, run.time_ns, until_ns, run.packet))
 
     def close(self, how: How) -> None:
@@ -569,8 +569,8 @@ class Pairing:
         self.closing = how
         if self.resting:
             return
-        close(self.server_lane)
-        close(self.client_lane)
+        close(self.responses)
+        close(self.requests)
         for correlation_id, frame in self.early.items():
             self._orphan(frame, correlation_id)
         self.early = {}

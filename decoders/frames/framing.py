@@ -102,19 +102,19 @@ class Owner(Protocol):
 
     budget: MemoryBudget
 
-    def frame(self, lane: FrameDirection, frame: Frame) -> None:
+    def frame(self, direction: FrameDirection, frame: Frame) -> None:
         """A frame has come to its end."""
 
-    def skipped(self, lane: FrameDirection, run: Unframed, until_ns: int) -> None:
+    def skipped(self, direction: FrameDirection, run: Unframed, until_ns: int) -> None:
         """A run of bytes is over; `until_ns` is 0 when the connection ended before a frame was found again."""
 
-    def objection(self, lane: FrameDirection, data: bytes, at: int, size: int) -> Reason | None:
+    def objection(self, direction: FrameDirection, data: bytes, at: int, size: int) -> Reason | None:
         """Why the head at `at`, of a lane in step, cannot be the head of a frame of this size."""
 
-    def plausible(self, lane: FrameDirection, data: bytes, at: int) -> int:
+    def plausible(self, direction: FrameDirection, data: bytes, at: int) -> int:
         """A verdict of frame_search.py about a frame beginning at `at`."""
 
-    def candidates(self, lane: FrameDirection, data: bytes, at: int) -> list[int]:
+    def candidates(self, direction: FrameDirection, data: bytes, at: int) -> list[int]:
         """The offsets from `at` on where a cheap look allows a frame."""
 
 
@@ -178,145 +178,159 @@ class FrameDirection:
             self.mode = mode
 
 
-def lose_step(lane: FrameDirection, reason: Reason, detail: str, time_ns: int, packet: int, size: int = 0) -> None:
+def lose_step(direction: FrameDirection, reason: Reason, detail: str, time_ns: int, packet: int, size: int = 0) -> None:
     """Begin to look for a frame; `size` bytes are skipped already."""
-    lane.lossy = True
-    lane.lost_packet = packet
-    lane.mode = ASK
-    if lane.run is None:
-        lane.run = Unframed(reason, detail, time_ns, packet)
-    if lane.parts:
-        dropped = sum(map(len, lane.parts))
-        lane.run.size += dropped
-        lane.owner.budget.held -= dropped
-        lane.run.time_ns, lane.run.packet = min((lane.run.time_ns, lane.run.packet), lane.first)
-        lane.parts = []
-    lane.run.size += size
+    direction.lossy = True
+    direction.lost_packet = packet
+    direction.mode = ASK
+    if direction.run is None:
+        direction.run = Unframed(reason, detail, time_ns, packet)
+    if direction.parts:
+        dropped = sum(map(len, direction.parts))
+        direction.run.size += dropped
+        direction.owner.budget.held -= dropped
+        direction.run.time_ns, direction.run.packet = min(
+            (direction.run.time_ns, direction.run.packet), direction.first
+        )
+        direction.parts = []
+    direction.run.size += size
 
 
-def take_bytes(lane: FrameDirection, time_ns: int, packet: int, data: bytes) -> None:
+def take_bytes(direction: FrameDirection, time_ns: int, packet: int, data: bytes) -> None:
     """The next bytes of a lane, whatever its state."""
     here = first = (time_ns, packet)
     at = 0
-    lane.place += len(data)
-    if lane.need:
-        at = min(lane.left, len(data))
-        _keep(lane, data[:at])
-        lane.left -= at
-        lane.last = here
-        if not lane.left and not _complete(lane, time_ns, packet, at):
+    direction.place += len(data)
+    if direction.need:
+        at = min(direction.left, len(data))
+        _keep(direction, data[:at])
+        direction.left -= at
+        direction.last = here
+        if not direction.left and not _complete(direction, time_ns, packet, at):
             at = 0  # it was no frame: look at this segment from its start
-    elif lane.parts:
-        first, data = _join(lane, here, data)
+    elif direction.parts:
+        first, data = _join(direction, here, data)
     look = at
     while at < len(data):
-        if lane.run is not None:
-            found = _seek(lane, first, data, at, look)
+        if direction.run is not None:
+            found = _seek(direction, first, data, at, look)
             if found < 0:
                 return
             at = found
-        at = _cut(lane, first if at == 0 else here, here, data, at)
+        at = _cut(direction, first if at == 0 else here, here, data, at)
         look = at + 1
 
 
-def _join(lane: FrameDirection, here: tuple[int, int], data: bytes) -> tuple[tuple[int, int], bytes]:
+def _join(direction: FrameDirection, here: tuple[int, int], data: bytes) -> tuple[tuple[int, int], bytes]:
     """Put what was too short to be a head before `data`; where `data` now begins."""
-    head = b"".join(lane.parts)
+    head = b"".join(direction.parts)
     joined = head + data
-    lane.owner.budget.held -= len(head)
-    lane.parts = []
-    if lane.run is not None and len(joined) >= REQUEST_HEAD and lane.owner.plausible(lane, joined, 0) == NO:
-        lane.run.size += len(head)
+    direction.owner.budget.held -= len(head)
+    direction.parts = []
+    if (
+        direction.run is not None
+        and len(joined) >= REQUEST_HEAD
+        and direction.owner.plausible(direction, joined, 0) == NO
+    ):
+        direction.run.size += len(head)
         return here, data
-    return lane.first, joined
+    return direction.first, joined
 
 
-def _keep(lane: FrameDirection, data: bytes) -> None:
+def _keep(direction: FrameDirection, data: bytes) -> None:
     """Bytes of a body: all of a sound frame, none behind a hole, the first ones of an oversized frame."""
-    if lane.missing == "limit":
-        data = data[: max(RAW_KEPT_MAX - sum(map(len, lane.parts)), 0)]
-    elif lane.missing:
+    if direction.missing == "limit":
+        data = data[: max(RAW_KEPT_MAX - sum(map(len, direction.parts)), 0)]
+    elif direction.missing:
         return
-    lane.parts.append(data)
-    lane.owner.budget.held += len(data)
+    direction.parts.append(data)
+    direction.owner.budget.held += len(data)
 
 
-def _begin(lane: FrameDirection, data: bytes, need: int, first: tuple[int, int], here: tuple[int, int]) -> None:
-    lane.need = need
-    lane.left = need - len(data)
-    lane.first = first
-    lane.last = here
-    lane.begun = lane.place - len(data)
-    lane.missing = "limit" if need - 4 > FRAME_MAX else ""
-    lane.mode = ASK if lane.missing else BODY
-    lane.parts = []
-    _keep(lane, data)
+def _begin(direction: FrameDirection, data: bytes, need: int, first: tuple[int, int], here: tuple[int, int]) -> None:
+    direction.need = need
+    direction.left = need - len(data)
+    direction.first = first
+    direction.last = here
+    direction.begun = direction.place - len(data)
+    direction.missing = "limit" if need - 4 > FRAME_MAX else ""
+    direction.mode = ASK if direction.missing else BODY
+    direction.parts = []
+    _keep(direction, data)
 
 
-def _complete(lane: FrameDirection, time_ns: int, packet: int, took: int) -> bool:
+def _complete(direction: FrameDirection, time_ns: int, packet: int, took: int) -> bool:
     """End the frame under way, of which the chunk at hand gave `took` bytes; False when it proves to be no frame."""
-    data = b"".join(lane.parts) if len(lane.parts) != 1 else lane.parts[0]
-    frame = Frame(data, lane.need - 4, lane.first, (time_ns, packet), lane.begun, lane.missing, lane.again)
-    lane.owner.budget.held -= len(data)
-    lane.parts = []
-    lane.need = 0
-    lane.missing = ""
-    lane.again = False
-    lane.mode = ASK if lane.doubt else lane.ready
-    return _deliver(lane, frame, took)
+    data = b"".join(direction.parts) if len(direction.parts) != 1 else direction.parts[0]
+    frame = Frame(
+        data,
+        direction.need - 4,
+        direction.first,
+        (time_ns, packet),
+        direction.begun,
+        direction.missing,
+        direction.again,
+    )
+    direction.owner.budget.held -= len(data)
+    direction.parts = []
+    direction.need = 0
+    direction.missing = ""
+    direction.again = False
+    direction.mode = ASK if direction.doubt else direction.ready
+    return _deliver(direction, frame, took)
 
 
-def _deliver(lane: FrameDirection, frame: Frame, took: int) -> bool:
-    if lane.doubt:
-        verdict = YES - 1 if frame.missing else lane.owner.plausible(lane, frame.data, 0)
+def _deliver(direction: FrameDirection, frame: Frame, took: int) -> bool:
+    if direction.doubt:
+        verdict = YES - 1 if frame.missing else direction.owner.plausible(direction, frame.data, 0)
         if verdict == NO:
-            lane.doubt = False
+            direction.doubt = False
             size = frame.size + 4 - took
-            lose_step(lane, "lost", "no frame where one was looked for", frame.first_ns, frame.first_packet, size)
+            lose_step(direction, "lost", "no frame where one was looked for", frame.first_ns, frame.first_packet, size)
             return False
-        lane.doubt = verdict != YES
-        lane.mode = ASK if lane.doubt else lane.ready
-        if lane.run is not None:
-            run, lane.run = lane.run, None
-            lane.owner.skipped(lane, run, frame.first_ns)
-    lane.owner.frame(lane, frame)
+        direction.doubt = verdict != YES
+        direction.mode = ASK if direction.doubt else direction.ready
+        if direction.run is not None:
+            run, direction.run = direction.run, None
+            direction.owner.skipped(direction, run, frame.first_ns)
+    direction.owner.frame(direction, frame)
     return True
 
 
-def _cut(lane: FrameDirection, first: tuple[int, int], here: tuple[int, int], data: bytes, at: int) -> int:
+def _cut(direction: FrameDirection, first: tuple[int, int], here: tuple[int, int], data: bytes, at: int) -> int:
     """Take frames from `at` on, what is left begins a body or a head; where the step was lost, else the end."""
     stop = len(data)
     while at < stop:
         left = stop - at
         size = SIZE.unpack_from(data, at)[0] if left >= 4 else 0
-        if left < 4 or left < min(4 + size, REQUEST_HEAD if lane.request else RESPONSE_HEAD):
-            _carry(lane, data[at:], first)
-            lane.last = here
+        if left < 4 or left < min(4 + size, REQUEST_HEAD if direction.request else RESPONSE_HEAD):
+            _carry(direction, data[at:], first)
+            direction.last = here
             return stop
-        reason = lane.owner.objection(lane, data, at, size)
+        reason = direction.owner.objection(direction, data, at, size)
         if reason is not None:
-            lane.doubt = False
-            lose_step(lane, reason, surely(data[at : at + FIRST_MAX]) or _DETAILS[reason], *first)
+            direction.doubt = False
+            lose_step(direction, reason, surely(data[at : at + FIRST_MAX]) or _DETAILS[reason], *first)
             return at
         after = at + 4 + size
         if after > stop:
-            _begin(lane, data[at:], 4 + size, first, here)
+            _begin(direction, data[at:], 4 + size, first, here)
             return stop
         whole = data if after - at == stop else data[at:after]
-        if not _deliver(lane, Frame(whole, size, first, here, lane.place - left), after - at):
+        if not _deliver(direction, Frame(whole, size, first, here, direction.place - left), after - at):
             return at
         at = after
         first = here
-    lane.mode = ASK if lane.doubt else lane.ready
+    direction.mode = ASK if direction.doubt else direction.ready
     return stop
 
 
-def _carry(lane: FrameDirection, data: bytes, first: tuple[int, int]) -> None:
+def _carry(direction: FrameDirection, data: bytes, first: tuple[int, int]) -> None:
     """Keep bytes that are too few to be a head."""
-    lane.parts = [data]
-    lane.owner.budget.held += len(data)
-    lane.first = first
-    lane.mode = ASK
+    direction.parts = [data]
+    direction.owner.budget.held += len(data)
+    direction.first = first
+    direction.mode = ASK
 
 
 _DETAILS: Final[dict[str, str]] = {
@@ -327,83 +341,83 @@ _DETAILS: Final[dict[str, str]] = {
 }
 
 
-def _seek(lane: FrameDirection, first: tuple[int, int], data: bytes, begin: int, at: int) -> int:
+def _seek(direction: FrameDirection, first: tuple[int, int], data: bytes, begin: int, at: int) -> int:
     """Look for a frame from `at` on; its offset, or -1: all from `begin` is skipped, or kept as too short to judge."""
-    run = lane.run
+    run = direction.run
     assert run is not None
-    if begin == 0 and len(data) < REQUEST_HEAD and lane.owner.plausible(lane, data, 0) == NO:
-        _carry(lane, data, first)
+    if begin == 0 and len(data) < REQUEST_HEAD and direction.owner.plausible(direction, data, 0) == NO:
+        _carry(direction, data, first)
         return -1
-    found = find(lane.owner.plausible, lane.owner.candidates, lane, data, at)
+    found = find(direction.owner.plausible, direction.owner.candidates, direction, data, at)
     run.size += (found if found >= 0 else len(data)) - begin
-    lane.doubt = found >= 0
+    direction.doubt = found >= 0
     return found
 
 
-def gap(lane: FrameDirection, time_ns: int, packet: int, size: int, why: Missing) -> None:
+def gap(direction: FrameDirection, time_ns: int, packet: int, size: int, why: Missing) -> None:
     """`size` bytes of the lane are not in the capture."""
-    lane.lossy = True
-    lane.lost_packet = packet
-    lane.place += size
-    if lane.parts and not lane.need and lane.run is None:
-        head = b"".join(lane.parts)
+    direction.lossy = True
+    direction.lost_packet = packet
+    direction.place += size
+    if direction.parts and not direction.need and direction.run is None:
+        head = b"".join(direction.parts)
         if len(head) >= 4 and 0 <= SIZE.unpack_from(head)[0] <= FRAME_MAX:
-            lane.owner.budget.held -= len(head)
-            lane.place -= size
-            _begin(lane, head, 4 + SIZE.unpack_from(head)[0], lane.first, lane.last)
-            lane.place += size
-    if lane.need:
-        lane.missing = lane.missing or why
-        lane.mode = ASK
-        took = min(size, lane.left)
-        lane.left -= took
+            direction.owner.budget.held -= len(head)
+            direction.place -= size
+            _begin(direction, head, 4 + SIZE.unpack_from(head)[0], direction.first, direction.last)
+            direction.place += size
+    if direction.need:
+        direction.missing = direction.missing or why
+        direction.mode = ASK
+        took = min(size, direction.left)
+        direction.left -= took
         size -= took
-        if not lane.left:
-            _complete(lane, time_ns, packet, took)
+        if not direction.left:
+            _complete(direction, time_ns, packet, took)
         if not size:
             return
     detail = "cut by the snap length" if why == "snaplen" else "segment lost"
-    lose_step(lane, "lost", detail, time_ns, packet, size)
+    lose_step(direction, "lost", detail, time_ns, packet, size)
 
 
-def jump(lane: FrameDirection, time_ns: int, packet: int) -> None:
+def jump(direction: FrameDirection, time_ns: int, packet: int) -> None:
     """The lane goes on elsewhere: nobody knows how many bytes are missing, nor where a frame under way would end."""
-    if lane.need:
-        _break_off(lane, "lost")
-    lose_step(lane, "lost", JUMP, time_ns, packet)
+    if direction.need:
+        _break_off(direction, "lost")
+    lose_step(direction, "lost", JUMP, time_ns, packet)
 
 
-def _break_off(lane: FrameDirection, why: Missing) -> None:
+def _break_off(direction: FrameDirection, why: Missing) -> None:
     """No more comes of the frame under way: what has come of it is given, or skipped if it may be none."""
-    if not lane.doubt:
-        lane.missing = lane.missing or why
-        lane.left = 0
-        _complete(lane, *lane.last, 0)
+    if not direction.doubt:
+        direction.missing = direction.missing or why
+        direction.left = 0
+        _complete(direction, *direction.last, 0)
         return
-    skipped = lane.need - lane.left - sum(map(len, lane.parts))  # lose_step adds the parts
-    lane.need = 0
-    lane.missing = ""
-    lane.again = lane.doubt = False
-    lose_step(lane, "lost", "segment lost", *lane.first, skipped)
+    skipped = direction.need - direction.left - sum(map(len, direction.parts))  # lose_step adds the parts
+    direction.need = 0
+    direction.missing = ""
+    direction.again = direction.doubt = False
+    lose_step(direction, "lost", "segment lost", *direction.first, skipped)
 
 
-def close(lane: FrameDirection) -> None:
+def close(direction: FrameDirection) -> None:
     """The connection is over: what has come of a frame is given, what was skipped is reported."""
-    if lane.need:
-        _break_off(lane, "incomplete")
-    elif lane.parts:
-        lose_step(lane, "lost", "cut off inside the head of a frame", *lane.first)
-    if lane.run is not None:
-        run, lane.run = lane.run, None
-        lane.owner.skipped(lane, run, 0)
+    if direction.need:
+        _break_off(direction, "incomplete")
+    elif direction.parts:
+        lose_step(direction, "lost", "cut off inside the head of a frame", *direction.first)
+    if direction.run is not None:
+        run, direction.run = direction.run, None
+        direction.owner.skipped(direction, run, 0)
 
 
-def give_up(lane: FrameDirection, kept: int) -> None:
+def give_up(direction: FrameDirection, kept: int) -> None:
     """Keep only the first `kept` bytes of the frame under way; the rest is too much to hold."""
-    if not lane.need or lane.missing:
+    if not direction.need or direction.missing:
         return
-    data = b"".join(lane.parts)
-    lane.parts = [data[:kept]]
-    lane.missing = "limit"
-    lane.mode = ASK
-    lane.owner.budget.held -= max(len(data) - kept, 0)
+    data = b"".join(direction.parts)
+    direction.parts = [data[:kept]]
+    direction.missing = "limit"
+    direction.mode = ASK
+    direction.owner.budget.held -= max(len(data) - kept, 0)

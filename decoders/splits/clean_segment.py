@@ -42,34 +42,44 @@ _NONE_ASKED: Final = "\0"
 def core(connection: TcpConnection, pairing: Pairing) -> list[Any] | None:
     """What a state must have for a stretch to begin, None where none may; who waits for something is out already."""
     client = connection.first if pairing.client_first else connection.second
-    lanes = (pairing.client_lane, pairing.server_lane)
+    directions = (pairing.requests, pairing.responses)
     if pairing.opening or pairing.early or pairing.sasl.tokens or pairing.sasl.phase is not SaslPhase.KAFKA:
         return None
     for flow in (client, client.peer):
         flow.sync()
         if not flow.started or flow.ended or flow.held or flow.far:
             return None
-    for lane in lanes:
-        if lane.doubt or lane.run is not None or lane.missing or (lane.parts and not lane.need):
+    for direction in directions:
+        if (
+            direction.doubt
+            or direction.run is not None
+            or direction.missing
+            or (direction.parts and not direction.need)
+        ):
             return None
-    return [client.key, client.place & MASK, client.peer.place & MASK, *(_inside(lane) for lane in lanes)]
+    return [
+        client.key,
+        client.place & MASK,
+        client.peer.place & MASK,
+        *(_inside(direction) for direction in directions),
+    ]
 
 
-def _inside(lane: FrameDirection) -> list[Any]:
+def _inside(direction: FrameDirection) -> list[Any]:
     """The frame a lane is inside of; between frames the latest one says nothing."""
-    return saved(lane, LANE) if lane.need else [lane.mode]
+    return saved(direction, LANE) if direction.need else [direction.mode]
 
 
 class Stock:
     """A state at the end of a batch."""
 
-    __slots__ = ("client", "client_id", "client_raw", "flows", "lanes", "rows", "software", "waiting")
+    __slots__ = ("client", "client_id", "client_raw", "directions", "flows", "rows", "software", "waiting")
 
     def __init__(self, stretch: Stretch) -> None:
         pairing = stretch.pairing
         self.flows = tuple((flow.packets, flow.place, flow.last_ns) for flow in stretch.flows)
-        first, second = stretch.lanes
-        self.lanes = (
+        first, second = stretch.directions
+        self.directions = (
             (_state(first), first.place, first.begun, first.parts[:]),
             (_state(second), second.place, second.begun, second.parts[:]),
         )
@@ -88,7 +98,7 @@ class Stretch:
         self.since: int | None = after  # the same, while that segment is of the batch at hand
         client = connection.first if pairing.client_first else connection.second
         self.flows: tuple[HalfStream, HalfStream] = (client, client.peer)
-        self.lanes = (pairing.client_lane, pairing.server_lane)
+        self.directions = (pairing.requests, pairing.responses)
         self.core = agreed
         self.low: int | None = None
         self.begun = False  # its RUN is handed on
@@ -103,8 +113,8 @@ class Stretch:
         pairing.budget.held -= sum(len(each.request_raw or b"") for each in pairing.in_flight.waiting())
         pairing.in_flight = InFlight()
         pairing.sasl.mechanism = _NONE_ASKED
-        for lane in self.lanes:
-            lane.lossy, lane.lost_packet = False, 0
+        for direction in self.directions:
+            direction.lossy, direction.lost_packet = False, 0
         self.begin = self.stock = Stock(self)
 
     def moved(self) -> bool:
@@ -140,7 +150,7 @@ class Stretch:
         pairing = self.pairing
         if pairing.early or pairing.in_flight.doubled or pairing.sasl.mechanism != _NONE_ASKED:
             return False
-        if any(lane.lossy or lane.doubt for lane in self.lanes):
+        if any(direction.lossy or direction.doubt for direction in self.directions):
             return False
         ids = [correlation_id for correlation_id, _, _ in settled]
         ids += pairing.in_flight
@@ -162,7 +172,7 @@ class Stretch:
     def run(self) -> bytes:
         """The blob of its RUN."""
         self.begun = True
-        return pack([False, self.after, self.low, self.begin.software, self.begin.lanes[0][1], self.core])
+        return pack([False, self.after, self.low, self.begin.software, self.begin.directions[0][1], self.core])
 
     def take_orphans(self) -> bytes:
         """The blob of ROWS: responses that somebody else may know the request of."""
@@ -175,16 +185,16 @@ class Stretch:
         flows = [
             [now[0] - then[0], now[1] - then[1], now[2]] for now, then in zip(stock.flows, begin.flows, strict=True)
         ]
-        lanes = [
+        directions = [
             [list(state), place - then[1], begun - then[1], parts]
-            for (state, place, begun, parts), then in zip(stock.lanes, begin.lanes, strict=True)
+            for (state, place, begun, parts), then in zip(stock.directions, begin.directions, strict=True)
         ]
         waiting = []
         for each, extra in stock.waiting:
             each.extra, each.outcome = extra, "complete"
             waiting.append([each.correlation_id, saved(each, REQUEST)])
         names = [stock.client_raw, stock.client_id, stock.software]
-        return pack([until, flows, lanes, waiting, names, self.count])
+        return pack([until, flows, directions, waiting, names, self.count])
 
 
 def _most(settled: list[tuple[int, int, int]]) -> int:

@@ -67,9 +67,9 @@ class AdoptedStretch:
             return
         self._connection: TcpConnection = flow.connection
         self._pairing: Pairing = pairing
-        self._added: int = pairing.client_lane.place - self._place
-        self._server_place = pairing.server_lane.place
-        self._client_place = pairing.client_lane.place
+        self._added: int = pairing.requests.place - self._place
+        self._server_place = pairing.responses.place
+        self._client_place = pairing.requests.place
         self.agreed = self._agrees()
 
     def _agrees(self) -> bool:
@@ -109,18 +109,18 @@ class AdoptedStretch:
     def absorb(self, tail: list[Any]) -> None:
         """Take over what it adds. Raises DecodeError when this is no such thing."""
         pairing, connection = self._pairing, self._connection
-        _, flows, lanes, waiting, names, count = fields(tail, int | None, list, list, list, list, int)
+        _, flows, directions, waiting, names, count = fields(tail, int | None, list, list, list, list, int)
         client = connection.first if pairing.client_first else connection.second
         for flow, row in zip((client, client.peer), flows, strict=True):
             _add(flow, row)
         connection.drowsy = False
         connection.settle()
         budget, places = pairing.budget, (self._client_place, self._server_place)
-        for lane, place, row in zip((pairing.client_lane, pairing.server_lane), places, lanes, strict=True):
+        for direction, place, row in zip((pairing.requests, pairing.responses), places, directions, strict=True):
             state, size, begun, parts = fields(row, list, int, int, list)
-            budget.held -= sum(map(len, lane.parts))
-            put(lane, LANE, state)
-            lane.place, lane.begun, lane.parts = place + size, place + begun, parts
+            budget.held -= sum(map(len, direction.parts))
+            put(direction, LANE, state)
+            direction.place, direction.begun, direction.parts = place + size, place + begun, parts
             budget.held += sum(map(len, parts))
         for row in waiting:
             correlation_id, saved = fields(row, int, list)

@@ -55,20 +55,20 @@ def run_call(env: Environment, asked: CallOptions, settings: Settings, connectio
     """Do what was asked. Raises Failure."""
     raw = asked.raw_body is not None
     found = unknown_api(asked) if raw and _is_unknown(asked.api) else find_api(asked.api)
-    wish = VersionChoice.of(found, asked.version, asked.release, force=asked.force, raw=raw)
+    choice = VersionChoice.of(found, asked.version, asked.release, force=asked.force, raw=raw)
     draft = _draft(env, asked, found)
     if asked.skeleton:
         from kwcli.calling.dry_run import print_skeleton
 
-        return print_skeleton(env, found, draft, wish)
+        return print_skeleton(env, found, draft, choice)
     if asked.edit:
         from kwcli.calling.dry_run import edit
 
-        draft = edit(env, found, draft, wish)
+        draft = edit(env, found, draft, choice)
     if draft.empty and route(found.key).mutates and not asked.example:
         from kwcli.calling.dry_run import refuse_unsaid
 
-        return refuse_unsaid(env, found, draft, wish)
+        return refuse_unsaid(env, found, draft, choice)
     from kwcli.calling.output import CallOutput
 
     if asked.against is not None:
@@ -92,15 +92,15 @@ def run_call(env: Environment, asked: CallOptions, settings: Settings, connectio
 
         config = connection.config(env)
         draft.controllers = config.controllers
-        return dry_run(env, draft, wish, screen, settings, config.client_id)
-    return _run(env, asked, found, wish, draft, screen, settings, connection)
+        return dry_run(env, draft, choice, screen, settings, config.client_id)
+    return _run(env, asked, found, choice, draft, screen, settings, connection)
 
 
 def _run(
     env: Environment,
     asked: CallOptions,
     found: Api,
-    wish: VersionChoice,
+    choice: VersionChoice,
     draft: Draft,
     screen: CallOutput,
     settings: Settings,
@@ -109,7 +109,7 @@ def _run(
     from kwcli.calling.run import CallPlan, CallRun, Target
 
     target = None if asked.node is None else Target.parse(asked.node)
-    plan = CallPlan(found, draft, wish, target, asked.split, asked.repeat, asked.interval_s)
+    plan = CallPlan(found, draft, choice, target, asked.split, asked.repeat, asked.interval_s)
     config = connection.config(env, verbose=settings.verbose)
     draft.controllers = config.controllers
     run = CallRun(env, config, plan, screen, settings)

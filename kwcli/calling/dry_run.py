@@ -34,27 +34,27 @@ class Unsent(NamedTuple):
         return self.begun_ns
 
 
-def print_skeleton(env: Environment, api: Api, draft: Draft, wish: VersionChoice) -> Exit:
+def print_skeleton(env: Environment, api: Api, draft: Draft, choice: VersionChoice) -> Exit:
     """The request as annotated YAML on standard output, to be filled in."""
-    env.stdout.write(_skeleton(api, draft, wish).encode())
+    env.stdout.write(_skeleton(api, draft, choice).encode())
     env.stdout.flush()
     return Exit.DONE
 
 
-def refuse_unsaid(env: Environment, api: Api, draft: Draft, wish: VersionChoice) -> Exit:
+def refuse_unsaid(env: Environment, api: Api, draft: Draft, choice: VersionChoice) -> Exit:
     """Instead of sending a request that changes something when nobody said what: show what there is to say."""
     env.say(f"kw: {api.name} changes something, so it is not sent without being told what; fill in:")
-    env.stderr.write(_skeleton(api, draft, wish).encode())
+    env.stderr.write(_skeleton(api, draft, choice).encode())
     env.say(f"kw: give path=value words, or this as a file: kw call {api.name} @FILE; --example sends it as it is")
     return Exit.USAGE
 
 
 def dry_run(
-    env: Environment, draft: Draft, wish: VersionChoice, screen: CallOutput, settings: Settings, client_id: str
+    env: Environment, draft: Draft, choice: VersionChoice, screen: CallOutput, settings: Settings, client_id: str
 ) -> Exit:
     """Show the request that would be sent to a broker that speaks everything, and its bytes."""
     api = draft.api
-    request = draft.request(wish.candidates(api))
+    request = draft.request(choice.candidates(api))
     frame = Session(client_id=client_id).request(api.key, request.version, request.body).frame
     exchange = Tape().play(NOWHERE, NOWHERE, Unsent(frame, env.now_ns()))
     exchange.extra = {"reason": "dry_run"}
@@ -67,17 +67,17 @@ def dry_run(
     return Exit.DONE
 
 
-def edit(env: Environment, api: Api, draft: Draft, wish: VersionChoice) -> Draft:
+def edit(env: Environment, api: Api, draft: Draft, choice: VersionChoice) -> Draft:
     """What the user makes of the skeleton in an editor; the same draft where nothing was changed. Raises Failure."""
     from kwcli.calling.editor import edit_body
 
-    given = edit_body(api, _skeleton(api, draft, wish), env)
+    given = edit_body(api, _skeleton(api, draft, choice), env)
     return draft if given is None else Draft(api, given)
 
 
-def _skeleton(api: Api, draft: Draft, wish: VersionChoice) -> str:
+def _skeleton(api: Api, draft: Draft, choice: VersionChoice) -> str:
     from kwcli.calling.skeleton import skeleton
 
-    versions = wish.candidates(api)
+    versions = choice.candidates(api)
     version = draft.request(versions).version if not draft.empty else versions.high
     return skeleton(api, version, draft.value(version))

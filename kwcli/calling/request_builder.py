@@ -80,13 +80,13 @@ def _not_offered(api: Api, advertised: Mapping[int, Versions]) -> str:
     return f"does not offer {api.name}"
 
 
-def common(api: Api, advertised: Mapping[int, Versions], wish: VersionChoice, node: str) -> Versions:
+def common(api: Api, advertised: Mapping[int, Versions], choice: VersionChoice, node: str) -> Versions:
     """The versions that may be sent to a broker that advertises these, `node` being its name for people.
 
     Raises Failure where there is none, or where the broker is known to list a version that it does not serve.
     """
-    wanted = wish.candidates(api)
-    if wish.force:
+    wanted = choice.candidates(api)
+    if choice.force:
         return wanted
     offered = advertised.get(api.key, NONE)
     if not offered:

@@ -312,7 +312,7 @@ class CallPlan(NamedTuple):
 
     api: Api
     draft: Draft
-    wish: VersionChoice
+    choice: VersionChoice
     target: Target | None = None
     split: bool = False
     repeat: int = 1
@@ -415,13 +415,13 @@ class CallRun:
                 raise Failure(f"the nodes that {plan.api.name} goes to have no version of it in common")
 
     def _offered(self, connection: Connection) -> Versions:
-        return common(self._plan.api, connection.versions, self._plan.wish, node_name(connection))
+        return common(self._plan.api, connection.versions, self._plan.choice, node_name(connection))
 
     def _narrowed(self, versions: Versions) -> Versions:
         """Only the version of the record that the body came from, where that is one of them and none was asked for."""
         preferred = self._plan.draft.preferred
-        wish = self._plan.wish
-        if preferred is None or preferred not in versions or wish.number is not None or wish.release is not None:
+        choice = self._plan.choice
+        if preferred is None or preferred not in versions or choice.number is not None or choice.release is not None:
             return versions
         return Versions(preferred, preferred)
 

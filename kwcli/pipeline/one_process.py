@@ -33,18 +33,18 @@ def run(spec: JobSpec, coming: PendingPlan, staging: Staging, progress: Progress
     with staging.writer(spec.tables) as writer:
         for point, splits in groupby(coming.splits, key=lambda split: split.point):
             engine = Engine(spec.ports, choice.needs, connections=True)
-            desk = RowBatcher(spec, point, choice, writer.write, partial(writer.write_table, "connections"))
+            batcher = RowBatcher(spec, point, choice, writer.write, partial(writer.write_table, "connections"))
             for split in splits:
                 reading = SplitReader(split)
                 for segments in reading:
-                    desk.take(engine.feed(segments))
+                    batcher.take(engine.feed(segments))
                     if progress is not None:
                         progress(taken + reading.taken, done)
                 taken += reading.taken
                 done += 1
                 counts.update(reading.counts)
                 problems += reading.problems
-            desk.take(engine.finish())
-            desk.flush()
+            batcher.take(engine.finish())
+            batcher.flush()
         written = writer.close()
     return EngineResult(written, writer.tally, counts, problems, taken)

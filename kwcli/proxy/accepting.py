@@ -66,12 +66,12 @@ class Reached(NamedTuple):
 
 
 async def dial_first(
-    targets: Sequence[Address], dialler: Dialler, pauses: LoginBackoff, factory: Callable[[], asyncio.Protocol]
+    targets: Sequence[Address], dialler: Dialler, backoff: LoginBackoff, factory: Callable[[], asyncio.Protocol]
 ) -> Reached:
     """One after the other, until one takes it."""
     failures, paused = [], []
     for target in targets:
-        if pauses.holds(target):
+        if backoff.holds(target):
             paused.append(f"{shown(target)} did not take the proxy's login; it is not asked again for a while")
             continue
         try:

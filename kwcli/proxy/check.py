@@ -59,14 +59,14 @@ class CheckOptions(NamedTuple):
     metrics: int | None = None
 
 
-def check(env: Environment, wish: CheckOptions, output: str | None = None) -> int:
+def check(env: Environment, options: CheckOptions, output: str | None = None) -> int:
     """Print what is found, as it is found, in `output`'s form; the exit code is that of the worst. Raises Failure."""
     if output not in _FORMS:
         raise Failure(f"--check prints text, ndjson or json, not {output}", Exit.USAGE)
     line, between, ends = _FORMS[output]
     codes = set()
     env.stdout.write(ends[:1])
-    for number, finding in enumerate(findings(env.variables, wish)):
+    for number, finding in enumerate(findings(env.variables, options)):
         finding = finding._replace(text=env.hide(finding.text))
         env.stdout.write((between if number else b"") + line(finding).encode("utf-8", "backslashreplace"))
         env.stdout.flush()
@@ -97,17 +97,17 @@ _FORMS: Final[Mapping[str | None, tuple[Callable[[Finding], str], bytes, bytes]]
 }
 
 
-def findings(variables: Mapping[str, str], wish: CheckOptions) -> Iterator[Finding]:
+def findings(variables: Mapping[str, str], options: CheckOptions) -> Iterator[Finding]:
     """Everything that is looked at, in order."""
-    if wish.tls is not None:
-        yield _certificate(wish.tls, wish.advertise)
+    if options.tls is not None:
+        yield _certificate(options.tls, options.advertise)
     found: dict[int, Node] = {}
     cluster_id = None
-    deadline = Deadline(wish.config.timeout_s, time.monotonic)
+    deadline = Deadline(options.config.timeout_s, time.monotonic)
     try:
-        with ClusterClient(wish.config, deadline) as cluster:
+        with ClusterClient(options.config, deadline) as cluster:
             first = cluster.any()
-            yield Finding("upstream", f"{shown(first.address)} answers{_how(wish.config)}")
+            yield Finding("upstream", f"{shown(first.address)} answers{_how(options.config)}")
             yield from _versions("versions", first)
             nodes = _nodes(cluster)
             if isinstance(nodes, Failure):
@@ -124,8 +124,8 @@ def findings(variables: Mapping[str, str], wish: CheckOptions) -> Iterator[Findi
                     yield from _node(cluster, node, first.address)
     except Failure as failure:
         yield Finding("upstream", failure.text, failure.code)
-    ports = ProxyPorts(wish.port_base, cluster_id, ports_file(variables), nodes=found, keep=False)
-    yield from _ports(wish, ports, found, deadline)
+    ports = ProxyPorts(options.port_base, cluster_id, ports_file(variables), nodes=found, keep=False)
+    yield from _ports(options, ports, found, deadline)
 
 
 def _late(what: str, left: int, count: int, deadline: Deadline) -> Finding:
@@ -202,10 +202,10 @@ def _unknown(offered: Mapping[int, Versions]) -> Iterator[str]:
             )
 
 
-def _ports(wish: CheckOptions, ports: ProxyPorts, nodes: Collection[int], deadline: Deadline) -> Iterator[Finding]:
-    if wish.metrics is not None:
+def _ports(options: CheckOptions, ports: ProxyPorts, nodes: Collection[int], deadline: Deadline) -> Iterator[Finding]:
+    if options.metrics is not None:
         try:
-            metrics_socket(wish.metrics).close()
+            metrics_socket(options.metrics).close()
         except Failure as failure:
             yield Finding("metrics", failure.text, Exit.FAILURE)
     count = 1 + len(nodes)
@@ -219,13 +219,13 @@ def _ports(wish: CheckOptions, ports: ProxyPorts, nodes: Collection[int], deadli
             yield Finding("ports", f"no port is left for {name}: give a lower --port-base", Exit.FAILURE)
             continue
         try:
-            listening(wish.bind, port).close()
+            listening(options.bind, port).close()
         except Failure as failure:
             yield Finding("ports", f"for {name}: {failure.text}", Exit.FAILURE)
         else:
             free.append(str(port))
     if len(free) == count:
-        yield Finding("ports", f"free on {wish.bind}: {', '.join(free)}")
+        yield Finding("ports", f"free on {options.bind}: {', '.join(free)}")
 
 
 def _certificate(make: Callable[[], Inbound], advertise: str) -> Finding:

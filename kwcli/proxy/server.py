@@ -82,7 +82,7 @@ class Proxy:
         self._telling: asyncio.Server | None = None  # Prometheus
         self._starting: set[asyncio.Task[None]] = set()
         self._count = 0
-        self.pauses = LoginBackoff(time.monotonic)
+        self.backoff = LoginBackoff(time.monotonic)
         self._notes = SaidOnce()
         self._folded = Folded(time.monotonic, self._say)
         self._signals = 0
@@ -238,7 +238,7 @@ class Proxy:
             def connection_made(self, transport: asyncio.BaseTransport) -> None:
                 made.append(transport)
 
-        reached = await dial_first(self.listeners.leads(listener), self.dialler, self.pauses, Probe)
+        reached = await dial_first(self.listeners.leads(listener), self.dialler, self.backoff, Probe)
         for transport in made:
             transport.close()
         return reached.target is not None
@@ -266,7 +266,7 @@ class Proxy:
         """The proxy's own login for a connection to the broker at `address`, where it has one."""
         if self._logins is None:
             return None
-        return BrokerLogin(session, address, self.settings.config, self._logins, self.pauses)
+        return BrokerLogin(session, address, self.settings.config, self._logins, self.backoff)
 
     def _signalled(self) -> None:
         self._signals += 1

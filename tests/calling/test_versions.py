@@ -15,7 +15,7 @@ OLD = spoken("2.8")
 CONTROLLER = {18: Versions(0, 4), 52: Versions(0, 2)}
 
 
-def wish(name: str, number: int | None = None, release: str | None = None, *, force: bool = False) -> VersionChoice:
+def choice(name: str, number: int | None = None, release: str | None = None, *, force: bool = False) -> VersionChoice:
     return VersionChoice.of(api(name), number, release, force=force)
 
 
@@ -41,7 +41,7 @@ def wish(name: str, number: int | None = None, release: str | None = None, *, fo
 def test_the_versions_that_are_left(
     name: str, number: int | None, release: str | None, force: bool, offered: dict[int, Versions], chosen: Versions
 ) -> None:
-    assert common(api(name), offered, wish(name, number, release, force=force), "node 1 kafka1:9092") == chosen
+    assert common(api(name), offered, choice(name, number, release, force=force), "node 1 kafka1:9092") == chosen
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_wish_that_nobody_can_fulfil_is_a_usage_error(
     name: str, number: int | None, release: str | None, said: str
 ) -> None:
     with pytest.raises(Failure, match=said.replace("(", r"\(").replace(")", r"\)")) as failure:
-        wish(name, number, release)
+        choice(name, number, release)
     assert failure.value.code == Exit.USAGE
 
 
@@ -78,7 +78,7 @@ def test_what_the_broker_does_not_take_is_said_in_one_line(
     name: str, number: int | None, offered: dict[int, Versions], said: str
 ) -> None:
     with pytest.raises(Failure) as failure:
-        common(api(name), offered, wish(name, number), "node 1 kafka1:9092")
+        common(api(name), offered, choice(name, number), "node 1 kafka1:9092")
     assert failure.value.code == Exit.FAILURE
     assert failure.value.text.startswith("node 1 kafka1:9092 ")
     assert said in failure.value.text

@@ -34,32 +34,32 @@ class Owner:
     def __init__(self) -> None:
         self.budget = MemoryBudget()
         self.out: list[str] = []
-        self.lane = FrameDirection(self, request=False)
+        self.direction = FrameDirection(self, request=False)
 
-    def frame(self, lane: FrameDirection, frame: Frame) -> None:
-        assert lane is self.lane
+    def frame(self, direction: FrameDirection, frame: Frame) -> None:
+        assert direction is self.direction
         tail = f" {frame.missing}" if frame.missing else ""
         self.out.append(f"{frame.size}@{frame.place} {frame.first_packet}-{frame.last_packet}{tail}")
 
-    def skipped(self, lane: FrameDirection, run: Unframed, until_ns: int) -> None:
-        assert lane is self.lane
+    def skipped(self, direction: FrameDirection, run: Unframed, until_ns: int) -> None:
+        assert direction is self.direction
         self.out.append(f"{run.reason} {run.size}{'' if until_ns else ' to the end'}")
 
-    def objection(self, lane: FrameDirection, data: bytes, at: int, size: int) -> Reason | None:
-        assert lane is self.lane
+    def objection(self, direction: FrameDirection, data: bytes, at: int, size: int) -> Reason | None:
+        assert direction is self.direction
         if size < 0:
             return "garbage"
         return None if data[at + 4 : at + 8] == MARK[: max(size, 0)] else "garbage"
 
-    def plausible(self, lane: FrameDirection, data: bytes, at: int) -> int:
-        assert lane is self.lane
+    def plausible(self, direction: FrameDirection, data: bytes, at: int) -> int:
+        assert direction is self.direction
         if data[at + 4 : at + 8] != MARK:
             return NO
         whole = len(data) - at >= 4 + int.from_bytes(data[at : at + 4], "big")
         return YES if whole else HEAD if at == 0 else FITS
 
-    def candidates(self, lane: FrameDirection, data: bytes, at: int) -> list[int]:
-        assert lane is self.lane
+    def candidates(self, direction: FrameDirection, data: bytes, at: int) -> list[int]:
+        assert direction is self.direction
         return [place for place in range(at, len(data) - 7) if data[place + 4 : place + 8] == MARK]
 
 
@@ -68,10 +68,10 @@ def play(*pieces: bytes | int) -> list[str]:
     owner = Owner()
     for packet, piece in enumerate(pieces, 1):
         if isinstance(piece, int):
-            gap(owner.lane, packet * 1000, packet, piece, "lost")
+            gap(owner.direction, packet * 1000, packet, piece, "lost")
         else:
-            take_bytes(owner.lane, packet * 1000, packet, piece)
-    close(owner.lane)
+            take_bytes(owner.direction, packet * 1000, packet, piece)
+    close(owner.direction)
     assert owner.budget.held == 0
     return owner.out
 
@@ -154,9 +154,9 @@ def test_holes_anywhere_cost_no_byte_and_invent_no_frame(seed: int) -> None:
 
 def test_a_lane_that_begins_in_the_middle_reports_what_it_passes() -> None:
     owner = Owner()
-    lose_step(owner.lane, "midstream", "the capture begins inside the stream", 0, 0)
-    take_bytes(owner.lane, 1, 1, b"the end of something")
-    take_bytes(owner.lane, 2, 2, frame(10))
+    lose_step(owner.direction, "midstream", "the capture begins inside the stream", 0, 0)
+    take_bytes(owner.direction, 1, 1, b"the end of something")
+    take_bytes(owner.direction, 2, 2, frame(10))
     assert owner.out == ["midstream 20", "14@20 2-2"]
 
 
@@ -165,15 +165,15 @@ def test_a_frame_that_proves_to_be_none_is_skipped_with_the_rest() -> None:
     believe = owner.plausible
     liar = frame(40, b"!")
 
-    def plausible(lane: FrameDirection, data: bytes, at: int) -> int:
-        verdict = believe(lane, data, at)
+    def plausible(direction: FrameDirection, data: bytes, at: int) -> int:
+        verdict = believe(direction, data, at)
         return NO if verdict == YES and b"!" in data[at : at + 60] else verdict
 
     owner.plausible = plausible  # type: ignore[method-assign]  # a judge who sees it at the last byte
     for packet, piece in enumerate((b"x" * 20, liar[:20], liar[20:], frame(1)), 2):
         if packet == 2:
-            gap(owner.lane, 1, 1, 10, "lost")
-        take_bytes(owner.lane, packet, packet, piece)
-    close(owner.lane)
+            gap(owner.direction, 1, 1, 10, "lost")
+        take_bytes(owner.direction, packet, packet, piece)
+    close(owner.direction)
     assert owner.out == [f"lost {10 + 20 + len(liar)}", f"5@{30 + len(liar)} 5-5"]
     assert owner.budget.held == 0

@@ -43,7 +43,7 @@ class Broker(Responder):
         return framed(decoders.encode_response(key, version, value, correlation_id=number))
 
 
-def wish(address: tuple[str, int], base: int, **more: Any) -> CheckOptions:
+def options(address: tuple[str, int], base: int, **more: Any) -> CheckOptions:
     config = ClientConfig((address,), timeout_s=3.0, connect_timeout_s=2.0)
     return CheckOptions(config, base, "127.0.0.1", "127.0.0.1", **more)
 
@@ -57,7 +57,7 @@ def test_all_is_well(state: dict[str, str]) -> None:
     base = port_base(NODES)
     with Broker(OFFERED) as broker:
         env = world(variables=state)
-        code = check(env, wish(broker.address, base, tls=lambda: Inbound(TlsIn(), ["127.0.0.1"], state)))
+        code = check(env, options(broker.address, base, tls=lambda: Inbound(TlsIn(), ["127.0.0.1"], state)))
         where = f"127.0.0.1:{broker.address[1]}"
     assert code == 0
     assert env.stdout.getvalue().decode().splitlines() == [  # type: ignore[attr-defined]  # it is in memory
@@ -105,7 +105,7 @@ def test_findings_are_no_table() -> None:
 )
 def test_brokers_that_are_newer(state: dict[str, str], more: dict[int, tuple[int, int]], text: str) -> None:
     with Broker({**OFFERED, **more}) as broker:
-        found = list(findings(state, wish(broker.address, port_base(NODES))))
+        found = list(findings(state, options(broker.address, port_base(NODES))))
     bad = [finding for finding in found if finding.code]
     assert [finding.code for finding in bad] == [Exit.FAILURE]
     assert text in bad[0].text
@@ -115,7 +115,7 @@ def test_a_port_that_is_taken(state: dict[str, str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken, Broker(OFFERED) as broker:
         port = taken.getsockname()[1]
         env = world(variables=state)
-        assert check(env, wish(broker.address, port)) == Exit.FAILURE
+        assert check(env, options(broker.address, port)) == Exit.FAILURE
     said = env.stdout.getvalue().decode()  # type: ignore[attr-defined]  # it is in memory
     assert f"fail  ports         for bootstrap: 127.0.0.1:{port} is taken by another program" in said
 
@@ -124,7 +124,7 @@ def test_nobody_is_there(state: dict[str, str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as gone:
         port = gone.getsockname()[1]
     env = world(variables=state)
-    assert check(env, wish(("127.0.0.1", port), port_base(NODES))) == Exit.UNREACHABLE
+    assert check(env, options(("127.0.0.1", port), port_base(NODES))) == Exit.UNREACHABLE
     assert f"fail  upstream      127.0.0.1:{port} refused the connection" in env.stdout.getvalue().decode()  # type: ignore[attr-defined]  # it is in memory
 
 
@@ -143,7 +143,7 @@ def test_given_certificates(
     make_certificates(tmp_path)
     asked = TlsIn(str(tmp_path / name))
     with Broker(OFFERED) as broker:
-        settings = wish(broker.address, port_base(NODES), tls=lambda: Inbound(asked, [advertise], state))
+        settings = options(broker.address, port_base(NODES), tls=lambda: Inbound(asked, [advertise], state))
         first, *_ = list(findings(state, settings._replace(advertise=advertise)))
     assert (first.what, first.code) == ("certificate", code)
     assert text in first.text

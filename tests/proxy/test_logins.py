@@ -26,7 +26,7 @@ async def test_a_refused_login_is_not_repeated_for_every_client() -> None:
 
     clock = [100.0]
     async with running(script, way=WAY) as proxy:
-        proxy.proxy.pauses = LoginBackoff(lambda: clock[0])
+        proxy.proxy.backoff = LoginBackoff(lambda: clock[0])
         for _ in range(2):
             reader, _ = await proxy.connect()
             assert await rest(reader) == b""
@@ -47,7 +47,7 @@ async def test_a_refused_login_is_not_repeated_for_every_client() -> None:
         writer.write(request(3, 12, 7))
         answer = response(3, 12, 7, {"cluster_id": "cluster 7"})
         assert await reader.readexactly(len(answer)) == answer
-        assert not proxy.proxy.pauses.holds(proxy.proxy.settings.config.servers[0])
+        assert not proxy.proxy.backoff.holds(proxy.proxy.settings.config.servers[0])
 
 
 @in_loop
@@ -78,21 +78,21 @@ async def test_clients_that_come_together_get_one_line() -> None:
 
 def test_pauses_grow_to_a_bound_and_end_with_a_login() -> None:
     now = [0.0]
-    pauses = LoginBackoff(lambda: now[0])
+    backoff = LoginBackoff(lambda: now[0])
     where = ("broker", 9092)
     lengths = []
     for _ in range(8):
-        length = pauses.begin(where)
+        length = backoff.begin(where)
         assert length is not None
-        assert pauses.holds(where)
-        assert pauses.begin(where) is None
-        assert not pauses.holds(("another", 9092))
+        assert backoff.holds(where)
+        assert backoff.begin(where) is None
+        assert not backoff.holds(("another", 9092))
         lengths.append(length)
         now[0] += length
-        assert not pauses.holds(where)
+        assert not backoff.holds(where)
     assert lengths == [BACKOFF_FIRST_S, 2.0, 4.0, 8.0, 16.0, BACKOFF_MOST_S, BACKOFF_MOST_S, BACKOFF_MOST_S]
-    pauses.end(where)
-    assert pauses.begin(where) == BACKOFF_FIRST_S
+    backoff.end(where)
+    assert backoff.begin(where) == BACKOFF_FIRST_S
 
 
 def test_notes_are_said_once_and_counted() -> None:

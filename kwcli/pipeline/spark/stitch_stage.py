@@ -184,7 +184,7 @@ class PartitionStitcher:
         self._split = 0  # of the part at hand
         self._at: tuple[str, bytes] | None = None
         self._stitcher: Stitcher | None = None
-        self._desks: dict[str, RowBatcher] = {}
+        self._batchers: dict[str, RowBatcher] = {}
         self._rows: list[tuple[Any, ...]] = []
         self._size = 0
 
@@ -198,8 +198,8 @@ class PartitionStitcher:
     def finish(self) -> None:
         """No part follows."""
         self._end()
-        for desk in self._desks.values():
-            desk.flush()
+        for batcher in self._batchers.values():
+            batcher.flush()
 
     def full(self) -> Iterator[pa.RecordBatch]:
         """A batch, when there is enough for one."""
@@ -227,7 +227,7 @@ class PartitionStitcher:
         except DecodeError as problem:
             settled, patch = [], None
             self._lose(part.key, problem)
-        self._desks[point].take(settled)
+        self._batchers[point].take(settled)
         if run is not None:
             self._rows.append((self._split, run, *_verdict(patch), None, None))
 
@@ -251,8 +251,8 @@ class PartitionStitcher:
     def _begin(self, point: str, key: bytes) -> None:
         self._at = (point, key)
         self._lost = False
-        if point not in self._desks:
-            self._desks[point] = RowBatcher(
+        if point not in self._batchers:
+            self._batchers[point] = RowBatcher(
                 self._spec, point, self._choice, partial(self._write, ended=False), partial(self._write, ended=True)
             )
         self._rereading.begin(point)
@@ -264,7 +264,7 @@ class PartitionStitcher:
 
     def _end(self) -> None:
         if self._stitcher is not None and self._at is not None:
-            self._desks[self._at[0]].take(self._stitcher.finish())
+            self._batchers[self._at[0]].take(self._stitcher.finish())
         self._stitcher = None
 
     def _write(self, batch: pa.RecordBatch, *, ended: bool) -> None:

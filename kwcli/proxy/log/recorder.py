@@ -22,14 +22,14 @@ __all__ = ["Recorder"]
 
 
 class CaptureTrack:
-    """One TCP connection on its way to a file; `veil` None where secrets are revealed."""
+    """One TCP connection on its way to a file; `redactor` None where secrets are revealed."""
 
-    __slots__ = ("interface", "talk", "veil")
+    __slots__ = ("interface", "redactor", "talk")
 
-    def __init__(self, talk: SyntheticTcp, interface: int, veil: Redactor | None) -> None:
+    def __init__(self, talk: SyntheticTcp, interface: int, redactor: Redactor | None) -> None:
         self.talk = talk
         self.interface = interface
-        self.veil = veil
+        self.redactor = redactor
 
 
 class RecordedConnection:
@@ -175,11 +175,11 @@ class Recorder:
         self, kept: RecordedConnection, track: CaptureTrack, side: int, time_ns: int, data: bytes, gap: int = 0
     ) -> None:
         """Bytes, or the lack of them, through the veil into the file, and then to the rows."""
-        if track.veil is None:
+        if track.redactor is None:
             pieces = [LoggedChunk(side, time_ns, data, gap)]
         else:
-            pieces = track.veil.gap(side, time_ns, gap) if gap else track.veil.push(side, time_ns, data)
-            if track is kept.client and track.veil.lost:
+            pieces = track.redactor.gap(side, time_ns, gap) if gap else track.redactor.push(side, time_ns, data)
+            if track is kept.client and track.redactor.lost:
                 self._lost.add(kept)
         for piece in pieces:
             self._put(kept, track, piece)
@@ -187,8 +187,8 @@ class Recorder:
     def _drain(self, kept: RecordedConnection) -> None:
         """What the veil holds comes out."""
         for track in (kept.client, kept.upstream):
-            if track is not None and track.veil is not None:
-                for piece in track.veil.end():
+            if track is not None and track.redactor is not None:
+                for piece in track.redactor.end():
                     self._put(kept, track, piece)
 
     def _put(self, kept: RecordedConnection, track: CaptureTrack, piece: LoggedChunk) -> None:
@@ -239,17 +239,17 @@ class Recorder:
     def _find_step(self) -> None:
         """Where the engine has found frames again, so has the veil."""
         for kept in list(self._lost):
-            veil = kept.client.veil if kept.client is not None else None
-            if veil is None:
+            redactor = kept.client.redactor if kept.client is not None else None
+            if redactor is None:
                 continue
-            for side in veil.lost:
-                lane = kept.halves[side].state
-                if isinstance(lane, FrameDirection) and _in_step(lane):
-                    veil.in_step(side, lane.left)
-            if not veil.lost:
+            for side in redactor.lost:
+                direction = kept.halves[side].state
+                if isinstance(direction, FrameDirection) and _in_step(direction):
+                    redactor.in_step(side, direction.left)
+            if not redactor.lost:
                 self._lost.discard(kept)
 
 
-def _in_step(lane: FrameDirection) -> bool:
+def _in_step(direction: FrameDirection) -> bool:
     """Whether the engine knows where the next frame of a lane begins."""
-    return lane.run is None and not lane.doubt and (lane.need > 0 or not lane.parts)
+    return direction.run is None and not direction.doubt and (direction.need > 0 or not direction.parts)

@@ -151,7 +151,7 @@ class Redactor:
 
     def __init__(self, seen: SharedKnowledge) -> None:
         self._seen = seen
-        self._courses = (FrameTracker(0), FrameTracker(1))
+        self._trackers = (FrameTracker(0), FrameTracker(1))
         self._queue: deque[LoggedChunk] = deque()
         self._asked: InFlight[Code] = InFlight()
         self._secrets: dict[int, list[bytes]] = {}  # of requests that may be answered by repeating them
@@ -161,37 +161,37 @@ class Redactor:
     @property
     def lost(self) -> list[int]:
         """The sides that are out of step, once all that came is given."""
-        return [] if self._queue else [course.side for course in self._courses if course.lost]
+        return [] if self._queue else [tracker.side for tracker in self._trackers if tracker.lost]
 
     def in_step(self, side: int, left: int = 0) -> None:
         """Behind `left` more bytes of this side, which are starred, a frame begins."""
-        course = self._courses[side]
-        course.stop()
-        course.framer.left, course.blind = left, left > 0
+        tracker = self._trackers[side]
+        tracker.stop()
+        tracker.framer.left, tracker.blind = left, left > 0
 
     def push(self, side: int, time_ns: int, data: bytes) -> list[LoggedChunk]:
         """Bytes of a side; what may be written now."""
         piece = LoggedChunk(side, time_ns, data)
-        course = self._courses[side]
-        if not self._queue and self._plain(course, data):
-            course.place += len(data)
+        tracker = self._trackers[side]
+        if not self._queue and self._plain(tracker, data):
+            tracker.place += len(data)
             return [piece]
         self._queue.append(piece)
-        self._follow(course, piece)
+        self._follow(tracker, piece)
         return self._ready()
 
-    def _plain(self, course: FrameTracker, data: bytes) -> bool:
+    def _plain(self, tracker: FrameTracker, data: bytes) -> bool:
         """The usual case in short: one frame without secrets, whole, or more of one; False decides nothing."""
         size = len(data)
-        framer = course.framer
+        framer = tracker.framer
         if framer.left:
-            if course.blind or course.lost or framer.left <= size:
+            if tracker.blind or tracker.lost or framer.left <= size:
                 return False
             framer.skip(data)
             return True
-        if framer.kept or course.lost or course.first or self._sasl.tokens or self._sasl.phase is not SaslPhase.KAFKA:
+        if framer.kept or tracker.lost or tracker.first or self._sasl.tokens or self._sasl.phase is not SaslPhase.KAFKA:
             return False
-        if course.side != CLIENT:
+        if tracker.side != CLIENT:
             if size < _RESPONSE.size:
                 return False
             need, correlation_id = _RESPONSE.unpack_from(data)
@@ -218,27 +218,27 @@ class Redactor:
     def gap(self, side: int, time_ns: int, size: int) -> list[LoggedChunk]:
         """As many bytes of a side are missing."""
         self._queue.append(LoggedChunk(side, time_ns, b"", size))
-        course = self._courses[side]
-        framer = course.framer
+        tracker = self._trackers[side]
+        framer = tracker.framer
         rest = framer.left
         if framer.kept:
-            rest = 0 if course.size is None else course.size + SIZE_FIELD - framer.kept
-            self._blind(course)
-            course.blind = True
-        if rest and size <= rest and not course.lost:
+            rest = 0 if tracker.size is None else tracker.size + SIZE_FIELD - framer.kept
+            self._blind(tracker)
+            tracker.blind = True
+        if rest and size <= rest and not tracker.lost:
             framer.left = rest - size
             if not framer.left:
-                course.begin()
+                tracker.begin()
         else:
-            course.stop(lost=True)
+            tracker.stop(lost=True)
             self._doubt = True
         return self._ready()
 
     def end(self) -> list[LoggedChunk]:
         """The connection is over: what is held of unfinished frames is starred and given."""
-        for course in self._courses:
-            if course.framer.kept:
-                self._blind(course)
+        for tracker in self._trackers:
+            if tracker.framer.kept:
+                self._blind(tracker)
         return self._ready()
 
     def _ready(self) -> list[LoggedChunk]:
@@ -248,85 +248,85 @@ class Redactor:
             out.append(queue.popleft())
         return out
 
-    def _blind(self, course: FrameTracker) -> None:
+    def _blind(self, tracker: FrameTracker) -> None:
         """Hide all of an unfinished frame but its head."""
-        place = course.place - course.framer.kept
-        shown = SIZE_FIELD if course.size is None or self._sasl.tokens else _head(course.side)
-        course.star(place + shown, course.place)
-        course.framer.forget()
-        course.release()
+        place = tracker.place - tracker.framer.kept
+        shown = SIZE_FIELD if tracker.size is None or self._sasl.tokens else _head(tracker.side)
+        tracker.star(place + shown, tracker.place)
+        tracker.framer.forget()
+        tracker.release()
 
-    def _follow(self, course: FrameTracker, piece: LoggedChunk) -> None:
+    def _follow(self, tracker: FrameTracker, piece: LoggedChunk) -> None:
         """Go through the frames that a piece holds bytes of."""
-        framer, data = course.framer, piece.data
-        begun = course.add(piece) - framer.kept  # the place of the first byte that is looked at
-        if course.lost:
+        framer, data = tracker.framer, piece.data
+        begun = tracker.add(piece) - framer.kept  # the place of the first byte that is looked at
+        if tracker.lost:
             piece.cut = 0
         elif framer.wanted:
             frame, at = framer.collect(data)
             if frame is not None:
-                self._finish(course, frame, begun)
-                self._frames(course, data, at, course.place - len(data))
+                self._finish(tracker, frame, begun)
+                self._frames(tracker, data, at, tracker.place - len(data))
         else:
             at = framer.skip(data)
-            if course.blind:
+            if tracker.blind:
                 piece.star(0, at)
             if not framer.left:
-                self._frames(course, framer.join(data), at, begun)
-        course.release()
+                self._frames(tracker, framer.join(data), at, begun)
+        tracker.release()
 
-    def _frames(self, course: FrameTracker, data: bytes, begin: int, place: int) -> None:
+    def _frames(self, tracker: FrameTracker, data: bytes, begin: int, place: int) -> None:
         """The frames from `begin` on; `place` is that of the first of these bytes."""
         end = len(data)
-        for at, size in course.framer.frames(data, begin):
-            course.begin()
+        for at, size in tracker.framer.frames(data, begin):
+            tracker.begin()
             start = place + at
-            if not (0 < size <= FRAME_MAX or (size == 0 and course.side != CLIENT and self._sasl.tokens)):
-                course.stop(lost=True)
+            if not (0 < size <= FRAME_MAX or (size == 0 and tracker.side != CLIENT and self._sasl.tokens)):
+                tracker.stop(lost=True)
                 self._doubt = True
-                last, piece = course.pieces[-1]
+                last, piece = tracker.pieces[-1]
                 piece.cut = max(start - last, 0)
                 return
-            course.size = size
+            tracker.size = size
             stop = min(at + SIZE_FIELD + size, end)
-            head = data[at : at + min(SIZE_FIELD + size, _head(course.side))]
-            if len(head) < min(SIZE_FIELD + size, _head(course.side)):
-                course.framer.keep(data, at)
+            head = data[at : at + min(SIZE_FIELD + size, _head(tracker.side))]
+            if len(head) < min(SIZE_FIELD + size, _head(tracker.side)):
+                tracker.framer.keep(data, at)
                 return
-            shown = self._asks(course, head) if course.side == CLIENT else self._answers(course, head)
+            shown = self._asks(tracker, head) if tracker.side == CLIENT else self._answers(tracker, head)
             if shown == WHOLE and size > HELD_MOST:
-                shown = SIZE_FIELD if course.code is None else len(head)
+                shown = SIZE_FIELD if tracker.code is None else len(head)
             if shown == WHOLE:
-                frame = course.framer.whole(data, at, size)
+                frame = tracker.framer.whole(data, at, size)
                 if frame is None:
                     return
-                self._finish(course, frame, start)
+                self._finish(tracker, frame, start)
             elif shown is not None:
-                course.blind = True
-                course.star(start + shown, place + stop)
-            course.first = False
-        if course.framer.kept:
-            course.begin()
+                tracker.blind = True
+                tracker.star(start + shown, place + stop)
+            tracker.first = False
+        if tracker.framer.kept:
+            tracker.begin()
 
-    def _finish(self, course: FrameTracker, frame: bytes, place: int) -> None:
+    def _finish(self, tracker: FrameTracker, frame: bytes, place: int) -> None:
         """A frame that had to be looked at is whole."""
-        for start, stop in self._request(course, frame) if course.side == CLIENT else self._response(course, frame):
-            course.star(place + start, place + stop)
-        course.first = False
+        for start, stop in self._request(tracker, frame) if tracker.side == CLIENT else self._response(tracker, frame):
+            tracker.star(place + start, place + stop)
+        tracker.first = False
 
     # -- requests ------------------------------------------------------------------------------------------------------
 
-    def _asks(self, course: FrameTracker, head: bytes) -> int | None:
+    def _asks(self, tracker: FrameTracker, head: bytes) -> int | None:
         """How much of a request is shown: None all of it, WHOLE what all of it says."""
         if len(head) < _REQUEST.size or self._sasl.phase is not SaslPhase.KAFKA:
             return WHOLE
         _, key, version, correlation_id, _ = _REQUEST.unpack(head)
-        if course.first and head[SIZE_FIELD] == _GSSAPI_TOKEN:
+        if tracker.first and head[SIZE_FIELD] == _GSSAPI_TOKEN:
             return WHOLE
         if self._doubt and not ApiVersion(key, version, _NO_NEEDS).layouts("request"):
             return WHOLE  # rather a token than a request of the future
-        course.code = (key, version)
-        self._register(correlation_id, course.code)
+        tracker.code = (key, version)
+        self._register(correlation_id, tracker.code)
         if key == FETCH:
             return None if self._seen.metadata else WHOLE
         return WHOLE if (key, version) == _HANDSHAKE or secretive(key, version, "request") else None
@@ -341,13 +341,13 @@ class Redactor:
         else:
             asked[correlation_id] = code
 
-    def _request(self, course: FrameTracker, frame: bytes) -> list[tuple[int, int]]:
+    def _request(self, tracker: FrameTracker, frame: bytes) -> list[tuple[int, int]]:
         """The bytes to hide of a request, or of a token."""
-        code = course.code
+        code = tracker.code
         if code is None:
             code = _request_code(frame)
             if code is None:
-                if course.first:
+                if tracker.first:
                     self._sasl.opened_with_token()
                 self._sasl.wait(None)
                 return [(SIZE_FIELD, len(frame))]
@@ -378,7 +378,7 @@ class Redactor:
 
     # -- answers -------------------------------------------------------------------------------------------------------
 
-    def _answers(self, course: FrameTracker, head: bytes) -> int | None:
+    def _answers(self, tracker: FrameTracker, head: bytes) -> int | None:
         """How much of an answer is shown: None all of it, WHOLE what all of it says."""
         correlation_id = _RESPONSE.unpack(head)[1] if len(head) == _RESPONSE.size else None
         code = None if correlation_id is None else self._asked.first(correlation_id)
@@ -391,27 +391,27 @@ class Redactor:
             self._asked.take(correlation_id)
         if code is None or code == _TWICE:
             return len(head)
-        course.code = code
+        tracker.code = code
         if code[0] == FETCH:
             return WHOLE if self._seen.metadata else None
         return WHOLE if code == _HANDSHAKE or secretive(*code, "response") else None
 
-    def _response(self, course: FrameTracker, frame: bytes) -> list[tuple[int, int]]:
-        assert course.code is not None
-        if course.code == _HANDSHAKE:
+    def _response(self, tracker: FrameTracker, frame: bytes) -> list[tuple[int, int]]:
+        assert tracker.code is not None
+        if tracker.code == _HANDSHAKE:
             try:
-                error_code = decode_response(frame[SIZE_FIELD:], *course.code).body["error_code"]
+                error_code = decode_response(frame[SIZE_FIELD:], *tracker.code).body["error_code"]
             except DecodeError:
                 error_code = 0
             if self._sasl.phase is SaslPhase.HANDSHAKE:
                 self._sasl.answered(error_code)
             return []
-        key, version = course.code
+        key, version = tracker.code
         if key not in ECHOING:
-            return hidden(frame, "response", course.code)
+            return hidden(frame, "response", tracker.code)
         known: list[bytes] | None = [] if not secretive(key, version, "request") else None
         secrets = self._secrets.pop(_RESPONSE.unpack_from(frame)[1], known)
-        return hidden(frame, "response", course.code, secrets)
+        return hidden(frame, "response", tracker.code, secrets)
 
 
 @cache

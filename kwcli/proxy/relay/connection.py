@@ -80,7 +80,7 @@ class Shared(Protocol):
     budget: Budget
     listeners: ProxyListeners
     dialler: Dialler
-    pauses: LoginBackoff
+    backoff: LoginBackoff
     paused: bool
     sessions: dict[int, Relay]
 
@@ -155,7 +155,7 @@ class Relay:
     async def _dial(self) -> None:
         proxy = self._proxy
         targets = proxy.listeners.leads(self.listener)
-        reached = await dial_first(targets, proxy.dialler, proxy.pauses, lambda: self.server)
+        reached = await dial_first(targets, proxy.dialler, proxy.backoff, lambda: self.server)
         self._dialling = None
         if reached.target is not None:
             self._target = reached.target

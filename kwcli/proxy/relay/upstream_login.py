@@ -321,13 +321,13 @@ class BrokerLogin:
     """Stands between a client's connection and the socket to its broker, once that is connected."""
 
     def __init__(
-        self, session: Between, address: Address, config: ClientConfig, logins: Logins, pauses: LoginBackoff
+        self, session: Between, address: Address, config: ClientConfig, logins: Logins, backoff: LoginBackoff
     ) -> None:
         self._session = session
         self._address = address
         self._timeout_s = config.timeout_s
         self._logins = logins
-        self._pauses = pauses
+        self._backoff = backoff
         self._through = False  # there was a login already
         self._core = UpstreamLogin(client_id=config.client_id, software=("kw", VERSION), tls="SSL" in config.protocol)
         self._asking: asyncio.Task[None] | None = None
@@ -402,7 +402,7 @@ class BrokerLogin:
             self._timer.cancel()
             self._timer = None
         self._through = True
-        self._pauses.end(self._address)
+        self._backoff.end(self._address)
         self._session.wait_for_login(False)
 
     def _late(self) -> None:
@@ -416,7 +416,7 @@ class BrokerLogin:
         if self._through:
             self._session.end(text, loud=True)
             return
-        pause_s = self._pauses.begin(self._address)
+        pause_s = self._backoff.begin(self._address)
         if pause_s is None:
             self._session.note(text)
             self._session.end(text)
