@@ -130,9 +130,6 @@ class GroupStatistics:
         return group
 
 
-# Exchanges in, one row for each group of them out: how many, how they went, and how one metric is distributed.
-
-
 NS: Final = 10**9
 
 

@@ -33,7 +33,7 @@ MAGICS: Final[dict[bytes, tuple[str, int, int]]] = {
 class Pcap:
     """One file, whose first 24 bytes are `header`. `read` takes whole records; `packets` counts them.
 
-    Raises Malformed for a link type that `link.LINKS` has not.
+    Raises Malformed for a link type that `packets.LINKS` has not.
     """
 
     def __init__(self, header: bytes, dissector: Dissector, *, fused: bool = True) -> None:
@@ -420,8 +420,6 @@ _BLOCKS: Final[dict[int, _Handler]] = {
     ENHANCED: Pcapng._packet_block,
 }
 
-# The bytes of one capture file (pcap or pcapng) in, cut anywhere; TCP segments out.
-#
 # `feed` keeps only the bytes of the record that is not whole yet, and takes it up again when enough have come.
 
 

@@ -231,10 +231,10 @@ PROTOCOL: Final = 6
 
 # IPv4: version and length, total length, fragment word with TTL and protocol, addresses and ports, seq, ack, data
 # offset, flags. IPv6: version and class, payload length, next header with hop limit, and the same.
-_IPV4: Final = "BxHxxIxx12sIIBB"
-_IPV6: Final = "BxxxHH36sIIBB"
+_FUSED_IPV4: Final = "BxHxxIxx12sIIBB"
+_FUSED_IPV6: Final = "BxxxHH36sIIBB"
 # Bytes behind the link header that those formats read at most: the fused loops stay this far from a buffer's end.
-FUSED_SIZE: Final = max(Struct(">" + _IPV4).size, Struct(">" + _IPV6).size)
+FUSED_SIZE: Final = max(Struct(">" + _FUSED_IPV4).size, Struct(">" + _FUSED_IPV6).size)
 # What a header size stands for that cannot be: so large that no payload can begin there.
 _NEVER: Final = 1 << 40
 
@@ -263,8 +263,8 @@ class Shape(NamedTuple):
 def shapes(link: Link) -> tuple[Shape, Shape]:
     """IPv4 and IPv6 behind this link header."""
     size = link.size
-    four = Struct(">" + link.head + _IPV4).unpack_from
-    six = Struct(">" + link.head + _IPV6).unpack_from
+    four = Struct(">" + link.head + _FUSED_IPV4).unpack_from
+    six = Struct(">" + link.head + _FUSED_IPV6).unpack_from
     return (
         Shape(four, link.ip4, 0x45, 0xBFFF00FF, PROTOCOL, size, _header_sizes(size + 20)),
         Shape(six, link.ip6, 0x60, 0xFF00, PROTOCOL << 8, size + 40, _header_sizes(size + 40)),
@@ -293,14 +293,12 @@ def tcp_segment(
     return addresses + ports, time_ns, packet, seq, ack, flags, payload, stop - start - len(payload)
 
 
-# One captured frame in, its TCP segment out if it has one (else it is counted): the plain way, for every frame.
-#
 # Lengths: an IP packet ends where its own length says (Ethernet padding is cut), and where that length is 0 (offload:
 # TSO, GSO, IPv6 jumbograms) it ends with the frame. A length beyond the bytes captured means bytes missing by snaplen.
 
 
-_NETWORK_IPV4: Final = Struct(">BxHHHxB2x").unpack_from
-_NETWORK_IPV6: Final = Struct(">B3xHB").unpack_from
+_unpack_ipv4: Final = Struct(">BxHHHxB2x").unpack_from
+_unpack_ipv6: Final = Struct(">B3xHB").unpack_from
 
 # IPv6 extension headers that state their own length in units of 8 bytes beyond the first (RFC 8200, 6275, 5533, 7401).
 _EXTENSIONS: Final = frozenset({0, 43, 60, 135, 139, 140})
@@ -339,7 +337,7 @@ class Dissector:
     def _ip4(self, buf: bytes, at: int, end: int, missing: int, time_ns: int, packet: int) -> Segment | None:
         if at + 20 > end:
             return self._count("unreadable")
-        version, total, ident, fragment, protocol = _NETWORK_IPV4(buf, at)
+        version, total, ident, fragment, protocol = _unpack_ipv4(buf, at)
         header = (version & 15) * 4
         stop = at + total if total else end + missing
         start = at + header
@@ -357,7 +355,7 @@ class Dissector:
     def _ip6(self, buf: bytes, at: int, end: int, missing: int, time_ns: int, packet: int) -> Segment | None:
         if at + 40 > end:
             return self._count("unreadable")
-        version, length, protocol = _NETWORK_IPV6(buf, at)
+        version, length, protocol = _unpack_ipv6(buf, at)
         if version >> 4 != 6:
             return self._count("unreadable")
         stop = at + 40 + length if length else end + missing

@@ -248,9 +248,6 @@ def _without_indices(path: str) -> str:
     return re.sub(r"\[\d*\]", "[]", path).removesuffix("[]")
 
 
-# The text of an expression in, a `Filter` out: what it asks, of which fields, and when that can be answered.
-
-
 DEPTH_MAX: Final = 100
 TEXT_MAX: Final = 64 * 1024
 

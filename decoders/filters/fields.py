@@ -436,7 +436,7 @@ def ordered(kind: Kind, sign: str, word: Word) -> Test:
 def like(kind: Kind, word: Word) -> Test:
     """`field like GLOB`: the whole value, * and ? as a shell has them."""
     pattern = re.compile(fnmatch.translate(word.text), re.DOTALL)
-    text_of = TEXTS.get(kind, _questions_text)
+    text_of = TEXTS.get(kind, _plain_text)
     return lambda value: pattern.match(text_of(value)) is not None
 
 
@@ -454,7 +454,7 @@ def matching(kind: Kind, word: Word) -> Test:
         reason = problem.args[0] if problem.args else ""
         text = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
         raise FilterError(f"{word.text!r} is no regular expression: {text}", word.at + 1) from None
-    text_of = TEXTS.get(kind, _questions_text)
+    text_of = TEXTS.get(kind, _plain_text)
     return lambda value: pattern.search(text_of(value)[:SEEN_MAX]) is not None
 
 
@@ -480,6 +480,6 @@ def _plain(value: Any) -> Any:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 
-def _questions_text(value: Any) -> str:
+def _plain_text(value: Any) -> str:
     text = str(_plain(value))
     return text if text.isascii() else text.encode("utf-8", "replace").decode()

@@ -9,7 +9,7 @@ The idea. A hole has a known length, since sequence numbers count bytes. So most
 size │ body ……………… hole ………… body │ size │ body │          hole inside a body: that frame is cut (`missing`),
      └───────── need bytes ────────┘  ▲                     the next one begins where it must
                                       └ still in step
-size │ body │ …… hole over a size field …… │ ? ? ? │        the step is lost: `resync.find` looks for a head;
+size │ body │ …… hole over a size field …… │ ? ? ? │        the step is lost: `frame_search.find` looks for a head;
                                              ▲              what lies between is an `Unframed` run
                                              └ the frame found is in `doubt` until its last byte has come and it decodes
 ```

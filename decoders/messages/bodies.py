@@ -265,7 +265,9 @@ def body_json(
 
 
 def trailing_json(exchange: Exchange, plan: Plan, options: Options) -> Any:
-    """The bytes behind a request that its broker did not look at (see specs.tolerates), None where there are none."""
+    """The bytes behind a request that its broker did not look at (see api_versions.tolerates), None where there are
+    none.
+    """
     data = exchange.request_raw
     if data is None:
         return None

@@ -331,8 +331,6 @@ _WHOLES: Final[dict[str, Callable[[dict[str, Any]], float]]] = {
     "SyncGroupResponse": _sync_group,
 }
 
-# A frame of which nobody says what it is in; what it may be out, best first: request or response, of which API.
-#
 # A layout fits when it reads the frame to its last byte. How likely it is then is told by the values it finds: error
 # codes that exist, names that are text, epochs that are no huge numbers, batches whose checksum is right. API versions
 # that read the same fields with the same values out of it are one candidate: nothing could tell them apart.

@@ -97,8 +97,6 @@ class Most(list[Any]):
             self.more += 1
 
 
-# Exchanges and skipped runs in, the exchange record out: the dict that is one line of NDJSON; and the way back.
-#
 # The keys and their order are the contract's; `record.schema.json` beside this file describes them. Keys that are
 # always there come first, then those that are there only when they say something.
 

@@ -5,7 +5,7 @@ record are tried on the next: one `unpack_from` takes them with the key's length
 table has None where a width does not fit; then the widths are looked up anew, and where a field is wider than two bytes
 the rest of the batch goes through the loop for any widths. Nothing but the end is compared with the buffer: each record
 must end where its length says and the last one exactly at `stop`. What does not raises Unusual (or IndexError or
-struct.error at the end of the buffer), and the caller reads the same bytes with `plain.rows`, which says where and
+struct.error at the end of the buffer), and the caller reads the same bytes with `plain_rows`, which says where and
 what, and which is the oracle in tests. Benchmark: tests/bench/records.py.
 """
 
@@ -192,7 +192,7 @@ def fast_rows(  # noqa: C901 - one loop without calls is the point
         elif size == 1:
             key = None
         else:
-            key, at = _fast_sized(data, at - 1)
+            key, at = _plain_sized(data, at - 1)
         size = data[at]
         if size > 127:
             length = lengths_2[size | data[at + 1] << 8]
@@ -201,7 +201,7 @@ def fast_rows(  # noqa: C901 - one loop without calls is the point
                 at = start + length
                 value = data[start:at]
             else:
-                value, at = _fast_sized(data, at)
+                value, at = _plain_sized(data, at)
         elif size == 1:
             value = None
             at += 1
@@ -239,7 +239,7 @@ def wide_rows(  # noqa: C901 - as above
     """The same for fields of any width; a byte that is the whole varint is taken here, a longer one by `_varint`.
 
     Batches whose times are eight seconds apart or more, and those of a compacted topic, are read here three times as
-    fast as by `plain.rows` (915 ns a record against 2,770), those of values of 20 KB in three quarters of the time:
+    fast as by `plain_rows` (915 ns a record against 2,770), those of values of 20 KB in three quarters of the time:
     `python -m tests.bench.records`, "event times".
     """
     lengths, lengths_2 = _LENGTH_1, _LENGTH_2
@@ -292,7 +292,7 @@ def wide_rows(  # noqa: C901 - as above
             at = start + length
             key = data[start:at]
         else:
-            key, at = _fast_sized(data, at)
+            key, at = _plain_sized(data, at)
         length = lengths[data[at]]
         if length is not None:
             start = at + 1
@@ -303,7 +303,7 @@ def wide_rows(  # noqa: C901 - as above
             at = start + length
             value = data[start:at]
         else:
-            value, at = _fast_sized(data, at)
+            value, at = _plain_sized(data, at)
         if data[at]:
             headers, at = read_headers(data, at, budget, names)
         else:
@@ -336,7 +336,7 @@ def _varint(data: bytes, at: int, last_shift: int = 28) -> tuple[int, int]:
     return raw, at
 
 
-def _fast_sized(data: bytes, at: int) -> tuple[bytes | None, int]:
+def _plain_sized(data: bytes, at: int) -> tuple[bytes | None, int]:
     """Bytes with their length before them, and the offset after them."""
     raw, at = _varint(data, at)
     if raw & 1:
@@ -375,7 +375,7 @@ def read_headers(data: bytes, at: int, budget: Budget, names: _Names) -> tuple[t
             at = start + length
             key = data[start:at]
         else:
-            held, at = _fast_sized(data, at)
+            held, at = _plain_sized(data, at)
             if held is None or len(held) > HEADER_KEY_MAX:
                 raise NotPlain
             key = held
@@ -391,7 +391,7 @@ def read_headers(data: bytes, at: int, budget: Budget, names: _Names) -> tuple[t
             at = start + length
             value = data[start:at]
         else:
-            value, at = _fast_sized(data, at)
+            value, at = _plain_sized(data, at)
         add((name, value))
     return tuple(out), at
 

@@ -16,13 +16,13 @@ import google_crc32c
 from decoders.errors import DecodeError
 from decoders.records.batch import CONTROL, CRC_START, DELETE_HORIZON, LOG_APPEND, LOG_OVERHEAD, SIZE, TRANSACTIONAL
 from decoders.records.codecs import CODEC_MASK, codec_name
+from decoders.records.model import MAGIC_AT
 from decoders.schema.walk import BytePart
 from decoders.wire.primitives import STRUCTS, read_varint, read_varlong
 from decoders.wire.text import in_bytes
 
 _INT32: Final = Struct(">i")
 _CRC: Final = Struct(">I")
-_MAGIC_AT: Final = 16
 # The header of each magic in wire order; message sets go on with key and value.
 HEADERS: Final[dict[int, tuple[tuple[str, str], ...]]] = {
     2: (
@@ -54,7 +54,7 @@ def batch_parts(data: bytes, at: int, end: int, path: str, hide: Hide | None = N
     number = 0
     while at < end:
         place = f"{path}[{number}]"
-        magic = data[at + _MAGIC_AT] if end - at > _MAGIC_AT else -1
+        magic = data[at + MAGIC_AT] if end - at > MAGIC_AT else -1
         length = _INT32.unpack_from(data, at + 8)[0] if end - at >= LOG_OVERHEAD else -1
         if magic not in _SIZE_MIN or length < _SIZE_MIN[magic]:
             why = "a batch cut off" if length >= 0 and magic < 0 else "no batch"

@@ -14,14 +14,14 @@ from decoders.records import batch, legacy
 from decoders.records.batch import CRC_START, FAR, LOG_OVERHEAD, SIZE, header_fields
 from decoders.records.codecs import CODEC_MASK, codec_name
 from decoders.records.json_form import records_json
-from decoders.records.model import Batch, Budget, Form, Record, Row, TooLarge, blank, failed
+from decoders.records.model import MAGIC_AT, Batch, Budget, Form, Record, Row, TooLarge, blank, failed
 from decoders.wire.deferred import DeferredList
 from decoders.wire.text import in_bytes, json_bytes
 
+_MAGIC_MAX: Final = 2
 # A record of one-byte fields with neither key nor value nor headers.
 _LEAST: Final = SIZE + 7
 _TWO_BYTES: Final = 0x4000
-_MAGIC, _MAGIC_AT = 2, 16
 # From the attributes on: no codec, create time, no transaction, a last offset delta of 0.
 _PLAIN: Final = bytes(6)
 _ONE_RECORD: Final = b"\0\0\0\x01"
@@ -30,7 +30,7 @@ _ONE_RECORD: Final = b"\0\0\0\x01"
 def single_json(data: bytes) -> list[dict[str, Any]] | None:
     """The `records` value with its one record; None where this is not the case or anything is wrong."""
     size = len(data)
-    if size < _LEAST or data[SIZE - 4 : SIZE] != _ONE_RECORD or data[_MAGIC_AT] != _MAGIC:
+    if size < _LEAST or data[SIZE - 4 : SIZE] != _ONE_RECORD or data[MAGIC_AT] != _MAGIC_MAX:
         return None
     if data[CRC_START : CRC_START + 6] != _PLAIN:
         return None
@@ -81,8 +81,6 @@ def _shown(data: bytes, at: int, size: int) -> tuple[Any, int]:
 
 
 _INT32: Final = Struct(">i")
-_READ_MAGIC_AT: Final = 16
-_MAGIC_MAX: Final = 2
 _LENGTH_MIN: Final = (legacy.SIZE_MIN[0], legacy.SIZE_MIN[1], batch.SIZE - batch.LOG_OVERHEAD)
 _Reader = Callable[[bytes, int, int, Budget, Form | None], dict[str, Any]]
 _READERS: Final[tuple[_Reader, ...]] = (legacy.read, legacy.read, batch.read)
@@ -216,7 +214,7 @@ def _fields(data: bytes, budget: Budget, form: Form | None) -> Iterator[dict[str
         if budget.batches < 0:
             yield failed(_nothing(end - at, form), "limit", "too many batches for one exchange")
             return
-        if end - at >= batch.SIZE and data[at + _READ_MAGIC_AT] == _MAGIC_MAX:
+        if end - at >= batch.SIZE and data[at + MAGIC_AT] == _MAGIC_MAX:
             # What nearly every one is: a whole batch of magic 2.
             (length,) = _INT32.unpack_from(data, at + 8)
             stop = at + batch.LOG_OVERHEAD + length
@@ -225,7 +223,7 @@ def _fields(data: bytes, budget: Budget, form: Form | None) -> Iterator[dict[str
                 at = stop
                 continue
         stop, problem = _extent(data, at, end)
-        magic = data[at + _READ_MAGIC_AT] if end - at > _READ_MAGIC_AT else _MAGIC_MAX
+        magic = data[at + MAGIC_AT] if end - at > MAGIC_AT else _MAGIC_MAX
         if problem:
             yield failed(_nothing(stop - at, form), "malformed", problem)
         elif stop > end:
@@ -245,9 +243,9 @@ def _extent(data: bytes, at: int, end: int) -> tuple[int, str]:
         return end + 1, ""
     (length,) = _INT32.unpack_from(data, at + 8)
     stop = at + batch.LOG_OVERHEAD + length
-    if left <= _READ_MAGIC_AT:
+    if left <= MAGIC_AT:
         return (end, f"a batch of {in_bytes(length)}") if length < _LENGTH_MIN[0] else (max(stop, end + 1), "")
-    magic = data[at + _READ_MAGIC_AT]
+    magic = data[at + MAGIC_AT]
     if magic > _MAGIC_MAX:
         good = length >= _LENGTH_MIN[0] and stop <= end
         return stop if good else end, f"a batch of magic {magic}"

@@ -21,7 +21,7 @@ _OVERHEAD: Final = Struct(">qiI")  # offset, size, crc
 _HEADS: Final = (Struct(">bb"), Struct(">bbq"))  # magic, attributes, timestamp
 _INT32: Final = Struct(">i")
 _CRC_SIZE: Final = 4
-_NULL: Final = _INT32.pack(-1)
+_NULL_SIZE: Final = _INT32.pack(-1)
 _CODECS: Final = ("none", "gzip", "snappy", "lz4")
 TIMESTAMP_TYPES: Final = {"create": 0, "log_append": LOG_APPEND}
 
@@ -89,14 +89,14 @@ def _message(
     """One message with its offset, size and checksum before it."""
     try:
         head = _HEADS[magic].pack(magic, attributes, *([timestamp] if magic else []))
-        body = b"".join((head, *_sized(key), *_sized(value)))
+        body = b"".join((head, *_int32_sized(key), *_int32_sized(value)))
         return _OVERHEAD.pack(offset, _CRC_SIZE + len(body), zlib.crc32(body)) + body
     except error as failure:
         raise EncodeError(f"offset, timestamp or size is out of range: {failure}", path=path) from None
 
 
-def _sized(data: bytes | None) -> tuple[bytes, ...]:
-    return (_NULL,) if data is None else (_INT32.pack(len(data)), data)
+def _int32_sized(data: bytes | None) -> tuple[bytes, ...]:
+    return (_NULL_SIZE,) if data is None else (_INT32.pack(len(data)), data)
 
 
 # Records and what their batch says in, the bytes of a batch out, as Kafka's Java code writes them.
@@ -107,7 +107,7 @@ def _sized(data: bytes | None) -> tuple[bytes, ...]:
 _MAGIC: Final = 2
 _CRC: Final = Struct(">I")
 _CRC_AT: Final = CRC_START - _CRC.size
-_WRITE_NULL: Final = write_varint(-1)
+_NULL_VARINT: Final = write_varint(-1)
 
 
 def encode_batch(
@@ -258,18 +258,18 @@ def _record(record: Record, timestamp_delta: int, base_offset: int, index: int) 
         b"\0",
         write_varlong(timestamp_delta),
         write_varint(offset_delta),
-        _write_sized(record.key),
-        _write_sized(record.value),
+        _varint_sized(record.key),
+        _varint_sized(record.value),
         write_varint(len(record.headers)),
     ]
     for key, value in record.headers:
-        parts += (_write_sized(key.encode("utf-8", "surrogateescape")), _write_sized(value))
+        parts += (_varint_sized(key.encode("utf-8", "surrogateescape")), _varint_sized(value))
     body = b"".join(parts)
     return write_varint(len(body)) + body
 
 
-def _write_sized(data: bytes | None) -> bytes:
-    return _WRITE_NULL if data is None else write_varint(len(data)) + data
+def _varint_sized(data: bytes | None) -> bytes:
+    return _NULL_VARINT if data is None else write_varint(len(data)) + data
 
 
 # The JSON form of a records field in (a list of batches with their records), its bytes out.

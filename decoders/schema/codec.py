@@ -187,13 +187,6 @@ def _generate() -> ModuleType:
     return learn
 
 
-# Plan and bytes in, values out, and back: the entry points of the schema machine, with exact errors.
-#
-# Generated code does the work for what comes again (first bytes are written plainly). Where it fails, or does not end
-# where the message ends, the walker reads the same bytes again and says where and why; where the generated encoder
-# fails, the plain one does it or says why not.
-
-
 TRAILING: Final = "_trailing"
 # Bytes written plainly before an encoder is worth its cost, and what a message counts besides its own.
 WRITTEN: Final = 4000
@@ -246,6 +239,15 @@ def encode(plan: Plan, value: Mapping[str, Any]) -> bytes:
         return write(plan, value)
 
 
+def failure_of(walker: Walker, plan: Plan, at: int, end: int) -> DecodeError | None:
+    """Have a walker read a message that ends at `end`; why it cannot, where it cannot."""
+    try:
+        after = walker.read(plan, at, end)
+    except DecodeError as failure:
+        return failure
+    return None if after == end else trailing(after, end)
+
+
 def partial(
     plan: Plan,
     data: bytes,
@@ -263,12 +265,6 @@ def partial(
     """
     stop = len(data) if end is None else min(end, len(data))
     walker = Walker(data)
-    failure: DecodeError | None = None
-    try:
-        after = walker.read(plan, at, stop)
-        if after != stop:
-            failure = trailing(after, stop)
-    except DecodeError as found:
-        failure = found
+    failure = failure_of(walker, plan, at, stop)
     value = to_json(plan, walker.root, hooks, table, reveal=reveal) if json else walker.root
     return value, failure

@@ -25,7 +25,7 @@ from typing import Any, Final, Protocol
 
 from decoders.errors import DecodeError, LimitExceeded
 from decoders.limits import BODY_WHOLE_MAX, PIECE, VALUE_WHOLE_MAX, VALUES_MAX
-from decoders.schema.codec import CRUDE, JsonDecoder, json_decoder, projector, trailing
+from decoders.schema.codec import CRUDE, JsonDecoder, failure_of, json_decoder, projector, trailing
 from decoders.schema.emit import many
 from decoders.schema.json_form import Hook, JsonForm
 from decoders.schema.model import FIXED, Plan, PlanField, least_element
@@ -83,7 +83,7 @@ class BodyReader:
 def partial(
     plan: Plan, data: bytes, at: int, end: int, reader: BodyReader
 ) -> tuple[dict[str, Any], DecodeError | None]:
-    """What message.partial() gives in JSON form."""
+    """What codec.partial() gives in JSON form."""
     body, after, failure = reader.read(plan, data, at, end)
     if failure is None and after != end:
         failure = trailing(after, end)
@@ -91,15 +91,9 @@ def partial(
 
 
 def known(plan: Plan, data: bytes, at: int, end: int) -> tuple[dict[str, Any], DecodeError | None]:
-    """What message.partial() gives, without the long arrays."""
+    """What codec.partial() gives, without the long arrays."""
     walker = LargeWalker(data)
-    failure: DecodeError | None = None
-    try:
-        after = walker.read(plan, at, end)
-        if after != end:
-            failure = trailing(after, end)
-    except DecodeError as found:
-        failure = found
+    failure = failure_of(walker, plan, at, end)
     return _without_arrays(walker.root), failure
 
 

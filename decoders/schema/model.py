@@ -252,7 +252,7 @@ def _fail(line: _Line, text: str) -> DeclarationError:
     return DeclarationError(f"line {line.number}: {text}: {' '.join(line.words)}")
 
 
-def _field(line: _Line, commons: dict[str, _Line]) -> Field:
+def _parse_field(line: _Line, commons: dict[str, _Line]) -> Field:
     if len(line.words) < 3:
         raise _fail(line, "a field needs a name, a type and versions")
     name, kind, versions_text, *rest = line.words
@@ -273,7 +273,7 @@ def _field(line: _Line, commons: dict[str, _Line]) -> Field:
         pending = _option(line, word, words, versions, options)
     if bool(children) != (kind == "struct"):
         raise _fail(line, "a struct has fields, nothing else has")
-    fields = tuple(_field(child, commons) for child in children)
+    fields = tuple(_parse_field(child, commons) for child in children)
     return Field(name, kind, array, versions, struct=struct, fields=fields, **options)  # type: ignore[arg-type]  # options are checked by word
 
 
@@ -364,7 +364,7 @@ class _Head:
 
     def message(self, name: str, line: _Line | None) -> Message:
         children = line.children if line else []
-        fields = tuple(_field(child, self.commons) for child in children)
+        fields = tuple(_parse_field(child, self.commons) for child in children)
         return Message(name, self.versions("versions"), self.versions("flexible"), fields)
 
 
@@ -424,7 +424,7 @@ def _plan(name: str, fields: tuple[Field, ...], version: int, flexible: bool) ->
     for field in fields:
         if version in field.versions:
             (tagged if field.tag is not None and version in field.tagged else plain).append(
-                _resolve_field(name, field, version, flexible)
+                _plan_field(name, field, version, flexible)
             )
     tagged.sort(key=lambda field: field.tag or 0)
     names = {field.name for field in (*plain, *tagged)}
@@ -432,7 +432,7 @@ def _plan(name: str, fields: tuple[Field, ...], version: int, flexible: bool) ->
     return Plan(name, version, flexible, tuple(plain), tuple(tagged), absent)
 
 
-def _resolve_field(owner: str, field: Field, version: int, flexible: bool) -> PlanField:
+def _plan_field(owner: str, field: Field, version: int, flexible: bool) -> PlanField:
     nullable = version in field.nullable
     plan = None
     if field.kind == "struct":

@@ -63,7 +63,7 @@ _BETWEEN: Final = re.compile(r"[\x00-\x20\"',;=]+")
 # A Java class or another dotted name, and the words of every login configuration.
 _NAME: Final = re.compile(r"[A-Za-z]\w*(?:\.[A-Za-z]\w*)+|required|username|password")
 # RFC 4616 and RFC 7628.
-_HIDING_PLAIN: Final = re.compile("([^\0]*\0[^\0]*)\0([^\0]+)")
+_SASL_PLAIN: Final = re.compile("([^\0]*\0[^\0]*)\0([^\0]+)")
 _BEARER: Final = re.compile("auth=Bearer ([^\x01]+)", re.IGNORECASE)
 _HOLE: Final = re.compile(r"\{redacted \d+\}")
 
@@ -97,7 +97,7 @@ def spellings(secrets: Iterable[str | bytes]) -> Iterator[str]:
         if not data:
             continue
         text = data.decode("utf-8", "surrogateescape")
-        plain, bearer = _HIDING_PLAIN.fullmatch(text), _BEARER.search(text)
+        plain, bearer = _SASL_PLAIN.fullmatch(text), _BEARER.search(text)
         if plain is not None:
             if plain[2] not in plain[1]:  # the absence of the user's name would tell that it is the password
                 yield from with_parts(plain[2])

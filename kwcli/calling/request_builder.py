@@ -106,9 +106,6 @@ def common(api: Api, advertised: Mapping[int, Versions], choice: VersionChoice, 
     return both
 
 
-# The user's words and body in, with offsets that the cluster knows; the request for a version out.
-
-
 _TRIES: Final = 3
 
 

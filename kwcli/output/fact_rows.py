@@ -187,8 +187,6 @@ def share_fetch(exchange: Exchange, request: View, response: View, shape: Shape)
     return facts
 
 
-# What matters of each API on one line: a literal table, in the notation of `facts.py`, most important fact first.
-#
 # APIs that need more than the notation says are functions in `fact_functions.py`.
 
 

@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
 
 
-def _said(key: int, path: str) -> dict[int, str]:
+def _words_of(key: int, path: str) -> dict[int, str]:
     """A closed set of Kafka's, as people say its words; what stands for nothing is left out."""
     return {number: name.replace("_", " ") for number, name in ENUMS[key][path].items() if name != "unknown"}
 
 
 # The negative times of ListOffsets, coordinators and so on are Kafka's words; the others are short forms for a line.
 WORDS: Final[dict[str, dict[int, str]]] = {
-    "coordinator": _said(10, "key_type"),
-    "config": _said(32, "resources[].resource_type"),
-    "acl": _said(30, "creations[].resource_type"),
-    "pattern": _said(30, "creations[].resource_pattern_type"),
-    "operation": _said(30, "creations[].operation"),
-    "permission": _said(30, "creations[].permission_type"),
-    "election": _said(43, "election_type"),
-    "codec": _said(72, "compression_type"),
-    "timestamp": _said(2, "topics[].partitions[].timestamp"),
+    "coordinator": _words_of(10, "key_type"),
+    "config": _words_of(32, "resources[].resource_type"),
+    "acl": _words_of(30, "creations[].resource_type"),
+    "pattern": _words_of(30, "creations[].resource_pattern_type"),
+    "operation": _words_of(30, "creations[].operation"),
+    "permission": _words_of(30, "creations[].permission_type"),
+    "election": _words_of(43, "election_type"),
+    "codec": _words_of(72, "compression_type"),
+    "timestamp": _words_of(2, "topics[].partitions[].timestamp"),
     "isolation": ENUMS[1]["isolation_level"],
     "scram": {1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"},
     "endpoint": {1: "brokers", 2: "controllers"},
@@ -47,8 +47,6 @@ def word(table: str, number: int) -> str:
     return WORDS[table].get(number, str(number))
 
 
-# Rows of `fact_rows.py` in, functions from an exchange's two views to the short facts of its line out.
-#
 # A row is text. Two blanks part the facts of a line; a fact is words and values, and is left out when one of its values
 # is missing or empty. `>path` is a value of the request, `<path` of the response, `a|b` the first of two that is there;
 # `path:form[:argument]` says how to write it. A path through arrays gives a list. In
@@ -131,7 +129,7 @@ def _word(value: Any, table: str, _names: Names, shape: Shape) -> str:
     return word(table, int(value))
 
 
-def _facts_said(value: Any, table: str, _names: Names, _shape: Shape) -> str:
+def _said_word(value: Any, table: str, _names: Names, _shape: Shape) -> str:
     return WORDS[table].get(value, "")
 
 
@@ -162,7 +160,7 @@ FORMS: Final[dict[str, Form]] = {
     "flag": _flag,
     "member": _member,
     "word": _word,
-    "said": _facts_said,
+    "said": _said_word,
     "size": _size,
     "period": _period,
     "known": _known,

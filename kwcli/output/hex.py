@@ -246,8 +246,6 @@ def shown(part: BytePart) -> str:
     return str(value)
 
 
-# A frame in, its bytes out as lines: coloured by field, names and values beside them, nested as the message is.
-#
 # One field a row: offset, bytes, then from some width on the bytes as text, the name, the type, the value. What is long
 # is shortened where a width is given and not everything is asked for; secrets are `**`. Colours only repeat what the
 # columns say.

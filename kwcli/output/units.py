@@ -49,9 +49,6 @@ def palette(color: bool) -> Palette:
     return COLORED if color else PLAIN
 
 
-# Numbers in, the short texts that people read out: times, durations, sizes, counts, lists, partition ranges.
-
-
 NS: Final = 1_000_000_000
 # Characters that a terminal draws two cells wide; a good approximation of East Asian Width W and F.
 _WIDE: Final = "[ᄀ-ᅟ⺀-〾ぁ-㏿㐀-䶿一-鿿ꀀ-꓏가-힣豈-﫿︰-﹏＀-｠￠-￦\U0001f300-\U0001faff\U00020000-\U0003fffd]"

@@ -228,8 +228,6 @@ def _tells(walk: Walk, *, whole: bool = True) -> bool:
     return any(walk.counts.values()) or (whole and walk.problem is None)
 
 
-# Captures in, the splits that one task each reads out, in capture time: each begins exactly where another ends.
-#
 # Of one capture point the files make one sequence, as `kw sniff` makes of several: each file in its own order, of the
 # next packets of all the earliest first. A cut of that sequence is made only where it is one: where all packets before
 # it, of whatever file, are earlier than all packets behind it of every other file.

@@ -34,7 +34,7 @@ def _latency(name: str, what: str, source: str = "exchanges", failed: str = _FAI
 
     The logarithm gives the bin of a value, or by the last digit of a float the bin beside it; its edges decide. Rows
     are first counted by group and bin, then the bins of a group are added up in their order: the bin in which that
-    sum reaches a share of all values is the percentile, as in `sketch.percentile`.
+    sum reaches a share of all values is the percentile, as in `fold.percentile`.
     """
     return f"""
     with measured as (

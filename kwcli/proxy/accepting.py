@@ -83,14 +83,9 @@ async def dial_first(
     return Reached(None, failures, paused)
 
 
-# A listener's socket in, clients accepted out; or refused, as by the broker itself, while that does not answer.
-#
-# A client that is accepted and closed at once takes that for a fault of this connection and tries again, hundreds of
-# times a second; one that is refused waits, longer each time. So as long as no broker of a listener can be reached its
-# socket does not listen, and the system answers every SYN with RST. The port stays bound meanwhile, without
-# SO_REUSEADDR, so no other program can take it. The broker is probed after pauses that grow, from a tenth of a second
-# to two seconds; when it answers, the socket listens again. Connections that are open already go on. Where a system
-# cannot stop a socket from listening, clients are accepted and reset.
+# The system answers every SYN to a bound socket that does not listen with RST; without SO_REUSEADDR no other program
+# can take the port. Connections that are open already go on. Where a system cannot stop a socket from listening,
+# clients are accepted and reset.
 
 
 FIRST_S: Final = 0.1

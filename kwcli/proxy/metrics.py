@@ -15,8 +15,6 @@ from kwcli.proxy.listeners import listening
 if TYPE_CHECKING:
     from kwcli.proxy.listeners import Listener
 
-# What passes the proxy in, counts and latencies as Prometheus reads them out (text format 0.0.4).
-#
 # The data path counts what headers and commands of the core tell: answers by node and API with their latency (from the
 # request's last byte to the answer's first), bytes, connections, answers that were rewritten, versions that were
 # capped. It reads no bodies, so errors in answers are counted by the log's process, which does, and are told in pieces

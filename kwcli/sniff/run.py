@@ -149,8 +149,6 @@ def time_span(first_ns: int, last_ns: int) -> str:
     return f"{time.strftime('%Y-%m-%d %H:%M:%S', first)}–{end}"
 
 
-# Inputs, settings and filters in, rows on standard output and a closing line out: what `kw sniff` does.
-#
 # One loop for files, pipes and live captures: bytes → segments → exchanges → filter → renderer. Whatever ends it,
 # what was decoded before is written.
 

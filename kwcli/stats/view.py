@@ -106,9 +106,6 @@ def _codes(codes: dict[str, int], between: str) -> str:
     return between.join(f"{name}:{count}" for name, count in codes.items())
 
 
-# Exchanges in, statistics out when they end: the renderer of `kw stats`.
-
-
 # Format → module under kwcli.stats, and the function in it.
 FORMATS: Final = {
     "text": ("text", "text"),

@@ -79,7 +79,7 @@ def _opened(store: KeyStoreFile, what: str, password: str) -> Identity:
         return _pem(content.decode("utf-8", "replace"), store, what)
 
     try:
-        found = _stores_read(content, store, with_key=what != "trust store")
+        found = _read_store(content, store, with_key=what != "trust store")
     except StoreError as error:
         name = {"store": password, "key": "ssl.key.password", "": ""}[error.password]
         remedy = f"; give it by -X {name}=…" if name else ""
@@ -97,8 +97,7 @@ def _is_certificate(content: bytes) -> bool:
     return content[2 + size_bytes : 3 + size_bytes] == _SEQUENCE
 
 
-def _stores_read(content: bytes, store: KeyStoreFile, *, with_key: bool) -> Jks:
-
+def _read_store(content: bytes, store: KeyStoreFile, *, with_key: bool) -> Jks:
     if content.startswith(_JKS):
         return read_jks(content, store.password, store.key_password, with_key=with_key)
     if content.startswith(_JCEKS):

@@ -1,4 +1,4 @@
-"""The first stage of a job: one split in, its parts by connection out, as batches of `arrays.PARTS`.
+"""The first stage of a job: one split in, its parts by connection out, as batches of `messages.PARTS`.
 
 The rows that the split could settle itself go into its pool (settled_rows.py). Facts for other connections, counts and
 problems are left as notes (coordination.py).

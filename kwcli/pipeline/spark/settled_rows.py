@@ -93,7 +93,7 @@ class RowCompletion:
 
     @staticmethod
     def patched(rows: pa.RecordBatch, runs: pa.Array, verdicts: pa.Table) -> pa.RecordBatch:
-        """The rows that count, each with what its past says: row n of the verdicts (`arrays.STITCHED`) is on run n."""
+        """The rows that count, each with what its past says: verdict n (`messages.STITCHED`) is on run n."""
         if verdicts.column("run").to_pylist() != list(range(verdicts.num_rows)):
             raise RuntimeError("a run without a verdict, or with several")
         counts = verdicts.column("counts").take(runs)

@@ -142,9 +142,7 @@ def _bits(keys: Iterable[bytes]) -> int:
     return bits
 
 
-# The second stage of a job: the parts of connections in order in, what they say of the splits' rows out.
-#
-# A connection's parts are walked once, however large it is. Out come, as batches of `arrays.STITCHED`, a verdict on
+# A connection's parts are walked once, however large it is. Out come, as batches of `messages.STITCHED`, a verdict on
 # every run of which a pool has rows, and what only the connection's exact state could settle. A part that cannot be
 # taken costs its connection what was known of it up to there, which is said as a problem of the capture; the rest goes
 # on anew.

@@ -75,10 +75,7 @@ class Lock:
         self._handle = None
 
 
-# Paths under one folder in, what happens there out: every touch of the folder of tables goes through here.
-#
-# Each method is one step that is done or not done when the process is killed; what takes several is made of them. What
-# must outlive a power cut is synced before the step that relies on it. What is made is for its owner only.
+# What must outlive a power cut is synced before the step that relies on it. What is made is for its owner only.
 
 
 # The ending of a file that is not whole yet.

@@ -17,7 +17,7 @@ FORMAT: Final = 1
 
 
 class SourceLike(Protocol):
-    """A capture as sources.py finds it."""
+    """A capture as read/captures.py finds it."""
 
     @property
     def point(self) -> str: ...

@@ -187,8 +187,6 @@ def _partitions(counts: Sequence[int], parts: list[list[Any]]) -> pa.Array:
     return pa.ListArray.from_arrays(offsets, structs).cast(pa.list_(pa.field("element", PARTITION, nullable=True)))
 
 
-# Exchanges and skipped runs in, record batches of the travelling form (schemas.ROWS) out.
-#
 # `add` reads what it needs of an exchange into one tuple and lets go of its bytes; what is the same for many rows
 # (addresses, API versions, topics) is kept once and spread over the rows when the batch is made.
 # `python -m tests.bench.tables` measures it.

@@ -102,8 +102,6 @@ class Reports:
             self._told([(api, error, count) for api, error, count in json.loads(line)])
 
 
-# What passes through the proxy in, messages for the log's process out: the data path's side, which never waits.
-#
 # Messages are gathered and sent in one piece a little later. What the socket does not take is held up to a bound;
 # beyond it bytes are left out and counted (`drop`: the log gets a gap of known size and goes on), or reading is paused
 # (`block`). Once something was left out, so is everything until half of the bound is free: few long gaps rather than

@@ -109,8 +109,6 @@ class FrameTracker:
             self.pieces.popleft()[1].waits = False
 
 
-# The two streams of one connection in, the same with stars where secrets are out: what may be written to a file.
-#
 # Frames of APIs that have no secrets pass as they come. Those that may have one are held until they are whole, and with
 # them what comes behind them on the connection, so that the order stays. What cannot be told from a secret is starred:
 # tokens without a frame of Kafka's, answers to requests that were not seen, bodies that cannot be read. A direction

@@ -26,9 +26,6 @@ def about_mechanism(name: str) -> str | None:
     return _HINTS.get(name)
 
 
-# An API and its version in, what the connection has to do about such a request and its response out.
-
-
 # Of a request: where its client id's size is, the least that has one, and how large a missing one is.
 _CLIENT: Final = 12
 _HEAD_LEAST: Final = 14

@@ -94,8 +94,6 @@ def highest(api_key: int) -> int | None:
     return max(row.versions.high for row in rows) if rows else None
 
 
-# A response's frame and where listeners are in, the same frame with their places in it out.
-#
 # A rewrite is a splice: the bytes of a host and its port are replaced, and the sizes around them mended; everything
 # else, unknown tags and record bytes included, stays as the broker sent it. A frame here has its size field.
 

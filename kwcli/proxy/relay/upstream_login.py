@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from kwcli.net.session.aio import Logins
     from kwcli.proxy.accepting import LoginBackoff
 
-# Bytes between the core and a broker in, the same with a login of the proxy's own among them out.
-#
 # The proxy says who it is before anything of the client is sent: ApiVersions and SASL, by the session that `kw call`
 # uses as well. When the login is about to end it is renewed between two requests of the client: what comes after waits,
 # while the answers to what came before flow. Its answers are known by correlation ids that are far from the client's.
