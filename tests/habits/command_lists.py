@@ -5,10 +5,9 @@ One row a line; empty lines and those that begin with `#` say nothing:
     EXIT  [@COLUMNS] [NAME=value …] COMMAND [| COMMAND …]  [⇒ TEXT …] [⇒ !TEXT …]
 
 COMMAND is `kw WORDS…` or, at the beginning of a pipe, `printf 'TEXT'`, with the quotes of a shell and no other of its
-COMMAND is `kw WORDS…` or, at the beginning of a pipe, `printf 'TEXT'`, with the quotes of a shell and no other of its
-words: no patterns, no substitution. `@100` makes the last output a terminal of 100 columns. `NAME=value` sets a variable.
-`$TMP` stands for an empty folder. EXIT is the last command's. Each TEXT must stand in what was written to standard
-output or standard error, each `!TEXT` must not; `⇒ =TEXT` says the whole standard output, `⇒ ^TEXT` its beginning,
+words: no patterns, no substitution. `@100` makes the last output a terminal of 100 columns, `NAME=value` sets a
+variable, `$TMP` stands for an empty folder. EXIT is the last command's. Each TEXT must stand in what was written to
+standard output or standard error, each `!TEXT` must not; `⇒ =TEXT` says the whole standard output, `⇒ ^TEXT` its start,
 `⇒ !` alone that it is empty. `\\n` and `\\t` in TEXT mean what they do in C.
 """
 
