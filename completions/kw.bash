@@ -260,7 +260,7 @@ _kw_verb() {
     case $verb in
         "") verbs="sniff call proxy stats pipeline apis errors decode encode profile playground completion help" options="--version --debug -h --help" ;;
         "sniff") verbs="" options="-i --interface --bpf -w --write --port --api --client-id --topic -f --filter --errors --slower-than --limit --records --reveal-secrets --sort --strict -o --output --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
-        "call") verbs="" options="--api-version --as-kafka --force --node --split --example --skeleton --edit --dry-run --raw-body --only --select --records --reveal-secrets --compression --acks --magic --repeat --interval --against -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
+        "call") verbs="" options="--api-version --as-kafka --force --node --split --example --skeleton --edit --dry-run --raw-body --only --select --records --reveal-secrets --compression --acks --magic --lines --values -K --key-separator --repeat --interval --against -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
         "proxy") verbs="" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map --port-base --bind --advertise --tls-in --tls-cert --tls-key --tls-client-ca --allow-anonymous --metrics --check --api --client-id --topic -f --filter --errors --slower-than --records --reveal-secrets -o --output --csv-safe --color -v --verbose -q --quiet --debug --no-log -w --write --record --rotate-size --rotate-interval --log-overflow -h --help" ;;
         "stats") verbs="" options="-i --interface --bpf -w --write --port --by --metric --bucket --sort --slowest --api --client-id --topic -f --filter --errors --slower-than --limit --strict -o --output --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
         "pipeline") verbs="report run sql" options="-h --help" ;;
@@ -307,6 +307,7 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "call --compression") left=1 kind=words list="none gzip snappy lz4 zstd" ;;
         "call --acks") left=1 kind=words list="all 1 0" ;;
         "call --magic") left=1 kind= ;;
+        "call -K"|"call --key-separator") left=1 kind= ;;
         "call --repeat") left=1 kind= ;;
         "call --interval") left=1 kind= ;;
         "call --against") left=1 kind= ;;

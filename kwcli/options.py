@@ -108,7 +108,10 @@ class CaptureOptions(NamedTuple):
     def check(self) -> None:
         """UsageError when these do not say what to read, once."""
         context = click.get_current_context()
-        if bool(self.files) == bool(self.interface):
+        if self.files and self.interface:
+            files = ", ".join(self.files[:2]) + (" …" if self.files[2:] else "")
+            raise click.UsageError(f"{files} and -i {self.interface}: not both; give files, or an interface", context)
+        if not self.files and not self.interface:
             raise click.UsageError("give capture files, or - for standard input, or -i IFACE", context)
         for name, value in (("--bpf", self.bpf), ("-w", self.write)):
             if value is not None and not self.interface:
