@@ -11,7 +11,7 @@ from decoders.apis.error_codes import ERRORS, error_name
 from decoders.apis.keys import FETCH, LIST_OFFSETS, PRODUCE
 from decoders.apis.releases import UNSTABLE, history, spoken
 from decoders.apis.version_words import HIGHEST, LOWEST
-from decoders.errors import DecodeError
+from decoders.errors import DecodeError, without_frames
 from decoders.messages.whole_messages import decode_message, encode_message
 from decoders.schema.model import NONE, Api, Versions
 from kwcli.calling.assignments import GivenWords, compose, encode_body
@@ -256,7 +256,7 @@ class Draft:
             except Failure as problem:
                 if problem.code != Exit.USAGE:
                     raise
-                first = first or problem
+                first = first or without_frames(problem)
         assert first is not None
         raise first
 
