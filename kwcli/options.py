@@ -25,7 +25,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class Duration(click.ParamType[float]):
-    """`100ms`, `1.5s`: milliseconds as a float. A number without a unit says nothing and is refused."""
+    """`100ms`, `1.5s`, `2m`, `10` (seconds, as everywhere): milliseconds as a float."""
 
     name = "duration"
 
@@ -37,7 +37,36 @@ class Duration(click.ParamType[float]):
         try:
             return parse_duration(value.strip())
         except ValueError:
-            self.fail(f"{value!r} is no duration (write 250us, 100ms, 1.5s or 2m)", param, ctx)
+            self.fail(
+                f"{value!r} is no duration (write 250us, 100ms, 1.5s or 2m; a bare number is seconds)", param, ctx
+            )
+
+
+class Seconds(Duration):
+    """`10`, `10s`, `500ms`: seconds as a float, more than none."""
+
+    name = "seconds"
+
+    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if isinstance(value, float):
+            return value
+        found = super().convert(value, param, ctx) / 1000
+        if not found:
+            self.fail(f"{value!r} is no time (write 10, 10s or 500ms)", param, ctx)
+        return found
+
+
+class VersionWord(click.ParamType[str]):
+    """`12`, `v12`, `latest`, `earliest`: a version as it is written; kwcli.spelling.find_version says which it is."""
+
+    name = "version"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if "=" in value or value[:1] in ("@", "{"):
+            self.fail(f"it is missing before {value}: write a number or latest", param, ctx)
+        if not value.strip().lower().removeprefix("v").isdecimal() and not value.strip().isalpha():
+            self.fail(f"{value!r} is no version (write 12, v12 or latest)", param, ctx)
+        return value
 
 
 class Amount(click.ParamType[int]):

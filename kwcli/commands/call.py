@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from kwcli.env import Environment
-from kwcli.net.options import ConnectionOptions, Seconds, connection_options
-from kwcli.options import ContentOptions, OutputOptions, content_options, output_options
+from kwcli.net.options import ConnectionOptions, connection_options
+from kwcli.options import ContentOptions, OutputOptions, Seconds, VersionWord, content_options, output_options
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 EXAMPLES = """\b
@@ -23,7 +23,7 @@ Examples:
 @click.command("call", epilog=EXAMPLES)
 @click.argument("api")
 @click.argument("words", nargs=-1, metavar="[PATH=VALUE | @FILE | -]...")
-@click.option("--api-version", "version", type=click.IntRange(min=0), metavar="N", help="Send this version.")
+@click.option("--api-version", "version", type=VersionWord(), metavar="N", help="Send this version: 12, v12, latest.")
 @click.option("--as-kafka", "release", metavar="2.8", help="Send the highest version that this release speaks.")
 @click.option("--force", is_flag=True, help="Send what the broker does not offer, too.")
 @click.option(

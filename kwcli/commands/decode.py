@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from kwcli.env import Environment
-from kwcli.options import ContentOptions, OutputOptions, content_options, gathered, output_options
+from kwcli.options import ContentOptions, OutputOptions, VersionWord, content_options, gathered, output_options
 
 if TYPE_CHECKING:
     from decoders.schema.model import Side
@@ -31,7 +31,7 @@ class MessageOptions(NamedTuple):
     """Which messages the bytes are of; None where nothing was said."""
 
     api: str | None
-    version: int | None
+    version: str | None
     side: Side | None
 
 
@@ -68,7 +68,9 @@ def _unmarked(_ctx: click.Context, _param: click.Parameter, words: tuple[str, ..
     callback=_unmarked,
 )
 @click.option("--api", metavar="API", help="The API of the messages, by name or number.")
-@click.option("--version", "--api-version", "version", type=int, metavar="N", help="Its version.")
+@click.option(
+    "--version", "--api-version", "version", type=VersionWord(), metavar="N", help="Its version: 12, v12, latest."
+)
 @click.option("--request", "side", flag_value="request", help="The messages are requests.")
 @click.option("--response", "side", flag_value="response", help="The messages are responses.")
 @click.option("--from", "form", type=click.Choice(FORMS), default="auto", help="How the bytes are written.")
@@ -94,7 +96,7 @@ def command(
     """
     from kwcli.decoding.messages import MessageHints
     from kwcli.decoding.run import run, run_explain
-    from kwcli.spelling import find_api
+    from kwcli.spelling import find_api, parse_version_of
 
     env: Environment = ctx.obj
     if said.version is not None and said.api is None:
@@ -102,5 +104,7 @@ def command(
     settings = shown.settings(env, content)
     if explain:
         return run_explain(inputs, env, settings, form)
-    key = None if said.api is None else find_api(said.api).key
-    return run(inputs, env, settings, MessageHints(said.side, key, said.version), form)
+    found = None if said.api is None else find_api(said.api)
+    version = None if found is None or said.version is None else parse_version_of(found, said.version)
+    hints = MessageHints(said.side, None if found is None else found.key, version)
+    return run(inputs, env, settings, hints, form)

@@ -200,7 +200,7 @@ def test_a_difference_may_go_back() -> None:
         (["--diff", "3.9", "4.0", "--grep", "a"], "kw: --diff and --grep do not go together; see"),
         (["Fetch", "--grep", "a"], "kw: --grep does not go with an API; see"),
         (["Fetch", "3", "--diff", "3.9", "4.0"], "kw: --diff does not go with a version; see"),
-        (["Fetch", "x"], "kw: invalid value for '[VERSION]': 'x' is not a valid integer range"),
+        (["Fetch", "x"], "kw: 'x' is no version of Fetch: write 18, v18 or latest"),
     ],
 )
 def test_what_is_refused(words: list[str], line: str) -> None:
