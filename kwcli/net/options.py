@@ -43,7 +43,10 @@ class KeyValue(click.ParamType[tuple[str, str]]):
         name, equals, text = value.partition("=")
         if not equals or not name.strip():
             from kwcli.net.config.properties import shown_name
+            from kwcli.net.config.unknown_properties import is_foreign_word, proposal
 
+            if is_foreign_word(name) and not equals:
+                self.fail(f"{name!r} is no key=value{proposal(name, 'true', option=True)}", param, ctx)
             self.fail(f"{shown_name(name.strip())!r} has no value: write key=value", param, ctx)
         return name.strip(), text
 
