@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from kwcli.env import Environment
-from kwcli.net.options import ConnectionOptions, Seconds, connection_options
+from kwcli.net.options import ConnectingCommand, ConnectionOptions, Seconds, connection_options
 from kwcli.options import ContentOptions, OutputOptions, content_options, output_options
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -19,7 +19,7 @@ Examples:
   kw call DeleteTopics --skeleton > delete.yaml; kw call DeleteTopics @delete.yaml --dry-run"""
 
 
-@click.command("call", epilog=EXAMPLES)
+@click.command("call", cls=ConnectingCommand, epilog=EXAMPLES)
 @click.argument("api")
 @click.argument("words", nargs=-1, metavar="[PATH=VALUE | @FILE | -]...")
 @click.option("--api-version", "version", type=click.IntRange(min=0), metavar="N", help="Send this version.")
