@@ -258,7 +258,7 @@ _kw_values() {
 }
 _kw_verb() {
     case $verb in
-        "") verbs="sniff call proxy stats pipeline apis errors decode encode profile playground completion help" options="--version --debug -h --help" ;;
+        "") verbs="sniff call proxy stats pipeline apis errors decode encode profile playground completion help" options="--version --debug -X -h --help" ;;
         "sniff") verbs="" options="-i --interface --bpf -w --write --port --api --client-id --topic -f --filter --errors --slower-than --limit --records --reveal-secrets --sort --strict -o --output --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
         "call") verbs="" options="--api-version --as-kafka --force --node --split --example --skeleton --edit --dry-run --raw-body --only --select --records --reveal-secrets --compression --acks --magic --lines --values -K --key-separator --repeat --interval --against -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
         "proxy") verbs="" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map --port-base --bind --advertise --tls-in --tls-cert --tls-key --tls-client-ca --allow-anonymous --metrics --check --api --client-id --topic -f --filter --errors --slower-than --records --reveal-secrets -o --output --csv-safe --color -v --verbose -q --quiet --debug --no-log -w --write --record --rotate-size --rotate-interval --log-overflow -h --help" ;;
@@ -272,7 +272,7 @@ _kw_verb() {
         "decode") verbs="" options="--api --version --api-version --request --response --from --explain --records --reveal-secrets -o --output --color -v --verbose --debug -h --help" ;;
         "encode") verbs="" options="--response --frame --correlation-id --client-id --skeleton -o --output --debug -h --help" ;;
         "profile") verbs="import list remove show use" options="-h --help" ;;
-        "profile import") verbs="" options="--use --force -v --verbose -h --help" ;;
+        "profile import") verbs="" options="--context --use --force -v --verbose -h --help" ;;
         "profile list") verbs="" options="-o --output --color --debug -h --help" ;;
         "profile remove") verbs="" options="-h --help" ;;
         "profile show") verbs="" options="--reveal-secrets -o --output --color --debug -h --help" ;;
@@ -285,6 +285,7 @@ _kw_verb() {
 }
 _kw_option() {  # how many values an option takes, and what they may be; `--option=` has its value with it
     case ${1%=} in
+        " -X") left=1 kind= ;;
         "sniff -i"|"sniff --interface") left=1 kind=interfaces ;;
         "sniff --bpf") left=1 kind= ;;
         "sniff -w"|"sniff --write") left=1 kind=files ;;
@@ -405,6 +406,7 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "encode --correlation-id") left=1 kind= ;;
         "encode --client-id") left=1 kind= ;;
         "encode -o"|"encode --output") left=1 kind=words list="hex base64 raw" ;;
+        "profile import --context") left=1 kind= ;;
         "profile list -o"|"profile list --output") left=1 kind=words list="text ndjson json" ;;
         "profile list --color") left=1 kind=words list="auto always never" ;;
         "profile show -o"|"profile show --output") left=1 kind=words list="text ndjson json" ;;
@@ -440,7 +442,7 @@ _kw_place() {  # what the argument at a place may be
         "encode 0") kind=apis ;;
         "encode 1") kind=versions ;;
         "encode "*) kind=body ;;
-        "profile import 1") kind=files ;;
+        "profile import "*) kind=files ;;
         "profile remove 0") kind=profiles ;;
         "profile show 0") kind=profiles ;;
         "profile use 0") kind=profiles ;;

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from kwcli.env import Environment
-from kwcli.net.options import ConnectionOptions, connection_options
+from kwcli.net.options import ConnectingCommand, ConnectionOptions, connection_options
 from kwcli.options import ContentOptions, OutputOptions, Seconds, VersionWord, content_options, output_options
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -20,7 +20,7 @@ Examples:
   kw call DeleteTopics --skeleton > delete.yaml; kw call DeleteTopics @delete.yaml --dry-run"""
 
 
-@click.command("call", epilog=EXAMPLES)
+@click.command("call", cls=ConnectingCommand, epilog=EXAMPLES)
 @click.argument("api")
 @click.argument("words", nargs=-1, metavar="[PATH=VALUE | @FILE | -]...")
 @click.option("--api-version", "version", type=VersionWord(), metavar="N", help="Send this version: 12, v12, latest.")
