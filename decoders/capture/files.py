@@ -10,7 +10,7 @@ from struct import Struct
 from typing import Final
 
 from decoders.capture.packets import FUSED_SIZE, LINKS, UNSUPPORTED, Dissector, Shape, shapes
-from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated
+from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated, without_frames
 from decoders.limits import BLOCK_MAX, INTERFACES_MAX, PACKET_MAX
 from decoders.tcp.chunks import Segment
 from decoders.wire.pack import fields, pack, unpack
@@ -487,7 +487,7 @@ class CaptureReader:
                 buf = buf[used:]
         except DecodeError as problem:
             problem.offset += self._at
-            self.problem = problem
+            self.problem = without_frames(problem)
             buf = b""
         self._parts = [buf]
         self._held = len(buf)

@@ -10,7 +10,7 @@ from decoders.apis import api
 from decoders.apis.error_codes import ERRORS, error_name
 from decoders.apis.keys import FETCH, LIST_OFFSETS, PRODUCE
 from decoders.apis.releases import UNSTABLE, history, spoken
-from decoders.errors import DecodeError
+from decoders.errors import DecodeError, without_frames
 from decoders.messages.whole_messages import decode_message, encode_message
 from decoders.schema.model import NONE, Api, Versions
 from kwcli.calling.assignments import GivenWords, compose, encode_body
@@ -244,7 +244,7 @@ class Draft:
             except Failure as problem:
                 if problem.code != Exit.USAGE:
                     raise
-                first = first or problem
+                first = first or without_frames(problem)
         assert first is not None
         raise first
 

@@ -11,6 +11,7 @@ from uuid import UUID
 from decoders.apis.keys import DESCRIBE_CLUSTER, METADATA, PRODUCE
 from decoders.apis.places import only, places, routed_by
 from decoders.apis.routing import NODE_RESOURCES, route
+from decoders.errors import without_frames
 from decoders.schema.model import Api, Versions
 from decoders.wire.primitives import uuid_bytes
 from kwcli.calling.as_exchanges import Tape
@@ -147,7 +148,7 @@ class Router:
                 spare_s = answers_s + (left_s / 2 if number != numbers[-1] else 0.0)
                 stops.append(Destination(self._cluster.node(number, spare_s=spare_s), body, ""))
             except Failure as problem:
-                self.problems.append(problem)
+                self.problems.append(without_frames(problem))
         if not stops:
             raise self.problems[0] if self.problems else Failure("the cluster names no node")
         return stops

@@ -14,6 +14,7 @@ from uuid import UUID
 
 from decoders.apis.error_codes import error_name
 from decoders.apis.keys import API_VERSIONS, DESCRIBE_CLUSTER, FIND_COORDINATOR, METADATA
+from decoders.errors import without_frames
 from decoders.messages.whole_messages import encode_message
 from decoders.schema.model import NONE
 from kwcli.env import Exit, Failure
@@ -90,7 +91,7 @@ class ClusterClient:
             try:
                 self._first = self._connection(address, None, self.deadline.sooner(share))
             except Failure as failure:
-                failures.append(failure)
+                failures.append(without_frames(failure))
                 if failure.code == Exit.REFUSED or not self.deadline.left():
                     break
             else:
