@@ -125,6 +125,18 @@ class Words(click.ParamType[tuple[str, ...]]):
         return words
 
 
+class Word(click.ParamType[str]):
+    """One word. `known` are offered by completion; others may be as good."""
+
+    name = "word"
+
+    def __init__(self, known: tuple[str, ...] = ()) -> None:
+        self.known = known
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ARG002
+        return value.strip()
+
+
 class CaptureOptions(NamedTuple):
     """What a command reads, and on which ports it takes connections for Kafka's."""
 
