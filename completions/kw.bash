@@ -268,7 +268,7 @@ _kw_verb() {
         "pipeline run") verbs="" options="--out --point --since --until --api --client-id --topic -f --filter --errors --slower-than --port --tables --bodies --reveal-secrets --engine --master --split-size --strict --explain -v --verbose -q --quiet --debug -h --help" ;;
         "pipeline sql") verbs="" options="--views --limit --master -o --output --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
         "apis") verbs="" options="--release --diff --grep -o --output --color --debug -h --help" ;;
-        "errors") verbs="" options="--grep -o --output --color --debug -h --help" ;;
+        "errors") verbs="" options="--retriable --grep -o --output --color --debug -h --help" ;;
         "decode") verbs="" options="--api --version --api-version --request --response --from --explain --records --reveal-secrets -o --output --color -v --verbose --debug -h --help" ;;
         "encode") verbs="" options="--response --frame --correlation-id --client-id --skeleton -o --output --debug -h --help" ;;
         "profile") verbs="import list remove show use" options="-h --help" ;;
@@ -434,7 +434,7 @@ _kw_place() {  # what the argument at a place may be
         "pipeline sql 0") kind=files ;;
         "apis 0") kind=apis ;;
         "apis 1") kind=versions ;;
-        "errors 0") kind=errors ;;
+        "errors "*) kind=errors ;;
         "decode "*) kind=files ;;
         "encode 0") kind=apis ;;
         "encode 1") kind=versions ;;

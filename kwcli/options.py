@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from decoders.filters import Filter
 
 FORMATS: Final = ("text", "table", "ndjson", "json", "csv", "hex")
+# Names another default of -o, for the commands that have this format.
+OUTPUT_VARIABLE: Final = "KW_OUTPUT"
 COLORS: Final = ("auto", "always", "never")
 
 # A file, or a part of one, that is smaller than this would be all beginnings.
@@ -140,7 +142,7 @@ class ContentOptions(NamedTuple):
 class OutputOptions(NamedTuple):
     """How output is written."""
 
-    output: str | None
+    output: str
     color: str
     verbose: int = 0
     quiet: bool = False
@@ -185,6 +187,19 @@ def set_debug(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
     """The callback of --debug."""
     if value and isinstance(ctx.obj, Environment):
         ctx.obj.debug = True
+
+
+def _default_format(ctx: click.Context, param: click.Parameter, value: str | None) -> str:
+    """The callback of -o: the format asked for, else that of $KW_OUTPUT if this command has it, else text."""
+    if value is not None:
+        return value
+    wanted = ctx.obj.variables.get(OUTPUT_VARIABLE, "") if isinstance(ctx.obj, Environment) else ""
+    assert isinstance(param.type, click.Choice)
+    if wanted in param.type.choices:
+        return wanted
+    if wanted and wanted not in FORMATS:
+        raise click.UsageError(f"{OUTPUT_VARIABLE}: {wanted!r} is no format; there are {', '.join(FORMATS)}", ctx)
+    return "text"
 
 
 def _set_csv_safe(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
@@ -239,7 +254,8 @@ def output_options(
                 "-o",
                 "--output",
                 type=click.Choice(formats),
-                help="Output format; text on a terminal, ndjson when piped.",
+                callback=_default_format,
+                help="Output format; text where $KW_OUTPUT names no other.",
             ),
             *([csv_safe_option] if "csv" in formats else []),
             click.option("--color", type=click.Choice(COLORS), default="auto", help="When to use colours."),

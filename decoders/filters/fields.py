@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 from uuid import UUID
 
 from decoders.apis import NAMES, api
-from decoders.apis.error_codes import ERRORS, error_name
+from decoders.apis.error_codes import ERRORS, error_name, find_error
 from decoders.errors import UnknownApi
 from decoders.exchanges.api_versions import SIDES
 from decoders.filters.errors import FilterError
@@ -355,10 +355,10 @@ def _error(word: Word) -> int:
     text = word.text
     if re.fullmatch(r"-?\d+", text):
         return int(text)
-    known = {row.name: code for code, row in ERRORS.items()}
-    code = known.get(text.upper().replace("-", "_"))
+    code = find_error(text)
     if code is None:
-        raise FilterError(f"no error has the name {text!r}", word.at + 1, word=text, candidates=known)
+        names = [row.name for row in ERRORS.values()]
+        raise FilterError(f"no error has the name {text!r}", word.at + 1, word=text, candidates=names)
     return code
 
 

@@ -12,7 +12,7 @@ from decoders.apis.releases import RELEASES, spoken
 from decoders.schema.model import Api
 from kwcli.env import Environment, Exit, Failure, Settings
 from kwcli.output.units import palette
-from kwcli.spelling import find_api, find_release
+from kwcli.spelling import did_you_mean, find_api, find_release
 
 Row = dict[str, Any]
 
@@ -78,30 +78,35 @@ def _show_diff(env: Environment, settings: Settings, found: Api | None, diff: tu
     _show(env, settings, row, lambda: changes_lines(row, settings.width, palette(settings.color)))
 
 
-def show_errors(env: Environment, settings: Settings, *, word: str | None, grep: str | None) -> int:
+def show_errors(
+    env: Environment, settings: Settings, *, words: Sequence[str], grep: str | None, retriable: bool | None
+) -> int:
     """Whatever `kw errors` was asked. Raises click.UsageError."""
+    from decoders.apis.error_codes import ERRORS
     from kwcli.reference import errors
     from kwcli.reference.errors import error_lines, list_lines
 
-    if word is not None and grep is not None:
-        raise click.UsageError("--grep does not go with a code")
-    if word is not None and word[:1] == "-" and not word[1:].isdecimal():  # click lets -1 through, and all else with it
-        raise click.NoSuchOption(word, ctx=click.get_current_context())
+    if words and (grep is not None or retriable is not None):
+        raise click.UsageError(f"{'--grep' if grep is not None else '--[not-]retriable'} does not go with a code")
+    for word in words:  # click lets -1 through, and all else that begins so with it
+        if word[:1] == "-" and not word[1:].isdecimal():
+            raise click.NoSuchOption(word, ctx=click.get_current_context())
     how = settings.width, palette(settings.color)
-    if word is None:
-        rows = [errors.error(code) for code in (errors.find(grep) if grep else errors.all_codes())]
-        _show(env, settings, rows, lambda: list_lines(rows, *how))
-        return Exit.DONE
-    codes = errors.look_up(word)
-    if not codes:
-        env.say(f"kw: no error {word!r} is known (Kafka {RELEASES[-1]} and older)")
-        return Exit.FAILURE
-    rows = [errors.error(code) for code in codes]
-    if len(rows) == 1:
-        _show(env, settings, rows[0], lambda: error_lines(rows[0], *how))
+    if words:
+        codes, unknown = errors.look_up(words)
     else:
+        codes, unknown = (errors.find(grep) if grep else errors.all_codes()), []
+    rows = [errors.error(code) for code in codes]
+    if retriable is not None:
+        rows = [row for row in rows if row["retriable"] is retriable and row["code"]]
+    if words and len(rows) == 1:
+        _show(env, settings, rows[0], lambda: error_lines(rows[0], *how))
+    elif rows or not words:
         _show(env, settings, rows, lambda: list_lines(rows, *how))
-    return Exit.DONE
+    for word in unknown:
+        meant = did_you_mean(word, [row.name for row in ERRORS.values()])
+        env.say(f"kw: no error {word!r} is known{meant} (Kafka {RELEASES[-1]} and older)")
+    return Exit.FAILURE if unknown else Exit.DONE
 
 
 def _in_release(found: Api, release: str | None) -> Api:

@@ -42,8 +42,8 @@ def exchanges(outcome: Outcome) -> int:
 # -- formats ----------------------------------------------------------------------------------------------------------
 
 
-def test_piped_output_is_ndjson_and_nothing_else(everything: list[dict[str, Any]]) -> None:
-    outcome = kw("sniff", FIRST)
+def test_ndjson_is_records_and_nothing_else(everything: list[dict[str, Any]]) -> None:
+    outcome = kw("sniff", FIRST, "-o", "ndjson")
     assert outcome.code == Exit.DONE
     assert [json.loads(line) for line in outcome.out.splitlines()] == everything
     assert outcome.err.startswith(f"{len(everything)} exchanges, ")
