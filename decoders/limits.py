@@ -98,3 +98,5 @@ REMOTE_HELD_MAX: Final = 256 * MIB
 TLS_SECRETS_MAX: Final = 10**6
 # A line of a key log: label, client random and secret have 200 characters.
 KEY_LOG_LINE_MAX: Final = 4096
+# A handshake message is held whole: the largest are chains of certificates, some ten KiB (OpenSSL takes 100 KiB).
+TLS_HANDSHAKE_MAX: Final = 256 * 1024
