@@ -23,7 +23,6 @@ from decoders.tls.handshake import (
 )
 from decoders.tls.suites import find_suite
 
-
 SUBJECT = ("-subj", "/O=Example/CN=kafka1")
 
 
