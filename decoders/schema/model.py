@@ -91,6 +91,7 @@ class Field(NamedTuple):
     secret: bool = False
     unless: str = ""  # the sibling before it that holds a config's name: secret unless that name is known to be public
     entity: str = ""
+    means: str = ""  # the set in decoders/apis/enums.py that has words for some of its numbers
     was: tuple[str, ...] = ()
     since: str = ""  # the release that put a tagged field into versions that were out already
     struct: str = ""  # the common struct's name, where it is one
@@ -158,6 +159,7 @@ class PlanField(NamedTuple):
     secret: bool
     entity: str
     plan: Plan | None  # a struct's, or an array of structs' element
+    means: str = ""  # as Field.means
     unless: str = ""  # as Field.unless; the JSON decoder asks `public(name)`, which it is given, about that sibling
 
 
@@ -293,6 +295,8 @@ def _option(line: _Line, word: str, words: Iterator[str], versions: Versions, op
         options["nullable"] = Versions.parse(_next(line, words))
     elif word == "is":
         options["entity"] = _next(line, words)
+    elif word == "means":
+        options["means"] = _next(line, words)
     elif word == "since":
         options["since"] = _next(line, words)
     elif word == "was":
@@ -449,6 +453,7 @@ def _plan_field(owner: str, field: Field, version: int, flexible: bool) -> PlanF
         field.secret,
         field.entity,
         plan,
+        field.means,
         field.unless,
     )
 

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from decoders.apis import NAMES, api, api_name
+from decoders.apis.enums import BITS, words_of
 from decoders.schema.model import resolve
 from decoders.wire.deferred import Deferred, DeferredList, DeferredText, json_pieces
 from decoders.wire.text import in_bytes
@@ -455,7 +456,10 @@ class BodyPrinter:
             return f"{value:>2} {api_name(value)}", ""
         if isinstance(value, Deferred):
             return self._long.mark(value), ""
-        return scalar(value), "dim" if _is_default(value, field) else ""
+        paint: Paint = "dim" if _is_default(value, field) else ""
+        if field is not None and field.means:
+            return _worded(value, field.means), paint
+        return scalar(value), paint
 
     def _paint(self, text: str, paint: Paint) -> str:
         if not paint or not text:
@@ -538,6 +542,16 @@ def scalar(value: Any) -> str:
     if isinstance(value, DeferredText):
         return clean(next(value.texts(), ""))
     return str(value)
+
+
+def _worded(value: Any, means: str) -> str:
+    """A number, or a list of them, each with its word: `0 read_uncommitted`; a set of bits by its words alone."""
+    if isinstance(value, list):
+        return ",".join(_worded(one, means) for one in value) or "[]"
+    word = words_of(means, value) if isinstance(value, int) else None
+    if word is None or means in BITS:
+        return word or scalar(value)
+    return f"{value} {word}"
 
 
 def _listed(value: list[Any]) -> str:
