@@ -212,7 +212,8 @@ class Plan:
 #     NAME TYPE VERSIONS then any of: `null V` nullable versions · `tag N [V]` tagged (in V, else in all its versions) ·
 #     `= LITERAL` default (JSON, no blanks) · `ignorable` · `key` map key · `inflexible` never compact · `secret` ·
 #     `secret unless FIELD` (a config value: unless FIELD, a sibling before it, holds a name known to be public) ·
-#     `is ENTITY` · `was NAME[,NAME]` older names · `since RELEASE` a tagged field that this release put into versions
+#     `is ENTITY` · `means SET` words for numbers (decoders/apis/enums.py) · `was NAME[,NAME]` older names ·
+#     `since RELEASE` a tagged field that this release put into versions
 #     which were out already. TYPE is a primitive, `struct`, a common struct's name, or [] of these.
 
 

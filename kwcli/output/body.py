@@ -9,11 +9,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from decoders.apis import NAMES, api, api_name
-from decoders.apis.enums import BITS, words_of
 from decoders.schema.model import resolve
 from decoders.wire.deferred import Deferred, DeferredList, DeferredText, json_pieces
 from decoders.wire.text import in_bytes
-from kwcli.output.units import Palette, cell_width, cut
+from kwcli.output.units import Palette, cell_width, cut, with_word
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
@@ -548,10 +547,7 @@ def _worded(value: Any, means: str) -> str:
     """A number, or a list of them, each with its word: `0 read_uncommitted`; a set of bits by its words alone."""
     if isinstance(value, list):
         return ",".join(_worded(one, means) for one in value) or "[]"
-    word = words_of(means, value) if isinstance(value, int) else None
-    if word is None or means in BITS:
-        return word or scalar(value)
-    return f"{value} {word}"
+    return with_word(value, means) if isinstance(value, int) else scalar(value)
 
 
 def _listed(value: list[Any]) -> str:
