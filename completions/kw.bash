@@ -259,14 +259,14 @@ _kw_values() {
 _kw_verb() {
     case $verb in
         "") verbs="sniff call proxy stats pipeline apis errors decode encode profile playground completion help" options="--version --debug -h --help" ;;
-        "sniff") verbs="" options="-i --interface --bpf -w --write --port --api --client-id --topic -f --filter --errors --slower-than --limit --records --reveal-secrets --sort --strict -o --output --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
+        "sniff") verbs="" options="-r --read -i --interface --bpf -w --write --port --since --until --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit --records --reveal-secrets --sort --strict -o --output --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
         "call") verbs="" options="--api-version --as-kafka --force --node --split --example --skeleton --edit --dry-run --raw-body --only --select --records --reveal-secrets --compression --acks --magic --repeat --interval --against -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
-        "proxy") verbs="" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map --port-base --bind --advertise --tls-in --tls-cert --tls-key --tls-client-ca --allow-anonymous --metrics --check --api --client-id --topic -f --filter --errors --slower-than --records --reveal-secrets -o --output --csv-safe --color -v --verbose -q --quiet --debug --no-log -w --write --record --rotate-size --rotate-interval --log-overflow -h --help" ;;
-        "stats") verbs="" options="-i --interface --bpf -w --write --port --by --metric --bucket --sort --slowest --api --client-id --topic -f --filter --errors --slower-than --limit --strict -o --output --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
+        "proxy") verbs="" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map --port-base --bind --advertise --tls-in --tls-cert --tls-key --tls-client-ca --allow-anonymous --metrics --check --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --records --reveal-secrets -o --output --csv-safe --color -v --verbose -q --quiet --debug --no-log -w --write --record --rotate-size --rotate-interval --log-overflow -h --help" ;;
+        "stats") verbs="" options="-r --read -i --interface --bpf -w --write --port --since --until --by --metric --bucket --sort --slowest --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit --strict -o --output --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
         "pipeline") verbs="report run sql" options="-h --help" ;;
         "pipeline report") verbs="" options="--target --html --master -o --output --color -v --verbose -q --quiet --debug -h --help" ;;
-        "pipeline run") verbs="" options="--out --point --since --until --api --client-id --topic -f --filter --errors --slower-than --port --tables --bodies --reveal-secrets --engine --master --split-size --strict --explain -v --verbose -q --quiet --debug -h --help" ;;
-        "pipeline sql") verbs="" options="--views --limit --master -o --output --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
+        "pipeline run") verbs="" options="--out --point --since --until --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --port --tables --bodies --reveal-secrets --engine --master --split-size --strict --explain -v --verbose -q --quiet --debug -h --help" ;;
+        "pipeline sql") verbs="" options="--views -n -c --limit --master -o --output --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
         "apis") verbs="" options="--release --diff --grep -o --output --color --debug -h --help" ;;
         "errors") verbs="" options="--retriable --grep -o --output --color --debug -h --help" ;;
         "decode") verbs="" options="--api --version --api-version --request --response --from --explain --records --reveal-secrets -o --output --color -v --verbose --debug -h --help" ;;
@@ -285,17 +285,22 @@ _kw_verb() {
 }
 _kw_option() {  # how many values an option takes, and what they may be; `--option=` has its value with it
     case ${1%=} in
+        "sniff -r"|"sniff --read") left=1 kind=files ;;
         "sniff -i"|"sniff --interface") left=1 kind=interfaces ;;
         "sniff --bpf") left=1 kind= ;;
         "sniff -w"|"sniff --write") left=1 kind=files ;;
         "sniff --port") left=1 kind= ;;
+        "sniff --since") left=1 kind= ;;
+        "sniff --until") left=1 kind= ;;
         "sniff --api") left=1 kind=apis ;;
         "sniff --client-id") left=1 kind= ;;
+        "sniff --client") left=1 kind= ;;
         "sniff --topic") left=1 kind= ;;
-        "sniff -f"|"sniff --filter") left=1 kind= ;;
+        "sniff --group") left=1 kind= ;;
+        "sniff -f"|"sniff -Y"|"sniff --filter") left=1 kind= ;;
         "sniff --slower-than") left=1 kind= ;;
-        "sniff --limit") left=1 kind= ;;
-        "sniff --sort") left=1 kind=words list="time" ;;
+        "sniff -n"|"sniff -c"|"sniff --limit") left=1 kind= ;;
+        "sniff --sort") left=1 kind=words list="time latency size" ;;
         "sniff -o"|"sniff --output") left=1 kind=words list="text table ndjson json csv hex" ;;
         "sniff --color") left=1 kind=words list="auto always never" ;;
         "call --api-version") left=1 kind=versions ;;
@@ -338,8 +343,10 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "proxy --metrics") left=1 kind= ;;
         "proxy --api") left=1 kind=apis ;;
         "proxy --client-id") left=1 kind= ;;
+        "proxy --client") left=1 kind= ;;
         "proxy --topic") left=1 kind= ;;
-        "proxy -f"|"proxy --filter") left=1 kind= ;;
+        "proxy --group") left=1 kind= ;;
+        "proxy -f"|"proxy -Y"|"proxy --filter") left=1 kind= ;;
         "proxy --slower-than") left=1 kind= ;;
         "proxy -o"|"proxy --output") left=1 kind=words list="text table ndjson json csv hex" ;;
         "proxy --color") left=1 kind=words list="auto always never" ;;
@@ -348,10 +355,13 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "proxy --rotate-size") left=1 kind= ;;
         "proxy --rotate-interval") left=1 kind= ;;
         "proxy --log-overflow") left=1 kind=words list="drop block" ;;
+        "stats -r"|"stats --read") left=1 kind=files ;;
         "stats -i"|"stats --interface") left=1 kind=interfaces ;;
         "stats --bpf") left=1 kind= ;;
         "stats -w"|"stats --write") left=1 kind=files ;;
         "stats --port") left=1 kind= ;;
+        "stats --since") left=1 kind= ;;
+        "stats --until") left=1 kind= ;;
         "stats --by") left=1 kind=words list="api version client client_id address software broker connection topic group error time" ;;
         "stats --metric") left=1 kind=words list="latency bytes errors records throttle" ;;
         "stats --bucket") left=1 kind= ;;
@@ -359,10 +369,12 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "stats --slowest") left=1 kind= ;;
         "stats --api") left=1 kind=apis ;;
         "stats --client-id") left=1 kind= ;;
+        "stats --client") left=1 kind= ;;
         "stats --topic") left=1 kind= ;;
-        "stats -f"|"stats --filter") left=1 kind= ;;
+        "stats --group") left=1 kind= ;;
+        "stats -f"|"stats -Y"|"stats --filter") left=1 kind= ;;
         "stats --slower-than") left=1 kind= ;;
-        "stats --limit") left=1 kind= ;;
+        "stats -n"|"stats -c"|"stats --limit") left=1 kind= ;;
         "stats -o"|"stats --output") left=1 kind=words list="text table ndjson json csv" ;;
         "stats --color") left=1 kind=words list="auto always never" ;;
         "pipeline report --target") left=1 kind=releases ;;
@@ -376,15 +388,17 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "pipeline run --until") left=1 kind= ;;
         "pipeline run --api") left=1 kind=apis ;;
         "pipeline run --client-id") left=1 kind= ;;
+        "pipeline run --client") left=1 kind= ;;
         "pipeline run --topic") left=1 kind= ;;
-        "pipeline run -f"|"pipeline run --filter") left=1 kind= ;;
+        "pipeline run --group") left=1 kind= ;;
+        "pipeline run -f"|"pipeline run -Y"|"pipeline run --filter") left=1 kind= ;;
         "pipeline run --slower-than") left=1 kind= ;;
         "pipeline run --port") left=1 kind= ;;
         "pipeline run --tables") left=1 kind=words list="exchanges topic_partitions connections skipped" ;;
         "pipeline run --engine") left=1 kind=words list="auto local stitch shuffle" ;;
         "pipeline run --master") left=1 kind= ;;
         "pipeline run --split-size") left=1 kind= ;;
-        "pipeline sql --limit") left=1 kind= ;;
+        "pipeline sql -n"|"pipeline sql -c"|"pipeline sql --limit") left=1 kind= ;;
         "pipeline sql --master") left=1 kind= ;;
         "pipeline sql -o"|"pipeline sql --output") left=1 kind=words list="text table ndjson json csv" ;;
         "pipeline sql --color") left=1 kind=words list="auto always never" ;;

@@ -301,6 +301,11 @@ FIELDS: Final[Mapping[str, str]] = {
     "port": "broker == :9092, or --port 9092",
 }  # fmt: skip
 # How a filter of tcpdump begins: words of pcap-filter(7).
-BPF_WORDS: Final = frozenset(
+_BPF_WORDS: Final = frozenset(
     {"arp", "dst", "ether", "host", "icmp", "ip", "ip6", "net", "port", "portrange", "src", "tcp", "udp", "vlan"}
 )
+
+
+def is_bpf(text: str) -> bool:
+    """Whether a text begins as a filter of tcpdump does."""
+    return text.replace("(", " ").split(maxsplit=1)[:1] != [] and text.replace("(", " ").split()[0] in _BPF_WORDS

@@ -15,6 +15,7 @@ from kwcli.options import (
     capture_options,
     filter_options,
     gathered,
+    limit_option,
     output_options,
     words_option,
 )
@@ -53,7 +54,7 @@ class Grouping(NamedTuple):
     help="Show the N slowest exchanges too, with their packet numbers.",
 )
 @filter_options
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop reading after N exchanges counted.")
+@limit_option("Stop reading after N exchanges counted.")
 @click.option("--strict", is_flag=True, help="Exit code 3 when traffic was lost or could not be decoded.")
 @gathered("grouping", Grouping, Grouping._fields)
 @output_options(
@@ -87,10 +88,10 @@ def command(
     sniffing = Sniffing(
         env,
         settings,
-        filters.select(),
+        filters.select(capture.times(env)),
         ports=frozenset(capture.ports) or None,
         limit=limit,
-        sort=False,
+        sort=None,
         strict=strict,
         view=view(check_options(*grouping[:4], grouping.slowest or 0), settings),
     )
