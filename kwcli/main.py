@@ -63,6 +63,20 @@ def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
         ctx.exit()
 
 
+def _properties(ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]) -> None:
+    """`kw -X list` as kcat takes it; a property itself belongs behind the command that connects."""
+    if not value:
+        return
+    from kwcli.net.options import print_properties
+
+    if value[0] not in ("list", "dump"):
+        raise click.UsageError(
+            "-X goes behind the command: kw call -X KEY=VALUE …, kw proxy -X …; kw -X list shows all"
+        )
+    print_properties(ctx.obj, value[0], {})
+    ctx.exit()
+
+
 def _debug(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
     if value and isinstance(ctx.obj, Environment):
         ctx.obj.debug = True
@@ -89,6 +103,14 @@ kw = Commands(
             expose_value=False,
             callback=_debug,
             help="Show the traceback of a defect, of any command.",
+        ),
+        click.Option(
+            ["-X", "properties"],
+            multiple=True,
+            expose_value=False,
+            callback=_properties,
+            metavar="list|dump",
+            help="Show all client properties, or those in force with where they are from.",
         ),
     ],
 )

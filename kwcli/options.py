@@ -163,6 +163,18 @@ class RowCount(click.ParamType[int]):
         return int(value)
 
 
+class Word(click.ParamType[str]):
+    """One word. `known` are offered by completion; others may be as good."""
+
+    name = "word"
+
+    def __init__(self, known: tuple[str, ...] = ()) -> None:
+        self.known = known
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ARG002
+        return value.strip()
+
+
 class CaptureOptions(NamedTuple):
     """What a command reads, and on which ports it takes connections for Kafka's."""
 
@@ -187,7 +199,10 @@ class CaptureOptions(NamedTuple):
         context = click.get_current_context()
         if self.interface and self.files and is_bpf(self.files[0]):
             raise click.UsageError(f"the filter of a live capture is --bpf '{' '.join(self.files)}'", context)
-        if bool(self.files) == bool(self.interface):
+        if self.files and self.interface:
+            files = ", ".join(self.files[:2]) + (" …" if self.files[2:] else "")
+            raise click.UsageError(f"{files} and -i {self.interface}: not both; give files, or an interface", context)
+        if not self.files and not self.interface:
             raise click.UsageError("give capture files, or - for standard input, or -i IFACE", context)
         for name, value in (("--bpf", self.bpf), ("-w", self.write)):
             if value is not None and not self.interface:

@@ -17,7 +17,7 @@ LAYERS: Final[list[tuple[str, ...]]] = [
     ("decoders.schema",),
     ("decoders.apis", "decoders.records", "decoders.embedded"),
     ("decoders.capture", "decoders.tcp"),
-    ("decoders.protocols",),
+    ("decoders.tls", "decoders.protocols"),
     ("decoders.frames",),
     ("decoders.exchanges",),
     ("decoders.messages",),

@@ -16,6 +16,15 @@ from decoders.apis import NAMES, api
 from decoders.apis.error_codes import ERRORS, error_name, find_error
 from decoders.errors import UnknownApi
 from decoders.exchanges.api_versions import SIDES
+from decoders.filters.contents import (
+    headers_named,
+    partition_needs,
+    partition_numbers,
+    record_count,
+    record_keys,
+    record_needs,
+    record_values,
+)
 from decoders.filters.errors import FilterError
 from decoders.schema.model import Field, Side
 from decoders.schema.projection import Get, getter
@@ -93,9 +102,10 @@ class Phase(IntEnum):
 
 
 class FieldRow(NamedTuple):
-    """One field. A value that is a list stands for each of its elements; None and an empty list are nothing.
+    """One field. A value that is a list or an iterator stands for each of its elements; None and no element is nothing.
 
-    `entity` is set where the names come out of bodies (exchanges/api_versions.py must hear of them).
+    `entity` is set where the names come out of bodies, `needs` where something else does: the paths that are read of a
+    side of an API (exchanges/api_versions.py must hear of them).
     """
 
     phase: Phase
@@ -103,6 +113,7 @@ class FieldRow(NamedTuple):
     get: Callable[[Exchange], Any]
     text: str
     entity: str = ""
+    needs: Callable[[int, Side], tuple[str, ...]] | None = None
 
 
 def _of(entity: str) -> Callable[[Exchange], Any]:
@@ -116,6 +127,11 @@ def _software(exchange: Exchange, part: str) -> str | None:
 
 def _sizes(exchange: Exchange) -> list[int]:
     return [size for size in (exchange.request_size, exchange.response_size) if size is not None]
+
+
+def _sides(exchange: Exchange) -> list[str]:
+    sizes = (exchange.request_size, exchange.response_size)
+    return [side for side, size in zip(SIDES, sizes, strict=True) if size is not None]
 
 
 H, Q, R, S = Phase.HEADER, Phase.REQUEST, Phase.RESPONSE, Phase.SETTLED
@@ -136,6 +152,10 @@ FIELDS: Final[dict[str, FieldRow]] = {
     "topic": FieldRow(R, "text", _of("topicName"), "topics in request or response", "topicName"),
     "group": FieldRow(R, "text", _of("groupId"), "consumer groups", "groupId"),
     "txn": FieldRow(R, "text", _of("transactionalId"), "transactional ids", "transactionalId"),
+    "partition": FieldRow(R, "number", partition_numbers, "partitions in request or response", needs=partition_needs),
+    "records": FieldRow(R, "number", record_count, "how many records are produced or fetched", needs=record_needs),
+    "key": FieldRow(R, "held", record_keys, "keys of the records", needs=record_needs),
+    "value": FieldRow(R, "held", record_values, "values of the records", needs=record_needs),
     "response_size": FieldRow(R, "size", lambda x: x.response_size, "bytes of the response"),
     "size": FieldRow(R, "size", _sizes, "bytes of either side"),
     "latency": FieldRow(R, "duration", lambda x: x.latency_ms, "request's last byte to response's first"),
@@ -146,19 +166,33 @@ FIELDS: Final[dict[str, FieldRow]] = {
     "status": FieldRow(S, "text", lambda x: x.status, "complete, unanswered, undecoded …"),
     "reason": FieldRow(S, "text", lambda x: x.reason, "why it could not be decoded or was not answered"),
     "undecoded": FieldRow(S, "text", lambda x: [f.reason for f in x.failures.values()], "why a side is undecoded"),
+    "undecoded_side": FieldRow(S, "text", lambda x: list(x.failures), "the side that is undecoded: request, response"),
+    "side": FieldRow(S, "text", _sides, "sides that the capture has: request, response"),
     "closed": FieldRow(S, "text", lambda x: x.closed, "how the connection ended that left it unanswered"),
     "retransmitted": FieldRow(S, "any", lambda x: x.retransmitted, "whether bytes of it were sent again"),
 }
 # Other words for fields, and for body fields that are asked for often.
 ALIASES: Final = {
     "version": "api_version",
-    "key": "api_key",
     "errors": "error",
     "topics": "topic",
+    "partitions": "partition",
+    "record": "records",
+    "keys": "key",
+    "values": "value",
     "transactional_id": "txn",
     "throttle": "response.throttle_time_ms",
     "took": "latency",
 }
+# `header.NAME`: what the headers of this name hold in the records.
+HEADER: Final = "header"
+
+
+def header_row(name: str) -> FieldRow:
+    """The field for the headers of a name, which is as it is on the wire: case counts."""
+    return FieldRow(R, "held", headers_named(name), f"values of the headers {name}", needs=record_needs)
+
+
 BODIES: Final[dict[str, tuple[Side, Phase]]] = {"request": ("request", Q), "response": ("response", R)}
 
 # Text of an expression in, its words with their places out, and the values and questions that they stand for.
@@ -168,6 +202,7 @@ BODIES: Final[dict[str, tuple[Side, Phase]]] = {"request": ("request", Q), "resp
 SIGNS: Final = ("==", "!=", "<=", ">=", "!~", "&&", "||", "<", ">", "~", "=", "!", "(", ")", ",")
 _BLANKS: Final = re.compile(r"\s*")
 _PATH: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\[\d*\])?(?:\.[A-Za-z0-9_]+(?:\[\d*\])?)*")
+_HEADER_NAME: Final = re.compile(rf"{HEADER}\.([^\s(),\"'=!<>~&|]+)")
 _BARE: Final = re.compile(r"[^\s(),\"'=!<>~&|]+")
 _QUOTES: Final = "\"'"
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "0": "\0"}
@@ -217,13 +252,24 @@ class Scanner:
         return match[0].lower()
 
     def path(self) -> Word:
-        """The name of a field."""
+        """The name of a field. That of a header may have any sign in it, in quotes: `header."my name"`."""
+        head = _HEADER_NAME.match(self.text, self.at)
+        if head is not None or self.text.startswith((f'{HEADER}."', f"{HEADER}.'"), self.at):
+            return self._header(head)
         match = _PATH.match(self.text, self.at)
         if match is None:
             raise self.error("the name of a field is missing" if self.ended else f"no field begins with {self._seen()}")
         word = Word(match[0], self.at)
         self._go(len(match[0]))
         return word
+
+    def _header(self, match: re.Match[str] | None) -> Word:
+        begun = self.at
+        if match is not None:
+            self._go(len(match[0]))
+            return Word(match[0], begun)
+        self.at += len(HEADER) + 1
+        return Word(f"{HEADER}.{self._quoted().text}", begun)
 
     def value(self) -> Word:
         """A value: in quotes, or as it stands up to a blank or a sign."""
@@ -270,7 +316,8 @@ class Scanner:
 # Words of an expression in, values out by the kind of field they are compared with: units, names, addresses, times.
 
 
-Kind = Literal["text", "number", "version", "duration", "size", "time", "address", "api", "error", "any"]
+# `held`: what a record holds: text, or nothing where it is null.
+Kind = Literal["text", "held", "number", "version", "duration", "size", "time", "address", "api", "error", "any"]
 
 _NUMBER: Final = re.compile(r"[+-]?(\d+(\.\d+)?|\.\d+)")
 _WORDS: Final = {"true": True, "yes": True, "false": False, "no": False, "null": None, "none": None}
@@ -401,6 +448,7 @@ def _any(word: Word) -> Any:
 
 READERS: Final[dict[Kind, Callable[[Word], Any]]] = {
     "text": _text,
+    "held": _text,
     "number": _number,
     "version": _version,
     "duration": _duration,
@@ -425,7 +473,7 @@ ORDER: Final[dict[str, Callable[[Any, Any], bool]]] = {
 }
 # Kinds whose values have an order, and those that are text.
 ORDERED: Final = frozenset({"number", "version", "duration", "size", "time", "any"})
-TEXTUAL: Final = frozenset({"text", "any", "api", "error", "address"})
+TEXTUAL: Final = frozenset({"text", "held", "any", "api", "error", "address"})
 # How a pattern sees what is a number inside.
 TEXTS: Final[dict[str, Callable[[Any], str]]] = {
     "api": lambda key: api(key).name if key in NAMES else str(key),

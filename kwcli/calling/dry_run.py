@@ -57,7 +57,7 @@ def dry_run(
     request = draft.request(choice.narrow(choice.candidates(api)))
     frame = Session(client_id=client_id).request(api.key, request.version, request.body).frame
     exchange = Tape().play(NOWHERE, NOWHERE, Unsent(frame, env.now_ns()))
-    exchange.extra = {"reason": "dry_run"}
+    exchange.outcome, exchange.extra = "not_sent", None
     try:
         screen.show(exchange, "not sent")
         if settings.format == "text":

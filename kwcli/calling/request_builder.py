@@ -233,6 +233,11 @@ class Draft:
         return self._given.nothing and self._raw is None and self._short is None
 
     @property
+    def short(self) -> bool:
+        """Whether the user spoke of records, not of one request: several nodes may then have a share of it."""
+        return self._short is not None
+
+    @property
     def preferred(self) -> int | None:
         """The version of the record that the body was taken from."""
         return self._given.body.version if self._given.body is not None else None

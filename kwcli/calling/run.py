@@ -384,7 +384,7 @@ class CallRun:
     def _round(self, cluster: ClusterClient) -> None:
         plan = self._plan
         plan.draft.connect(cluster)
-        router = Router(cluster, plan.api, plan.target, split=plan.split)
+        router = Router(cluster, plan.api, plan.target, split=plan.split or plan.draft.short)
         request, stops = self._routed(cluster, router)
         for place, problem in enumerate(router.problems):
             if place < PROBLEMS_TOLD or problem is router.problems[-1]:

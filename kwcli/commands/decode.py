@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -14,12 +15,16 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "json", "ndjson", "hex")
 FORMS = ("auto", "hex", "base64", "raw")
+NEGATIVE = re.compile(r"-(?:\d[\d,_]*|0x[0-9a-f]+)", re.IGNORECASE)
+# No word of a command line has it in it.
+MARK = "\x1f"
 EXAMPLES = """\b
 Examples:
   kw decode 0000001200030005000000070003617070ffffffff00
   xxd frame.bin | kw decode -o hex
   kw decode --api Metadata --version 12 response.bin
-  kw decode --explain 'Invalid receive (size = 369295617 larger than 104857600)'"""
+  kw decode --explain 'Invalid receive (size = 369295617 larger than 104857600)'
+  kw decode --explain -720899"""
 
 
 class MessageOptions(NamedTuple):
@@ -30,8 +35,38 @@ class MessageOptions(NamedTuple):
     side: Side | None
 
 
-@click.command("decode", epilog=EXAMPLES)
-@click.argument("inputs", metavar="[HEX | BASE64 | FILE | @FILE | -]...", nargs=-1, type=click.Path(readable=False))
+class NumbersAllowed(click.Command):
+    """Takes `-720899` and `-0x10` for what they are, numbers and no options, wherever no option waits for a value."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Mark negative numbers, so that click takes them for arguments."""
+        waiting = {name for param in self.params if _takes_value(param) for name in param.opts}
+        before = ["", *args]
+        return super().parse_args(
+            ctx,
+            [
+                MARK + word if NEGATIVE.fullmatch(word) and last not in waiting else word
+                for last, word in zip(before, args, strict=False)
+            ],
+        )
+
+
+def _takes_value(param: click.Parameter) -> bool:
+    return isinstance(param, click.Option) and not param.is_flag and not param.count
+
+
+def _unmarked(_ctx: click.Context, _param: click.Parameter, words: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(word.removeprefix(MARK) for word in words)
+
+
+@click.command("decode", epilog=EXAMPLES, cls=NumbersAllowed)
+@click.argument(
+    "inputs",
+    metavar="[HEX | BASE64 | FILE | @FILE | -]...",
+    nargs=-1,
+    type=click.Path(readable=False),
+    callback=_unmarked,
+)
 @click.option("--api", metavar="API", help="The API of the messages, by name or number.")
 @click.option(
     "--version", "--api-version", "version", type=VersionWord(), metavar="N", help="Its version: 12, v12, latest."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from typing import Any
 
 import pytest
@@ -248,7 +249,7 @@ def test_every_field_is_in_the_text_at_80_columns(key: int) -> None:
 
 @pytest.mark.parametrize("command", re.findall(r"^\$ (kw (?:apis|errors) .*|kw apis)$", PAGES, re.MULTILINE))
 def test_the_handbook_shows_what_is_printed(command: str) -> None:
-    words = command.split()[1:]
+    words = shlex.split(command)[1:]
     printed = kw(*words, "-o", "text", env=world(columns=80)).out.splitlines()
     shown = [line for line in block(PAGES, f"$ {command}\n")[1:] if line != "…"]
     assert len(shown) > 3
