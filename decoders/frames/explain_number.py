@@ -24,7 +24,17 @@ from decoders.protocols.signatures import (
 from decoders.tls.handshake import VERSIONS
 from decoders.wire.text import in_bytes
 
-__all__ = ["STARTS", "USUAL_MAX", "Finding", "Start", "explain", "explain_line", "explain_number", "explain_size", "number_of"]
+__all__ = [
+    "STARTS",
+    "USUAL_MAX",
+    "Finding",
+    "Start",
+    "explain",
+    "explain_line",
+    "explain_number",
+    "explain_size",
+    "number_of",
+]
 
 _RECORDS: Final = {0x14: "change of cipher", 0x15: "alert", 0x16: "handshake", 0x17: "encrypted data"}
 # What a frame of Kafka's own may well have: such a size is no riddle.

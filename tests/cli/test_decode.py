@@ -249,7 +249,9 @@ def test_a_response_with_a_negative_correlation_id_is_doubtful() -> None:
     done = decode(NEGATIVE.hex(), "-o", "text")
     assert done.code == 0
     assert done.out.splitlines()[1] == "  doubtful: its correlation id -7 is negative, and clients count from 0"
-    assert records(decode(NEGATIVE.hex()))[0]["doubtful"] == "its correlation id -7 is negative, and clients count from 0"
+    assert (
+        records(decode(NEGATIVE.hex()))[0]["doubtful"] == "its correlation id -7 is negative, and clients count from 0"
+    )
     for words in (["--api", "Heartbeat", "--version", "1"], ["--response"]):
         assert "doubtful" in records(decode(NEGATIVE.hex(), *words))[0]
     assert "doubtful" not in records(decode(ANSWER.hex()))[0]
@@ -257,7 +259,9 @@ def test_a_response_with_a_negative_correlation_id_is_doubtful() -> None:
     assert "doubtful: its correlation id -7" in found[-1]["detail"]
 
 
-@pytest.mark.parametrize("given", ["-720899", "1195725856", "Invalid receive (size = 1195725856 larger than 104857600)"])
+@pytest.mark.parametrize(
+    "given", ["-720899", "1195725856", "Invalid receive (size = 1195725856 larger than 104857600)"]
+)
 def test_a_number_without_explain_is_told_where_it_belongs(given: str) -> None:
     done = decode(given)
     assert (done.code != 0, done.out) == (True, "")
