@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from decoders.exchanges.exchange import rfc3339
 from decoders.filters import Filter, FilterError, parse
 from kwcli.env import Exit, Failure
-from kwcli.other_tools import FIELDS, is_bpf
 from kwcli.spelling import did_you_mean, find_api
 
 if TYPE_CHECKING:
@@ -129,6 +128,8 @@ def _parsed(text: str, option: str) -> Filter:
         hint = did_you_mean(error.word, error.candidates) if error.word else ""
         if option != "-f":
             raise Failure(f"{error.text}{hint}", Exit.USAGE) from None
+        from kwcli.other_tools import FIELDS, is_bpf
+
         if text.strip().lower() == "kafka":
             raise Failure("-f: kw shows nothing but Kafka: leave -f kafka out", Exit.USAGE) from None
         if is_bpf(text):

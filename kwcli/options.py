@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 import click
 
 from kwcli.env import Environment, Settings, settings
-from kwcli.other_tools import is_bpf
 
 if TYPE_CHECKING:
     from decoders.filters import Filter
@@ -197,9 +196,11 @@ class CaptureOptions(NamedTuple):
     def check(self) -> None:
         """UsageError when these do not say what to read, once."""
         context = click.get_current_context()
-        if self.interface and self.files and is_bpf(self.files[0]):
-            raise click.UsageError(f"the filter of a live capture is --bpf '{' '.join(self.files)}'", context)
         if self.files and self.interface:
+            from kwcli.other_tools import is_bpf
+
+            if is_bpf(self.files[0]):
+                raise click.UsageError(f"the filter of a live capture is --bpf '{' '.join(self.files)}'", context)
             files = ", ".join(self.files[:2]) + (" …" if self.files[2:] else "")
             raise click.UsageError(f"{files} and -i {self.interface}: not both; give files, or an interface", context)
         if not self.files and not self.interface:

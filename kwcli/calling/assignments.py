@@ -27,7 +27,6 @@ from kwcli.calling.body_paths import APPEND, RECORDS, TAGS, Step, below, fail, f
 from kwcli.calling.entity_words import expand
 from kwcli.calling.validate import Checker, PlainWord
 from kwcli.env import Environment, Exit, Failure
-from kwcli.other_tools import as_address
 
 __all__ = ["GivenWords", "check_words", "compose", "encode_body"]
 
@@ -179,6 +178,8 @@ def _word(text: str, api: Api, side: Side) -> Assignment:
 
 def _meant(text: str, api: Api) -> str:
     """What a word without `=` may have been meant for."""
+    from kwcli.other_tools import as_address
+
     address = as_address(text)
     if address is not None:
         return f": -b {address} says where the cluster is"
