@@ -7,6 +7,7 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import partial
 from itertools import chain
 from threading import Lock
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from decoders.capture.files import CaptureReader
 from decoders.capture.merge import merged
 from decoders.limits import COMPRESSED_NESTING_MAX, MERGED_MAX, OPEN_FILES_MAX
+from kwcli.capture_paths import is_named_capture, list_paths
 from kwcli.inflating import PIECE_SIZE, InputProblem, inflated, is_compressed, shown
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ __all__ = [
     "OpenFiles",
     "Replaced",
     "StoredFile",
+    "capture_span",
     "open_source",
     "placed",
     "reason",
@@ -212,16 +215,54 @@ class Captures:
         self._ended: Counter[str] = Counter()  # what the readers of those that have ended have counted
         self._reading: dict[int, CaptureReader] = {}
         self._cut: dict[int, DecodeError] = {}
+        # Real paths of those that were named one by one, and of those that a folder or a pattern has.
+        self._named: set[str] = set()
+        self._listed: set[str] = set()
         for name in names:
             try:
-                self._sources.append(open_source(name, env, self._files))
+                self._open(name, env)
             except InputProblem as problem:
                 self.problems.append(problem.text)
+
+    def _open(self, word: str, env: Environment) -> None:
+        """Open what a word stands for; of a folder and a pattern only captures, each file once."""
+        if word == "-":
+            self._sources.append(open_source(word, env, self._files))
+            return
+        found = False
+        for path, is_listed, error in list_paths(word):
+            if error is not None:
+                self.problems.append(f"{path}: {reason(error)}")
+                continue
+            real = os.path.realpath(path)
+            if real in self._listed or (is_listed and real in self._named):
+                found = True
+                continue
+            if is_listed and not os.path.isfile(path):
+                continue
+            try:
+                source = open_source(path, env, self._files)
+            except InputProblem as problem:
+                self.problems.append(problem.text)
+                found = True
+                continue
+            if is_listed and not (source.size and is_named_capture(path)) and not source.is_capture():
+                source.close()
+                continue
+            (self._listed if is_listed else self._named).add(real)
+            self._sources.append(source)
+            found = True
+        if not found:
+            raise InputProblem(f"{word}: no capture in it")
 
     @property
     def count(self) -> int:
         """How many could be opened."""
         return len(self._sources)
+
+    def stored(self) -> Iterator[CaptureSource]:
+        """Those that can be read again, each from its beginning."""
+        return (source.again() for source in self._sources if source.is_stored)
 
     @property
     def size(self) -> int | None:
@@ -287,6 +328,30 @@ class Captures:
         """Give all files back to the system."""
         for source in self._sources:
             source.close()
+
+
+def capture_span(words: Iterable[str], env: Environment) -> tuple[int, int] | None:
+    """The times of the first and the last packet of captures, which are read for this from end to end by their headers.
+
+    None where one of them can be read only once, and where there is no packet.
+    """
+    from decoders.capture.packet_index import Walk
+
+    captures = Captures((word for word in words if word != "-"), env)
+    lows: list[int] = []
+    highs: list[int] = []
+    try:
+        for source in captures.stored():
+            walk = Walk()
+            with suppress(InputProblem):  # told when it is decoded
+                for piece in source.pieces():
+                    walk.feed(piece)
+            mark = walk.mark()
+            lows += [mark.low_ns] if mark.low_ns is not None else []
+            highs += [mark.high_ns] if mark.high_ns is not None else []
+    finally:
+        captures.close()
+    return (min(lows), max(highs)) if lows else None
 
 
 def _first_ns(source: CaptureSource) -> int:
@@ -360,6 +425,13 @@ class CaptureSource:
         """Whether it can be read again from its beginning."""
         return self._file is not None and self._file.is_regular
 
+    def is_capture(self) -> bool:
+        """Whether its bytes begin as those of a capture, decompressed where need be."""
+        try:
+            return bool(next(self.again().pieces(), b""))
+        except InputProblem:
+            return False
+
     def again(self) -> CaptureSource:
         """The same file from its beginning, as an input of its own."""
         assert self._file is not None
@@ -398,7 +470,8 @@ def open_source(name: str, env: Environment, files: OpenFiles | None = None) -> 
     try:
         file = (files or OpenFiles()).open(name)
     except (OSError, ValueError) as error:
-        raise InputProblem(f"{name}: {reason(error)}") from None
+        why = f"{reason(error)} (kw pipeline run reads URLs)" if "://" in name else reason(error)
+        raise InputProblem(f"{name}: {why}") from None
     if file.is_folder:
         file.close()
         raise InputProblem(f"{name}: a directory, not a capture")

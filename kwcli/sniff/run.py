@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import repeat
-from typing import TYPE_CHECKING, Final, NamedTuple
+from math import inf
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from decoders.capture.files import CaptureReader
 from decoders.exchanges.engine import Engine
@@ -163,6 +164,26 @@ def time_span(first_ns: int, last_ns: int) -> str:
 WRITE_SIZE: Final = 1 << 20
 
 
+def _slowest_first(row: Settled) -> tuple[float, int]:
+    """Rows without a latency are the last, in the order of their times."""
+    latency_ms = row.latency_ms if row.kind == "exchange" else None
+    return (inf if latency_ms is None else -latency_ms), row.time_ns
+
+
+def _largest_first(row: Settled) -> tuple[int, int]:
+    """By the bytes of both sides."""
+    size = (row.request_size or 0) + (row.response_size or 0) if row.kind == "exchange" else 0
+    return -size, row.time_ns
+
+
+# What --sort takes → the key of a row.
+ORDERS: Final[Mapping[str, Callable[[Settled], Any]]] = {
+    "time": lambda row: row.time_ns,
+    "latency": _slowest_first,
+    "size": _largest_first,
+}
+
+
 class Output:
     """Standard output in pieces of about 1 MiB, or at once where rows are wanted promptly."""
 
@@ -235,7 +256,7 @@ class Sniffing:
         *,
         ports: frozenset[int] | None,
         limit: int | None,
-        sort: bool,
+        sort: str | None,
         strict: bool,
         view: SniffView | None = None,
     ) -> None:
@@ -246,6 +267,7 @@ class Sniffing:
         self._ports = ports
         self._engine = Engine(ports=ports, needs=Wanted(view.needs, selection.needs))
         self._left = limit
+        self._sort = sort
         self._sorted: list[Settled] | None = [] if sort else None
         self._limited = False  # whether the limit has ended the reading
         self._shown = 0
@@ -382,7 +404,7 @@ class Sniffing:
         if finish:
             self._emit(self._engine.finish())
         if self._sorted is not None:
-            self._show(sorted(self._sorted, key=lambda row: row.time_ns))
+            self._show(sorted(self._sorted, key=ORDERS[self._sort or "time"]))
             self._sorted = []
 
     def _end(self, counted: Mapping[str, int], *, dropped: int | None = None, told: bool = True) -> None:
