@@ -128,7 +128,9 @@ def run(words: Sequence[str], env: Environment) -> int:
         env.stderr.write(error.format_message().encode() + b"\n")
         return Exit.USAGE
     except click.UsageError as error:
-        env.say(f"kw: {_usage(error)}")
+        from kwcli.usage import describe_usage
+
+        env.say(f"kw: {describe_usage(error, words, COMMANDS)}")
         return Exit.USAGE
     except click.ClickException as error:
         env.say(f"kw: {error.format_message()}")
@@ -152,15 +154,6 @@ def run(words: Sequence[str], env: Environment) -> int:
         place = "" if env.debug else " (--debug shows where)"
         env.say(f"kw: defect: {type(defect).__name__}: {defect}{place}")
         return Exit.FAILURE
-
-
-def _usage(error: click.UsageError) -> str:
-    """click's message as one line that begins like ours and says where the help is."""
-    text = " ".join(error.format_message().split()).rstrip(".")
-    if text[:1].isupper() and not text[1:2].isupper():
-        text = text[0].lower() + text[1:]
-    path = error.ctx.command_path if error.ctx else "kw"
-    return f"{text}; see {path} --help"
 
 
 def _interrupt(_number: int, _frame: object) -> NoReturn:

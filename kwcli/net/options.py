@@ -9,25 +9,9 @@ import click
 
 from kwcli.env import Environment, Failure
 from kwcli.net.config.client_config import Address, ClientConfig
-from kwcli.options import gathered, with_options
+from kwcli.options import Seconds, gathered, with_options
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-class Seconds(click.ParamType[float]):
-    """`10`, `10s`, `500ms`: seconds as a float."""
-
-    name = "seconds"
-
-    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        if isinstance(value, float):
-            return value
-        from kwcli.net.config.build_config import seconds
-
-        try:
-            return seconds(value, "time")
-        except Failure:
-            self.fail(f"{value!r} is no time (write 10, 10s or 500ms)", param, ctx)
 
 
 class KeyValue(click.ParamType[tuple[str, str]]):

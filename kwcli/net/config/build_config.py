@@ -457,9 +457,8 @@ def _seconds(env: Environment, name: str, default: float) -> float:
 
 def seconds(text: str, name: str) -> float:
     """`10`, `10s`, `500ms`, `2m` → seconds. Failure names where it was said."""
-    word = text.strip().lower()
     try:
-        found = parse_duration(word if word[-1:].isalpha() else f"{word}s") / 1000
+        found = parse_duration(text.strip().lower()) / 1000
     except ValueError:
         found = 0
     if found > 0:
