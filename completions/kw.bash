@@ -258,7 +258,7 @@ _kw_values() {
 }
 _kw_verb() {
     case $verb in
-        "") verbs="sniff call proxy stats pipeline apis errors decode encode profile playground completion help" options="--version --debug -X -h --help" ;;
+        "") verbs="sniff call proxy stats pipeline apis errors decode encode profile playground completion help version" options="--version --debug -X -h --help" ;;
         "sniff") verbs="" options="-i --interface --bpf -w --write --port --api --client-id --topic -f --filter --errors --slower-than --limit --records --reveal-secrets --sort --strict -o --output --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
         "call") verbs="" options="--api-version --as-kafka --force --node --split --example --skeleton --edit --dry-run --raw-body --only --select --records --reveal-secrets --compression --acks --magic --lines --values -K --key-separator --repeat --interval --against -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
         "proxy") verbs="" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map --port-base --bind --advertise --tls-in --tls-cert --tls-key --tls-client-ca --allow-anonymous --metrics --check --api --client-id --topic -f --filter --errors --slower-than --records --reveal-secrets -o --output --csv-safe --color -v --verbose -q --quiet --debug --no-log -w --write --record --rotate-size --rotate-interval --log-overflow -h --help" ;;
@@ -285,7 +285,8 @@ _kw_verb() {
         "playground") verbs="node" options="--nodes --version --port --listeners --topics --traffic --run --jars --mock --keep-going -q --quiet --debug -h --help" ;;
         "playground node") verbs="" options="--port --timeout -o --output -h --help" ;;
         "completion") verbs="" options="-h --help" ;;
-        "help") verbs="" options="--search --no-pager --color -h --help" ;;
+        "help") verbs="" options="--search --man --no-pager --color -h --help" ;;
+        "version") verbs="" options="-o --output --color --debug -h --help" ;;
     esac
 }
 _kw_option() {  # how many values an option takes, and what they may be; `--option=` has its value with it
@@ -436,6 +437,8 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "playground node -o"|"playground node --output") left=1 kind=words list="text ndjson json" ;;
         "help --search") left=1 kind= ;;
         "help --color") left=1 kind=words list="auto always never" ;;
+        "version -o"|"version --output") left=1 kind=words list="text ndjson json" ;;
+        "version --color") left=1 kind=words list="auto always never" ;;
     esac
     [[ $1 == *= ]] && left=0
 }
@@ -464,7 +467,7 @@ _kw_place() {  # what the argument at a place may be
         "profile use 0") kind=profiles ;;
         "playground node 0") kind=words list="list stop kill start restart pause unpause" ;;
         "completion 0") kind=words list="bash zsh fish" ;;
-        "help 0") kind=words list="sniff stats call proxy decode encode apis errors playground pipeline report sql completion filter record hex words produce-fetch connect failures options exit-codes tables spark library contributing changes" ;;
+        "help "*) kind=words list="sniff stats call proxy decode encode apis errors playground pipeline report sql completion filter record hex words produce-fetch connect failures options exit-codes tables spark library contributing changes" ;;
     esac
 }
 _kw() {
