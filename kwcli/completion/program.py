@@ -177,7 +177,7 @@ def _word(param: click.Parameter, path: tuple[str, ...], *, names_api: bool) -> 
     option = param if isinstance(param, click.Option) else None
     values: tuple[str, ...] = ()
     kind = _BY_NAME.get(param.name or "", ValueKind.ANY)
-    if path[:1] == ("profile",) and option is None and param.name == "name" and path[1:] != ("import",):
+    if path[:1] == ("profile",) and option is None and param.name == "name" and path[1:] != ("add",):
         kind = ValueKind.PROFILES
     if kind is ValueKind.BODY and not names_api:
         kind = ValueKind.FILES if "FILE" in (param.metavar or "") else ValueKind.ANY
