@@ -259,23 +259,23 @@ _kw_values() {
 _kw_verb() {
     case $verb in
         "") verbs="sniff call proxy stats pipeline apis errors decode encode profile playground completion help" options="--version --debug -h --help" ;;
-        "sniff") verbs="" options="-i --interface --bpf -w --write --port --api --client-id --topic -f --filter --errors --slower-than --limit --records --reveal-secrets --sort --strict -o --output --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
-        "call") verbs="" options="--api-version --as-kafka --force --node --split --example --skeleton --edit --dry-run --raw-body --only --select --records --reveal-secrets --compression --acks --magic --repeat --interval --against -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
-        "proxy") verbs="" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map --port-base --bind --advertise --tls-in --tls-cert --tls-key --tls-client-ca --allow-anonymous --metrics --check --api --client-id --topic -f --filter --errors --slower-than --records --reveal-secrets -o --output --csv-safe --color -v --verbose -q --quiet --debug --no-log -w --write --record --rotate-size --rotate-interval --log-overflow -h --help" ;;
-        "stats") verbs="" options="-i --interface --bpf -w --write --port --by --metric --bucket --sort --slowest --api --client-id --topic -f --filter --errors --slower-than --limit --strict -o --output --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
+        "sniff") verbs="" options="-i --interface --bpf -w --write --port --api --client-id --topic -f --filter --errors --slower-than --limit --records --reveal-secrets --sort --strict -o --output -J -e --field -E --field-option --columns --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
+        "call") verbs="" options="--api-version --as-kafka --force --node --split --example --skeleton --edit --dry-run --raw-body --only --select --records --reveal-secrets --compression --acks --magic --repeat --interval --against -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output -J -e --field -E --field-option --columns --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
+        "proxy") verbs="" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map --port-base --bind --advertise --tls-in --tls-cert --tls-key --tls-client-ca --allow-anonymous --metrics --check --api --client-id --topic -f --filter --errors --slower-than --records --reveal-secrets -o --output -J -e --field -E --field-option --columns --csv-safe --color -v --verbose -q --quiet --debug --no-log -w --write --record --rotate-size --rotate-interval --log-overflow -h --help" ;;
+        "stats") verbs="" options="-i --interface --bpf -w --write --port --by --metric --bucket --sort --slowest --api --client-id --topic -f --filter --errors --slower-than --limit --strict -o --output -J -e --field -E --field-option --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
         "pipeline") verbs="report run sql" options="-h --help" ;;
-        "pipeline report") verbs="" options="--target --html --master -o --output --color -v --verbose -q --quiet --debug -h --help" ;;
+        "pipeline report") verbs="" options="--target --html --master -o --output -J --color -v --verbose -q --quiet --debug -h --help" ;;
         "pipeline run") verbs="" options="--out --point --since --until --api --client-id --topic -f --filter --errors --slower-than --port --tables --bodies --reveal-secrets --engine --master --split-size --strict --explain -v --verbose -q --quiet --debug -h --help" ;;
-        "pipeline sql") verbs="" options="--views --limit --master -o --output --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
-        "apis") verbs="" options="--release --diff --grep -o --output --color --debug -h --help" ;;
-        "errors") verbs="" options="--retriable --grep -o --output --color --debug -h --help" ;;
-        "decode") verbs="" options="--api --version --api-version --request --response --from --explain --records --reveal-secrets -o --output --color -v --verbose --debug -h --help" ;;
+        "pipeline sql") verbs="" options="--views --limit --master -o --output -J --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
+        "apis") verbs="" options="--release --diff --grep -o --output -J -e --field -E --field-option --csv-safe --color --debug -h --help" ;;
+        "errors") verbs="" options="--retriable --grep -o --output -J -e --field -E --field-option --csv-safe --color --debug -h --help" ;;
+        "decode") verbs="" options="--api --version --api-version --request --response --from --explain --records --reveal-secrets -o --output -J -e --field -E --field-option --color -v --verbose --debug -h --help" ;;
         "encode") verbs="" options="--response --frame --correlation-id --client-id --skeleton -o --output --debug -h --help" ;;
         "profile") verbs="import list remove show use" options="-h --help" ;;
         "profile import") verbs="" options="--use --force -v --verbose -h --help" ;;
-        "profile list") verbs="" options="-o --output --color --debug -h --help" ;;
+        "profile list") verbs="" options="-o --output -J --color --debug -h --help" ;;
         "profile remove") verbs="" options="-h --help" ;;
-        "profile show") verbs="" options="--reveal-secrets -o --output --color --debug -h --help" ;;
+        "profile show") verbs="" options="--reveal-secrets -o --output -J --color --debug -h --help" ;;
         "profile use") verbs="" options="--none -h --help" ;;
         "playground") verbs="node" options="--nodes --version --port --listeners --topics --traffic --run --jars --mock --keep-going -q --quiet --debug -h --help" ;;
         "playground node") verbs="" options="--port --timeout -o --output -h --help" ;;
@@ -296,7 +296,10 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "sniff --slower-than") left=1 kind= ;;
         "sniff --limit") left=1 kind= ;;
         "sniff --sort") left=1 kind=words list="time" ;;
-        "sniff -o"|"sniff --output") left=1 kind=words list="text table ndjson json csv hex" ;;
+        "sniff -o"|"sniff --output") left=1 kind=words list="text table ndjson json csv yaml fields hex" ;;
+        "sniff -e"|"sniff --field") left=1 kind= ;;
+        "sniff -E"|"sniff --field-option") left=1 kind= ;;
+        "sniff --columns") left=1 kind= ;;
         "sniff --color") left=1 kind=words list="auto always never" ;;
         "call --api-version") left=1 kind=versions ;;
         "call --as-kafka") left=1 kind=releases ;;
@@ -319,7 +322,10 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "call --timeout") left=1 kind= ;;
         "call --connect-timeout") left=1 kind= ;;
         "call --dial-map") left=1 kind= ;;
-        "call -o"|"call --output") left=1 kind=words list="text table ndjson json csv hex" ;;
+        "call -o"|"call --output") left=1 kind=words list="text table ndjson json csv yaml fields hex" ;;
+        "call -e"|"call --field") left=1 kind= ;;
+        "call -E"|"call --field-option") left=1 kind= ;;
+        "call --columns") left=1 kind= ;;
         "call --color") left=1 kind=words list="auto always never" ;;
         "proxy -b"|"proxy --bootstrap-server") left=1 kind= ;;
         "proxy --bootstrap-controller") left=1 kind= ;;
@@ -341,7 +347,10 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "proxy --topic") left=1 kind= ;;
         "proxy -f"|"proxy --filter") left=1 kind= ;;
         "proxy --slower-than") left=1 kind= ;;
-        "proxy -o"|"proxy --output") left=1 kind=words list="text table ndjson json csv hex" ;;
+        "proxy -o"|"proxy --output") left=1 kind=words list="text table ndjson json csv yaml fields hex" ;;
+        "proxy -e"|"proxy --field") left=1 kind= ;;
+        "proxy -E"|"proxy --field-option") left=1 kind= ;;
+        "proxy --columns") left=1 kind= ;;
         "proxy --color") left=1 kind=words list="auto always never" ;;
         "proxy -w"|"proxy --write") left=1 kind=files ;;
         "proxy --record") left=1 kind=words list="client both" ;;
@@ -363,7 +372,9 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "stats -f"|"stats --filter") left=1 kind= ;;
         "stats --slower-than") left=1 kind= ;;
         "stats --limit") left=1 kind= ;;
-        "stats -o"|"stats --output") left=1 kind=words list="text table ndjson json csv" ;;
+        "stats -o"|"stats --output") left=1 kind=words list="text table ndjson json csv yaml fields" ;;
+        "stats -e"|"stats --field") left=1 kind= ;;
+        "stats -E"|"stats --field-option") left=1 kind= ;;
         "stats --color") left=1 kind=words list="auto always never" ;;
         "pipeline report --target") left=1 kind=releases ;;
         "pipeline report --html") left=1 kind=files ;;
@@ -391,15 +402,21 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "apis --release") left=1 kind=releases ;;
         "apis --diff") left=2 kind=releases ;;
         "apis --grep") left=1 kind= ;;
-        "apis -o"|"apis --output") left=1 kind=words list="text ndjson json" ;;
+        "apis -o"|"apis --output") left=1 kind=words list="text ndjson json csv yaml fields" ;;
+        "apis -e"|"apis --field") left=1 kind= ;;
+        "apis -E"|"apis --field-option") left=1 kind= ;;
         "apis --color") left=1 kind=words list="auto always never" ;;
         "errors --grep") left=1 kind= ;;
-        "errors -o"|"errors --output") left=1 kind=words list="text ndjson json" ;;
+        "errors -o"|"errors --output") left=1 kind=words list="text ndjson json csv yaml fields" ;;
+        "errors -e"|"errors --field") left=1 kind= ;;
+        "errors -E"|"errors --field-option") left=1 kind= ;;
         "errors --color") left=1 kind=words list="auto always never" ;;
         "decode --api") left=1 kind=apis ;;
         "decode --version"|"decode --api-version") left=1 kind=versions ;;
         "decode --from") left=1 kind=words list="auto hex base64 raw" ;;
-        "decode -o"|"decode --output") left=1 kind=words list="text json ndjson hex" ;;
+        "decode -o"|"decode --output") left=1 kind=words list="text json ndjson yaml fields hex" ;;
+        "decode -e"|"decode --field") left=1 kind= ;;
+        "decode -E"|"decode --field-option") left=1 kind= ;;
         "decode --color") left=1 kind=words list="auto always never" ;;
         "encode --correlation-id") left=1 kind= ;;
         "encode --client-id") left=1 kind= ;;
@@ -445,7 +462,7 @@ _kw_place() {  # what the argument at a place may be
         "profile use 0") kind=profiles ;;
         "playground node 0") kind=words list="list stop kill start restart pause unpause" ;;
         "completion 0") kind=words list="bash zsh fish" ;;
-        "help 0") kind=words list="sniff stats call proxy decode encode apis errors playground pipeline report sql completion filter record hex words produce-fetch connect failures options exit-codes tables spark library contributing changes" ;;
+        "help 0") kind=words list="sniff stats call proxy decode encode apis errors playground pipeline report sql completion filter columns record hex words produce-fetch connect failures options exit-codes tables spark library contributing changes" ;;
     esac
 }
 _kw() {

@@ -47,6 +47,7 @@ Examples:
 @output_options(
     verbose="Tell the chosen server and what was looked up; -vv what was said.",
     quiet="No summary of repetitions.",
+    columns=True,
 )
 @click.pass_obj
 def command(

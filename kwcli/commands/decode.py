@@ -12,7 +12,7 @@ from kwcli.options import ContentOptions, OutputOptions, content_options, gather
 if TYPE_CHECKING:
     from decoders.schema.model import Side
 
-FORMATS = ("text", "json", "ndjson", "hex")
+FORMATS = ("text", "json", "ndjson", "yaml", "fields", "hex")
 FORMS = ("auto", "hex", "base64", "raw")
 EXAMPLES = """\b
 Examples:
