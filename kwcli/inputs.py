@@ -14,7 +14,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final, Protocol
 
 from decoders.capture.files import CaptureReader
-from decoders.capture.merge import merged
+from decoders.capture.merge import before, merged
 from decoders.limits import COMPRESSED_NESTING_MAX, MERGED_MAX, OPEN_FILES_MAX
 from kwcli.capture_paths import is_named_capture, list_paths
 from kwcli.inflating import PIECE_SIZE, InputProblem, inflated, is_compressed, shown
@@ -207,9 +207,11 @@ class Captures:
     `size` is that of all together, where each has one; `taken` how much of it has been read.
     """
 
-    def __init__(self, names: Iterable[str], env: Environment) -> None:
+    def __init__(self, names: Iterable[str], env: Environment, *, numbered: bool = False) -> None:
+        """`numbered`: the numbers of packets name the file as well (capture/merge.py)."""
         self.problems: list[str] = []
         self.taken = 0
+        self._numbered = numbered
         self._files = OpenFiles()
         self._sources: list[CaptureSource] = []
         self._ended: Counter[str] = Counter()  # what the readers of those that have ended have counted
@@ -265,6 +267,11 @@ class Captures:
         return (source.again() for source in self._sources if source.is_stored)
 
     @property
+    def names(self) -> list[str]:
+        """The names of these, in the order of their numbers."""
+        return [source.name for source in self._sources]
+
+    @property
     def size(self) -> int | None:
         """Bytes of all together, None where one of them has no size."""
         sizes = [source.size for source in self._sources]
@@ -279,7 +286,7 @@ class Captures:
             yield from merged(feeds, [_first_ns(source) for source in self._sources])
 
     def _segments(self, number: int, source: CaptureSource) -> Iterator[list[Segment]]:
-        reader = self._reading[number] = CaptureReader()
+        reader = self._reading[number] = CaptureReader(before=before(number) if self._numbered else 0)
         taken = 0
         try:
             for piece in source.pieces():
