@@ -19,6 +19,8 @@ from kwcli.inflating import PIECE_SIZE, InputProblem, inflated, is_compressed, s
 
 if TYPE_CHECKING:
     from decoders.errors import DecodeError
+    from decoders.exchanges.exchange import Settled
+    from decoders.messages.record_lines import RecordLines
     from decoders.tcp.chunks import Segment
     from kwcli.env import Environment, Readable
 
@@ -194,6 +196,8 @@ def open_files_limit() -> int | None:
 
 # Where a first segment is looked for: the first bytes, and where it is not in these, all of a piece.
 _LOOKS: Final = (4096, PIECE_SIZE)
+# What may stand before the first record: blanks, the mark of byte order.
+_BLANKS: Final = b" \t\r\n\xef\xbb\xbf"
 # Fewer bytes at a time cost more than they save.
 _PIECE_MIN: Final = 4096
 
@@ -201,7 +205,9 @@ _PIECE_MIN: Final = 4096
 class Captures:
     """The inputs of one run. `problems` are those that cannot be opened, then those that cannot be read on.
 
-    `size` is that of all together, where each has one; `taken` how much of it has been read.
+    Inputs that hold records which kw wrote, and no packets, are told apart by their first bytes: segments come of the
+    others alone (`__iter__`), then `recorded` gives what the records say. `size` is that of all together, where each
+    has one; `taken` how much of it has been read.
     """
 
     def __init__(self, names: Iterable[str], env: Environment) -> None:
@@ -212,21 +218,29 @@ class Captures:
         self._ended: Counter[str] = Counter()  # what the readers of those that have ended have counted
         self._reading: dict[int, CaptureReader] = {}
         self._cut: dict[int, DecodeError] = {}
+        self._recorded: list[CaptureSource] = []
+        self.lines = 0  # of records, read so far
         for name in names:
             try:
-                self._sources.append(open_source(name, env, self._files))
+                source = open_source(name, env, self._files)
+                (self._recorded if _is_records(source.head()) else self._sources).append(source)
             except InputProblem as problem:
                 self.problems.append(problem.text)
 
     @property
     def count(self) -> int:
         """How many could be opened."""
-        return len(self._sources)
+        return len(self._sources) + len(self._recorded)
+
+    @property
+    def records(self) -> list[str]:
+        """The names of those that hold records."""
+        return [source.name for source in self._recorded]
 
     @property
     def size(self) -> int | None:
         """Bytes of all together, None where one of them has no size."""
-        sizes = [source.size for source in self._sources]
+        sizes = [source.size for source in (*self._sources, *self._recorded)]
         return None if None in sizes else sum(size or 0 for size in sizes)
 
     def __iter__(self) -> Iterator[list[Segment]]:
@@ -255,6 +269,32 @@ class Captures:
         finally:
             source.close()
             self._end(number)
+
+    def recorded(self) -> Iterator[list[Settled]]:
+        """The exchanges and skipped runs of records, file by file; lines that are none are noted, the others read."""
+        for source in self._recorded:
+            yield from self._read_lines(source)
+
+    def _read_lines(self, source: CaptureSource) -> Iterator[list[Settled]]:
+        from decoders.messages.record_lines import RecordLines
+
+        lines = RecordLines()
+        taken = before = 0
+        try:
+            for piece in source.plain():
+                self.taken += source.taken - taken
+                taken = source.taken
+                rows = lines.feed(piece)
+                self.lines, before = self.lines + lines.lines - before, lines.lines
+                yield rows
+            rows = lines.finish()
+            self.lines += lines.lines - before
+            yield rows
+        except InputProblem as problem:
+            self.problems.append(problem.text)
+        finally:
+            source.close()
+            self.problems += _broken(source.name, lines)
 
     def _parts(self, piece: bytes) -> Iterator[bytes]:
         """A piece, in parts where many captures have one at hand."""
@@ -285,8 +325,19 @@ class Captures:
 
     def close(self) -> None:
         """Give all files back to the system."""
-        for source in self._sources:
+        for source in (*self._sources, *self._recorded):
             source.close()
+
+
+def _broken(name: str, lines: RecordLines) -> Iterator[str]:
+    """What is wrong with the lines of an input, in a few words."""
+    problems = [f"line {each.line:,}: {each.text}" for each in lines.problems]
+    if problems and not lines.found:
+        yield f"{name}: neither a capture nor exchanges that kw wrote, one a line: {problems[0]}"
+        return
+    yield from (f"{name}: {problem}" for problem in problems)
+    if more := lines.broken - len(problems):
+        yield f"{name}: {more:,} more lines are no exchanges"
 
 
 def _first_ns(source: CaptureSource) -> int:
@@ -346,7 +397,7 @@ class Pieces(Protocol):
 class CaptureSource:
     """One opened input. `size` is its size on disk where it has one, `taken` the bytes read from disk so far."""
 
-    __slots__ = ("_file", "_read", "name", "size", "taken")
+    __slots__ = ("_ahead", "_file", "_read", "name", "size", "taken")
 
     def __init__(self, name: str, read: Pieces, *, file: StoredFile | None = None) -> None:
         self.name = name
@@ -354,6 +405,7 @@ class CaptureSource:
         self.taken = 0
         self._read = read
         self._file = file
+        self._ahead: Iterator[bytes] | None = None  # of what can be read only once, where its head was looked at
 
     @property
     def is_stored(self) -> bool:
@@ -373,14 +425,33 @@ class CaptureSource:
         self.taken += len(data)
         return data
 
+    def head(self) -> bytes:
+        """The first bytes, decompressed, which stay to be read; none where they cannot be read, which is told then."""
+        pieces = self.again().plain() if self.is_stored else self.plain()
+        try:
+            head = _head(pieces)
+        except InputProblem as problem:
+            head, pieces = b"", _raising(problem)
+        if not self.is_stored:
+            self._ahead = chain([head], pieces) if head else pieces
+        return head
+
     def pieces(self) -> Iterator[bytes]:
-        """The capture's bytes, decompressed; raises InputProblem where they end badly."""
+        """The capture's bytes, decompressed; raises InputProblem where they end badly, or are none of a capture."""
+        return _checked(self.name, self.plain())
+
+    def plain(self) -> Iterator[bytes]:
+        """The bytes, decompressed, whatever they are; raises InputProblem where they end badly."""
+        if self._ahead is not None:
+            ahead, self._ahead = self._ahead, None
+            yield from ahead
+            return
         pieces: Iterator[bytes] = iter(partial(self._piece, PIECE_SIZE), b"")
         for _ in range(COMPRESSED_NESTING_MAX + 1):
             head = _head(pieces)
             pieces = chain([head], pieces) if head else iter(())
             if not is_compressed(head[:4]):
-                yield from _checked(self.name, pieces)
+                yield from pieces
                 return
             pieces = inflated(self.name, pieces)
         raise InputProblem(f"{self.name}: compressed more than {COMPRESSED_NESTING_MAX} times")
@@ -440,6 +511,16 @@ def _head(pieces: Iterator[bytes]) -> bytes:
         if len(head) >= 4:
             break
     return head
+
+
+def _raising(problem: InputProblem) -> Iterator[bytes]:
+    raise problem
+    yield b""
+
+
+def _is_records(head: bytes) -> bool:
+    """Whether an input that begins so may hold records as JSON, one a line: no capture begins so."""
+    return head.lstrip(_BLANKS).startswith((b"{", b"["))
 
 
 def _checked(name: str, pieces: Iterator[bytes]) -> Iterator[bytes]:
