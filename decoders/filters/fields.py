@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 from uuid import UUID
 
 from decoders.apis import NAMES, api
-from decoders.apis.error_codes import ERRORS, error_name
+from decoders.apis.error_codes import ERRORS, error_name, find_error
 from decoders.errors import UnknownApi
 from decoders.exchanges.api_versions import SIDES
 from decoders.filters.contents import (
@@ -29,7 +29,7 @@ from decoders.filters.errors import FilterError
 from decoders.schema.model import Field, Side
 from decoders.schema.projection import Get, getter
 from decoders.wire.primitives import uuid_text
-from decoders.wire.units import parse_duration, parse_size, parse_time
+from decoders.wire.units import DAY_NS, parse_duration, parse_moment, parse_size
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
@@ -139,7 +139,7 @@ H, Q, R, S = Phase.HEADER, Phase.REQUEST, Phase.RESPONSE, Phase.SETTLED
 FIELDS: Final[dict[str, FieldRow]] = {
     "api": FieldRow(H, "api", lambda x: x.api_key, "API by name or number"),
     "api_key": FieldRow(H, "number", lambda x: x.api_key, "number of the API"),
-    "api_version": FieldRow(H, "number", lambda x: x.api_version, "version of the request"),
+    "api_version": FieldRow(H, "version", lambda x: x.api_version, "version of the request"),
     "correlation_id": FieldRow(H, "number", lambda x: x.correlation_id, "correlation id"),
     "client_id": FieldRow(H, "text", lambda x: x.client_id, "client id"),
     "client": FieldRow(H, "address", lambda x: x.client, "address of the client"),
@@ -159,8 +159,10 @@ FIELDS: Final[dict[str, FieldRow]] = {
     "response_size": FieldRow(R, "size", lambda x: x.response_size, "bytes of the response"),
     "size": FieldRow(R, "size", _sizes, "bytes of either side"),
     "latency": FieldRow(R, "duration", lambda x: x.latency_ms, "request's last byte to response's first"),
+    "latency_ms": FieldRow(R, "number", lambda x: x.latency_ms, "the same as a number of milliseconds"),
     "error": FieldRow(R, "error", lambda x: [each.code for each in x.errors], "error codes in the response"),
     "duration": FieldRow(S, "duration", lambda x: x.duration_ms, "request's first byte to response's last"),
+    "duration_ms": FieldRow(S, "number", lambda x: x.duration_ms, "the same as a number of milliseconds"),
     "status": FieldRow(S, "text", lambda x: x.status, "complete, unanswered, undecoded …"),
     "reason": FieldRow(S, "text", lambda x: x.reason, "why it could not be decoded or was not answered"),
     "undecoded": FieldRow(S, "text", lambda x: [f.reason for f in x.failures.values()], "why a side is undecoded"),
@@ -315,10 +317,16 @@ class Scanner:
 
 
 # `held`: what a record holds: text, or nothing where it is null.
-Kind = Literal["text", "held", "number", "duration", "size", "time", "address", "api", "error", "any"]
+Kind = Literal["text", "held", "number", "version", "duration", "size", "time", "address", "api", "error", "any"]
 
 _NUMBER: Final = re.compile(r"[+-]?(\d+(\.\d+)?|\.\d+)")
 _WORDS: Final = {"true": True, "yes": True, "false": False, "no": False, "null": None, "none": None}
+
+
+class TimeOfDay(NamedTuple):
+    """Nanoseconds since midnight: what is compared with it is the time of day of each exchange (UTC)."""
+
+    ns: int
 
 
 class Network(NamedTuple):
@@ -344,6 +352,13 @@ def _number(word: Word) -> float | int:
     return float(word.text) if "." in word.text else int(word.text)
 
 
+def _version(word: Word) -> int:
+    number = word.text[1:] if word.text[:1] in ("v", "V") else word.text
+    if not (number.isascii() and number.isdecimal()):
+        raise FilterError(f"{word.text!r} is no version: write 12 or v12", word.at + 1)
+    return int(number)
+
+
 def _signed(parse: Callable[[str], float], text: str) -> float:
     return -parse(text[1:]) if text.startswith("-") else parse(text.removeprefix("+"))
 
@@ -352,7 +367,9 @@ def _duration(word: Word) -> float:
     try:
         return _signed(parse_duration, word.text)
     except ValueError:
-        raise FilterError(f"{word.text!r} is no duration: write 250us, 100ms, 1.5s or 2m", word.at + 1) from None
+        raise FilterError(
+            f"{word.text!r} is no duration: write 250us, 100ms or 2m; 1.5 is seconds", word.at + 1
+        ) from None
 
 
 def _size(word: Word) -> float:
@@ -362,11 +379,15 @@ def _size(word: Word) -> float:
         raise FilterError(f"{word.text!r} is no size: write 512, 10kB or 1MiB", word.at + 1) from None
 
 
-def _time(word: Word) -> int:
+def _time(word: Word) -> int | TimeOfDay:
     try:
-        return parse_time(word.text)
+        found = parse_moment(word.text)
     except ValueError:
-        raise FilterError(f"{word.text!r} is no time: write 2026-11-21T03:04:05.5Z", word.at + 1) from None
+        found = None
+    if found is None or found.since == "end":
+        text = f"{word.text!r} is no time: write 17:34:50 or 2026-11-21T03:04:05.5Z"
+        raise FilterError(text, word.at + 1)
+    return TimeOfDay(found.ns) if found.since == "midnight" else found.ns
 
 
 def _address(word: Word) -> Network:
@@ -402,10 +423,10 @@ def _error(word: Word) -> int:
     text = word.text
     if re.fullmatch(r"-?\d+", text):
         return int(text)
-    known = {row.name: code for code, row in ERRORS.items()}
-    code = known.get(text.upper().replace("-", "_"))
+    code = find_error(text)
     if code is None:
-        raise FilterError(f"no error has the name {text!r}", word.at + 1, word=text, candidates=known)
+        names = [row.name for row in ERRORS.values()]
+        raise FilterError(f"no error has the name {text!r}", word.at + 1, word=text, candidates=names)
     return code
 
 
@@ -429,6 +450,7 @@ READERS: Final[dict[Kind, Callable[[Word], Any]]] = {
     "text": _text,
     "held": _text,
     "number": _number,
+    "version": _version,
     "duration": _duration,
     "size": _size,
     "time": _time,
@@ -450,7 +472,7 @@ ORDER: Final[dict[str, Callable[[Any, Any], bool]]] = {
     ">=": operator.ge,
 }
 # Kinds whose values have an order, and those that are text.
-ORDERED: Final = frozenset({"number", "duration", "size", "time", "any"})
+ORDERED: Final = frozenset({"number", "version", "duration", "size", "time", "any"})
 TEXTUAL: Final = frozenset({"text", "held", "any", "api", "error", "address"})
 # How a pattern sees what is a number inside.
 TEXTS: Final[dict[str, Callable[[Any], str]]] = {
@@ -467,6 +489,8 @@ def equal(kind: Kind, word: Word) -> Test:
     wanted = value_of(kind, word)
     if isinstance(wanted, Network):
         return _address_test(wanted)
+    if isinstance(wanted, TimeOfDay):
+        return lambda value: value % DAY_NS == wanted.ns
     if kind != "any":
         return lambda value: value == wanted
     return lambda value: _plain(value) == wanted or (word.text == _plain(value) and not isinstance(value, bool))
@@ -476,6 +500,8 @@ def ordered(kind: Kind, sign: str, word: Word) -> Test:
     """`field < word` and its like."""
     compare = ORDER[sign]
     wanted = value_of(kind, word)
+    if isinstance(wanted, TimeOfDay):
+        return lambda value: compare(value % DAY_NS, wanted.ns)
     if not isinstance(wanted, int | float):
         raise FilterError(f"{sign} needs a number, not {word.text!r}", word.at + 1)
     return lambda value: isinstance(value, int | float) and compare(value, wanted)

@@ -262,7 +262,7 @@ def test_nothing_counted() -> None:
     [
         (("--by", "topik"), '--by: there is no dimension topik (did you mean "topic"?); there are api, version, '),
         (("--metric", "speed"), "'speed' is not one of 'latency', 'bytes', 'errors', 'records', 'throttle'"),
-        (("--bucket", "10"), "'10' is no duration"),
+        (("--bucket", "x"), "'x' is no duration"),
         (("--bucket", "0s"), "--bucket: a bucket takes some time"),
         (("--metric", "bytes", "--sort", "waited"), "--sort waited goes with --metric latency"),
         (("--slowest", "3", "-o", "csv"), "--slowest is a second table, and csv has one"),
