@@ -28,6 +28,7 @@ LAYERS: Final[list[tuple[str, ...]]] = [
     (
         "kwcli.spelling",
         "kwcli.other_tools",
+        "kwcli.text_editor",
         "kwcli.inflating",
         "kwcli.capture_paths",
         "kwcli.inputs",
