@@ -27,6 +27,8 @@ HEADERS_OF_RECORD_MAX: Final = 10**5
 HEADER_KEY_MAX: Final = MIB
 # JSON of the records of one exchange, where they are written as they are read: what 256 MiB of records come to.
 RECORDS_SHOWN_MAX: Final = 512 * MIB
+# A line of NDJSON is held whole, and several times as values: the record of the largest frame, without its records.
+RECORD_LINE_MAX: Final = 256 * MIB
 # Bytes that the records of one exchange may take as values before they are written as they are read: one batch takes
 # 1.5 KiB; a byte of records up to 75, which is a header without key and value in its JSON form.
 RECORDS_HELD_MAX: Final = 20 * MIB

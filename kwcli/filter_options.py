@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from decoders.exchanges.exchange import rfc3339
 from decoders.filters import Filter, FilterError, parse
+from kwcli.capture_paths import is_read_once
 from kwcli.env import Exit, Failure
 from kwcli.spelling import did_you_mean, find_api
 
@@ -85,7 +87,7 @@ def time_expression(since: Moment | None, until: Moment | None, files: Sequence[
     moments = [since, until]
     for at, sign in enumerate((">=", "<")):
         moment = moments[at]
-        if moment is not None and moment.since == "midnight" and "-" in files:
+        if moment is not None and moment.since == "midnight" and any(map(is_read_once, files)):
             parts.append(f"time {sign} {timedelta(microseconds=moment.ns // 1000)}")
             moments[at] = None
     found = resolve_times(moments[0], moments[1], files, env)
@@ -103,13 +105,18 @@ def resolve_times(
     span = (env.now_ns(), env.now_ns())
     if files and any(moment is not None and moment.since != "1970" for moment in (since, until)):
         for word in files:
-            if word == "-" or "://" in word:
+            if is_read_once(word) or "://" in word:
                 name = "standard input" if word == "-" else word
                 text = f"when {name} begins and ends is not known before: write a whole time: 2026-11-21T17:34:05Z"
                 raise Failure(f"--since, --until: {text}", Exit.USAGE)
         from kwcli.inputs import capture_span
 
-        span = capture_span(files, env) or (0, 0)
+        found = capture_span(files, env)
+        if found is None and all(map(os.path.isfile, files)):
+            raise Failure(
+                f"--since, --until: {files[0]} says not when it begins and ends: write a whole time", Exit.USAGE
+            )
+        span = found or (0, 0)  # what is wrong with the files is said when they are read
     first = None if since is None else max(since.resolve(*span), 0)
     last = None if until is None else max(until.resolve(*span), 0)
     if first is not None and last is not None and first >= last:

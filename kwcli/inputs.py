@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Final, Protocol
 from decoders.capture.files import CaptureReader
 from decoders.capture.merge import merged
 from decoders.limits import COMPRESSED_NESTING_MAX, MERGED_MAX, OPEN_FILES_MAX
-from kwcli.capture_paths import is_named_capture, list_paths
+from kwcli.capture_paths import is_named_capture, is_named_records, is_read_once, list_paths
 from kwcli.inflating import PIECE_SIZE, InputProblem, inflated, is_compressed, shown
 
 if TYPE_CHECKING:
     from decoders.errors import DecodeError
+    from decoders.exchanges.exchange import Settled
+    from decoders.messages.record_lines import RecordLines
     from decoders.tcp.chunks import Segment
     from kwcli.env import Environment, Readable
 
@@ -197,6 +199,8 @@ def open_files_limit() -> int | None:
 
 # Where a first segment is looked for: the first bytes, and where it is not in these, all of a piece.
 _LOOKS: Final = (4096, PIECE_SIZE)
+# What may stand before the first record: blanks, the mark of byte order.
+_BLANKS: Final = b" \t\r\n\xef\xbb\xbf"
 # Fewer bytes at a time cost more than they save.
 _PIECE_MIN: Final = 4096
 
@@ -204,7 +208,9 @@ _PIECE_MIN: Final = 4096
 class Captures:
     """The inputs of one run. `problems` are those that cannot be opened, then those that cannot be read on.
 
-    `size` is that of all together, where each has one; `taken` how much of it has been read.
+    Inputs that hold records which kw wrote, and no packets, are told apart by their first bytes: segments come of the
+    others alone (`__iter__`), then `recorded` gives what the records say. `size` is that of all together, where each
+    has one; `taken` how much of it has been read.
     """
 
     def __init__(self, names: Iterable[str], env: Environment) -> None:
@@ -218,6 +224,8 @@ class Captures:
         # Real paths of those that were named one by one, and of those that a folder or a pattern has.
         self._named: set[str] = set()
         self._listed: set[str] = set()
+        self._recorded: list[CaptureSource] = []
+        self.lines = 0  # of records, read so far
         for name in names:
             try:
                 self._open(name, env)
@@ -227,7 +235,7 @@ class Captures:
     def _open(self, word: str, env: Environment) -> None:
         """Open what a word stands for; of a folder and a pattern only captures, each file once."""
         if word == "-":
-            self._sources.append(open_source(word, env, self._files))
+            self._take(open_source(word, env, self._files))
             return
         found = False
         for path, is_listed, error in list_paths(word):
@@ -250,15 +258,23 @@ class Captures:
                 source.close()
                 continue
             (self._listed if is_listed else self._named).add(real)
-            self._sources.append(source)
+            self._take(source)
             found = True
         if not found:
             raise InputProblem(f"{word}: no capture in it")
 
+    def _take(self, source: CaptureSource) -> None:
+        (self._recorded if _is_records(source.head()) else self._sources).append(source)
+
     @property
     def count(self) -> int:
         """How many could be opened."""
-        return len(self._sources)
+        return len(self._sources) + len(self._recorded)
+
+    @property
+    def records(self) -> list[str]:
+        """The names of those that hold records."""
+        return [source.name for source in self._recorded]
 
     def stored(self) -> Iterator[CaptureSource]:
         """Those that can be read again, each from its beginning."""
@@ -267,7 +283,7 @@ class Captures:
     @property
     def size(self) -> int | None:
         """Bytes of all together, None where one of them has no size."""
-        sizes = [source.size for source in self._sources]
+        sizes = [source.size for source in (*self._sources, *self._recorded)]
         return None if None in sizes else sum(size or 0 for size in sizes)
 
     def __iter__(self) -> Iterator[list[Segment]]:
@@ -296,6 +312,32 @@ class Captures:
         finally:
             source.close()
             self._end(number)
+
+    def recorded(self) -> Iterator[list[Settled]]:
+        """The exchanges and skipped runs of records, file by file; lines that are none are noted, the others read."""
+        for source in self._recorded:
+            yield from self._read_lines(source)
+
+    def _read_lines(self, source: CaptureSource) -> Iterator[list[Settled]]:
+        from decoders.messages.record_lines import RecordLines
+
+        lines = RecordLines()
+        taken = before = 0
+        try:
+            for piece in source.plain():
+                self.taken += source.taken - taken
+                taken = source.taken
+                rows = lines.feed(piece)
+                self.lines, before = self.lines + lines.lines - before, lines.lines
+                yield rows
+            rows = lines.finish()
+            self.lines += lines.lines - before
+            yield rows
+        except InputProblem as problem:
+            self.problems.append(problem.text)
+        finally:
+            source.close()
+            self.problems += _broken(source.name, lines)
 
     def _parts(self, piece: bytes) -> Iterator[bytes]:
         """A piece, in parts where many captures have one at hand."""
@@ -326,7 +368,7 @@ class Captures:
 
     def close(self) -> None:
         """Give all files back to the system."""
-        for source in self._sources:
+        for source in (*self._sources, *self._recorded):
             source.close()
 
 
@@ -337,7 +379,7 @@ def capture_span(words: Iterable[str], env: Environment) -> tuple[int, int] | No
     """
     from decoders.capture.packet_index import Walk
 
-    captures = Captures((word for word in words if word != "-"), env)
+    captures = Captures((word for word in words if not is_read_once(word)), env)
     lows: list[int] = []
     highs: list[int] = []
     try:
@@ -352,6 +394,17 @@ def capture_span(words: Iterable[str], env: Environment) -> tuple[int, int] | No
     finally:
         captures.close()
     return (min(lows), max(highs)) if lows else None
+
+
+def _broken(name: str, lines: RecordLines) -> Iterator[str]:
+    """What is wrong with the lines of an input, in a few words."""
+    problems = [f"line {each.line:,}: {each.text}" for each in lines.problems]
+    if problems and not lines.found:
+        yield f"{name}: neither a capture nor exchanges that kw wrote, one a line: {problems[0]}"
+        return
+    yield from (f"{name}: {problem}" for problem in problems)
+    if more := lines.broken - len(problems):
+        yield f"{name}: {more:,} more lines are no exchanges"
 
 
 def _first_ns(source: CaptureSource) -> int:
@@ -411,7 +464,7 @@ class Pieces(Protocol):
 class CaptureSource:
     """One opened input. `size` is its size on disk where it has one, `taken` the bytes read from disk so far."""
 
-    __slots__ = ("_file", "_read", "name", "size", "taken")
+    __slots__ = ("_ahead", "_file", "_read", "name", "size", "taken")
 
     def __init__(self, name: str, read: Pieces, *, file: StoredFile | None = None) -> None:
         self.name = name
@@ -419,6 +472,7 @@ class CaptureSource:
         self.taken = 0
         self._read = read
         self._file = file
+        self._ahead: Iterator[bytes] | None = None  # of what can be read only once, where its head was looked at
 
     @property
     def is_stored(self) -> bool:
@@ -426,11 +480,8 @@ class CaptureSource:
         return self._file is not None and self._file.is_regular
 
     def is_capture(self) -> bool:
-        """Whether its bytes begin as those of a capture, decompressed where need be."""
-        try:
-            return bool(next(self.again().pieces(), b""))
-        except InputProblem:
-            return False
+        """Whether it begins as a capture, decompressed where need be, or as records and is called so."""
+        return self.head()[:4] in CAPTURE_MAGICS or (is_named_records(self.name) and _is_records(self.head()))
 
     def again(self) -> CaptureSource:
         """The same file from its beginning, as an input of its own."""
@@ -445,14 +496,33 @@ class CaptureSource:
         self.taken += len(data)
         return data
 
+    def head(self) -> bytes:
+        """The first bytes, decompressed, which stay to be read; none where they cannot be read, which is told then."""
+        pieces = self.again().plain() if self.is_stored else self.plain()
+        try:
+            head = _head(pieces)
+        except InputProblem as problem:
+            head, pieces = b"", _raising(problem)
+        if not self.is_stored:
+            self._ahead = chain([head], pieces) if head else pieces
+        return head
+
     def pieces(self) -> Iterator[bytes]:
-        """The capture's bytes, decompressed; raises InputProblem where they end badly."""
+        """The capture's bytes, decompressed; raises InputProblem where they end badly, or are none of a capture."""
+        return _checked(self.name, self.plain())
+
+    def plain(self) -> Iterator[bytes]:
+        """The bytes, decompressed, whatever they are; raises InputProblem where they end badly."""
+        if self._ahead is not None:
+            ahead, self._ahead = self._ahead, None
+            yield from ahead
+            return
         pieces: Iterator[bytes] = iter(partial(self._piece, PIECE_SIZE), b"")
         for _ in range(COMPRESSED_NESTING_MAX + 1):
             head = _head(pieces)
             pieces = chain([head], pieces) if head else iter(())
             if not is_compressed(head[:4]):
-                yield from _checked(self.name, pieces)
+                yield from pieces
                 return
             pieces = inflated(self.name, pieces)
         raise InputProblem(f"{self.name}: compressed more than {COMPRESSED_NESTING_MAX} times")
@@ -513,6 +583,16 @@ def _head(pieces: Iterator[bytes]) -> bytes:
         if len(head) >= 4:
             break
     return head
+
+
+def _raising(problem: InputProblem) -> Iterator[bytes]:
+    raise problem
+    yield b""
+
+
+def _is_records(head: bytes) -> bool:
+    """Whether an input that begins so may hold records as JSON, one a line: no capture begins so."""
+    return head.lstrip(_BLANKS).startswith((b"{", b"["))
 
 
 # First bytes of files that hold captures in other forms → what they are, and the command that makes a pcapng of one.

@@ -165,6 +165,11 @@ class Atom:
     def atoms(self) -> Iterator[Atom]:
         yield self
 
+    @property
+    def reads_records(self) -> bool:
+        """Whether it asks what is in records."""
+        return self._row.kind == "held"
+
     def needs(self, key: int, side: Side) -> tuple[str, ...]:
         """The paths that it reads of a side."""
         if self._row.needs is not None:
@@ -289,6 +294,11 @@ class Filter:
         if keys is not None and key not in keys:
             return frozenset()
         return frozenset(path for atom in self._node.atoms() for path in atom.needs(key, side))
+
+    @property
+    def reads_records(self) -> bool:
+        """Whether it asks what is in records."""
+        return any(atom.reads_records for atom in self._node.atoms())
 
     @property
     def everything(self) -> bool:

@@ -118,8 +118,7 @@ def to_json_dict(settled: Settled, options: Options = PLAIN) -> dict[str, Any]:
     """The record of an exchange or of a skipped run, ready for JSON."""
     if isinstance(settled, Skipped):
         return skipped_json(settled)
-    recorded = settled.spec.record
-    return exchange_json(settled, options) if recorded is None else dict(recorded)
+    return exchange_json(settled, options) if settled.record is None else dict(settled.record)
 
 
 def skipped_json(skipped: Skipped) -> dict[str, Any]:

@@ -26,6 +26,7 @@ Examples:
   kw stats orders.pcapng --by client,topic --metric records -o csv > records.csv
   kw stats broker1.pcap.gz broker2.pcap.gz --bucket 10s --api produce --slowest 5
   kw stats orders.pcapng --by partition --sort p95 --top 10
+  kw sniff orders.pcapng -o ndjson | kw stats -
   kw stats orders.pcapng --by broker,error --metric errors -f 'client_id like "billing-*"'"""
 
 

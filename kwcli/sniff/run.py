@@ -14,7 +14,7 @@ from decoders.capture.files import CaptureReader
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Skipped
 from decoders.limits import CONNECTIONS_MAX
-from kwcli.env import Exit
+from kwcli.env import Exit, Failure
 from kwcli.inputs import Captures, placed
 from kwcli.output import Needs, Renderer, Wanted, Write, needs, open_renderer
 from kwcli.output.units import NS, count_of, format_size
@@ -102,13 +102,15 @@ def closing_lines(
     errors: int,
     undecoded: int,
     packets: int,
+    lines: int = 0,
     seconds: float,
     passed_over: Sequence[str] = (),
 ) -> list[str]:
     """`6 exchanges, 4 clients, 3 brokers, 1 error, 1 unanswered, 1 gap · 2026-11-21 03:04:05–03:04:06 · …`.
 
-    `shown`, `errors` and `undecoded` are of the exchanges that passed the filters; `seconds` is how long it took,
-    `passed_over` what left_over() says. The same line several times, the longest first: the terminal decides.
+    `shown`, `errors` and `undecoded` are of the exchanges that passed the filters; `lines` are those of records that
+    were read, `seconds` is how long it took, `passed_over` what left_over() says. The same line several times, the
+    longest first: the terminal decides.
     """
     total = summary.exchanges
     parts = [exchanges(shown, total)]
@@ -123,11 +125,13 @@ def closing_lines(
     parts += left_unread(summary.skipped, summary.skipped_bytes)
     parts += passed_over
     counts, took = ", ".join(parts), f"{seconds:.2f} s"
+    of_packets = [count_of(packets, "packet")] if packets or not lines else []
+    read = ", ".join([*of_packets, *([count_of(lines, "line")] if lines else [])])
     if not summary.first_ns:
-        return [" · ".join([counts, count_of(packets, "packet"), took])]
+        return [" · ".join([counts, read, took])]
     span = time_span(summary.first_ns, summary.last_ns)
     return [
-        " · ".join([counts, span, count_of(packets, "packet"), took]),
+        " · ".join([counts, span, read, took]),
         " · ".join([counts, span, took]),
         " · ".join([counts, span.partition(" ")[2] or span, took]),
         counts,
@@ -303,14 +307,39 @@ class Sniffing:
                     finish = False
                     break
                 self._progress.show(captures.taken, self._engine.summary.exchanges)
+            if finish and captures.records:
+                finish = self._emit(self._engine.finish()) and self._read_records(captures)
         except KeyboardInterrupt:
             self._outcome.interrupted = True
             finish = False
-        self._settle(finish=finish)
+        self._settle(finish=finish and not captures.records)
         self._outcome.problems += captures.problems
         for name, problem in captures.cut():
             self._outcome.problems.append(self._cut_short(name, problem, alone=captures.count == 1))
-        self._end(captures.counts(), told=not self._came_to_nothing(captures.count))
+        self._end(captures.counts(), told=not self._came_to_nothing(captures.count), lines=captures.lines)
+
+    def _read_records(self, captures: Captures) -> bool:
+        """Show what the records say that kw wrote; False when as many as wanted have been shown."""
+        from decoders.filters.contents import lacks_records
+
+        if self._settings.format == "hex":
+            names = ", ".join(captures.records)
+            raise Failure(f"{names}: -o hex shows bytes, and a record has none: give it the capture", Exit.USAGE)
+        lacking = 0
+        for rows in captures.recorded():
+            if self._selection.reads_records:
+                lacking += sum(map(lacks_records, rows))
+            if self._ports is not None:
+                rows = [row for row in rows if int(row.broker.rpartition(":")[2] or 0) in self._ports]
+            for row in rows:
+                self._engine.summary.count(row)
+            if not self._emit(rows):
+                return False
+            self._progress.show(captures.taken, self._engine.summary.exchanges)
+        if lacking:
+            what = f"{count_of(lacking, 'exchange')} with records whose keys, values and headers are not in the file"
+            self._env.say(f"kw: {what}: no filter sees them (write it with --records)")
+        return True
 
     def _came_to_nothing(self, inputs: int) -> bool:
         """Whether what is wrong with the inputs says all that there is to say."""
@@ -407,8 +436,10 @@ class Sniffing:
             self._show(sorted(self._sorted, key=ORDERS[self._sort or "time"]))
             self._sorted = []
 
-    def _end(self, counted: Mapping[str, int], *, dropped: int | None = None, told: bool = True) -> None:
-        """Close the output, then say how it went; `counted` is what the readers have counted."""
+    def _end(
+        self, counted: Mapping[str, int], *, dropped: int | None = None, told: bool = True, lines: int = 0
+    ) -> None:
+        """Close the output, then say how it went; `counted` is what the readers have counted, `lines` of records."""
         self._renderer.close()
         self._output.flush()
         self._progress.hide()
@@ -424,18 +455,19 @@ class Sniffing:
         if self._settings.quiet or not told:
             return
         if self._limited:
-            lines = [limit_line(self._shown, self._renderer.errors, self._renderer.undecoded, seconds)]
+            said = [limit_line(self._shown, self._renderer.errors, self._renderer.undecoded, seconds)]
         else:
-            lines = closing_lines(
+            said = closing_lines(
                 summary,
                 shown=self._shown,
                 errors=self._renderer.errors,
                 undecoded=self._renderer.undecoded,
                 packets=counts["packets"],
+                lines=lines,
                 seconds=seconds,
                 passed_over=passed_over,
             )
-        self._env.say(self._fitting(lines, "" if dropped is None else f" · {dropped:,} dropped by the kernel"))
+        self._env.say(self._fitting(said, "" if dropped is None else f" · {dropped:,} dropped by the kernel"))
 
     def _fitting(self, lines: list[str], more: str) -> str:
         """The longest line that the terminal has room for."""
