@@ -541,11 +541,25 @@ def open_source(name: str, env: Environment, files: OpenFiles | None = None) -> 
         file = (files or OpenFiles()).open(name)
     except (OSError, ValueError) as error:
         why = f"{reason(error)} (kw pipeline run reads URLs)" if "://" in name else reason(error)
-        raise InputProblem(f"{name}: {why}") from None
+        raise InputProblem(f"{name}: {why}{_nearest_file(name, error)}") from None
     if file.is_folder:
         file.close()
         raise InputProblem(f"{name}: a directory, not a capture")
     return _stored(file)
+
+
+def _nearest_file(name: str, error: OSError | ValueError) -> str:
+    """` (did you mean "x.pcap"?)` where there is no such file, and nearly one."""
+    if not isinstance(error, FileNotFoundError):
+        return ""
+    from kwcli.spelling import nearest_words
+
+    folder, last = os.path.split(name)
+    try:
+        near = nearest_words(last, sorted(os.listdir(folder or "."))) if last else []
+    except OSError:
+        return ""
+    return f' (did you mean "{os.path.join(folder, near[0])}"?)' if near else ""
 
 
 def _stored(file: StoredFile) -> CaptureSource:

@@ -82,6 +82,8 @@ _READING: Final[Mapping[str, str]] = {
     "--slow": "--slower-than 100ms chooses what took longer",
     "--ndjson": "-o ndjson writes one object a line",
     "--no-color": "--color never leaves colours out",
+    "--only-errors": "--errors shows what went wrong",
+    "--failed": "--errors shows what went wrong",
     "--order-by": "--sort time or --sort latency",
     "--snaplen": "kw captures packets whole: leave it out",
     "--snapshot-length": "kw captures packets whole: leave it out",
@@ -134,6 +136,7 @@ _CALLING: Final[Mapping[str, str]] = {
     "--jq": "--select PATH shows a part of the answer",
     "--path": "--select PATH shows a part of the answer",
     "--print-headers": "-v shows what was sent",
+    **dict.fromkeys(("-w", "--watch"), "--repeat 0 sends it until Ctrl-C"),
     "--no-verify": "-X enable.ssl.certificate.verification=false",
 }  # fmt: skip
 
@@ -164,6 +167,8 @@ _PROXYING: Final[Mapping[str, str]] = {
 }  # fmt: skip
 
 _REFERENCE: Final[Mapping[str, str]] = {
+    "--code": "the code is a word: kw errors 6",
+    "--name": "the name is a word: kw errors NOT_LEADER, kw apis Fetch",
     "--version": "the version is a word: kw apis Fetch 12",
     "--api-version": "the version is a word: kw apis Fetch 12",
     "--api": "the API is a word: kw apis Fetch",
@@ -204,12 +209,18 @@ _PROGRAM: Final[Mapping[str, str]] = {
     "-D": "kw sniff -i any listens on all interfaces",
 }  # fmt: skip
 
+_TABLES: Final[Mapping[str, str]] = {
+    "-r": "a capture is a word of its own: kw pipeline run FILE --out DIR",
+    "--output": "--out DIR is the folder of the tables",
+    "-o": "--out DIR is the folder of the tables",
+}  # fmt: skip
+
 # Command → tables of its options, the first that knows one is right.
 OPTIONS: Final[Mapping[str, tuple[Mapping[str, str], ...]]] = {
     "": (_PROGRAM,),
     "sniff": (_READING,),
     "stats": (_READING,),
-    "pipeline run": (_READING,),
+    "pipeline run": (_TABLES, _READING),
     "call": (_CALLING, _CONNECTING),
     "proxy": (_PROXYING, _CONNECTING, _READING),
     "decode": (_BYTES,),
