@@ -14,7 +14,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final, Protocol
 
 from decoders.capture.files import CaptureReader
-from decoders.capture.merge import merged
+from decoders.capture.merge import before, merged
 from decoders.limits import COMPRESSED_NESTING_MAX, MERGED_MAX, OPEN_FILES_MAX
 from kwcli.capture_paths import is_named_capture, is_named_records, is_read_once, list_paths
 from kwcli.inflating import PIECE_SIZE, InputProblem, inflated, is_compressed, shown
@@ -213,19 +213,21 @@ class Captures:
     has one; `taken` how much of it has been read.
     """
 
-    def __init__(self, names: Iterable[str], env: Environment) -> None:
+    def __init__(self, names: Iterable[str], env: Environment, *, numbered: bool = False) -> None:
+        """`numbered`: the numbers of packets name the file as well (capture/merge.py)."""
         self.problems: list[str] = []
         self.taken = 0
+        self._numbered = numbered
         self._files = OpenFiles()
         self._sources: list[CaptureSource] = []
         self._ended: Counter[str] = Counter()  # what the readers of those that have ended have counted
         self._reading: dict[int, CaptureReader] = {}
         self._cut: dict[int, DecodeError] = {}
+        self._recorded: list[CaptureSource] = []
+        self.lines = 0  # of records, read so far
         # Real paths of those that were named one by one, and of those that a folder or a pattern has.
         self._named: set[str] = set()
         self._listed: set[str] = set()
-        self._recorded: list[CaptureSource] = []
-        self.lines = 0  # of records, read so far
         for name in names:
             try:
                 self._open(name, env)
@@ -235,7 +237,7 @@ class Captures:
     def _open(self, word: str, env: Environment) -> None:
         """Open what a word stands for; of a folder and a pattern only captures, each file once."""
         if word == "-":
-            self._take(open_source(word, env, self._files))
+            self._add(open_source(word, env, self._files))
             return
         found = False
         for path, is_listed, error in list_paths(word):
@@ -254,16 +256,16 @@ class Captures:
                 self.problems.append(problem.text)
                 found = True
                 continue
-            if is_listed and not (source.size and is_named_capture(path)) and not source.is_capture():
+            if is_listed and not ((source.size and is_named_capture(path)) or source.is_capture() or _is_ours(source)):
                 source.close()
                 continue
             (self._listed if is_listed else self._named).add(real)
-            self._take(source)
+            self._add(source)
             found = True
         if not found:
             raise InputProblem(f"{word}: no capture in it")
 
-    def _take(self, source: CaptureSource) -> None:
+    def _add(self, source: CaptureSource) -> None:
         (self._recorded if _is_records(source.head()) else self._sources).append(source)
 
     @property
@@ -281,6 +283,11 @@ class Captures:
         return (source.again() for source in self._sources if source.is_stored)
 
     @property
+    def names(self) -> list[str]:
+        """The names of these, in the order of their numbers."""
+        return [source.name for source in self._sources]
+
+    @property
     def size(self) -> int | None:
         """Bytes of all together, None where one of them has no size."""
         sizes = [source.size for source in (*self._sources, *self._recorded)]
@@ -295,7 +302,7 @@ class Captures:
             yield from merged(feeds, [_first_ns(source) for source in self._sources])
 
     def _segments(self, number: int, source: CaptureSource) -> Iterator[list[Segment]]:
-        reader = self._reading[number] = CaptureReader()
+        reader = self._reading[number] = CaptureReader(before=before(number) if self._numbered else 0)
         taken = 0
         try:
             for piece in source.pieces():
@@ -372,6 +379,17 @@ class Captures:
             source.close()
 
 
+def _broken(name: str, lines: RecordLines) -> Iterator[str]:
+    """What is wrong with the lines of an input, in a few words."""
+    problems = [f"line {each.line:,}: {each.text}" for each in lines.problems]
+    if problems and not lines.found:
+        yield f"{name}: neither a capture nor exchanges that kw wrote, one a line: {problems[0]}"
+        return
+    yield from (f"{name}: {problem}" for problem in problems)
+    if more := lines.broken - len(problems):
+        yield f"{name}: {more:,} more lines are no exchanges"
+
+
 def capture_span(words: Iterable[str], env: Environment) -> tuple[int, int] | None:
     """The times of the first and the last packet of captures, which are read for this from end to end by their headers.
 
@@ -394,17 +412,6 @@ def capture_span(words: Iterable[str], env: Environment) -> tuple[int, int] | No
     finally:
         captures.close()
     return (min(lows), max(highs)) if lows else None
-
-
-def _broken(name: str, lines: RecordLines) -> Iterator[str]:
-    """What is wrong with the lines of an input, in a few words."""
-    problems = [f"line {each.line:,}: {each.text}" for each in lines.problems]
-    if problems and not lines.found:
-        yield f"{name}: neither a capture nor exchanges that kw wrote, one a line: {problems[0]}"
-        return
-    yield from (f"{name}: {problem}" for problem in problems)
-    if more := lines.broken - len(problems):
-        yield f"{name}: {more:,} more lines are no exchanges"
 
 
 def _first_ns(source: CaptureSource) -> int:
@@ -607,6 +614,12 @@ def _raising(problem: InputProblem) -> Iterator[bytes]:
 def _is_records(head: bytes) -> bool:
     """Whether an input that begins so may hold records as JSON, one a line: no capture begins so."""
     return head.lstrip(_BLANKS).startswith((b"{", b"["))
+
+
+def _is_ours(source: CaptureSource) -> bool:
+    """Whether a file in a folder is named as records are and may hold some."""
+    plain = source.name.removesuffix(".gz").removesuffix(".zst").removesuffix(".lz4")
+    return plain.endswith((".ndjson", ".jsonl")) and _is_records(source.head())
 
 
 # First bytes of files that hold captures in other forms → what they are, and the command that makes a pcapng of one.

@@ -8,16 +8,23 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import click
 
-from kwcli.env import Environment, Settings, settings
+from kwcli.env import Environment, Exit, Failure, Settings, settings
+from kwcli.spelling import or_list
 
 if TYPE_CHECKING:
     from decoders.filters import Filter
     from decoders.wire.units import Moment
 
-FORMATS: Final = ("text", "table", "ndjson", "json", "csv", "hex")
+FORMATS: Final = ("text", "table", "ndjson", "json", "csv", "yaml", "fields", "hex")
+# Other words for formats.
+FORMAT_WORDS: Final = {"jsonl": "ndjson", "jsonlines": "ndjson", "ndjson": "ndjson", "yml": "yaml", "txt": "text"}
 # Names another default of -o, for the commands that have this format.
 OUTPUT_VARIABLE: Final = "KW_OUTPUT"
 COLORS: Final = ("auto", "always", "never")
+# Formats that have columns.
+WITH_COLUMNS: Final = ("text", "table", "csv", "fields")
+# Where an option leaves the format that it asks for.
+ASKED: Final = "kwcli.format"
 
 # A file, or a part of one, that is smaller than this would be all beginnings.
 AMOUNT_LEAST: Final = 1000
@@ -174,6 +181,14 @@ class Word(click.ParamType[str]):
         return value.strip()
 
 
+class OutputFormat(click.Choice[str]):
+    """One of the formats of a command; `jsonl` and its like are other words for them."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        word = FORMAT_WORDS.get(value.lower(), value.lower())
+        return super().convert(word if word in self.choices else value, param, ctx)
+
+
 class CaptureOptions(NamedTuple):
     """What a command reads, and on which ports it takes connections for Kafka's."""
 
@@ -243,10 +258,30 @@ class OutputOptions(NamedTuple):
     color: str
     verbose: int = 0
     quiet: bool = False
+    fields: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
 
     def settings(self, env: Environment, content: ContentOptions | None = None, *, live: bool = False) -> Settings:
         """The settings that they make on this terminal, or in this pipe. Raises Failure."""
-        return settings(env, **self._asdict(), **(content or ContentOptions())._asdict(), live=live)
+        if self.fields and self.output != "fields":
+            raise Failure(f"-e is for -o fields, not for -o {self.output}", Exit.USAGE)
+        if self.marks and self.output != "fields":
+            raise Failure(f"-E is for -o fields, not for -o {self.output}", Exit.USAGE)
+        if self.columns and self.output not in WITH_COLUMNS:
+            raise Failure(f"--columns is for {or_list(WITH_COLUMNS)}, not for -o {self.output}", Exit.USAGE)
+        found = settings(env, output=self.output, color=self.color, live=live)._replace(
+            verbose=self.verbose,
+            quiet=self.quiet,
+            columns=self.fields or self.columns,
+            marks=self.marks,
+            **(content or ContentOptions())._asdict(),
+        )
+        if self.output == "fields":
+            from kwcli.output.fields import FieldMarks
+
+            FieldMarks.parse(self.marks)
+        return found
 
 
 def gathered(name: str, make: Callable[..., object], names: Iterable[str]) -> Callable[[Command], Command]:
@@ -289,14 +324,36 @@ def set_debug(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
 def _default_format(ctx: click.Context, param: click.Parameter, value: str | None) -> str:
     """The callback of -o: the format asked for, else that of $KW_OUTPUT if this command has it, else text."""
     if value is not None:
+        if ctx.meta.get(ASKED) == "json" != value:
+            raise click.UsageError(f"-J is -o json, and -o {value} was asked for", ctx)
         return value
+    if ASKED in ctx.meta:
+        return str(ctx.meta[ASKED])
     wanted = ctx.obj.variables.get(OUTPUT_VARIABLE, "") if isinstance(ctx.obj, Environment) else ""
+    wanted = FORMAT_WORDS.get(wanted.lower(), wanted.lower())
     assert isinstance(param.type, click.Choice)
     if wanted in param.type.choices:
         return wanted
     if wanted and wanted not in FORMATS:
         raise click.UsageError(f"{OUTPUT_VARIABLE}: {wanted!r} is no format; there are {', '.join(FORMATS)}", ctx)
     return "text"
+
+
+def _ask(name: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """The callback of an eager option that asks for a format by itself, where -o says nothing."""
+
+    def callback(ctx: click.Context, _param: click.Parameter, value: Any) -> Any:
+        if value:
+            ctx.meta[ASKED] = name
+        return value
+
+    return callback
+
+
+def _ask_fields(ctx: click.Context, _param: click.Parameter, values: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
+    if values:
+        ctx.meta.setdefault(ASKED, "fields")
+    return _flatten(ctx, _param, values)
 
 
 def _set_csv_safe(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
@@ -336,12 +393,46 @@ def words_option(*names: str, known: tuple[str, ...] = (), help: str, metavar: s
     return click.option(*names, multiple=True, type=Words(known), metavar=metavar, callback=_flatten, help=help)
 
 
+fields_option: Final = click.option(
+    "-e",
+    "--field",
+    "fields",
+    multiple=True,
+    is_eager=True,
+    type=Words(),
+    metavar="PATH,...",
+    callback=_ask_fields,
+    help="With -o fields: the paths to show, as topic, latency_ms or request.topics[].name.",
+)
+marks_option: Final = click.option(
+    "-E",
+    "--field-option",
+    "marks",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="With -o fields: header=y, separator=, quote=d and so on, as tshark has them.",
+)
+columns_option: Final = click.option(
+    "--columns",
+    "columns",
+    multiple=True,
+    type=Words(),
+    metavar="PATH,...",
+    callback=_flatten,
+    help="The columns of text, table and csv: words as for -f, or any path of the record.",
+)
+
+
 def output_options(
-    *, verbose: str | None = None, quiet: str | None = None, formats: Sequence[str] = FORMATS
+    *,
+    verbose: str | None = None,
+    quiet: str | None = None,
+    formats: Sequence[str] = FORMATS,
+    columns: bool = False,
 ) -> Callable[[Command], Command]:
     """The options of a command that shows something, which it gets as `shown`: an OutputOptions.
 
-    `verbose` and `quiet` say what -v and -q mean; None: there is no such option.
+    `verbose` and `quiet` say what -v and -q mean; None: there is no such option. `columns`: there is --columns.
     """
 
     def decorated(command: Command) -> Command:
@@ -350,10 +441,27 @@ def output_options(
             click.option(
                 "-o",
                 "--output",
-                type=click.Choice(formats),
+                type=OutputFormat(formats),
                 callback=_default_format,
                 help="Output format; text where $KW_OUTPUT names no other.",
             ),
+            *(
+                [
+                    click.option(
+                        "-J",
+                        "as_json",
+                        is_flag=True,
+                        is_eager=True,
+                        expose_value=False,
+                        callback=_ask("json"),
+                        help="The same as -o json.",
+                    )
+                ]
+                if "json" in formats
+                else []
+            ),
+            *([fields_option, marks_option] if "fields" in formats else []),
+            *([columns_option] if columns else []),
             *([csv_safe_option] if "csv" in formats else []),
             click.option("--color", type=click.Choice(COLORS), default="auto", help="When to use colours."),
             *([] if verbose is None else [click.option("-v", "--verbose", count=True, help=verbose)]),

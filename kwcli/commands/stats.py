@@ -57,7 +57,7 @@ Examples:
 @output_options(
     verbose="Leave out no column and no group.",
     quiet="No summary and no progress bar.",
-    formats=("text", "table", "ndjson", "json", "csv"),
+    formats=("text", "table", "ndjson", "json", "csv", "yaml", "fields"),
 )
 @click.pass_obj
 def command(

@@ -11,11 +11,12 @@ from math import inf
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from decoders.capture.files import CaptureReader
+from decoders.capture.merge import file_of, number_of
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Skipped
 from decoders.limits import CONNECTIONS_MAX
 from kwcli.env import Exit, Failure
-from kwcli.inputs import Captures, placed
+from kwcli.inputs import Captures, placed, utf8_text
 from kwcli.output import Needs, Renderer, Wanted, Write, needs, open_renderer
 from kwcli.output.units import NS, count_of, format_size
 from kwcli.progress import Progress
@@ -50,6 +51,9 @@ LOSSY: Final = ("undecoded", "orphan_response")
 
 # Reasons of skipped bytes that are connections of something else; all others are gaps in Kafka traffic.
 FOREIGN: Final = {"not_kafka": "other connection", "tls": "TLS connection"}
+
+# Packets of an exchange.
+PACKETS: Final = ("request_packet", "request_packet_end", "response_packet", "response_packet_end")
 
 # Counts of packets and segments that may have held Kafka and gave nothing → how they are called.
 PASSED_OVER: Final = {
@@ -249,6 +253,30 @@ class SniffView(NamedTuple):
     open: Callable[[Write], Renderer]
 
 
+def names_files(settings: Settings, selection: Filter) -> bool:
+    """Whether somebody asks for the file of a row: a column, or the filter."""
+    if "file" in selection.text and "file" in selection.names:
+        return True
+    if not settings.columns and settings.format not in ("csv", "table", "fields"):
+        return False
+    from kwcli.output.row_cells import asked_columns
+
+    return "file" in asked_columns(settings)
+
+
+def name_files(rows: Iterable[Settled], names: Sequence[str]) -> None:
+    """Say of each exchange which file it is from, and count its packets in that file."""
+    for row in rows:
+        if row.kind != "exchange":
+            continue
+        packet = row.request_packet or row.response_packet or 0
+        row.extra = {**(row.extra or {}), "file": utf8_text(names[file_of(packet)])}
+        for name in PACKETS:
+            number = getattr(row, name)
+            if number:
+                setattr(row, name, number_of(number))
+
+
 class Sniffing:
     """One run."""
 
@@ -264,6 +292,8 @@ class Sniffing:
         strict: bool,
         view: SniffView | None = None,
     ) -> None:
+        self._file_names: list[str] = []  # of the inputs, where rows are to say theirs
+        self._names_files = names_files(settings, selection)
         view = view or SniffView(needs(settings), partial(open_renderer, settings))
         self._env = env
         self._settings = settings
@@ -291,7 +321,9 @@ class Sniffing:
 
     def files(self, names: Iterable[str]) -> SniffOutcome:
         """Decode files (`-`: standard input), merged by packet time. Bad inputs are told after the good ones."""
-        captures = Captures(names, self._env)
+        captures = Captures(names, self._env, numbered=self._names_files)
+        if self._names_files:
+            self._file_names = captures.names
         try:
             self._progress.expect(captures.size)
             self._decode(captures)
@@ -392,6 +424,8 @@ class Sniffing:
         """Filter and show rows; False when as many as wanted have been shown."""
         if not rows:
             return True
+        if self._file_names:
+            name_files(rows, self._file_names)
         if self._outcome.strict and not self._outcome.lossy:
             # Every exchange is decoded for this, also those that nobody sees.
             self._outcome.lossy = any(row.kind == "exchange" and row.status in LOSSY for row in rows)

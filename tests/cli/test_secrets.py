@@ -21,7 +21,7 @@ from kwcli.proxy.log.capture_file import LINK_RAW, SyntheticTcp
 from kwcli.proxy.log.log_protocol import CLIENT, SERVER
 from kwcli.proxy.log.redact import Redactor, SharedKnowledge
 from tests.capture.pcap_writer import PcapWriter
-from tests.cli.worlds import Outcome, kw, world
+from tests.cli.worlds import Outcome, in_format, kw, world
 from tests.fuzz.program import run_measured
 from tests.net.endpoint import endpoint
 from tests.net.playbook import offers
@@ -386,7 +386,7 @@ def test_an_exchange(tmp_path: Path, name: str) -> None:
     for output in FORMATS:
         for more in ((), ("-vv",)):
             for path in (file, wrong):
-                words = ("sniff", path, "--port", "9092", "-o", output, *more)
+                words = ("sniff", path, "--port", "9092", *in_format(output), *more)
                 shown = free_of(kw(*words))
                 assert hexed(SECRET)[:17] not in shown.out
                 assert SECRET.encode().hex() not in shown.out
@@ -494,7 +494,9 @@ def test_a_call(tmp_path: Path, output: str) -> None:
     words = ["resources[0].resource_type=2", "resources[0].resource_name=t", "resources[0].configs[0].name=my.own"]
     words.append(f"resources[0].configs[0].value={SECRET}")
     with Broker() as broker:
-        outcome = kw_at(tmp_path, "call", "IncrementalAlterConfigs", *words, "-b", where(broker), "-o", output, "-vv")
+        outcome = kw_at(
+            tmp_path, "call", "IncrementalAlterConfigs", *words, "-b", where(broker), *in_format(output), "-vv"
+        )
     assert hexed(SECRET)[:17] not in free_of(outcome).out
     assert "Invalid value" in outcome.out or output not in ("text", "ndjson", "json")
 
