@@ -882,7 +882,7 @@ complete -c kw -n '__kw_in \'sniff\' 0 more' -F
 complete -c kw -n '__kw_in \'call\'' -l api-version -x -a '(__kw_versions)' -k -d 'Send this version: 12, v12, latest.'
 complete -c kw -n '__kw_in \'call\'' -l as-kafka -x -a '4.4 4.3 4.2 4.1 4.0 3.9 3.8 3.7 3.6 3.5 3.4 3.3 3.2 3.1 3.0 2.8 2.7 2.6 2.5 2.4 2.3 2.2 2.1 2.0 1.1 1.0 0.11.0 0.10.2 0.10.1 0.10.0 0.9.0 0.8.2' -k -d 'Send the highest version that this release speaks.'
 complete -c kw -n '__kw_in \'call\'' -l force -d 'Send what the broker does not offer, too.'
-complete -c kw -n '__kw_in \'call\'' -l node -x -d 'An id, any, controller, all, coordinator:GROUP, txn:ID, leader:TOPIC-PART.'
+complete -c kw -n '__kw_in \'call\'' -l node -x -d 'An id, 1,2, any, controller, all, coordinator:GROUP, txn:ID, leader:TOPIC-PART.'
 complete -c kw -n '__kw_in \'call\'' -l split -d 'Send each leader or coordinator its share of the request.'
 complete -c kw -n '__kw_in \'call\'' -l example -d 'Send the example of the API as it is, even if it changes something.'
 complete -c kw -n '__kw_in \'call\'' -l skeleton -d 'Print the request as annotated YAML to fill in; send nothing.'

@@ -11,7 +11,7 @@ from typing import Final
 
 _LIMIT: Final = "--limit N (-n N, -c N) stops after so many"
 _SPAN: Final = "--since TIME and --until TIME choose a time: 17:34, 2026-11-21T17:34:05Z, 5m before the end"
-_JSON: Final = "-o json, -o ndjson, -o csv or -o text choose the format"
+_JSON: Final = "-o chooses the format: -o json, -o ndjson, -o csv, -o fields -e time,api,topic"
 _TAKES: Final = "-b HOST:PORT says where the cluster is"
 _FETCH: Final = "kw call fetch topic=orders offset=earliest --records shows records of a cluster"
 _PRODUCE: Final = "kw call produce topic=orders key=k value=v sends records"
@@ -21,7 +21,6 @@ _LOGIN: Final = "-X sasl.username=… -X sasl.password=…, -F FILE or a profile
 # Options of commands that read captures.
 _READING: Final[Mapping[str, str]] = {
     "-T": _JSON,
-    "-e": "-o json shows all fields",
     "-E": _JSON,
     "-V": "-v shows bodies, -vv headers too",
     "-O": "-v shows bodies, -vv headers too",
@@ -163,7 +162,6 @@ _PROXYING: Final[Mapping[str, str]] = {
     **dict.fromkeys(("-r", "--remote", "--target"), _TAKES),
     **dict.fromkeys(("-c", "--limit"), "the log goes on: Ctrl-C ends it; -f EXPR chooses what it shows"),
     "-L": _LIST,
-    "-Y": "-f EXPR filters",
 }  # fmt: skip
 
 _REFERENCE: Final[Mapping[str, str]] = {

@@ -52,7 +52,7 @@ def _path_of(words: Sequence[str], commands: Container[str]) -> str:
 
 
 def _one_dash(error: click.UsageError, words: Sequence[str]) -> str:
-    """The option with one dash before a whole word, as Java's tools and Go's have it; to click it is many short ones."""
+    """The word that is an option with one dash, as Java's tools and Go's have it; to click it is many short ones."""
     if error.ctx is None:
         return ""
     own = set(_names(error.ctx.command, error.ctx))
