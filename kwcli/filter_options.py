@@ -31,12 +31,10 @@ def select(
     slower_than: float | None = None,
     clients: Iterable[str] = (),
     groups: Iterable[str] = (),
-    also: str = "",
 ) -> Filter:
     """What -f and the short options ask for, all of which must hold; several values of one option are alternatives.
 
-    `slower_than` is in milliseconds, `also` an expression that must hold, too. Failure (usage) says what is wrong, and
-    where.
+    `slower_than` is in milliseconds. Failure (usage) says what is wrong, and where.
     """
     parts = []
     for option, field, sign, values in (
@@ -51,8 +49,6 @@ def select(
             parts.append(part)
     if named := [_client(value) for value in clients]:
         parts.append(f"({' or '.join(named)})")
-    if also:
-        parts.append(also)
     if slower_than is not None:
         parts.append(f"latency > {f'{slower_than:.9f}'.rstrip('0').rstrip('.')}ms")
     if errors:
@@ -66,6 +62,11 @@ def select(
 def _api(name: str) -> str:
     """A number may be one that kw does not know."""
     return name if name.isascii() and name.isdecimal() else find_api(name).name
+
+
+def both(expression: str, selection: Filter) -> Filter:
+    """The filter that asks what an expression of our own asks, and what another filter does."""
+    return parse(" and ".join(text for text in (expression, selection.text) if text))
 
 
 def _client(name: str) -> str:
