@@ -241,9 +241,9 @@ class FilterOptions(NamedTuple):
 
     def select(self, also: str = "") -> Filter:
         """The filter that they make, together with another expression. Raises Failure (usage)."""
-        from kwcli.filter_options import select
+        from kwcli.filter_options import both, select
 
-        return select(**self._asdict(), also=also)
+        return both(also, select(**self._asdict()))
 
 
 class ContentOptions(NamedTuple):
