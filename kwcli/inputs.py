@@ -7,14 +7,16 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import partial
 from itertools import chain
 from threading import Lock
 from typing import TYPE_CHECKING, Final, Protocol
 
 from decoders.capture.files import CaptureReader
-from decoders.capture.merge import merged
+from decoders.capture.merge import before, merged
 from decoders.limits import COMPRESSED_NESTING_MAX, MERGED_MAX, OPEN_FILES_MAX
+from kwcli.capture_paths import is_named_capture, list_paths
 from kwcli.inflating import PIECE_SIZE, InputProblem, inflated, is_compressed, shown
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ __all__ = [
     "OpenFiles",
     "Replaced",
     "StoredFile",
+    "capture_span",
     "open_source",
     "placed",
     "reason",
@@ -210,9 +213,11 @@ class Captures:
     has one; `taken` how much of it has been read.
     """
 
-    def __init__(self, names: Iterable[str], env: Environment) -> None:
+    def __init__(self, names: Iterable[str], env: Environment, *, numbered: bool = False) -> None:
+        """`numbered`: the numbers of packets name the file as well (capture/merge.py)."""
         self.problems: list[str] = []
         self.taken = 0
+        self._numbered = numbered
         self._files = OpenFiles()
         self._sources: list[CaptureSource] = []
         self._ended: Counter[str] = Counter()  # what the readers of those that have ended have counted
@@ -220,12 +225,48 @@ class Captures:
         self._cut: dict[int, DecodeError] = {}
         self._recorded: list[CaptureSource] = []
         self.lines = 0  # of records, read so far
+        # Real paths of those that were named one by one, and of those that a folder or a pattern has.
+        self._named: set[str] = set()
+        self._listed: set[str] = set()
         for name in names:
             try:
-                source = open_source(name, env, self._files)
-                (self._recorded if _is_records(source.head()) else self._sources).append(source)
+                self._open(name, env)
             except InputProblem as problem:
                 self.problems.append(problem.text)
+
+    def _open(self, word: str, env: Environment) -> None:
+        """Open what a word stands for; of a folder and a pattern only captures, each file once."""
+        if word == "-":
+            self._add(open_source(word, env, self._files))
+            return
+        found = False
+        for path, is_listed, error in list_paths(word):
+            if error is not None:
+                self.problems.append(f"{path}: {reason(error)}")
+                continue
+            real = os.path.realpath(path)
+            if real in self._listed or (is_listed and real in self._named):
+                found = True
+                continue
+            if is_listed and not os.path.isfile(path):
+                continue
+            try:
+                source = open_source(path, env, self._files)
+            except InputProblem as problem:
+                self.problems.append(problem.text)
+                found = True
+                continue
+            if is_listed and not ((source.size and is_named_capture(path)) or source.is_capture() or _is_ours(source)):
+                source.close()
+                continue
+            (self._listed if is_listed else self._named).add(real)
+            self._add(source)
+            found = True
+        if not found:
+            raise InputProblem(f"{word}: no capture in it")
+
+    def _add(self, source: CaptureSource) -> None:
+        (self._recorded if _is_records(source.head()) else self._sources).append(source)
 
     @property
     def count(self) -> int:
@@ -236,6 +277,15 @@ class Captures:
     def records(self) -> list[str]:
         """The names of those that hold records."""
         return [source.name for source in self._recorded]
+
+    def stored(self) -> Iterator[CaptureSource]:
+        """Those that can be read again, each from its beginning."""
+        return (source.again() for source in self._sources if source.is_stored)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of these, in the order of their numbers."""
+        return [source.name for source in self._sources]
 
     @property
     def size(self) -> int | None:
@@ -252,7 +302,7 @@ class Captures:
             yield from merged(feeds, [_first_ns(source) for source in self._sources])
 
     def _segments(self, number: int, source: CaptureSource) -> Iterator[list[Segment]]:
-        reader = self._reading[number] = CaptureReader()
+        reader = self._reading[number] = CaptureReader(before=before(number) if self._numbered else 0)
         taken = 0
         try:
             for piece in source.pieces():
@@ -340,6 +390,30 @@ def _broken(name: str, lines: RecordLines) -> Iterator[str]:
         yield f"{name}: {more:,} more lines are no exchanges"
 
 
+def capture_span(words: Iterable[str], env: Environment) -> tuple[int, int] | None:
+    """The times of the first and the last packet of captures, which are read for this from end to end by their headers.
+
+    None where one of them can be read only once, and where there is no packet.
+    """
+    from decoders.capture.packet_index import Walk
+
+    captures = Captures((word for word in words if word != "-"), env)
+    lows: list[int] = []
+    highs: list[int] = []
+    try:
+        for source in captures.stored():
+            walk = Walk()
+            with suppress(InputProblem):  # told when it is decoded
+                for piece in source.pieces():
+                    walk.feed(piece)
+            mark = walk.mark()
+            lows += [mark.low_ns] if mark.low_ns is not None else []
+            highs += [mark.high_ns] if mark.high_ns is not None else []
+    finally:
+        captures.close()
+    return (min(lows), max(highs)) if lows else None
+
+
 def _first_ns(source: CaptureSource) -> int:
     """The time of the first segment, 0 where it is not near the beginning: then the capture is begun at once."""
     if not source.is_stored:
@@ -412,6 +486,13 @@ class CaptureSource:
         """Whether it can be read again from its beginning."""
         return self._file is not None and self._file.is_regular
 
+    def is_capture(self) -> bool:
+        """Whether its bytes begin as those of a capture, decompressed where need be."""
+        try:
+            return bool(next(self.again().pieces(), b""))
+        except InputProblem:
+            return False
+
     def again(self) -> CaptureSource:
         """The same file from its beginning, as an input of its own."""
         assert self._file is not None
@@ -469,7 +550,8 @@ def open_source(name: str, env: Environment, files: OpenFiles | None = None) -> 
     try:
         file = (files or OpenFiles()).open(name)
     except (OSError, ValueError) as error:
-        raise InputProblem(f"{name}: {reason(error)}") from None
+        why = f"{reason(error)} (kw pipeline run reads URLs)" if "://" in name else reason(error)
+        raise InputProblem(f"{name}: {why}") from None
     if file.is_folder:
         file.close()
         raise InputProblem(f"{name}: a directory, not a capture")
@@ -521,6 +603,12 @@ def _raising(problem: InputProblem) -> Iterator[bytes]:
 def _is_records(head: bytes) -> bool:
     """Whether an input that begins so may hold records as JSON, one a line: no capture begins so."""
     return head.lstrip(_BLANKS).startswith((b"{", b"["))
+
+
+def _is_ours(source: CaptureSource) -> bool:
+    """Whether a file in a folder is named as records are and may hold some."""
+    plain = source.name.removesuffix(".gz").removesuffix(".zst").removesuffix(".lz4")
+    return plain.endswith((".ndjson", ".jsonl")) and _is_records(source.head())
 
 
 # First bytes of files that hold captures in other forms → what they are, and the command that makes a pcapng of one.

@@ -7,14 +7,16 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import repeat
-from typing import TYPE_CHECKING, Final, NamedTuple
+from math import inf
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from decoders.capture.files import CaptureReader
+from decoders.capture.merge import file_of, number_of
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Skipped
 from decoders.limits import CONNECTIONS_MAX
 from kwcli.env import Exit, Failure
-from kwcli.inputs import Captures, placed
+from kwcli.inputs import Captures, placed, utf8_text
 from kwcli.output import Needs, Renderer, Wanted, Write, needs, open_renderer
 from kwcli.output.units import NS, count_of, format_size
 from kwcli.progress import Progress
@@ -49,6 +51,9 @@ LOSSY: Final = ("undecoded", "orphan_response")
 
 # Reasons of skipped bytes that are connections of something else; all others are gaps in Kafka traffic.
 FOREIGN: Final = {"not_kafka": "other connection", "tls": "TLS connection"}
+
+# Packets of an exchange.
+PACKETS: Final = ("request_packet", "request_packet_end", "response_packet", "response_packet_end")
 
 # Counts of packets and segments that may have held Kafka and gave nothing → how they are called.
 PASSED_OVER: Final = {
@@ -167,6 +172,26 @@ def time_span(first_ns: int, last_ns: int) -> str:
 WRITE_SIZE: Final = 1 << 20
 
 
+def _slowest_first(row: Settled) -> tuple[float, int]:
+    """Rows without a latency are the last, in the order of their times."""
+    latency_ms = row.latency_ms if row.kind == "exchange" else None
+    return (inf if latency_ms is None else -latency_ms), row.time_ns
+
+
+def _largest_first(row: Settled) -> tuple[int, int]:
+    """By the bytes of both sides."""
+    size = (row.request_size or 0) + (row.response_size or 0) if row.kind == "exchange" else 0
+    return -size, row.time_ns
+
+
+# What --sort takes → the key of a row.
+ORDERS: Final[Mapping[str, Callable[[Settled], Any]]] = {
+    "time": lambda row: row.time_ns,
+    "latency": _slowest_first,
+    "size": _largest_first,
+}
+
+
 class Output:
     """Standard output in pieces of about 1 MiB, or at once where rows are wanted promptly."""
 
@@ -228,6 +253,30 @@ class SniffView(NamedTuple):
     open: Callable[[Write], Renderer]
 
 
+def names_files(settings: Settings, selection: Filter) -> bool:
+    """Whether somebody asks for the file of a row: a column, or the filter."""
+    if "file" in selection.text and "file" in selection.names:
+        return True
+    if not settings.columns and settings.format not in ("csv", "table", "fields"):
+        return False
+    from kwcli.output.row_cells import asked_columns
+
+    return "file" in asked_columns(settings)
+
+
+def name_files(rows: Iterable[Settled], names: Sequence[str]) -> None:
+    """Say of each exchange which file it is from, and count its packets in that file."""
+    for row in rows:
+        if row.kind != "exchange":
+            continue
+        packet = row.request_packet or row.response_packet or 0
+        row.extra = {**(row.extra or {}), "file": utf8_text(names[file_of(packet)])}
+        for name in PACKETS:
+            number = getattr(row, name)
+            if number:
+                setattr(row, name, number_of(number))
+
+
 class Sniffing:
     """One run."""
 
@@ -239,10 +288,12 @@ class Sniffing:
         *,
         ports: frozenset[int] | None,
         limit: int | None,
-        sort: bool,
+        sort: str | None,
         strict: bool,
         view: SniffView | None = None,
     ) -> None:
+        self._file_names: list[str] = []  # of the inputs, where rows are to say theirs
+        self._names_files = names_files(settings, selection)
         view = view or SniffView(needs(settings), partial(open_renderer, settings))
         self._env = env
         self._settings = settings
@@ -250,6 +301,7 @@ class Sniffing:
         self._ports = ports
         self._engine = Engine(ports=ports, needs=Wanted(view.needs, selection.needs))
         self._left = limit
+        self._sort = sort
         self._sorted: list[Settled] | None = [] if sort else None
         self._limited = False  # whether the limit has ended the reading
         self._shown = 0
@@ -269,7 +321,9 @@ class Sniffing:
 
     def files(self, names: Iterable[str]) -> SniffOutcome:
         """Decode files (`-`: standard input), merged by packet time. Bad inputs are told after the good ones."""
-        captures = Captures(names, self._env)
+        captures = Captures(names, self._env, numbered=self._names_files)
+        if self._names_files:
+            self._file_names = captures.names
         try:
             self._progress.expect(captures.size)
             self._decode(captures)
@@ -370,6 +424,8 @@ class Sniffing:
         """Filter and show rows; False when as many as wanted have been shown."""
         if not rows:
             return True
+        if self._file_names:
+            name_files(rows, self._file_names)
         if self._outcome.strict and not self._outcome.lossy:
             # Every exchange is decoded for this, also those that nobody sees.
             self._outcome.lossy = any(row.kind == "exchange" and row.status in LOSSY for row in rows)
@@ -411,7 +467,7 @@ class Sniffing:
         if finish:
             self._emit(self._engine.finish())
         if self._sorted is not None:
-            self._show(sorted(self._sorted, key=lambda row: row.time_ns))
+            self._show(sorted(self._sorted, key=ORDERS[self._sort or "time"]))
             self._sorted = []
 
     def _end(
