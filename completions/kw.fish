@@ -54,6 +54,20 @@ function __kw_profiles
         string replace -r '.*/(.*)\.properties$' '$1' -- $file
     end
 end
+function __kw_live  # what kw itself knows about $1 (body, filter, node, property): in a third of a second, or nothing
+    set -l tokens (commandline -opc)
+    set -l word (commandline -ct)
+    set -l quoted ''
+    if string match -qr '^[\'"]' -- $word
+        set quoted -quoted
+        set word (string sub -s 2 -- $word)
+    else
+        set word (string unescape -- $word)
+    end
+    set -l limit
+    type -q timeout; and set limit timeout (set -q KW_COMPLETION_LIMIT; and echo $KW_COMPLETION_LIMIT; or echo 0.3)
+    $limit $tokens[1] __complete $argv[1]$quoted "$word" $tokens[2..-1] 2>/dev/null
+end
 function __kw_body  # path=value: the paths of the request, then what the field may hold
     set -l api (__kw_api)
     set -l token (commandline -ct | string unescape)
@@ -68,9 +82,11 @@ function __kw_body  # path=value: the paths of the request, then what the field 
     set -l plain (string replace -ra '\[\d+\]' '[]' -- $path)
     if string match -q '*=*' -- $token
         set -l head (string replace -r '=.*' '=' -- $token)
-        for value in (__kw_values "$api $plain")
+        set -l values (__kw_values "$api $plain")
+        for value in $values
             echo $head$value
         end
+        test (count $values) -gt 0; or __kw_live body
     else if test "$plain" = "$path"
         __kw_fields $api
     else
@@ -801,7 +817,7 @@ complete -c kw -n '__kw_in \'\' 0' -a help -d 'Show a page of the handbook, or l
 complete -c kw -n '__kw_in \'\' 0' -a version -d 'Show the versions of kw, of Python, of the newest Kafka that kw knows, and of the libraries.'
 complete -c kw -n '__kw_in \'\'' -l version -k -d 'Print the version and end.'
 complete -c kw -n '__kw_in \'\'' -l debug -d 'Show the traceback of a defect, of any command.'
-complete -c kw -n '__kw_in \'\'' -s X -x -d 'Show all client properties, or those in force with where they are from.'
+complete -c kw -n '__kw_in \'\'' -s X -x -a '(__kw_live property)' -d 'Show all client properties, or those in force with where they are from.'
 complete -c kw -n '__kw_in \'\'' -s h -l help -d 'Show this message and exit.'
 complete -c kw -n '__kw_in \'sniff\'' -s i -l interface -x -a '(command ls /sys/class/net 2>/dev/null; echo any)' -d 'Capture live on this interface (`any`: on all of them).'
 complete -c kw -n '__kw_in \'sniff\'' -l bpf -x -d 'Kernel filter of a live capture, as tcpdump writes it.'
@@ -810,7 +826,7 @@ complete -c kw -n '__kw_in \'sniff\'' -l port -x -d 'Broker ports; without it Ka
 complete -c kw -n '__kw_in \'sniff\'' -l api -x -a 'Produce Fetch ListOffsets Metadata LeaderAndIsr StopReplica UpdateMetadata ControlledShutdown OffsetCommit OffsetFetch FindCoordinator JoinGroup Heartbeat LeaveGroup SyncGroup DescribeGroups ListGroups SaslHandshake ApiVersions CreateTopics DeleteTopics DeleteRecords InitProducerId OffsetForLeaderEpoch AddPartitionsToTxn AddOffsetsToTxn EndTxn WriteTxnMarkers TxnOffsetCommit DescribeAcls CreateAcls DeleteAcls DescribeConfigs AlterConfigs AlterReplicaLogDirs DescribeLogDirs SaslAuthenticate CreatePartitions CreateDelegationToken RenewDelegationToken ExpireDelegationToken DescribeDelegationToken DeleteGroups ElectLeaders IncrementalAlterConfigs AlterPartitionReassignments ListPartitionReassignments OffsetDelete DescribeClientQuotas AlterClientQuotas DescribeUserScramCredentials AlterUserScramCredentials Vote BeginQuorumEpoch EndQuorumEpoch DescribeQuorum AlterPartition UpdateFeatures Envelope FetchSnapshot DescribeCluster DescribeProducers BrokerRegistration BrokerHeartbeat UnregisterBroker DescribeTransactions ListTransactions AllocateProducerIds ConsumerGroupHeartbeat ConsumerGroupDescribe ControllerRegistration GetTelemetrySubscriptions PushTelemetry AssignReplicasToDirs ListConfigResources DescribeTopicPartitions ShareGroupHeartbeat ShareGroupDescribe ShareFetch ShareAcknowledge AddRaftVoter RemoveRaftVoter UpdateRaftVoter InitializeShareGroupState ReadShareGroupState WriteShareGroupState DeleteShareGroupState ReadShareGroupStateSummary StreamsGroupHeartbeat StreamsGroupDescribe DescribeShareGroupOffsets AlterShareGroupOffsets DeleteShareGroupOffsets StreamsGroupTopologyDescriptionUpdate UnregisterController' -d 'Only these APIs, by name or number.'
 complete -c kw -n '__kw_in \'sniff\'' -l client-id -x -d 'Only clients whose id matches.'
 complete -c kw -n '__kw_in \'sniff\'' -l topic -x -d 'Only exchanges about a topic that matches.'
-complete -c kw -n '__kw_in \'sniff\'' -s f -l filter -x -a 'api api_key api_version correlation_id client_id client broker software software_version connection time request_size topic group txn partition records key value response_size size latency latency_ms error duration duration_ms status reason undecoded undecoded_side side closed retransmitted header. request. response.' -d 'Only exchanges for which this holds, for example \'api == Fetch and latency > 100ms\'.'
+complete -c kw -n '__kw_in \'sniff\'' -s f -l filter -x -a '(__kw_live filter)' -d 'Only exchanges for which this holds, for example \'api == Fetch and latency > 100ms\'.'
 complete -c kw -n '__kw_in \'sniff\'' -l errors -d 'Only what went wrong: error codes, undecodable, cut off unanswered.'
 complete -c kw -n '__kw_in \'sniff\'' -l slower-than -x -d 'Only latencies above, for example 100ms.'
 complete -c kw -n '__kw_in \'sniff\'' -l limit -x -d 'Stop reading after N rows that are shown.'
@@ -829,7 +845,7 @@ complete -c kw -n '__kw_in \'sniff\' 0 more' -F
 complete -c kw -n '__kw_in \'call\'' -l api-version -x -a '(__kw_versions)' -k -d 'Send this version: 12, v12, latest.'
 complete -c kw -n '__kw_in \'call\'' -l as-kafka -x -a '4.4 4.3 4.2 4.1 4.0 3.9 3.8 3.7 3.6 3.5 3.4 3.3 3.2 3.1 3.0 2.8 2.7 2.6 2.5 2.4 2.3 2.2 2.1 2.0 1.1 1.0 0.11.0 0.10.2 0.10.1 0.10.0 0.9.0 0.8.2' -k -d 'Send the highest version that this release speaks.'
 complete -c kw -n '__kw_in \'call\'' -l force -d 'Send what the broker does not offer, too.'
-complete -c kw -n '__kw_in \'call\'' -l node -x -d 'An id, any, controller, all, coordinator:GROUP, txn:ID, leader:TOPIC-PART.'
+complete -c kw -n '__kw_in \'call\'' -l node -x -a '(__kw_live node)' -d 'An id, any, controller, all, coordinator:GROUP, txn:ID, leader:TOPIC-PART.'
 complete -c kw -n '__kw_in \'call\'' -l split -d 'Send each leader or coordinator its share of the request.'
 complete -c kw -n '__kw_in \'call\'' -l example -d 'Send the example of the API as it is, even if it changes something.'
 complete -c kw -n '__kw_in \'call\'' -l skeleton -d 'Print the request as annotated YAML to fill in; send nothing.'
@@ -851,7 +867,7 @@ complete -c kw -n '__kw_in \'call\'' -l interval -x -d 'Between repetitions; 1s 
 complete -c kw -n '__kw_in \'call\'' -l against -x -d 'With ApiVersions: compare what brokers offer with this release.'
 complete -c kw -n '__kw_in \'call\'' -s b -l bootstrap-server -x -d 'Brokers to ask first; else a profile\'s, else localhost:9092.'
 complete -c kw -n '__kw_in \'call\'' -l bootstrap-controller -x -d 'Controllers to ask first, instead.'
-complete -c kw -n '__kw_in \'call\'' -s X -l property -x -d 'A client property, as librdkafka or Java spell it; list shows all, dump those in force.'
+complete -c kw -n '__kw_in \'call\'' -s X -l property -x -a '(__kw_live property)' -d 'A client property, as librdkafka or Java spell it; list shows all, dump those in force.'
 complete -c kw -n '__kw_in \'call\'' -s F -l command-config -r -F -d 'A file of client properties: client.properties, librdkafka.config, kcat.conf.'
 complete -c kw -n '__kw_in \'call\'' -l profile -x -a '(__kw_profiles)' -d 'A profile (see kw profile) instead of the active one.'
 complete -c kw -n '__kw_in \'call\'' -l client-id -x -d 'The client id to send; kw without it.'
@@ -869,7 +885,7 @@ complete -c kw -n '__kw_in \'call\' 0' -a 'Produce Fetch ListOffsets Metadata Le
 complete -c kw -n '__kw_in \'call\' 1 more' -a '(__kw_body)'
 complete -c kw -n '__kw_in \'proxy\'' -s b -l bootstrap-server -x -d 'Brokers to ask first; else a profile\'s, else localhost:9092.'
 complete -c kw -n '__kw_in \'proxy\'' -l bootstrap-controller -x -d 'Controllers to ask first, instead.'
-complete -c kw -n '__kw_in \'proxy\'' -s X -l property -x -d 'A client property, as librdkafka or Java spell it; list shows all, dump those in force.'
+complete -c kw -n '__kw_in \'proxy\'' -s X -l property -x -a '(__kw_live property)' -d 'A client property, as librdkafka or Java spell it; list shows all, dump those in force.'
 complete -c kw -n '__kw_in \'proxy\'' -s F -l command-config -r -F -d 'A file of client properties: client.properties, librdkafka.config, kcat.conf.'
 complete -c kw -n '__kw_in \'proxy\'' -l profile -x -a '(__kw_profiles)' -d 'A profile (see kw profile) instead of the active one.'
 complete -c kw -n '__kw_in \'proxy\'' -l timeout -x -d 'Time for everything; 10s without it.'
@@ -888,7 +904,7 @@ complete -c kw -n '__kw_in \'proxy\'' -l check -d 'Only look whether all is well
 complete -c kw -n '__kw_in \'proxy\'' -l api -x -a 'Produce Fetch ListOffsets Metadata LeaderAndIsr StopReplica UpdateMetadata ControlledShutdown OffsetCommit OffsetFetch FindCoordinator JoinGroup Heartbeat LeaveGroup SyncGroup DescribeGroups ListGroups SaslHandshake ApiVersions CreateTopics DeleteTopics DeleteRecords InitProducerId OffsetForLeaderEpoch AddPartitionsToTxn AddOffsetsToTxn EndTxn WriteTxnMarkers TxnOffsetCommit DescribeAcls CreateAcls DeleteAcls DescribeConfigs AlterConfigs AlterReplicaLogDirs DescribeLogDirs SaslAuthenticate CreatePartitions CreateDelegationToken RenewDelegationToken ExpireDelegationToken DescribeDelegationToken DeleteGroups ElectLeaders IncrementalAlterConfigs AlterPartitionReassignments ListPartitionReassignments OffsetDelete DescribeClientQuotas AlterClientQuotas DescribeUserScramCredentials AlterUserScramCredentials Vote BeginQuorumEpoch EndQuorumEpoch DescribeQuorum AlterPartition UpdateFeatures Envelope FetchSnapshot DescribeCluster DescribeProducers BrokerRegistration BrokerHeartbeat UnregisterBroker DescribeTransactions ListTransactions AllocateProducerIds ConsumerGroupHeartbeat ConsumerGroupDescribe ControllerRegistration GetTelemetrySubscriptions PushTelemetry AssignReplicasToDirs ListConfigResources DescribeTopicPartitions ShareGroupHeartbeat ShareGroupDescribe ShareFetch ShareAcknowledge AddRaftVoter RemoveRaftVoter UpdateRaftVoter InitializeShareGroupState ReadShareGroupState WriteShareGroupState DeleteShareGroupState ReadShareGroupStateSummary StreamsGroupHeartbeat StreamsGroupDescribe DescribeShareGroupOffsets AlterShareGroupOffsets DeleteShareGroupOffsets StreamsGroupTopologyDescriptionUpdate UnregisterController' -d 'Only these APIs, by name or number.'
 complete -c kw -n '__kw_in \'proxy\'' -l client-id -x -d 'Only clients whose id matches.'
 complete -c kw -n '__kw_in \'proxy\'' -l topic -x -d 'Only exchanges about a topic that matches.'
-complete -c kw -n '__kw_in \'proxy\'' -s f -l filter -x -a 'api api_key api_version correlation_id client_id client broker software software_version connection time request_size topic group txn partition records key value response_size size latency latency_ms error duration duration_ms status reason undecoded undecoded_side side closed retransmitted header. request. response.' -d 'Only exchanges for which this holds, for example \'api == Fetch and latency > 100ms\'.'
+complete -c kw -n '__kw_in \'proxy\'' -s f -l filter -x -a '(__kw_live filter)' -d 'Only exchanges for which this holds, for example \'api == Fetch and latency > 100ms\'.'
 complete -c kw -n '__kw_in \'proxy\'' -l errors -d 'Only what went wrong: error codes, undecodable, cut off unanswered.'
 complete -c kw -n '__kw_in \'proxy\'' -l slower-than -x -d 'Only latencies above, for example 100ms.'
 complete -c kw -n '__kw_in \'proxy\'' -l records -d 'Show every record, with key, value and headers.'
@@ -919,7 +935,7 @@ complete -c kw -n '__kw_in \'stats\'' -l slowest -x -d 'Show the N slowest excha
 complete -c kw -n '__kw_in \'stats\'' -l api -x -a 'Produce Fetch ListOffsets Metadata LeaderAndIsr StopReplica UpdateMetadata ControlledShutdown OffsetCommit OffsetFetch FindCoordinator JoinGroup Heartbeat LeaveGroup SyncGroup DescribeGroups ListGroups SaslHandshake ApiVersions CreateTopics DeleteTopics DeleteRecords InitProducerId OffsetForLeaderEpoch AddPartitionsToTxn AddOffsetsToTxn EndTxn WriteTxnMarkers TxnOffsetCommit DescribeAcls CreateAcls DeleteAcls DescribeConfigs AlterConfigs AlterReplicaLogDirs DescribeLogDirs SaslAuthenticate CreatePartitions CreateDelegationToken RenewDelegationToken ExpireDelegationToken DescribeDelegationToken DeleteGroups ElectLeaders IncrementalAlterConfigs AlterPartitionReassignments ListPartitionReassignments OffsetDelete DescribeClientQuotas AlterClientQuotas DescribeUserScramCredentials AlterUserScramCredentials Vote BeginQuorumEpoch EndQuorumEpoch DescribeQuorum AlterPartition UpdateFeatures Envelope FetchSnapshot DescribeCluster DescribeProducers BrokerRegistration BrokerHeartbeat UnregisterBroker DescribeTransactions ListTransactions AllocateProducerIds ConsumerGroupHeartbeat ConsumerGroupDescribe ControllerRegistration GetTelemetrySubscriptions PushTelemetry AssignReplicasToDirs ListConfigResources DescribeTopicPartitions ShareGroupHeartbeat ShareGroupDescribe ShareFetch ShareAcknowledge AddRaftVoter RemoveRaftVoter UpdateRaftVoter InitializeShareGroupState ReadShareGroupState WriteShareGroupState DeleteShareGroupState ReadShareGroupStateSummary StreamsGroupHeartbeat StreamsGroupDescribe DescribeShareGroupOffsets AlterShareGroupOffsets DeleteShareGroupOffsets StreamsGroupTopologyDescriptionUpdate UnregisterController' -d 'Only these APIs, by name or number.'
 complete -c kw -n '__kw_in \'stats\'' -l client-id -x -d 'Only clients whose id matches.'
 complete -c kw -n '__kw_in \'stats\'' -l topic -x -d 'Only exchanges about a topic that matches.'
-complete -c kw -n '__kw_in \'stats\'' -s f -l filter -x -a 'api api_key api_version correlation_id client_id client broker software software_version connection time request_size topic group txn partition records key value response_size size latency latency_ms error duration duration_ms status reason undecoded undecoded_side side closed retransmitted header. request. response.' -d 'Only exchanges for which this holds, for example \'api == Fetch and latency > 100ms\'.'
+complete -c kw -n '__kw_in \'stats\'' -s f -l filter -x -a '(__kw_live filter)' -d 'Only exchanges for which this holds, for example \'api == Fetch and latency > 100ms\'.'
 complete -c kw -n '__kw_in \'stats\'' -l errors -d 'Only what went wrong: error codes, undecodable, cut off unanswered.'
 complete -c kw -n '__kw_in \'stats\'' -l slower-than -x -d 'Only latencies above, for example 100ms.'
 complete -c kw -n '__kw_in \'stats\'' -l limit -x -d 'Stop reading after N exchanges counted.'
@@ -953,7 +969,7 @@ complete -c kw -n '__kw_in \'pipeline run\'' -l until -x -d 'Only what began bef
 complete -c kw -n '__kw_in \'pipeline run\'' -l api -x -a 'Produce Fetch ListOffsets Metadata LeaderAndIsr StopReplica UpdateMetadata ControlledShutdown OffsetCommit OffsetFetch FindCoordinator JoinGroup Heartbeat LeaveGroup SyncGroup DescribeGroups ListGroups SaslHandshake ApiVersions CreateTopics DeleteTopics DeleteRecords InitProducerId OffsetForLeaderEpoch AddPartitionsToTxn AddOffsetsToTxn EndTxn WriteTxnMarkers TxnOffsetCommit DescribeAcls CreateAcls DeleteAcls DescribeConfigs AlterConfigs AlterReplicaLogDirs DescribeLogDirs SaslAuthenticate CreatePartitions CreateDelegationToken RenewDelegationToken ExpireDelegationToken DescribeDelegationToken DeleteGroups ElectLeaders IncrementalAlterConfigs AlterPartitionReassignments ListPartitionReassignments OffsetDelete DescribeClientQuotas AlterClientQuotas DescribeUserScramCredentials AlterUserScramCredentials Vote BeginQuorumEpoch EndQuorumEpoch DescribeQuorum AlterPartition UpdateFeatures Envelope FetchSnapshot DescribeCluster DescribeProducers BrokerRegistration BrokerHeartbeat UnregisterBroker DescribeTransactions ListTransactions AllocateProducerIds ConsumerGroupHeartbeat ConsumerGroupDescribe ControllerRegistration GetTelemetrySubscriptions PushTelemetry AssignReplicasToDirs ListConfigResources DescribeTopicPartitions ShareGroupHeartbeat ShareGroupDescribe ShareFetch ShareAcknowledge AddRaftVoter RemoveRaftVoter UpdateRaftVoter InitializeShareGroupState ReadShareGroupState WriteShareGroupState DeleteShareGroupState ReadShareGroupStateSummary StreamsGroupHeartbeat StreamsGroupDescribe DescribeShareGroupOffsets AlterShareGroupOffsets DeleteShareGroupOffsets StreamsGroupTopologyDescriptionUpdate UnregisterController' -d 'Only these APIs, by name or number.'
 complete -c kw -n '__kw_in \'pipeline run\'' -l client-id -x -d 'Only clients whose id matches.'
 complete -c kw -n '__kw_in \'pipeline run\'' -l topic -x -d 'Only exchanges about a topic that matches.'
-complete -c kw -n '__kw_in \'pipeline run\'' -s f -l filter -x -a 'api api_key api_version correlation_id client_id client broker software software_version connection time request_size topic group txn partition records key value response_size size latency latency_ms error duration duration_ms status reason undecoded undecoded_side side closed retransmitted header. request. response.' -d 'Only exchanges for which this holds, for example \'api == Fetch and latency > 100ms\'.'
+complete -c kw -n '__kw_in \'pipeline run\'' -s f -l filter -x -a '(__kw_live filter)' -d 'Only exchanges for which this holds, for example \'api == Fetch and latency > 100ms\'.'
 complete -c kw -n '__kw_in \'pipeline run\'' -l errors -d 'Only what went wrong: error codes, undecodable, cut off unanswered.'
 complete -c kw -n '__kw_in \'pipeline run\'' -l slower-than -x -d 'Only latencies above, for example 100ms.'
 complete -c kw -n '__kw_in \'pipeline run\'' -l port -x -d 'Broker ports; without it Kafka is recognised on any port.'
@@ -1036,11 +1052,12 @@ complete -c kw -n '__kw_in \'profile\' 0' -a use -d 'Choose the active profile.'
 complete -c kw -n '__kw_in \'profile\'' -s h -l help -d 'Show this message and exit.'
 complete -c kw -n '__kw_in \'profile add\'' -s b -l bootstrap-server -x -d 'The brokers to ask first.'
 complete -c kw -n '__kw_in \'profile add\'' -l bootstrap-controller -x -d 'Controllers, instead.'
-complete -c kw -n '__kw_in \'profile add\'' -s X -l property -x -d 'A client property.'
+complete -c kw -n '__kw_in \'profile add\'' -s X -l property -x -a '(__kw_live property)' -d 'A client property.'
 complete -c kw -n '__kw_in \'profile add\'' -s F -l command-config -r -F -d 'A file of client properties.'
 complete -c kw -n '__kw_in \'profile add\'' -l use -d 'Make it the active profile.'
 complete -c kw -n '__kw_in \'profile add\'' -l force -d 'Replace a profile that is there.'
 complete -c kw -n '__kw_in \'profile add\'' -s h -l help -d 'Show this message and exit.'
+complete -c kw -n '__kw_in \'profile add\' 1 more' -a '(__kw_live property)'
 complete -c kw -n '__kw_in \'profile current\'' -s o -l output -x -a 'text ndjson json' -d 'Output format; text where $KW_OUTPUT names no other.'
 complete -c kw -n '__kw_in \'profile current\'' -l color -x -a 'auto always never' -d 'When to use colours.'
 complete -c kw -n '__kw_in \'profile current\'' -l debug -d 'Show the traceback of a defect.'
