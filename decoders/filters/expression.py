@@ -127,15 +127,15 @@ class Atom:
         keys: Keys = None,
     ) -> None:
         self.phase = row.phase if not row.entity else Phase.RESPONSE
-        self._row = row
+        self.row = row
         self._test = test
         self._sides = sides
         self._path = path
         self._keys = keys
 
     def test(self) -> Question:
-        get, test = self._row.get, self._test
-        if self._row.kind == "held":
+        get, test = self.row.get, self._test
+        if self.row.kind == "held":
             # Each record or header is there; what it holds may be null, which only one question is about.
             holds = test if test is _is_null else lambda value: value is not None and (test is None or test(value))
             return lambda exchange: any(map(holds, get(exchange)))
@@ -153,9 +153,9 @@ class Atom:
     def decide(self, exchange: Exchange, phase: Phase) -> bool | None:
         if phase >= self.phase:
             return self.test()(exchange)
-        if self._row.entity and phase == Phase.REQUEST:
+        if self.row.entity and phase == Phase.REQUEST:
             # A name in the request is enough; what the response names is not known yet.
-            found = list(names(exchange, "request", self._row.entity))
+            found = list(names(exchange, "request", self.row.entity))
             return True if (any(map(self._test, found)) if self._test else found) else None
         return None
 
@@ -165,14 +165,19 @@ class Atom:
     def atoms(self) -> Iterator[Atom]:
         yield self
 
+    @property
+    def reads_records(self) -> bool:
+        """Whether it asks what is in records."""
+        return self.row.kind == "held"
+
     def needs(self, key: int, side: Side) -> tuple[str, ...]:
         """The paths that it reads of a side."""
-        if self._row.needs is not None:
-            return self._row.needs(key, side)
+        if self.row.needs is not None:
+            return self.row.needs(key, side)
         if side not in self._sides:
             return ()
-        if self._row.entity:
-            return entity_paths(key, side, self._row.entity)
+        if self.row.entity:
+            return entity_paths(key, side, self.row.entity)
         return tuple(_without_indices(path) for path in paths_in(key, side, self._path))
 
 
@@ -291,6 +296,17 @@ class Filter:
         return frozenset(path for atom in self._node.atoms() for path in atom.needs(key, side))
 
     @property
+    def names(self) -> frozenset[str]:
+        """The fields that it asks about, those of bodies aside."""
+        rows = {id(atom.row) for atom in self._node.atoms()}
+        return frozenset(name for name, row in FIELDS.items() if id(row) in rows)
+
+    @property
+    def reads_records(self) -> bool:
+        """Whether it asks what is in records."""
+        return any(atom.reads_records for atom in self._node.atoms())
+
+    @property
     def everything(self) -> bool:
         """Whether it asks nothing."""
         return isinstance(self._node, Always)
@@ -402,6 +418,11 @@ class _Named:
     def asked(self, test: questions.Test | None, keys: frozenset[int] | None = None) -> Atom:
         """The question whether a value of this field passes a test; without one, whether there is any."""
         return Atom(self.row, test, self._sides, self._path, keys)
+
+
+def field_of(text: str) -> _Named:
+    """The field that a word of an expression names. Raises FilterError."""
+    return _field(Word(text, 0))
 
 
 def _field(word: Word) -> _Named:

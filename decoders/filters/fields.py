@@ -169,6 +169,7 @@ FIELDS: Final[dict[str, FieldRow]] = {
     "undecoded_side": FieldRow(S, "text", lambda x: list(x.failures), "the side that is undecoded: request, response"),
     "side": FieldRow(S, "text", _sides, "sides that the capture has: request, response"),
     "closed": FieldRow(S, "text", lambda x: x.closed, "how the connection ended that left it unanswered"),
+    "file": FieldRow(S, "text", lambda x: x.extra and x.extra.get("file"), "file that it was read from"),
     "retransmitted": FieldRow(S, "any", lambda x: x.retransmitted, "whether bytes of it were sent again"),
 }
 # Other words for fields, and for body fields that are asked for often.

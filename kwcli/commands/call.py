@@ -56,6 +56,7 @@ Examples:
 @output_options(
     verbose="Show the request too, the chosen server and what was looked up; -vv what was said.",
     quiet="No summary of repetitions.",
+    columns=True,
 )
 @click.pass_obj
 def command(

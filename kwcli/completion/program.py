@@ -50,17 +50,17 @@ def _known(key: int) -> Known:
             continue
         place = path + "[]" * field.array
         words.append(f"{place}=")
-        meanings = _values(key, path, field)
+        meanings = _values(field)
         if meanings:
             values[place] = meanings
     labels = (str(key), found.name.lower(), *(name.lower() for name in found.was))
     return Known(labels, found.name, found.versions.low, found.versions.high, tuple(dict.fromkeys(words)), values)
 
 
-def _values(key: int, path: str, field: Field) -> tuple[tuple[str, str], ...]:
+def _values(field: Field) -> tuple[tuple[str, str], ...]:
     if field.kind == "bool":
         return _BOOLEANS
-    return tuple((str(number), word) for number, word in ENUMS.get(key, {}).get(path, {}).items())
+    return tuple((str(number), word) for number, word in ENUMS.get(field.means, {}).items())
 
 
 def api_names() -> tuple[str, ...]:

@@ -38,7 +38,7 @@ def show_page(env: Environment, word: str, *, color: str, pager: bool) -> int:
     if not env.stdout_terminal:
         env.stdout.write(text.encode())
         return Exit.DONE
-    shown = settings(env, output="text", color=color, verbose=0, quiet=False)
+    shown = settings(env, output="text", color=color)
     write_paged(env, _lay_out(text, width=min(shown.width or 80, WIDEST), color=shown.color), pager=pager)
     return Exit.DONE
 

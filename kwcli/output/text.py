@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from decoders.apis.keys import DESCRIBE_CLUSTER, METADATA
+from kwcli.output.columns import COLUMNS, TEXT
 from kwcli.output.fact_functions import NO_VIEW, no_facts, row_of
-from kwcli.output.facts import Shape, View
+from kwcli.output.facts import Shape
+from kwcli.output.nodes import NODE_LISTS, Nodes
+from kwcli.output.summary import trouble_of
 from kwcli.output.units import NS, cell_width, cut, cut_left, format_latency, format_size, palette, short_name
 from kwcli.terminal import clean
 
@@ -40,11 +42,20 @@ class Layout(NamedTuple):
     facts: int | None
     shapes: tuple[Shape, ...]
 
+    @property
+    def before_api(self) -> tuple[int, ...]:
+        """The widths of the columns between the time and the sign."""
+        return (
+            *(self.took, self.client, self.software, self.address, self.broker),
+            *(self.connection, self.correlation, self.sent, self.got),
+        )
+
 
 TIME_WIDTH: Final = 12
 SIGN_WIDTH: Final = 1
 TOOK_WIDTH: Final = 6
 FACTS_LEAST: Final = 12
+NODE_ALONE: Final = 7  # cells of a column that has a node's number, or the end of its address
 # The columns of a line on the narrowest terminal, in cells.
 _NARROWEST: Final = {"time": TIME_WIDTH, "took": TOOK_WIDTH, "client": 6, "sign": SIGN_WIDTH, "api": 10, "facts": 20}
 # What the cells of a wider one go to, in this order: a column and how wide it becomes, a new one from so many cells on.
@@ -94,55 +105,6 @@ def _made(widths: Mapping[str, int], facts: int | None, shapes: tuple[Shape, ...
     return Layout(**columns, facts=facts, shapes=shapes)
 
 
-# Metadata answers in, the node id behind a broker's address out, as far as the capture proves it.
-
-
-LOOPBACK: Final = {"localhost": ("127.0.0.1", "[::1]")}
-
-
-class Nodes:
-    """Addresses as captured → node id. A host name is no proof of an address, but for localhost."""
-
-    def __init__(self) -> None:
-        self._ids: dict[str, int] = {}
-        self._shown: dict[tuple[str, int | None], str] = {}
-
-    def learn(self, view: View) -> bool:
-        """Take the brokers of a Metadata or DescribeCluster answer; whether they said anything new."""
-        news = False
-        for broker in view.get("brokers") or ():
-            number = broker.get("node_id", broker.get("broker_id"))
-            host = broker.get("host")
-            if number is None or not host:
-                continue
-            for name in LOOPBACK.get(host, (f"[{host}]" if ":" in host else host,)):
-                address = f"{name}:{broker.get('port')}"
-                if self._ids.get(address) != number:
-                    self._ids[address] = number
-                    news = True
-        if news:
-            self._shown.clear()
-        return news
-
-    def shown(self, address: str, width: int | None) -> str:
-        """The node's id, with its address where there is room (None: there is); unknown, as much as fits of the end of
-        the address, which tells it apart.
-        """
-        text = self._shown.get((address, width))
-        if text is None:
-            if len(self._shown) > 10_000:
-                self._shown.clear()
-            number = self._ids.get(address)
-            if number is None:
-                text = address if width is None else cut_left(address, width)
-            else:
-                text = f"{number} {address}"
-                if width is not None and len(text) > width:
-                    text = str(number)
-            self._shown[(address, width)] = text
-        return text
-
-
 # Exchanges in, one line for each out, as wide as the terminal is; colours say what the signs say too.
 #
 # Lines are f-strings with ready escape codes: a line costs about as much as reading its two projections.
@@ -152,8 +114,6 @@ class Nodes:
 MILLISECONDS: Final = [f"{number:03d}" for number in range(1000)]
 MICROSECONDS: Final = [f"{number:>4d}µs" for number in range(1000)]
 TENTHS: Final = [f"{number // 10:>2d}.{number % 10}ms" for number in range(1000)]
-# Metadata and DescribeCluster tell which node has which address.
-NODE_LISTS: Final = (METADATA, DESCRIBE_CLUSTER)
 # Cells of connections kept; beyond that they are made again.
 CELLS_MAX: Final = 20_000
 
@@ -166,13 +126,6 @@ SIGNS: Final[dict[str, str]] = {
     "unanswered": "?",
     "orphan_response": "←",
     "undecoded": "!",
-}
-ENDINGS: Final[dict[str | None, str]] = {
-    "fin": "unanswered at close",
-    "rst": "unanswered at reset",
-    "idle": "unanswered when the connection was given up",
-    "capture_end": "unanswered at the end of the capture",
-    None: "unanswered",
 }
 SKIPPED: Final[dict[str, str]] = {
     "lost": "lost in the capture",
@@ -208,16 +161,13 @@ class TextLines:
     def header(self) -> str:
         """The names of the columns."""
         w = self.layout
-        parts = [f"{'time':<{TIME_WIDTH}}", f"{'took':>{w.took}}", f"{'client':<{w.client}}"]
-        for title, width in (("software", w.software), ("address", w.address)):
+        parts = []
+        for word, width in zip(TEXT, (TIME_WIDTH, *w.before_api), strict=True):
             if width:
-                parts.append(f"{title:<{width}}")
-        if w.broker:
-            parts.append(f"{'broker' if w.broker > 7 else 'node':<{w.broker}}")
-        for title, width in (("conn", w.connection), ("corr", w.correlation), ("sent", w.sent), ("got", w.got)):
-            if width:
-                parts.append(f"{title:>{width}}")
-        return f"{self.palette.dim}{' '.join(parts)}   request{self.palette.off}"
+                column = COLUMNS[word]
+                title = "node" if word == "broker" and width <= NODE_ALONE else column.title
+                parts.append(f"{title:>{width}}" if column.right else f"{title:<{width}}")
+        return f"{self.palette.dim}{' '.join(parts)}   {COLUMNS['summary'].title}{self.palette.off}"
 
     def line(self, exchange: Exchange) -> str:
         """The line of an exchange; before it a line for a new day."""
@@ -238,7 +188,7 @@ class TextLines:
         sign = " "
         if exchange.error_codes or exchange.failed or exchange.outcome != "complete":
             sign = self._sign(exchange)
-            text = self._fitted(exchange, facts_of, facts, self._trouble(exchange))
+            text = self._fitted(exchange, facts_of, facts, trouble_of(exchange))
         elif room is not None and (len(text) > room or not text.isascii()):
             text = self._fitted(exchange, facts_of, facts, "")
         if self._wide:
@@ -388,23 +338,6 @@ class TextLines:
             return " ".join(facts)
         p = self.palette
         return " ".join([*facts[:1], f"{p.bad}{trouble}{p.off}", *facts[1:]])
-
-    @staticmethod
-    def _trouble(exchange: Exchange) -> str:
-        """What went wrong, in words; empty when nothing did."""
-        words: list[str] = []
-        if exchange.error_codes:
-            words += dict.fromkeys(error.name for error in exchange.errors)
-        status = exchange.status
-        if status == "unanswered":
-            words.append(ENDINGS.get(exchange.closed, "unanswered"))
-        elif status == "orphan_response":
-            words.append("its request is not in the capture")
-        for side, failure in exchange.failures.items():
-            if status != "orphan_response":
-                place = f" at {failure.path}" if failure.path else ""
-                words.append(f"{side} undecoded: {failure.reason}{place}")
-        return clean(" ".join(words))
 
 
 def _fits(texts: list[str], room: int) -> bool:

@@ -159,10 +159,18 @@ def _show(env: Environment, settings: Settings, rows: Row | Sequence[Row], lines
         text: Iterable[str] = lines()
         env.stdout.write("".join(f"{line}\n" for line in text).encode())
         return
-    import orjson
-
     if settings.format == "json":
+        import orjson
+
         env.stdout.write(orjson.dumps(rows, option=orjson.OPT_INDENT_2) + b"\n")
         return
+    from kwcli.output.records import record_writer
+
+    writer = record_writer(settings, lambda data: _put(env, data))
     for row in [rows] if isinstance(rows, dict) else rows:
-        env.stdout.write(orjson.dumps(row) + b"\n")
+        writer.add(row)
+    writer.close()
+
+
+def _put(env: Environment, data: bytes) -> None:
+    env.stdout.write(data)

@@ -12,7 +12,7 @@ from decoders.messages.record import SCHEMA
 from decoders.wire.text import json_text
 from kwcli.env import Failure
 from kwcli.output.csv import csv_lines
-from kwcli.output.json import JsonWriter
+from kwcli.output.records import record_writer
 from kwcli.output.table import Column, draw_table
 from kwcli.output.units import palette
 from kwcli.sniff.run import SniffView
@@ -42,19 +42,10 @@ def records(counted: StatsResult) -> list[Row]:
     ]
 
 
-def ndjson(counted: StatsResult, _settings: Settings) -> str:
-    """One object a line."""
-    return _written(counted, lines=True)
-
-
-def json(counted: StatsResult, _settings: Settings) -> str:
-    """One array."""
-    return _written(counted, lines=False)
-
-
-def _written(counted: StatsResult, *, lines: bool) -> str:
+def written(counted: StatsResult, settings: Settings) -> str:
+    """The objects one after the other: JSON, YAML, or the fields that were asked for."""
     parts: list[bytes] = []
-    writer = JsonWriter(parts.append, lines=lines)
+    writer = record_writer(settings, parts.append)
     for row in records(counted):
         writer.add(row)
     writer.close()
@@ -111,8 +102,10 @@ def _codes(codes: dict[str, int], between: str) -> str:
 FORMATS: Final = {
     "text": ("text", "text"),
     "table": ("view", "table"),
-    "ndjson": ("view", "ndjson"),
-    "json": ("view", "json"),
+    "ndjson": ("view", "written"),
+    "json": ("view", "written"),
+    "yaml": ("view", "written"),
+    "fields": ("view", "written"),
     "csv": ("view", "csv"),
 }
 
