@@ -115,11 +115,14 @@ def fish(program: list[CommandFacts]) -> str:
     verbs = " ".join(_quoted(verb.name) for verb in program[1:])
     lines.append(f"set -g __kw_verbs {verbs}")
     by_path = {verb.path: verb for verb in program}
+    shared = set.intersection(*(set(map(_option, verb.options)) for verb in program))  # --help: once for all
+    lines += [f"complete -c kw {option}" for option in sorted(shared)]
     for verb in program:
         for name in verb.verbs:
             inner = by_path[(*verb.path, name)]
             lines.append(f"complete -c kw -n {_here(verb, 0)} -a {name} -d {_quoted(inner.help)}")
-        lines += [f"complete -c kw -n {_here(verb)} {_option(word)}" for word in verb.options]
+        own = [option for option in map(_option, verb.options) if option not in shared]
+        lines += [f"complete -c kw -n {_here(verb)} {option}" for option in own]
         lines += _second_values(verb)
         lines += _arguments(verb)
     return "\n".join(lines) + "\n"
