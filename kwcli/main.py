@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Final, NoReturn
 
 import click
 
@@ -36,6 +36,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "help": ("help", "Show a page of the handbook."),
     "version": ("version", "Show which kw this is, and what it knows."),
 }
+
+
+# What the scripts of shells call; it is no command of people.
+COMPLETE: Final = "__complete"
 
 
 class Commands(click.Group):
@@ -129,6 +133,10 @@ def run(words: Sequence[str], env: Environment) -> int:
     """Run `kw WORDS…` in `env`; the exit code. Nothing but the end of the interpreter gets past it."""
     env.profile_output = lambda name: _profile_output(env, name)
     try:
+        if words and words[0] == COMPLETE:
+            from kwcli.completion.candidates import complete
+
+            return complete(env, words[1:])
         outcome = kw.main(list(words), prog_name="kw", standalone_mode=False, obj=env)
         return int(outcome) if isinstance(outcome, int) else Exit.DONE
     except Failure as failure:
