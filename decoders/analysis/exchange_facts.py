@@ -95,11 +95,11 @@ def waited_ns(exchange: Exchange) -> int | None:
 
 
 def codes(exchange: Exchange, topic: str | None) -> list[int]:
-    """The error codes of the response that are not 0; of one topic those in its elements, and those of no topic."""
+    """The error codes of the response that count as errors; of one topic those about it or about none."""
     if topic is None:
-        return [code for _, code in exchange.error_codes or ()]
+        return [code for _, code in exchange.unexpected]
     view = exchange.view("response")
-    return [code for path, code in exchange.error_codes or () if _topic_at(exchange, view, path) in (topic, None)]
+    return [code for path, code in exchange.unexpected if _topic_at(exchange, view, path) in (topic, None)]
 
 
 def code_topics(exchange: Exchange) -> list[str | None]:

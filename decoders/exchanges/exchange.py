@@ -42,6 +42,7 @@ __all__ = [
     "View",
     "client_software",
     "fetch_session",
+    "foreign_name",
     "known_client",
     "rfc3339",
     "session_of",
@@ -74,14 +75,17 @@ class Summary:
     """What an engine has seen so far. How many exchanges have errors only who looks at them knows."""
 
     __slots__ = (
+        "answers_only",
         "brokers",
         "client_ids",
         "clients",
         "connections",
         "exchanges",
         "first_ns",
+        "foreign",
         "gaps",
         "last_ns",
+        "requests_only",
         "skipped",
         "skipped_bytes",
         "unanswered",
@@ -95,6 +99,9 @@ class Summary:
         self.connections = 0  # that are Kafka
         self.unanswered = 0
         self.gaps = 0
+        self.answers_only: Counter[int] = Counter()  # port of the broker → connections with its answers alone
+        self.requests_only: Counter[int] = Counter()  # the same of requests
+        self.foreign: Counter[tuple[str, int]] = Counter()  # what others speak, port of who was called → connections
         self.skipped: Counter[str] = Counter()  # reason → runs
         self.skipped_bytes: Counter[str] = Counter()
         self.first_ns = 0
@@ -109,6 +116,12 @@ class Summary:
         self.connections += 1
         self.clients.add(client.rpartition(":")[0])
         self.brokers.add(broker)
+
+
+def foreign_name(detail: str) -> str:
+    """The protocol that `Skipped.detail` names of a connection that is no Kafka; empty where it names none."""
+    name = detail.partition(":")[0]
+    return "" if " " in name else name
 
 
 # The values that come out: one request with its response, and one run of bytes that is no exchange.
@@ -165,6 +178,22 @@ class ApiError(NamedTuple):
     path: str
     code: int
     name: str
+
+    @property
+    def expected(self) -> bool:
+        """Whether the protocol means it so (apis/expected_errors.py)."""
+        return False
+
+
+class ExpectedApiError(ApiError):
+    """One that the protocol means so."""
+
+    __slots__ = ()
+
+    @property
+    def expected(self) -> bool:
+        """It does."""
+        return True
 
 
 class Packets(TypedDict):
@@ -373,7 +402,22 @@ class Exchange(Seen):
         if not self.looked:
             self.looked = True
             self.spec.look(self)
-        return [ApiError(path, code, error_name(code)) for path, code in self.error_codes or ()]
+        expected = self.spec.expected
+        return [
+            (ExpectedApiError if code in expected else ApiError)(path, code, error_name(code))
+            for path, code in self.error_codes or ()
+        ]
+
+    @property
+    def unexpected(self) -> list[tuple[str, int]]:
+        """Path and code of those errors that the protocol does not mean so: what counts as an error."""
+        if not self.looked:
+            self.looked = True
+            self.spec.look(self)
+        if not self.error_codes:
+            return []
+        expected = self.spec.expected
+        return [error for error in self.error_codes if error[1] not in expected] if expected else self.error_codes
 
     @property
     def request(self) -> Any:

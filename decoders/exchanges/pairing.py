@@ -564,8 +564,8 @@ class Pairing:
         side: Side = "request" if direction.request else "response"
         self.context.skip(Skipped(self.ends, side, run.size, run.reason, detail, run.time_ns, until_ns, run.packet))
 
-    def close(self, how: How) -> None:
-        """The connection is over: settle all that waits."""
+    def close(self, how: How, reason: str | None = None) -> None:
+        """The connection is over: settle all that waits. `reason`: why it was not answered, where that is known."""
         self.closing = how
         if self.resting:
             return
@@ -577,6 +577,8 @@ class Pairing:
         for exchange in self.in_flight.drain():
             self.budget.held -= len(exchange.request_raw or b"")
             exchange.extra = {**(exchange.extra or {}), "closed": how}
+            if reason is not None:
+                exchange.extra["reason"] = reason
             self._settle_alone(exchange, "unanswered")
         while self.sasl.tokens:
             exchange = self.sasl.take()

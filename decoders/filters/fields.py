@@ -140,6 +140,9 @@ FIELDS: Final[dict[str, FieldRow]] = {
     "size": FieldRow(R, "size", _sizes, "bytes of either side"),
     "latency": FieldRow(R, "duration", lambda x: x.latency_ms, "request's last byte to response's first"),
     "error": FieldRow(R, "error", lambda x: [each.code for each in x.errors], "error codes in the response"),
+    "unexpected": FieldRow(
+        R, "error", lambda x: [code for _, code in x.unexpected], "error codes that the protocol does not mean so"
+    ),
     "duration": FieldRow(S, "duration", lambda x: x.duration_ms, "request's first byte to response's last"),
     "status": FieldRow(S, "text", lambda x: x.status, "complete, unanswered, undecoded …"),
     "reason": FieldRow(S, "text", lambda x: x.reason, "why it could not be decoded or was not answered"),

@@ -62,7 +62,7 @@ class Matrix:
         self._write = write
         self._against = against
         self._columns: list[BrokerOffer] = []
-        self.errors = self.undecoded = 0
+        self.errors = self.expected = self.undecoded = 0
 
     def add(self, title: str, response: Any) -> None:
         """One broker's answer, as a JSON body."""

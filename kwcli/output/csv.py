@@ -43,7 +43,7 @@ class Csv:
         self._write = write
         self._safe = settings.csv_safe
         self._header = True
-        self.errors = self.undecoded = 0
+        self.errors = self.expected = self.undecoded = 0
 
     def write(self, rows: list[Settled]) -> None:
         """Write the rows."""
@@ -51,7 +51,8 @@ class Csv:
         self._header = False
         for row in rows:
             if row.kind == "exchange":
-                self.errors += bool(row.errors)
+                self.errors += bool(row.unexpected)
+                self.expected += bool(row.error_codes and not row.unexpected)
                 self.undecoded += row.status == "undecoded"
         cells = ([_cell(row, name) for name in SCALARS] for row in rows)
         self._write(csv_lines(chain(head, cells), safe=self._safe).encode("utf-8", "backslashreplace"))

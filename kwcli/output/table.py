@@ -197,13 +197,14 @@ class ExchangeTable:
         self._width = settings.width
         self._palette = palette(settings.color)
         self._widths: list[int] | None = None
-        self.errors = self.undecoded = 0
+        self.errors = self.expected = self.undecoded = 0
 
     def write(self, rows: list[Settled]) -> None:
         """Write the rows."""
         for row in rows:
             if row.kind == "exchange":
-                self.errors += bool(row.errors)
+                self.errors += bool(row.unexpected)
+                self.expected += bool(row.error_codes and not row.unexpected)
                 self.undecoded += row.status == "undecoded"
         lines = [_cells(row) for row in rows]
         if self._widths is None:
@@ -247,7 +248,7 @@ def _cells(row: Settled) -> list[str]:
             row.time,
             None if latency is None else f"{latency:.3f}",
             row.client_id,
-            row.api or "SASL token",
+            row.api or ("answer" if row.is_orphan else "SASL token"),
             row.api_version,
             row.status,
             ",".join(dict.fromkeys(error.name for error in row.errors)) or None,

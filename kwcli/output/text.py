@@ -6,9 +6,20 @@ import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from decoders.apis.keys import DESCRIBE_CLUSTER, METADATA
+from decoders.filters.fields import names
 from kwcli.output.fact_functions import NO_VIEW, no_facts, row_of
 from kwcli.output.facts import Shape, View
-from kwcli.output.units import NS, cell_width, cut, cut_left, format_latency, format_size, palette, short_name
+from kwcli.output.units import (
+    NS,
+    cell_width,
+    cut,
+    cut_left,
+    format_latency,
+    format_size,
+    join_some,
+    palette,
+    short_name,
+)
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
@@ -129,7 +140,7 @@ NODE_LISTS: Final = (METADATA, DESCRIBE_CLUSTER)
 # Cells of connections kept; beyond that they are made again.
 CELLS_MAX: Final = 20_000
 
-# Status → sign; an exchange with an error code in its answer has ✗.
+# Status → sign; an exchange with an error code in its answer has ✗, with one that the protocol means so ·.
 SIGNS: Final[dict[str, str]] = {
     "complete": " ",
     "no_response_expected": " ",
@@ -148,6 +159,7 @@ ENDINGS: Final[dict[str | None, str]] = {
 SKIPPED: Final[dict[str, str]] = {
     "lost": "lost in the capture",
     "midstream": "before the first whole frame",
+    "one_direction": "one direction only",
     "garbage": "no Kafka frame",
     "oversized": "a frame larger than kw keeps",
     "not_kafka": "not Kafka",
@@ -164,6 +176,7 @@ class TextLines:
         self.layout: Layout = layout(width)
         self.palette = palette(color)
         self.errors = 0  # exchanges whose answer has an error code
+        self.expected = 0  # that have only such as the protocol means so
         self.undecoded = 0
         self._room, self._shape, self._wide = self.layout.facts, self.layout.shape, self.layout.sizes > 0
         self._after_time = f"{self.palette.off} "
@@ -197,7 +210,10 @@ class TextLines:
             self.learn(exchange)
         ends = (exchange.ends, exchange.client_id, exchange.client_software is None)
         between = self._ends.get(ends) or self._between(ends, exchange)
-        facts = facts_of(exchange, request or NO_VIEW, response or NO_VIEW, self._shape)
+        if exchange.failed:
+            facts = _whole_facts(exchange, facts_of, self._shape)
+        else:
+            facts = facts_of(exchange, request or NO_VIEW, response or NO_VIEW, self._shape)
         text = " ".join(facts)
         room = self._room
         if not text.isprintable():
@@ -206,7 +222,7 @@ class TextLines:
         sign = " "
         if exchange.error_codes or exchange.failed or exchange.outcome != "complete":
             sign = self._sign(exchange)
-            text = self._fitted(facts, self._trouble(exchange), room)
+            text = self._fitted(facts, self._trouble(exchange), room, bad="·" not in sign)
         elif room is not None and (len(text) > room or not text.isascii()):
             text = self._fitted(facts, "", room)
         if self._wide:
@@ -224,11 +240,15 @@ class TextLines:
 
     def _sign(self, exchange: Exchange) -> str:
         status = exchange.status
+        failed = bool(exchange.unexpected)
         if exchange.error_codes:
-            self.errors += 1
+            self.errors += failed
+            self.expected += not failed
         if status == "undecoded":
             self.undecoded += 1
-        sign = "✗" if exchange.error_codes and status == "complete" else SIGNS[status]
+        sign = SIGNS[status]
+        if exchange.error_codes and status == "complete":
+            sign = "✗" if failed else "·"
         return f"{self.palette.sign[sign]}{sign}{self.palette.off}" if sign != " " else " "
 
     def skipped(self, row: Skipped) -> str:
@@ -272,6 +292,8 @@ class TextLines:
         """What all exchanges of an API version share: the function of their facts, and `Produce 9`."""
         width = self.layout.api
         name, version = exchange.api, exchange.api_version
+        if exchange.is_orphan:  # it shares its API version with tokens: kept by none
+            return no_facts, f"{self.palette.api}{'answer':<{width}}{self.palette.off}"
         text = "SASL token" if name is None else name
         number = "" if version is None else f" {version}"
         if self.layout.facts is not None:
@@ -323,19 +345,20 @@ class TextLines:
         version = cut(clean(software["version"].partition("-")[0]), room // 2)
         return f"{cut(clean(software['name']), room - len(version) - 1)} {version}"
 
-    def _fitted(self, facts: list[str], trouble: str, room: int | None) -> str:
+    def _fitted(self, facts: list[str], trouble: str, room: int | None, *, bad: bool = True) -> str:
         """What it was about, what went wrong, then the rest as far as there is room."""
         p = self.palette
-        painted = f"{p.bad}{trouble}{p.off}" if trouble else ""
+        color = p.bad if bad else p.dim
+        painted = f"{color}{trouble}{p.off}" if trouble else ""
         if room is None:
             return " ".join(part for part in (*facts[:1], painted, *facts[1:]) if part)
         head = facts[0] if facts else ""
         if trouble:
             if cell_width(head) + 1 + cell_width(trouble) > room:
-                head = head.rpartition(" ")[2]  # `group billing`: the name says enough
+                head = head.removeprefix("group ")  # the name says enough
             head = cut(head, max(room - cell_width(trouble) - 1, room // 4))
             trouble = cut(trouble, room - cell_width(head) - bool(head))
-            painted = f"{p.bad}{trouble}{p.off}"
+            painted = f"{color}{trouble}{p.off}"
         else:
             head = cut(head, room)
         kept = [part for part in (head, painted) if part]
@@ -355,14 +378,31 @@ class TextLines:
             words += dict.fromkeys(error.name for error in exchange.errors)
         status = exchange.status
         if status == "unanswered":
-            words.append(ENDINGS.get(exchange.closed, "unanswered"))
+            unseen = exchange.reason == "one_direction"
+            words.append("its answer is not in the capture" if unseen else ENDINGS.get(exchange.closed, "unanswered"))
         elif status == "orphan_response":
             words.append("its request is not in the capture")
-        for side, failure in exchange.failures.items():
-            if status != "orphan_response":
+        failures = exchange.failures
+        cut = [side for side, failure in failures.items() if failure.reason == "snaplen"]
+        if cut and status != "orphan_response":
+            words.append(f"{'' if len(cut) == 2 else cut[0] + ' '}cut by the snaplen")
+        for side, failure in failures.items():
+            if status != "orphan_response" and side not in cut:
                 place = f" at {failure.path}" if failure.path else ""
                 words.append(f"{side} undecoded: {failure.reason}{place}")
         return clean(" ".join(words))
+
+
+def _whole_facts(exchange: Exchange, facts_of: Facts, shape: Shape) -> list[str]:
+    """The facts that are sure of an exchange of which a side cannot be decoded: no count of what is there only in part.
+
+    Of a request that fails they are the topics and groups that it names before it does.
+    """
+    if "request" not in exchange.failures:
+        return facts_of(exchange, exchange.view("request") or NO_VIEW, NO_VIEW, shape)
+    topics = list(dict.fromkeys(names(exchange, "request", "topicName")))
+    groups = list(dict.fromkeys(names(exchange, "request", "groupId")))
+    return [*([join_some(topics, shape.items)] if topics else []), *(f"group {name}" for name in groups if name)]
 
 
 def _took(exchange: Exchange) -> str:
@@ -391,6 +431,11 @@ class Lined:
     def errors(self) -> int:
         """Exchanges shown whose answer has an error code."""
         return self._lines.errors
+
+    @property
+    def expected(self) -> int:
+        """Exchanges shown whose error codes the protocol means so."""
+        return self._lines.expected
 
     @property
     def undecoded(self) -> int:

@@ -74,6 +74,8 @@ def closing_line(tally: RunCounts, packets: Mapping[str, int], *, damaged: int, 
         parts.append(count_of(tally.connections, "connection"))
     if tally.errors:
         parts.append(count_of(tally.errors, "error"))
+    if tally.expected:
+        parts.append(count_of(tally.expected, "expected error"))
     parts += [f"{tally.statuses[name]:,} {name}" for name in ("unanswered", "undecoded") if tally.statuses[name]]
     parts += left_unread(tally.runs, tally.run_bytes)
     parts += left_over(packets)

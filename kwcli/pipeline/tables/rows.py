@@ -45,7 +45,8 @@ _PLAIN: Final = (
 )
 ROW: Final = len(_PLACES) + len(_PLAIN) + 1
 _RARE: Final = (
-    *("reason", "error_codes", "error_names", "error_paths", "error_topics", "closed", "retransmitted"),
+    *("reason", "error_codes", "error_names", "error_paths", "error_topics", "error_expected", "closed"),
+    "retransmitted",
     *("undecoded_side", "undecoded_reason", "undecoded_path", "undecoded_offset", "request_layout", "response_layout"),
 )
 _CLIENT: Final = ("client_id", "client_software_name", "client_software_version")
@@ -209,7 +210,7 @@ _BYTES_END: Final = _BYTES + 1
 # Texts kept in the form in which they are shown.
 TEXTS_MAX: Final = 100_000
 # What most exchanges have: nothing out of the ordinary.
-ORDINARY: Final[tuple[Any, ...]] = (None, [], [], [], [], None, False, None, None, None, None, None, None)
+ORDINARY: Final[tuple[Any, ...]] = (None, [], [], [], [], [], None, False, None, None, None, None, None, None)
 
 
 class Pool:
@@ -445,7 +446,7 @@ class ExchangeColumns:
         return (batches, records, size) if size else _NOTHING
 
     def _rare_of(self, exchange: Exchange) -> int:
-        codes = exchange.error_codes or ()
+        codes, expected = exchange.error_codes or (), exchange.spec.expected
         failed, early = exchange.failed, exchange.early or {}
         side = reason = path = offset = None
         if failed:
@@ -457,6 +458,7 @@ class ExchangeColumns:
             [error_name(code) for _, code in codes],
             [path for path, _ in codes],
             [None if topic is None else self._shown(topic) for topic in code_topics(exchange)],
+            [code in expected for _, code in codes],
             exchange.closed,
             exchange.retransmitted,
             "both" if failed and len(failed) > 1 else side,
