@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import UUID
 
 from decoders.apis import NAMES, api
-from decoders.apis.keys import FETCH, SHARE_FETCH
+from decoders.apis.keys import FETCH, JOIN_GROUP, SHARE_FETCH, SYNC_GROUP
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.topics import RECORD_ARRAYS, WELL_KNOWN
 from decoders.records.read import sole, summarize
@@ -20,7 +20,12 @@ if TYPE_CHECKING:
 
 NS_PER_MS: Final = 1_000_000
 # APIs whose answers may wait for records.
-WAITING: Final = frozenset({FETCH, SHARE_FETCH})
+FETCHES: Final = frozenset({FETCH, SHARE_FETCH})
+# APIs whose answers wait until the other members of the group have asked too; these codes come when they have (none),
+# or when the group begins anew meanwhile (REBALANCE_IN_PROGRESS). All others are told at once.
+GATHERINGS: Final = frozenset({JOIN_GROUP, SYNC_GROUP})
+_GATHERED: Final = (0, 27)
+WAITING: Final = FETCHES | GATHERINGS
 
 
 TOPIC_FIELDS: Final = ("name", "topic", "topic_name", "topic_id")
@@ -40,8 +45,9 @@ RECORDS: Final = Needs(
     }
 )
 WAITS: Final = Needs(
-    {(key, "request"): ["max_wait_ms"] for key in WAITING}
-    | {(key, "response"): ["responses[].partitions[].records:span"] for key in WAITING}
+    {(key, "request"): ["max_wait_ms"] for key in FETCHES}
+    | {(key, "response"): ["responses[].partitions[].records:span"] for key in FETCHES}
+    | {(key, "response"): ["error_code"] for key in GATHERINGS}
 )
 # A wait shorter than this says nothing.
 WAIT_MIN_MS: Final = 2
@@ -76,15 +82,19 @@ def records_of(exchange: Exchange, topic: str | None) -> RecordTotals | None:
 
 
 def waited_ns(exchange: Exchange) -> int | None:
-    """How long a fetch took that a broker answered empty because its time was over; None for anything else.
+    """How long an answer took that waited by design; None for anything else.
 
-    Inferred: it took 0.9 × max_wait_ms or more, and no records came.
+    That is a fetch that a broker answered empty because its time was over (inferred: it took 0.9 × max_wait_ms or more,
+    and no records came), and a JoinGroup or SyncGroup, which wait for the other members of the group.
     """
     if exchange.response_ns is None or exchange.request_end_ns is None:
         return None
+    took = exchange.response_ns - exchange.request_end_ns
+    if exchange.api_key in GATHERINGS:
+        response = exchange.view("response")
+        return took if isinstance(response, dict) and response.get("error_code") in _GATHERED else None
     request = exchange.view("request")
     most = request.get("max_wait_ms") if isinstance(request, dict) else None
-    took = exchange.response_ns - exchange.request_end_ns
     if most is None or most < WAIT_MIN_MS or 10 * took < 9 * most * NS_PER_MS:
         return None
     for element in _elements(exchange.view("response"), "responses"):

@@ -9,6 +9,7 @@ thousands.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "SESSION_PATHS",
     "ApiError",
+    "ClientIdentity",
     "ClientSoftware",
     "ConnectionInfo",
     "Ended",
@@ -41,6 +43,7 @@ __all__ = [
     "Summary",
     "View",
     "client_software",
+    "count_clients",
     "fetch_session",
     "foreign_name",
     "known_client",
@@ -77,7 +80,6 @@ class Summary:
     __slots__ = (
         "answers_only",
         "brokers",
-        "client_ids",
         "clients",
         "connections",
         "exchanges",
@@ -93,8 +95,7 @@ class Summary:
 
     def __init__(self) -> None:
         self.exchanges = 0
-        self.clients: set[str] = set()  # hosts that asked
-        self.client_ids: set[tuple[str, str]] = set()  # host and client id
+        self.clients: set[ClientIdentity] = set()  # who asked
         self.brokers: set[str] = set()  # host:port that answered
         self.connections = 0  # that are Kafka
         self.unanswered = 0
@@ -107,15 +108,33 @@ class Summary:
         self.first_ns = 0
         self.last_ns = 0
 
-    def client(self, address: str, client_id: str) -> None:
-        """A client has shown itself."""
-        self.client_ids.add((address.rpartition(":")[0], client_id))
+    def client(self, address: str, client_id: str, software: ClientSoftware | None) -> None:
+        """A client has asked for something."""
+        host = address.rpartition(":")[0]
+        name, version = (software["name"], software["version"]) if software else (None, None)
+        self.clients.add((host, client_id, name, version))
 
-    def connection(self, client: str, broker: str) -> None:
+    def connection(self, broker: str) -> None:
         """A connection has proved to be Kafka."""
         self.connections += 1
-        self.clients.add(client.rpartition(":")[0])
         self.brokers.add(broker)
+
+
+# Host, client id ("" where there is none), name and version of the library (None where it does not say).
+ClientIdentity = tuple[str, str, str | None, str | None]
+
+
+def count_clients(found: Iterable[ClientIdentity]) -> int:
+    """How many clients there are: programs of a host that call themselves alike are one.
+
+    Requests that do not tell the program are those of the one that is known by that host and client id, where that is
+    only one; else they are a client of their own.
+    """
+    programs: dict[tuple[str, str], set[tuple[str | None, str | None]]] = {}
+    for host, client_id, name, version in found:
+        programs.setdefault((host, client_id), set()).add((name, version))
+    unknown = (None, None)
+    return sum(len(its) - (unknown in its and len(its) == 2) for its in programs.values())
 
 
 def foreign_name(detail: str) -> str:
@@ -194,6 +213,10 @@ class ExpectedApiError(ApiError):
     def expected(self) -> bool:
         """It does."""
         return True
+
+    def _asdict(self) -> dict[str, Any]:
+        """As in the exchange record."""
+        return {**super()._asdict(), "expected": True}
 
 
 class Packets(TypedDict):

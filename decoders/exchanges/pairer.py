@@ -316,7 +316,7 @@ class Pairer:
         context.brokers.setdefault(client.target, since_ns)
         if context.vouching is not None:
             context.vouching.append((client.target, since_ns, client.source))
-        context.summary.connection(client.source, client.target)
+        context.summary.connection(client.target)
         ends = ConnectionInfo(connection.number, client.source, client.target, connection.began_ns, context.topics)
         first = client is connection.first
         if not first or len(undecided.chunks) > 1 or undecided.dropped:
@@ -416,8 +416,11 @@ def _detail(undecided: UndecidedConnection) -> str:
 
 
 def is_alone(*, opened: bool, packets: int) -> bool:
-    """Whether one direction without any packet is a fault of the capture, and no capture that ended too soon."""
-    return opened or packets >= ALONE_MIN
+    """Whether one direction without any packet is a fault of the capture, and no capture that ended too soon.
+
+    Without any packet at all nobody has counted: the bytes are of no capture.
+    """
+    return packets >= (1 if opened else ALONE_MIN)
 
 
 def doubtful(undecided: UndecidedConnection) -> int:

@@ -292,7 +292,7 @@ class TextLines:
         """What all exchanges of an API version share: the function of their facts, and `Produce 9`."""
         width = self.layout.api
         name, version = exchange.api, exchange.api_version
-        if exchange.is_orphan:  # it shares its API version with tokens: kept by none
+        if name is None and exchange.is_orphan:  # it shares its API version with tokens: kept by none
             return no_facts, f"{self.palette.api}{'answer':<{width}}{self.palette.off}"
         text = "SASL token" if name is None else name
         number = "" if version is None else f" {version}"

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
+from decoders.exchanges.exchange import count_clients
 from kwcli.output.units import count_of, format_size
 from kwcli.pipeline.tables.columns import TABLES
 from kwcli.progress import Transient, bar
@@ -67,7 +68,7 @@ def closing_line(tally: RunCounts, packets: Mapping[str, int], *, damaged: int, 
     """
     parts = [
         count_of(tally.exchanges, "exchange"),
-        count_of(len(tally.clients), "client"),
+        count_of(count_clients(tally.clients), "client"),
         count_of(len(tally.brokers), "broker"),
     ]
     if tally.connections:

@@ -104,10 +104,21 @@ VIEWS: Final[dict[str, View]] = {
     ),
     "clients": View(
         *("clients: software, exchanges, bytes, first and last time", ("exchanges",)),
-        f"""select {_CLIENT} as client, {_ADDRESS} as address, max(client_software_name) as software,
-        max(client_software_version) as software_version, count(*) as exchanges,
-        sum(coalesce(request_size, 0)) as request_bytes, sum(coalesce(response_size, 0)) as response_bytes,
-        min(time) as first, max(time) as last from exchanges group by 1, 2""",
+        f"""
+    with asked as (
+      select {_CLIENT} as client, {_ADDRESS} as address, client_software_name as software,
+        client_software_version as software_version, request_size, response_size, time
+      from exchanges where api_key is not null),
+    named as (
+      select *, struct(software, software_version) as its,
+        min(case when software is not null then struct(software, software_version) end) over who as least,
+        max(case when software is not null then struct(software, software_version) end) over who as most
+      from asked window who as (partition by client, address)),
+    known as (select *, case when software is null and least = most then most else its end as program from named)
+    select client, address, program.software as software, program.software_version as software_version,
+      count(*) as exchanges, sum(coalesce(request_size, 0)) as request_bytes,
+      sum(coalesce(response_size, 0)) as response_bytes, min(time) as first, max(time) as last
+    from known group by client, address, program""",
     ),
     "versions": View(
         *("versions of APIs that each client uses", ("exchanges",)),

@@ -21,7 +21,14 @@ _BOTH: Final = (
 )
 _BUFFER: Final = "tcpdump -B 65536 (a larger buffer) or a narrower filter keeps them all"
 # Kinds of packets that are no TCP, as the readers count them.
-_NO_TCP: Final = {"udp": "UDP", "icmp": "ICMP", "arp": "ARP", "unknown_link": "unknown-link", "other": "other"}
+_NO_TCP: Final = {
+    "udp": "UDP",
+    "icmp": "ICMP",
+    "arp": "ARP",
+    "unknown_link": "unknown-link",
+    "unreadable": "unreadable",
+    "other": "other",
+}
 
 
 class CaptureCounts(NamedTuple):
@@ -157,8 +164,8 @@ def _no_kafka(counts: CaptureCounts) -> Iterable[str]:
         yield f"no Kafka is in the capture; connections: {_listed(names)}{hint}"
     elif not counts.packets.get("tcp"):
         kinds = [f"{counts.packets[name]:,} {noun}" for name, noun in _NO_TCP.items() if counts.packets.get(name)]
-        there = f" (packets: {', '.join(kinds)})" if kinds else ""
-        yield f"no TCP is in the capture{there}, and Kafka is TCP: look at its filter and its interface"
+        packets = f" (packets: {', '.join(kinds)})" if kinds else ""
+        yield f"no TCP is in the capture{packets}, and Kafka is TCP: look at its filter and its interface"
     elif not counts.exchanges:
         yield "no Kafka is in the capture: no TCP connection in it carries a byte"
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from decoders.capture.files import CaptureReader
 from decoders.exchanges.engine import Engine
-from decoders.exchanges.exchange import Skipped
+from decoders.exchanges.exchange import Skipped, count_clients
 from decoders.filters import parse
 from decoders.limits import CONNECTIONS_MAX
 from kwcli.env import Exit
@@ -119,7 +119,7 @@ def closing_lines(
     total = summary.exchanges
     parts = [exchanges(shown, total)]
     if total:
-        parts += [count_of(len(summary.client_ids), "client"), count_of(len(summary.brokers), "broker")]
+        parts += [count_of(count_clients(summary.clients), "client"), count_of(len(summary.brokers), "broker")]
     if errors:
         parts.append(count_of(errors, "error"))
     if expected:
@@ -359,7 +359,7 @@ class Sniffing:
         """Those that the filter wants; what it passes over is looked at as far as something is to be said of that."""
         wants = self._selection.matches
         self._renderer.notice(rows)
-        found = [row for row in rows if row.kind == "exchange" and wants(row)]
+        found: list[Settled] = [row for row in rows if row.kind == "exchange" and wants(row)]
         if self._wider is not None:
             # Their errors were read for the filter.
             matches = self._wider.matches

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoders.analysis import dimensions
+from decoders.analysis.exchange_facts import WAITING
 from decoders.analysis.fold import ACCURACY, Fold, bins_of, percentile
 from decoders.analysis.metrics import METRICS
 from decoders.analysis.slowest import Slowest
@@ -257,7 +258,7 @@ def test_the_slowest_are_the_slowest(name: str) -> None:
     rows = rows_of("slowest", name)
     shown = [(row["time"], row["correlation_id"], row["client"]) for row in rows]
     assert [took[key] for key in shown] == [(row["latency_ms"], row["packets"]) for row in rows]
-    fetches = {(each.time, each.correlation_id, each.client) for each in exchanges(name) if each.api_key in (1, 78)}
+    fetches = {(each.time, each.correlation_id, each.client) for each in exchanges(name) if each.api_key in WAITING}
     others = sorted((ms for key, (ms, _) in took.items() if key not in fetches and ms is not None), reverse=True)
     told = [took[key][0] for key in shown if key not in fetches]
     assert told == others[: len(told)]

@@ -46,8 +46,8 @@ def packet(segment: Segment) -> bytes:
     key, _, _, seq, ack, flags, payload, _ = segment
     size = (len(key) - 4) // 2
     source, target = (str(ip_address(key[at : at + size])) for at in (0, size))
-    ports = (int.from_bytes(key[2 * size + at : 2 * size + at + 2], "big") for at in (0, 2))
-    data = tcp(*ports, seq, ack, flags, payload)
+    source_port, target_port = (int.from_bytes(key[2 * size + at : 2 * size + at + 2], "big") for at in (0, 2))
+    data = tcp(source_port, target_port, seq, ack, flags, payload)
     if size == 16:
         return ethernet(ipv6(source, target, data, length=0 if len(data) > 65535 else None), 0x86DD)
     return ethernet(ipv4(source, target, data, total=0 if len(data) > 65500 else None))

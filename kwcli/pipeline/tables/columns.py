@@ -101,7 +101,11 @@ EXCHANGES: Final[tuple[TableColumn, ...]] = (
     _may("throttle_time_ms", "int64", "how long the broker had the client wait; null where it did not"),
     _may("max_wait_ms", "int64", "of a fetch: how long the broker may wait for records"),
     _may("min_bytes", "int64", "of a fetch: for how many bytes of them"),
-    _may("waited_ns", "int64", "latency of a fetch that was answered empty because its wait was over (inferred)"),
+    _may(
+        "waited_ns",
+        "int64",
+        "latency of what waited: a fetch for records in vain (inferred), a member for its group",
+    ),
     _may("fetch_session_id", "int64", "fetch session"),
     _may("fetch_session_epoch", "int64", "its epoch in the request"),
     _may("fetch_session_incremental", "bool", "whether the request only says what changes"),

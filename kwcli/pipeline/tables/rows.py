@@ -10,9 +10,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from decoders.analysis.dimensions import DIMENSIONS
-from decoders.analysis.exchange_facts import NS_PER_MS, code_topics, records_of, throttle_needs, waited_ns
+from decoders.analysis.exchange_facts import (
+    GATHERINGS,
+    NS_PER_MS,
+    WAITING,
+    code_topics,
+    records_of,
+    throttle_needs,
+    waited_ns,
+)
 from decoders.apis.error_codes import error_name
-from decoders.apis.keys import FETCH, SHARE_FETCH
+from decoders.apis.keys import FETCH
 from decoders.exchanges.api_versions import SIDES
 from decoders.exchanges.exchange import session_of
 from decoders.exchanges.topics import RECORD_ARRAYS, TOPIC_ARRAYS, at_path
@@ -193,7 +201,6 @@ def _partitions(counts: Sequence[int], parts: list[list[Any]]) -> pa.Array:
 # `python -m tests.bench.tables` measures it.
 
 
-_WAITING: Final = frozenset({FETCH, SHARE_FETCH})
 _topics: Final = DIMENSIONS["topic"].get
 _groups: Final = DIMENSIONS["group"].get
 _NO_PARTS: Final[list[Partition]] = []
@@ -240,7 +247,7 @@ class ApiContents:
         self.topics = bool(entity_paths(key, "request", "topicName") or entity_paths(key, "response", "topicName"))
         self.groups = bool(entity_paths(key, "request", "groupId") or entity_paths(key, "response", "groupId"))
         self.throttles = bool(throttle_needs(key, "response"))
-        self.waits = key in _WAITING
+        self.waits = key in WAITING
         self.holds = key in RECORD_ARRAYS
         self.places = key in TOPIC_ARRAYS
         self.sole = SingleTopic.of(key)
@@ -492,7 +499,9 @@ def _body_text(body: Any) -> str:
 
 
 def _waits(exchange: Exchange) -> tuple[Any, ...]:
-    """How long a fetch may wait and did, and its session."""
+    """How long a fetch may wait and did, and its session; how long a member waited for its group."""
+    if exchange.api_key in GATHERINGS:
+        return None, None, waited_ns(exchange), None, None, None
     request = exchange.request_view
     if request.__class__ is not dict:
         return _NO_WAIT

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from decoders.exchanges.exchange import foreign_name
+from decoders.exchanges.exchange import ClientIdentity, foreign_name
 from decoders.exchanges.pairer import is_alone
 from kwcli.pipeline.tables.schemas import EPOCH, ROWS, SCHEMAS, by_date, by_table
 from kwcli.sniff.run import LOSSY, missing
@@ -36,11 +36,13 @@ __all__ = [
 
 # Counts whose keys are ports, which JSON has as texts.
 _BY_PORT: Final = ("answers_only", "requests_only", "foreign")
-_READ: Final = ["kind", "status", "error_expected", "client_ip", "client_id", "broker", "time_ns", "reason", "size"]
+# Columns that tell clients apart.
+_WHO: Final = ["client_ip", "client_id", "client_software_name", "client_software_version"]
+_READ: Final = ["kind", "status", "error_expected", *_WHO, "api_key", "broker", "time_ns", "reason", "size"]
 
 
 class RunCounts:
-    """Counts. `clients` are pairs of host and client id; `runs` reason → runs of bytes that are no exchange."""
+    """Counts. `clients` are those that asked; `runs` reason → runs of bytes that are no exchange."""
 
     __slots__ = (
         "answers_only",
@@ -65,7 +67,7 @@ class RunCounts:
         self.statuses: Counter[str] = Counter()
         self.errors = 0  # exchanges that have one
         self.expected = 0  # that have only such as the protocol means so
-        self.clients: set[tuple[str, str]] = set()
+        self.clients: set[ClientIdentity] = set()
         self.brokers: set[str] = set()
         self.connections = 0  # that are Kafka
         self.gaps = 0
@@ -137,10 +139,9 @@ class RunCounts:
         for pair in pc.value_counts(rows["status"]).to_pylist():
             self.statuses[pair["values"]] += pair["counts"]
         self._errors(rows["error_expected"].combine_chunks())
-        named = rows.select(["client_ip", "client_id"]).group_by(["client_ip", "client_id"]).aggregate([])
-        for client_ip, client_id in zip(*(named[name].to_pylist() for name in ("client_ip", "client_id")), strict=True):
-            if client_id is not None:
-                self.clients.add((client_ip, client_id))
+        asked = rows.filter(pc.is_valid(rows["api_key"])).select(_WHO).group_by(_WHO).aggregate([])
+        for ip, client_id, name, version in zip(*(asked[column].to_pylist() for column in _WHO), strict=True):
+            self.clients.add((ip, client_id or "", name, version))
         self.brokers.update(pc.unique(rows["broker"]).to_pylist())
         span = pc.min_max(rows["time_ns"]).as_py()
         self.first_ns = min(self.first_ns or span["min"], span["min"])
@@ -180,7 +181,7 @@ class RunCounts:
         """All of it as text."""
         values: dict[str, Any] = {name: getattr(self, name) for name in self.__slots__}
         values |= {name: list(values[name].items()) for name in _BY_PORT}
-        return json.dumps({**values, "clients": sorted(self.clients), "brokers": sorted(self.brokers)})
+        return json.dumps({**values, "clients": list(self.clients), "brokers": sorted(self.brokers)})
 
     @classmethod
     def resume(cls, text: str) -> RunCounts:
