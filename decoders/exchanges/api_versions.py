@@ -7,7 +7,7 @@ Only what views, filters and folds ask for (needs.py) is projected.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 from uuid import UUID
@@ -15,7 +15,7 @@ from uuid import UUID
 from decoders.apis import NAMES, api
 from decoders.apis.expected_errors import expected_codes
 from decoders.apis.keys import API_VERSIONS, CONTROLLED_SHUTDOWN, PRODUCE, SASL_HANDSHAKE
-from decoders.errors import DecodeError, UnknownApi, UnsupportedVersion
+from decoders.errors import DecodeError, UnknownApi, UnsupportedVersion, without_frames
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.topics import TOPIC_ID_SOURCES, Topics, at_path, nameless_ids
 from decoders.frames.headers import flexible, request_head, response_body
@@ -116,8 +116,6 @@ def layouts(key: int, version: int, side: Side) -> tuple[Layout, ...]:
 
 class ApiVersion:
     """One (API, version). What the loop needs is in slots; projections are made when first used."""
-
-    record: Mapping[str, Any] | None = None  # messages/from_record.py: where an exchange was read from
 
     __slots__ = (
         "_nameless",
@@ -293,7 +291,7 @@ class ApiVersion:
             read = known if is_large(len(data) - at) else partial
             fields, failure = read(plan, data, at, len(data))
         except DecodeError as problem:
-            fields, failure = {}, problem
+            fields, failure = {}, without_frames(problem)
         return fields, failed(failure, missing)
 
     def stable(self, side: Side) -> Plan:

@@ -9,7 +9,7 @@ thousands.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict
@@ -114,6 +114,21 @@ class Summary:
         name, version = (software["name"], software["version"]) if software else (None, None)
         self.clients.add((host, client_id, name, version))
 
+    def count(self, settled: Settled) -> None:
+        """Count what was settled elsewhere: an exchange or skipped run that is read from its record."""
+        self.first_ns = min(self.first_ns or settled.time_ns, settled.time_ns)
+        self.last_ns = max(self.last_ns, settled.time_ns)
+        if isinstance(settled, Skipped):
+            self.skipped[settled.reason] += 1
+            self.skipped_bytes[settled.reason] += settled.size
+            return
+        self.last_ns = max(self.last_ns, settled.response_end_ns or 0)
+        self.exchanges += 1
+        self.unanswered += settled.outcome == "unanswered"
+        self.brokers.add(settled.broker)
+        if settled.api_key is not None:
+            self.client(settled.client, settled.client_id or "", settled.client_software)
+
     def connection(self, broker: str) -> None:
         """A connection has proved to be Kafka."""
         self.connections += 1
@@ -150,7 +165,7 @@ def foreign_name(detail: str) -> str:
 # of them.
 
 
-Status = Literal["complete", "no_response_expected", "unanswered", "orphan_response", "token", "undecoded"]
+Status = Literal["complete", "not_sent", "no_response_expected", "unanswered", "orphan_response", "token", "undecoded"]
 # View of a message: nested dicts and lists.
 View = Any
 
@@ -297,6 +312,7 @@ class Exchange(Seen):
     )
 
     kind: Literal["exchange"] = "exchange"
+    record: Mapping[str, Any] | None = None  # where it was read from one (messages/from_record.py)
     spec: ApiVersion
     api_key: int | None
     api_version: int | None

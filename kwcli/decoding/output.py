@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.messages.bodies import Options
 from decoders.messages.single_message import Told, message_json
 from decoders.wire.text import in_bytes
-from kwcli.decoding.messages import Message
-from kwcli.output.json import JsonWriter
+from kwcli.decoding.messages import Message, doubt_of
+from kwcli.output.records import record_writer
 
 if TYPE_CHECKING:
     from kwcli.env import Environment, Settings
 
 ARROWS: Final = {"request": "→", "response": "←"}
+# Formats whose rows are records.
+RECORDS: Final = ("json", "ndjson", "yaml", "fields")
 # Candidates that are listed; the others are hardly better than chance.
 CANDIDATES: Final = 6
 
@@ -27,25 +29,29 @@ class MessageOutput:
         self._env = env
         self._settings = settings
         self._options = Options(settings.records, settings.reveal_secrets, deferred=True)
-        self._json = JsonWriter(self._write, lines=settings.format != "json")
+        self._records = record_writer(settings, self._write)
         self._explained: set[int] = set()
 
     def show(self, message: Message) -> Told:
         """Write one message; what was told of it."""
         told = message_json(message.alone, self._options)
+        if message.alone.side == "response" and told.record["correlation_id"] is not None:
+            doubt = doubt_of(told.record["correlation_id"])
+            if doubt:
+                told.record["doubtful"] = doubt
         form = self._settings.format
-        if form in ("json", "ndjson"):
+        if form in RECORDS:
             record = dict(told.record)
             if message.candidates:
                 record["candidates"] = _candidates(message)
-            self._json.add(record)
+            self._records.add(record)
         else:
             self._lines(chain(self._hex(message, told) if form == "hex" else self._text(message, told), ("",)))
         return told
 
     def record(self, record: dict[str, Any]) -> None:
         """Write one object."""
-        self._json.add(record)
+        self._records.add(record)
 
     def text(self, lines: list[str]) -> None:
         """Write lines as they are."""
@@ -57,8 +63,8 @@ class MessageOutput:
 
     def close(self) -> None:
         """End the array."""
-        if self._settings.format == "json":
-            self._json.close()
+        if self._settings.format in RECORDS:
+            self._records.close()
         self._env.stdout.flush()
 
     def _lines(self, lines: Iterable[str]) -> None:
@@ -123,6 +129,8 @@ class MessageOutput:
         if "layout" in record:
             parts.append(f"layout of {record['layout']}")
         yield f"{colors.api}{ARROWS[alone.side]}{colors.off} {_cut(' · '.join(parts), width, 2)}"
+        if "doubtful" in record:
+            yield f"  {colors.bad}{_cut('doubtful: ' + record['doubtful'], width, 2)}{colors.off}"
         others = [kind.name for kind in message.candidates[0].kinds[1:]] if message.candidates else []
         for label, names in (
             ("read the same by", others),

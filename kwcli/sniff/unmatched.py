@@ -15,6 +15,7 @@ from kwcli.terminal import clean
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
     from decoders.filters import Filter
+    from decoders.filters.expression import Atom
 
 __all__ = ["Unmatched"]
 
@@ -37,6 +38,7 @@ _LISTED: Final[dict[str, Callable[[Any], str]]] = {
 }
 _RANGED: Final[dict[str, Callable[[Any], str]]] = {
     "number": str,
+    "version": str,
     "duration": format_latency,
     "size": format_size,
     "time": rfc3339,
@@ -67,7 +69,7 @@ class Unmatched:
                     continue
                 if part.matches(row):
                     self._matched[number] = True
-                elif len({atom.name for atom in atoms}) == 1 and (atoms[0].kind == "api" or can_be(row.api_key)):
+                elif _is_told(atoms) and (atoms[0].kind == "api" or can_be(row.api_key)):
                     found = atoms[0].values(row)
                     if len(values) < VALUES_MAX or all(value in values for value in found):
                         values.update(found)
@@ -84,10 +86,17 @@ class Unmatched:
                 return "nothing went wrong: no error code, nothing undecoded, no request left alone"
             if len(set(names)) != 1:
                 return "nothing matches the filter"
+            if not _is_told(atoms):
+                return f"no {names[0]} matches"
             return _there_is(names[0], atoms[0].kind, values)
         if len(self._parts) == 1:
             return None
         return "nothing matches all conditions of the filter, though something does each of them"
+
+
+def _is_told(atoms: list[Atom]) -> bool:
+    """Whether a question is about one field, whose values may be listed: not what records hold."""
+    return len({atom.name for atom in atoms}) == 1 and (atoms[0].kind in _LISTED or atoms[0].kind in _RANGED)
 
 
 def _there_is(name: str, kind: str, values: Counter[Any]) -> str:
@@ -98,7 +107,7 @@ def _there_is(name: str, kind: str, values: Counter[Any]) -> str:
     if kind in _RANGED:
         least, greatest = _RANGED[kind](min(values)), _RANGED[kind](max(values))
         there = f"there is {least}" if least == greatest else f"they go from {least} to {greatest}"
-    elif kind in _LISTED:
+    else:
         texts = Counter[str]()
         for value, count in values.items():
             texts[clean(_LISTED[kind](value)) or '""'] += count
@@ -106,6 +115,4 @@ def _there_is(name: str, kind: str, values: Counter[Any]) -> str:
         rest = len(texts) - len(listed)
         more = f" and {count_of(rest, 'other')}" if rest else ""
         there = f"there {'is' if len(texts) == 1 else 'are'} {', '.join(listed)}{more}"
-    else:
-        return f"no {said} matches"
     return f"no {said} matches; {there}"
