@@ -235,6 +235,7 @@ class FilterOptions(NamedTuple):
     topics: tuple[str, ...]
     expression: str | None
     errors: bool
+    errors_all: bool
     slower_than: float | None
     clients: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
@@ -539,8 +540,12 @@ def filter_options(command: Command) -> Command:
             metavar="EXPR",
             help="Only exchanges for which this holds, for example 'api == Fetch and latency > 100ms'.",
         ),
+        click.option("--errors-all", is_flag=True, hidden=True),
         click.option(
-            "--errors", is_flag=True, help="Only what went wrong: error codes, undecodable, cut off unanswered."
+            "--errors",
+            is_flag=True,
+            help="Only what went wrong: error codes, undecodable, cut off unanswered; `--errors all`: also error codes"
+            " that the protocol means so.",
         ),
         click.option("--slower-than", type=Duration(), metavar="TIME", help="Only latencies above, for example 100ms."),
     )
