@@ -320,10 +320,14 @@ class Captures:
             source.close()
             self._end(number)
 
-    def recorded(self) -> Iterator[list[Settled]]:
-        """The exchanges and skipped runs of records, file by file; lines that are none are noted, the others read."""
+    def recorded(self) -> Iterator[tuple[str, list[Settled]]]:
+        """Names of files of records, each with some of its exchanges and skipped runs, file by file.
+
+        Lines that are none are noted, the others read.
+        """
         for source in self._recorded:
-            yield from self._read_lines(source)
+            for rows in self._read_lines(source):
+                yield source.name, rows
 
     def _read_lines(self, source: CaptureSource) -> Iterator[list[Settled]]:
         from decoders.messages.record_lines import RecordLines
