@@ -181,16 +181,29 @@ def time_span(first_ns: int, last_ns: int) -> str:
 WRITE_SIZE: Final = 1 << 20
 
 
-def _slowest_first(row: Settled) -> tuple[float, int]:
-    """Rows without a latency are the last, in the order of their times."""
-    latency_ms = row.latency_ms if row.kind == "exchange" else None
-    return (inf if latency_ms is None else -latency_ms), row.time_ns
+def _slowest_first(row: Settled) -> tuple[bool, float, int]:
+    """What waited by design stands behind all others, then come rows without a latency in the order of their times."""
+    if row.kind != "exchange" or row.latency_ms is None:
+        return True, inf, row.time_ns
+    from decoders.analysis.exchange_facts import WAITING, waited_ns
+
+    waited = row.api_key in WAITING and waited_ns(row) is not None
+    return waited, -row.latency_ms, row.time_ns
 
 
 def _largest_first(row: Settled) -> tuple[int, int]:
     """By the bytes of both sides."""
     size = (row.request_size or 0) + (row.response_size or 0) if row.kind == "exchange" else 0
     return -size, row.time_ns
+
+
+def _order_needs(sort: str | None) -> list[Needs]:
+    """What an order reads of bodies."""
+    if sort != "latency":
+        return []
+    from decoders.analysis.exchange_facts import WAITS
+
+    return [WAITS.of]
 
 
 # What --sort takes → the key of a row.
@@ -308,7 +321,7 @@ class Sniffing:
         self._settings = settings
         self._selection = selection
         self._ports = ports
-        self._engine = Engine(ports=ports, needs=Wanted(view.needs, selection.needs))
+        self._engine = Engine(ports=ports, needs=Wanted(view.needs, selection.needs, *_order_needs(sort)))
         self._left = limit
         self._sort = sort
         self._sorted: list[Settled] | None = [] if sort else None
