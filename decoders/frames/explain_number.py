@@ -24,7 +24,17 @@ from decoders.protocols.signatures import (
 )
 from decoders.wire.text import in_bytes
 
-__all__ = ["STARTS", "USUAL_MAX", "Finding", "Start", "explain", "explain_line", "explain_number", "explain_size", "number_of"]
+__all__ = [
+    "STARTS",
+    "USUAL_MAX",
+    "Finding",
+    "Start",
+    "explain",
+    "explain_line",
+    "explain_number",
+    "explain_size",
+    "number_of",
+]
 
 _RECORDS: Final = {0x14: "change of cipher", 0x15: "alert", 0x16: "handshake", 0x17: "encrypted data"}
 # What a frame of Kafka's own may well have: such a size is no riddle.
@@ -33,7 +43,8 @@ USUAL_MAX: Final = 1 << 20
 SIZE_MAX: Final = 104_857_600
 _DIGITS: Final = r"-?0x[0-9a-f]{5,8}|-\d[\d,_]*|\d[\d,_]{3,}"
 _SIZED: Final = re.compile(
-    rf"(?:size|length|bytes|receive[ds]?|(?<!th)read|packet|frame|correlation ?id(?: for response)?)\D{{0,12}}?({_DIGITS})\b",
+    r"(?:size|length|bytes|receive[ds]?|(?<!th)read|packet|frame|correlation ?id(?: for response)?)"
+    rf"\D{{0,12}}?({_DIGITS})\b",
     re.IGNORECASE,
 )
 _NUMBER: Final = re.compile(r"(?<![\w.:-])(-?\d{5,10}|0x[0-9a-f]{8}|-?\d{1,3}(?:,\d{3}){2,3})(?![\w:-])", re.IGNORECASE)

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from kwcli.env import Environment
-from kwcli.options import ContentOptions, OutputOptions, content_options, gathered, output_options
+from kwcli.options import (
+    Clash,
+    ContentOptions,
+    OutputOptions,
+    content_options,
+    gathered,
+    output_options,
+    refuse_clashes,
+    refuse_typed,
+)
 
 if TYPE_CHECKING:
     from decoders.schema.model import Side
@@ -32,7 +41,23 @@ class MessageOptions(NamedTuple):
 
     api: str | None
     version: int | None
-    side: Side | None
+    request: bool
+    response: bool
+
+    @property
+    def side(self) -> Side | None:
+        """Which side they are of; None where that was not said."""
+        return "request" if self.request else "response" if self.response else None
+
+
+CLASHES = (
+    Clash(
+        "explain",
+        ("api", "version", "request", "response", "records", "reveal_secrets"),
+        "it names what bytes are that nobody knows",
+    ),
+    Clash("request", ("response",), "a message is one of them"),
+)
 
 
 class NumbersAllowed(click.Command):
@@ -68,9 +93,9 @@ def _unmarked(_ctx: click.Context, _param: click.Parameter, words: tuple[str, ..
     callback=_unmarked,
 )
 @click.option("--api", metavar="API", help="The API of the messages, by name or number.")
-@click.option("--version", "--api-version", "version", type=int, metavar="N", help="Its version.")
-@click.option("--request", "side", flag_value="request", help="The messages are requests.")
-@click.option("--response", "side", flag_value="response", help="The messages are responses.")
+@click.option("--version", "--api-version", "version", type=click.IntRange(0, 32767), metavar="N", help="Its version.")
+@click.option("--request", is_flag=True, help="The messages are requests.")
+@click.option("--response", is_flag=True, help="The messages are responses.")
 @click.option("--from", "form", type=click.Choice(FORMS), default="auto", help="How the bytes are written.")
 @click.option("--explain", is_flag=True, help="Name what strange bytes, or numbers of a log, are.")
 @content_options
@@ -97,8 +122,11 @@ def command(
     from kwcli.spelling import find_api
 
     env: Environment = ctx.obj
+    refuse_clashes(*CLASHES)
     if said.version is not None and said.api is None:
         raise click.UsageError("--version needs --api", ctx)
+    if explain and shown.output == "hex":
+        refuse_typed("beside --explain: it has text, json and ndjson", among=("output",))
     settings = shown.settings(env, content)
     if explain:
         return run_explain(inputs, env, settings, form)

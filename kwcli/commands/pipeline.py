@@ -10,12 +10,15 @@ import click
 from kwcli.env import Environment, Failure
 from kwcli.options import (
     Amount,
+    Clash,
     FilterOptions,
     OutputOptions,
     filter_options,
     gathered,
     output_options,
     ports_option,
+    refuse_clashes,
+    refuse_without,
     set_debug,
 )
 from kwcli.pipeline.command_words import Moment, Point, TableNames
@@ -124,8 +127,11 @@ def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -
         raise click.UsageError("--out is empty: it names the folder of the tables", context)
     if options.since_ns is not None and options.until_ns is not None and options.since_ns >= options.until_ns:
         raise click.UsageError("--since is not before --until: nothing is between them", context)
-    if options.master is not None and options.engine == "local":
-        raise click.UsageError("--master is for Spark: --engine local has none", context)
+    if options.engine == "local":
+        refuse_clashes(Clash("engine", ("master", "split_size"), "that is for Spark, and local is one process"))
+    refuse_without("bodies", ("reveal_secrets",), "there are secrets in bodies alone")
+    if options.bodies and "exchanges" not in options.tables:
+        raise click.UsageError("--bodies are in the table exchanges, which --tables leaves out", context)
     return run(env, options._replace(filter=filters.select().text))
 
 
@@ -160,6 +166,7 @@ def report_command(
 
     Latencies by API, client, topic and broker, over time; the clients that a release no longer serves (KIP-896).
     """
+    refuse_clashes(Clash("html_path", ("output", "verbose"), "the page has everything, and nothing else is written"))
     _check_installed()
     from kwcli.pipeline.report.command import report
 
@@ -197,6 +204,7 @@ def sql_command(
 
     if views == (query is not None):
         raise click.UsageError("give a query, or --views", click.get_current_context())
+    refuse_clashes(Clash("views", ("limit", "master"), "it lists what can be asked for, and asks nothing"))
     settings = shown.settings(env)
     if query is None:
         return show_views(env, settings)

@@ -238,7 +238,10 @@ def test_a_line_of_a_log(line: str, what: str) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("segment of size 1999999999", "lost framing: nothing that is known begins with the bytes 77 35 93 ff: they are no size"),
+        (
+            "segment of size 1999999999",
+            "lost framing: nothing that is known begins with the bytes 77 35 93 ff: they are no size",
+        ),
         ("Invalid receive (size = 5000)", "Kafka: a size of 5,000 bytes, as messages may have"),
         ("partition 1999999999", ""),
     ],
