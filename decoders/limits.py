@@ -27,6 +27,8 @@ HEADERS_OF_RECORD_MAX: Final = 10**5
 HEADER_KEY_MAX: Final = MIB
 # JSON of the records of one exchange, where they are written as they are read: what 256 MiB of records come to.
 RECORDS_SHOWN_MAX: Final = 512 * MIB
+# A line of NDJSON is held whole, and several times as values: the record of the largest frame, without its records.
+RECORD_LINE_MAX: Final = 256 * MIB
 # Bytes that the records of one exchange may take as values before they are written as they are read: one batch takes
 # 1.5 KiB; a byte of records up to 75, which is a header without key and value in its JSON form.
 RECORDS_HELD_MAX: Final = 20 * MIB
@@ -40,6 +42,10 @@ PIECE: Final = 64 * 1024
 VALUE_WHOLE_MAX: Final = 256 * 1024
 # A structure inside bytes is held three times to be shown; the assignment of 10**5 partitions has 0.4 MB.
 EMBEDDED_MAX: Final = MIB
+# Secrets of one exchange that are searched for in its error messages, and bytes of all their spellings; with more the
+# messages are hidden whole. A login has one secret, a request that sets all configs of a broker some hundred.
+SECRETS_MAX: Final = 2000
+SECRETS_SIZE_MAX: Final = 8 * MIB
 # Error codes of one exchange that are listed: each takes about 0.4 KiB.
 ERRORS_SHOWN_MAX: Final = 10**5
 # Elements of arrays that a view of a large message keeps, 0.3 KiB each: a line, a filter and a fold look at these.
@@ -68,6 +74,8 @@ OUT_OF_ORDER_MAX: Final = 4 * MIB
 PACKET_MAX: Final = 4 * MIB
 # IP packets waiting for their other fragments; each holds at most 64 KiB.
 FRAGMENTED_MAX: Final = 64
+# IP packets within each other: VXLAN within GRE within a mirror's ERSPAN has four.
+TUNNELS_MAX: Final = 8
 # A pcapng block is held whole: the largest real ones are name tables and TLS key logs, far below this.
 BLOCK_MAX: Final = 16 * MIB
 # Interfaces of one pcapng section.
@@ -94,3 +102,9 @@ OPEN_FILES_MAX: Final = 128
 MERGED_MAX: Final = 16 * MIB
 # Bytes kept of files of a store that are read side by side, each in a range of at most 8 MiB.
 REMOTE_HELD_MAX: Final = 256 * MIB
+# Sessions of which a key log has secrets, 0.7 KiB each: a busy broker's clients connect some thousand times an hour.
+TLS_SECRETS_MAX: Final = 10**6
+# A line of a key log: label, client random and secret have 200 characters.
+KEY_LOG_LINE_MAX: Final = 4096
+# A handshake message is held whole: the largest are chains of certificates, some ten KiB (OpenSSL takes 100 KiB).
+TLS_HANDSHAKE_MAX: Final = 256 * 1024

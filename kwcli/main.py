@@ -34,11 +34,20 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "playground": ("playground", "Start a throw-away Kafka cluster on this machine."),
     "completion": ("completion", "Print the completion script for a shell."),
     "help": ("help", "Show a page of the handbook."),
+    "version": ("version", "Show which kw this is, and what it knows."),
 }
 
 
 class Commands(click.Group):
-    """The table above as a click group."""
+    """The table above as a click group. `kw COMMAND help` is `kw help COMMAND`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if len(args) > 1 and args[-1] == "help" and args[0] in COMMANDS and not os.path.exists("help"):
+            if args[1] == "help":
+                args = ["help", args[0]]
+            elif len(args) == 3 and isinstance(self.get_command(ctx, args[0]), click.Group):
+                args = ["help", *args[:-1]]
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
         return list(COMMANDS)
@@ -61,6 +70,20 @@ def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
 
         click.echo(f"kw {VERSION}")
         ctx.exit()
+
+
+def _properties(ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]) -> None:
+    """`kw -X list` as kcat takes it; a property itself belongs behind the command that connects."""
+    if not value:
+        return
+    from kwcli.net.options import print_properties
+
+    if value[0] not in ("list", "dump"):
+        raise click.UsageError(
+            "-X goes behind the command: kw call -X KEY=VALUE …, kw proxy -X …; kw -X list shows all"
+        )
+    print_properties(ctx.obj, value[0], {})
+    ctx.exit()
 
 
 def _debug(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
@@ -90,6 +113,14 @@ kw = Commands(
             callback=_debug,
             help="Show the traceback of a defect, of any command.",
         ),
+        click.Option(
+            ["-X", "properties"],
+            multiple=True,
+            expose_value=False,
+            callback=_properties,
+            metavar="list|dump",
+            help="Show all client properties, or those in force with where they are from.",
+        ),
     ],
 )
 
@@ -106,7 +137,9 @@ def run(words: Sequence[str], env: Environment) -> int:
         env.stderr.write(error.format_message().encode() + b"\n")
         return Exit.USAGE
     except click.UsageError as error:
-        env.say(f"kw: {_usage(error)}")
+        from kwcli.usage import describe_usage
+
+        env.say(f"kw: {describe_usage(error, words, COMMANDS)}")
         return Exit.USAGE
     except click.ClickException as error:
         env.say(f"kw: {error.format_message()}")
@@ -130,15 +163,6 @@ def run(words: Sequence[str], env: Environment) -> int:
         place = "" if env.debug else " (--debug shows where)"
         env.say(f"kw: defect: {type(defect).__name__}: {defect}{place}")
         return Exit.FAILURE
-
-
-def _usage(error: click.UsageError) -> str:
-    """click's message as one line that begins like ours and says where the help is."""
-    text = " ".join(error.format_message().split()).rstrip(".")
-    if text[:1].isupper() and not text[1:2].isupper():
-        text = text[0].lower() + text[1:]
-    path = error.ctx.command_path if error.ctx else "kw"
-    return f"{text}; see {path} --help"
 
 
 def _interrupt(_number: int, _frame: object) -> NoReturn:

@@ -10,16 +10,24 @@ import click
 from click.core import ParameterSource
 
 from kwcli.env import Environment, Exit, Failure, Settings, settings
+from kwcli.spelling import or_list
 
 if TYPE_CHECKING:
     from decoders.filters import Filter
+    from decoders.wire.units import Moment
 
-FORMATS: Final = ("text", "table", "ndjson", "json", "csv", "hex")
+FORMATS: Final = ("text", "table", "ndjson", "json", "csv", "yaml", "fields", "hex")
+# Other words for formats.
+FORMAT_WORDS: Final = {"jsonl": "ndjson", "jsonlines": "ndjson", "ndjson": "ndjson", "yml": "yaml", "txt": "text"}
 # Names another default of -o, for the commands that have this format.
 OUTPUT_VARIABLE: Final = "KW_OUTPUT"
 # Formats that have a line for each exchange, and no bodies.
 WITHOUT_BODIES: Final = frozenset({"table", "csv"})
 COLORS: Final = ("auto", "always", "never")
+# Formats that have columns.
+WITH_COLUMNS: Final = ("text", "table", "csv", "fields")
+# Where an option leaves the format that it asks for.
+ASKED: Final = "kwcli.format"
 
 # A file, or a part of one, that is smaller than this would be all beginnings.
 AMOUNT_LEAST: Final = 1000
@@ -28,7 +36,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class Duration(click.ParamType[float]):
-    """`100ms`, `1.5s`: milliseconds as a float. A number without a unit says nothing and is refused."""
+    """`100ms`, `1.5s`, `2m`, `10` (seconds, as everywhere): milliseconds as a float."""
 
     name = "duration"
 
@@ -40,7 +48,36 @@ class Duration(click.ParamType[float]):
         try:
             return parse_duration(value.strip())
         except ValueError:
-            self.fail(f"{value!r} is no duration (write 250us, 100ms, 1.5s or 2m)", param, ctx)
+            self.fail(
+                f"{value!r} is no duration (write 250us, 100ms, 1.5s or 2m; a bare number is seconds)", param, ctx
+            )
+
+
+class Seconds(Duration):
+    """`10`, `10s`, `500ms`: seconds as a float, more than none."""
+
+    name = "seconds"
+
+    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if isinstance(value, float):
+            return value
+        found = super().convert(value, param, ctx) / 1000
+        if not found:
+            self.fail(f"{value!r} is no time (write 10, 10s or 500ms)", param, ctx)
+        return found
+
+
+class VersionWord(click.ParamType[str]):
+    """`12`, `v12`, `latest`, `earliest`: a version as it is written; kwcli.spelling.find_version says which it is."""
+
+    name = "version"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if "=" in value or value[:1] in ("@", "{"):
+            self.fail(f"it is missing before {value}: write a number or latest", param, ctx)
+        if not value.strip().lower().removeprefix("v").isdecimal() and not value.strip().isalpha():
+            self.fail(f"{value!r} is no version (write 12, v12 or latest)", param, ctx)
+        return value
 
 
 class Amount(click.ParamType[int]):
@@ -63,7 +100,7 @@ class Amount(click.ParamType[int]):
 
 
 class PortList(click.ParamType[tuple[int, ...]]):
-    """`9092,9093`: a tuple of port numbers."""
+    """`9092,9093`, `9092-9094`: a tuple of port numbers."""
 
     name = "ports"
 
@@ -72,11 +109,15 @@ class PortList(click.ParamType[tuple[int, ...]]):
     ) -> tuple[int, ...]:
         if isinstance(value, tuple):
             return value
-        ports = []
+        ports: list[int] = []
         for word in value.split(","):
-            if not word.strip().isdecimal() or not 0 < int(word) < 65536:
-                self.fail(f"{word!r} is no port (write 9092 or 9092,9093)", param, ctx)
-            ports.append(int(word))
+            low, dash, high = word.strip().partition("-")
+            ends = [low, high if dash else low]
+            if not all(end.isascii() and end.isdecimal() and 0 < int(end) < 65536 for end in ends):
+                self.fail(f"{word!r} is no port (write 9092, 9092,9093 or 9092-9094)", param, ctx)
+            if int(ends[0]) > int(ends[1]):
+                self.fail(f"{word!r} has no port in it: write {ends[1]}-{ends[0]}", param, ctx)
+            ports += range(int(ends[0]), int(ends[1]) + 1)
         return tuple(ports)
 
 
@@ -144,6 +185,58 @@ def _typed(context: click.Context) -> tuple[dict[str, str], set[str]]:
     return names, {name for name in names if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
 
 
+class TimeWord(click.ParamType["Moment"]):
+    """`2026-11-21T03:04:05Z`, `17:34`, `5m` before the end: a Moment, in UTC where no zone is said."""
+
+    name = "time"
+
+    def convert(self, value: str | Moment, param: click.Parameter | None, ctx: click.Context | None) -> Moment:
+        if not isinstance(value, str):
+            return value
+        from decoders.wire.units import parse_moment
+
+        try:
+            return parse_moment(value)
+        except ValueError:
+            self.fail(f"{value!r} is no time (write 17:34, 2026-11-21T17:34:05Z, or 5m before the end)", param, ctx)
+
+
+class RowCount(click.ParamType[int]):
+    """A number of rows. tcpdump's -nn (no names), which -n would make of it, asks for what is so anyway: None."""
+
+    name = "integer"
+
+    def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        if value == "n":
+            return None  # type: ignore[return-value]  # as if the option were not there
+        if not (value.isascii() and value.isdecimal() and int(value)):
+            hint = "; names are never looked up, so leave tcpdump's -n out" if not value[:1].isdigit() else ""
+            self.fail(f"{value!r} is no number of rows (write -n 10){hint}", param, ctx)
+        return int(value)
+
+
+class Word(click.ParamType[str]):
+    """One word. `known` are offered by completion; others may be as good."""
+
+    name = "word"
+
+    def __init__(self, known: tuple[str, ...] = ()) -> None:
+        self.known = known
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ARG002
+        return value.strip()
+
+
+class OutputFormat(click.Choice[str]):
+    """One of the formats of a command; `jsonl` and its like are other words for them."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        word = FORMAT_WORDS.get(value.lower(), value.lower())
+        return super().convert(word if word in self.choices else value, param, ctx)
+
+
 class CaptureOptions(NamedTuple):
     """What a command reads, and on which ports it takes connections for Kafka's."""
 
@@ -152,11 +245,25 @@ class CaptureOptions(NamedTuple):
     bpf: str | None
     write: str | None
     ports: tuple[int, ...]
+    since: Moment | None = None
+    until: Moment | None = None
+
+    def times(self, env: Environment) -> str:
+        """The part of a filter that --since and --until are; empty where they say nothing. Raises Failure (usage)."""
+        if self.since is None and self.until is None:
+            return ""
+        from kwcli.filter_options import time_expression
+
+        return time_expression(self.since, self.until, () if self.interface else self.files, env)
 
     def check(self) -> None:
         """UsageError when these do not say what to read, once."""
         context = click.get_current_context()
         if self.files and self.interface:
+            from kwcli.other_tools import is_bpf
+
+            if is_bpf(self.files[0]):
+                raise click.UsageError(f"the filter of a live capture is --bpf '{' '.join(self.files)}'", context)
             files = ", ".join(self.files[:2]) + (" …" if self.files[2:] else "")
             raise click.UsageError(f"{files} and -i {self.interface}: not both; give files, or an interface", context)
         if not self.files and not self.interface:
@@ -175,12 +282,14 @@ class FilterOptions(NamedTuple):
     expression: str | None
     errors: bool
     slower_than: float | None
+    clients: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
 
-    def select(self) -> Filter:
-        """The filter that they make. Raises Failure (usage)."""
+    def select(self, also: str = "") -> Filter:
+        """The filter that they make, together with another expression. Raises Failure (usage)."""
         from kwcli.filter_options import select
 
-        return select(**self._asdict())
+        return select(**self._asdict(), also=also)
 
 
 class ContentOptions(NamedTuple):
@@ -197,12 +306,32 @@ class OutputOptions(NamedTuple):
     color: str
     verbose: int = 0
     quiet: bool = False
+    fields: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
 
     def settings(self, env: Environment, content: ContentOptions | None = None, *, live: bool = False) -> Settings:
         """The settings that they make on this terminal, or in this pipe. Raises Failure."""
         if content is not None and content.records and self.output in WITHOUT_BODIES:
             raise Failure(f"-o {self.output} has no bodies, so --records says nothing: give text or json", Exit.USAGE)
-        return settings(env, **self._asdict(), **(content or ContentOptions())._asdict(), live=live)
+        if self.fields and self.output != "fields":
+            raise Failure(f"-e is for -o fields, not for -o {self.output}", Exit.USAGE)
+        if self.marks and self.output != "fields":
+            raise Failure(f"-E is for -o fields, not for -o {self.output}", Exit.USAGE)
+        if self.columns and self.output not in WITH_COLUMNS:
+            raise Failure(f"--columns is for {or_list(WITH_COLUMNS)}, not for -o {self.output}", Exit.USAGE)
+        found = settings(env, output=self.output, color=self.color, live=live)._replace(
+            verbose=self.verbose,
+            quiet=self.quiet,
+            columns=self.fields or self.columns,
+            marks=self.marks,
+            **(content or ContentOptions())._asdict(),
+        )
+        if self.output == "fields":
+            from kwcli.output.fields import FieldMarks
+
+            FieldMarks.parse(self.marks)
+        return found
 
 
 def gathered(name: str, make: Callable[..., object], names: Iterable[str]) -> Callable[[Command], Command]:
@@ -245,14 +374,36 @@ def set_debug(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
 def _default_format(ctx: click.Context, param: click.Parameter, value: str | None) -> str:
     """The callback of -o: the format asked for, else that of $KW_OUTPUT if this command has it, else text."""
     if value is not None:
+        if ctx.meta.get(ASKED) == "json" != value:
+            raise click.UsageError(f"-J is -o json, and -o {value} was asked for", ctx)
         return value
+    if ASKED in ctx.meta:
+        return str(ctx.meta[ASKED])
     wanted = ctx.obj.variables.get(OUTPUT_VARIABLE, "") if isinstance(ctx.obj, Environment) else ""
+    wanted = FORMAT_WORDS.get(wanted.lower(), wanted.lower())
     assert isinstance(param.type, click.Choice)
     if wanted in param.type.choices:
         return wanted
     if wanted and wanted not in FORMATS:
         raise click.UsageError(f"{OUTPUT_VARIABLE}: {wanted!r} is no format; there are {', '.join(FORMATS)}", ctx)
     return "text"
+
+
+def _ask(name: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """The callback of an eager option that asks for a format by itself, where -o says nothing."""
+
+    def callback(ctx: click.Context, _param: click.Parameter, value: Any) -> Any:
+        if value:
+            ctx.meta[ASKED] = name
+        return value
+
+    return callback
+
+
+def _ask_fields(ctx: click.Context, _param: click.Parameter, values: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
+    if values:
+        ctx.meta.setdefault(ASKED, "fields")
+    return _flatten(ctx, _param, values)
 
 
 def _set_csv_safe(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
@@ -283,7 +434,7 @@ ports_option: Final = click.option(
     type=PortList(),
     metavar="PORT,...",
     callback=_flatten,
-    help="Broker ports; without it Kafka is recognised on any port.",
+    help="Broker ports, 9092-9094 for a range; without it Kafka is recognised on any port.",
 )
 
 
@@ -292,12 +443,46 @@ def words_option(*names: str, known: tuple[str, ...] = (), help: str, metavar: s
     return click.option(*names, multiple=True, type=Words(known), metavar=metavar, callback=_flatten, help=help)
 
 
+fields_option: Final = click.option(
+    "-e",
+    "--field",
+    "fields",
+    multiple=True,
+    is_eager=True,
+    type=Words(),
+    metavar="PATH,...",
+    callback=_ask_fields,
+    help="With -o fields: the paths to show, as topic, latency_ms or request.topics[].name.",
+)
+marks_option: Final = click.option(
+    "-E",
+    "--field-option",
+    "marks",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="With -o fields: header=y, separator=, quote=d and so on, as tshark has them.",
+)
+columns_option: Final = click.option(
+    "--columns",
+    "columns",
+    multiple=True,
+    type=Words(),
+    metavar="PATH,...",
+    callback=_flatten,
+    help="The columns of text, table and csv: words as for -f, or any path of the record.",
+)
+
+
 def output_options(
-    *, verbose: str | None = None, quiet: str | None = None, formats: Sequence[str] = FORMATS
+    *,
+    verbose: str | None = None,
+    quiet: str | None = None,
+    formats: Sequence[str] = FORMATS,
+    columns: bool = False,
 ) -> Callable[[Command], Command]:
     """The options of a command that shows something, which it gets as `shown`: an OutputOptions.
 
-    `verbose` and `quiet` say what -v and -q mean; None: there is no such option.
+    `verbose` and `quiet` say what -v and -q mean; None: there is no such option. `columns`: there is --columns.
     """
 
     def decorated(command: Command) -> Command:
@@ -306,10 +491,27 @@ def output_options(
             click.option(
                 "-o",
                 "--output",
-                type=click.Choice(formats),
+                type=OutputFormat(formats),
                 callback=_default_format,
                 help="Output format; text where $KW_OUTPUT names no other.",
             ),
+            *(
+                [
+                    click.option(
+                        "-J",
+                        "as_json",
+                        is_flag=True,
+                        is_eager=True,
+                        expose_value=False,
+                        callback=_ask("json"),
+                        help="The same as -o json.",
+                    )
+                ]
+                if "json" in formats
+                else []
+            ),
+            *([fields_option, marks_option] if "fields" in formats else []),
+            *([columns_option] if columns else []),
             *([csv_safe_option] if "csv" in formats else []),
             click.option("--color", type=click.Choice(COLORS), default="auto", help="When to use colours."),
             *([] if verbose is None else [click.option("-v", "--verbose", count=True, help=verbose)]),
@@ -323,8 +525,17 @@ def output_options(
 def capture_options(command: Command) -> Command:
     """Files, standard input or an interface to read; the command gets them as `capture`: a CaptureOptions."""
     return with_options(
-        gathered("capture", CaptureOptions, CaptureOptions._fields)(command),
+        gathered("capture", _captures, (*CaptureOptions._fields, "read_files"))(command),
         click.argument("files", nargs=-1, metavar="[FILE...]", type=click.Path(readable=False)),
+        click.option(
+            "-r",
+            "--read",
+            "read_files",
+            multiple=True,
+            metavar="FILE",
+            type=click.Path(readable=False),
+            help="A capture to read, as FILE is.",
+        ),
         click.option(
             "-i", "--interface", metavar="IFACE", help="Capture live on this interface (`any`: on all of them)."
         ),
@@ -337,7 +548,21 @@ def capture_options(command: Command) -> Command:
             help="Keep the packets of a live capture in this file.",
         ),
         ports_option,
+        click.option("--since", type=TimeWord(), metavar="TIME", help="Only what began then or later: 17:34, 5m."),
+        click.option("--until", type=TimeWord(), metavar="TIME", help="Only what began before this time."),
+        # What tcpdump and tshark take and kw does anyway: rows at once, packets whole, no promiscuous mode.
+        click.option("-l", "-U", "-p", "line_buffered", is_flag=True, hidden=True, expose_value=False),
+        click.option("-s", "snaplen", hidden=True, expose_value=False),
     )
+
+
+def _captures(files: tuple[str, ...] = (), read_files: tuple[str, ...] = (), **others: Any) -> CaptureOptions:
+    return CaptureOptions((*read_files, *files), **others)
+
+
+def limit_option(help: str) -> Callable[[Command], Command]:
+    """--limit, as -n and -c too, which are called so elsewhere."""
+    return click.option("-n", "-c", "--limit", type=RowCount(), metavar="N", help=help)
 
 
 def filter_options(command: Command) -> Command:
@@ -345,12 +570,13 @@ def filter_options(command: Command) -> Command:
     return with_options(
         gathered("filters", FilterOptions, FilterOptions._fields)(command),
         words_option("--api", "apis", metavar="API,...", help="Only these APIs, by name or number."),
-        click.option("--client-id", "client_ids", multiple=True, metavar="GLOB", help="Only clients whose id matches."),
-        click.option(
-            "--topic", "topics", multiple=True, metavar="GLOB", help="Only exchanges about a topic that matches."
-        ),
+        words_option("--client-id", "client_ids", metavar="GLOB,...", help="Only clients whose id matches."),
+        words_option("--client", "clients", metavar="NAME,...", help="Only these clients, by id or by address."),
+        words_option("--topic", "topics", metavar="GLOB,...", help="Only exchanges about a topic that matches."),
+        words_option("--group", "groups", metavar="GLOB,...", help="Only exchanges about a group that matches."),
         click.option(
             "-f",
+            "-Y",
             "--filter",
             "expression",
             metavar="EXPR",

@@ -15,11 +15,13 @@ from decoders.filters.fields import (
     ALIASES,
     BODIES,
     FIELDS,
+    HEADER,
     FieldRow,
     Phase,
     Scanner,
     Word,
     entity_paths,
+    header_row,
     names,
     value_of,
 )
@@ -125,14 +127,18 @@ class Atom:
         keys: Keys = None,
     ) -> None:
         self.phase = row.phase if not row.entity else Phase.RESPONSE
-        self._row = row
+        self.row = row
         self._test = test
         self._sides = sides
         self._path = path
         self._keys = keys
 
     def test(self) -> Question:
-        get, test = self._row.get, self._test
+        get, test = self.row.get, self._test
+        if self.row.kind == "held":
+            # Each record or header is there; what it holds may be null, which only one question is about.
+            holds = test if test is _is_null else lambda value: value is not None and (test is None or test(value))
+            return lambda exchange: any(map(holds, get(exchange)))
         if test is None:
             return lambda exchange: _says(get(exchange))
 
@@ -147,9 +153,9 @@ class Atom:
     def decide(self, exchange: Exchange, phase: Phase) -> bool | None:
         if phase >= self.phase:
             return self.test()(exchange)
-        if self._row.entity and phase == Phase.REQUEST:
+        if self.row.entity and phase == Phase.REQUEST:
             # A name in the request is enough; what the response names is not known yet.
-            found = list(names(exchange, "request", self._row.entity))
+            found = list(names(exchange, "request", self.row.entity))
             return True if (any(map(self._test, found)) if self._test else found) else None
         return None
 
@@ -159,12 +165,19 @@ class Atom:
     def atoms(self) -> Iterator[Atom]:
         yield self
 
+    @property
+    def reads_records(self) -> bool:
+        """Whether it asks what is in records."""
+        return self.row.kind == "held"
+
     def needs(self, key: int, side: Side) -> tuple[str, ...]:
         """The paths that it reads of a side."""
+        if self.row.needs is not None:
+            return self.row.needs(key, side)
         if side not in self._sides:
             return ()
-        if self._row.entity:
-            return entity_paths(key, side, self._row.entity)
+        if self.row.entity:
+            return entity_paths(key, side, self.row.entity)
         return tuple(_without_indices(path) for path in paths_in(key, side, self._path))
 
 
@@ -240,6 +253,10 @@ class Any_(_Joined):  # noqa: N801 - any() and typing.Any have the name without 
 Node = Always | Atom | Not | All | Any_
 
 
+def _is_null(value: Any) -> bool:
+    return value is None
+
+
 def _says(value: Any) -> bool:
     return value not in (None, [], False, "")
 
@@ -277,6 +294,17 @@ class Filter:
         if keys is not None and key not in keys:
             return frozenset()
         return frozenset(path for atom in self._node.atoms() for path in atom.needs(key, side))
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The fields that it asks about, those of bodies aside."""
+        rows = {id(atom.row) for atom in self._node.atoms()}
+        return frozenset(name for name, row in FIELDS.items() if id(row) in rows)
+
+    @property
+    def reads_records(self) -> bool:
+        """Whether it asks what is in records."""
+        return any(atom.reads_records for atom in self._node.atoms())
 
     @property
     def everything(self) -> bool:
@@ -392,15 +420,22 @@ class _Named:
         return Atom(self.row, test, self._sides, self._path, keys)
 
 
+def field_of(text: str) -> _Named:
+    """The field that a word of an expression names. Raises FilterError."""
+    return _field(Word(text, 0))
+
+
 def _field(word: Word) -> _Named:
     name = ALIASES.get(word.text, word.text)
     row = FIELDS.get(name)
     if row is not None:
         return _Named(name, row, ("request", "response") if row.entity else ())
     first, _, path = name.partition(".")
+    if first == HEADER and path:
+        return _Named(name, header_row(path))
     if first in BODIES and path:
         return _body_field(word, name, first, path)
-    names = [*FIELDS, *ALIASES, *(f"{side}." for side in BODIES)]
+    names = [*FIELDS, *ALIASES, f"{HEADER}.NAME", *(f"{side}." for side in BODIES)]
     raise FilterError(f"there is no field {word.text!r}", word.at + 1, word=word.text, candidates=names)
 
 
@@ -423,6 +458,8 @@ def _body_field(word: Word, name: str, first: str, path: str) -> _Named:
 
 
 def _equal(field: _Named, word: Word) -> Node:
+    if field.row.kind == "held" and not word.quoted and word.text.lower() in ("null", "none"):
+        return field.asked(_is_null)
     if field.row.kind == "any" and not word.quoted and word.text.lower() in ("null", "none"):
         return Not(field.asked(None))
     test = questions.equal(field.row.kind, word)

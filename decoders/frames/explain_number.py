@@ -16,12 +16,12 @@ from decoders.protocols.signatures import (
     LIKELY,
     MARKS,
     TLS,
-    VERSIONS,
     Finding,
     Signature,
     remedy_of_tls,
     text_of,
 )
+from decoders.tls.handshake import VERSIONS
 from decoders.wire.text import in_bytes
 
 __all__ = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import repeat
 from struct import Struct
 from typing import Any, Final, NamedTuple
@@ -182,6 +182,12 @@ def read_batches(data: bytes | None, *, records: bool, budget: Budget | None = N
     return list(map(_batch, _fields(bytes(data or b""), budget or Budget(), as_records if records else None)))
 
 
+def read_parts(data: bytes, budget: Budget, part: Form) -> Iterator[list[Any]]:
+    """For each batch what `part` makes of its rows, those before a failure included; one batch is held at a time."""
+    for fields in _fields(data, budget, part):
+        yield fields["records"]
+
+
 def first_batch(data: bytes) -> Batch:
     """The first batch of a records field that is not empty, without its records; the others are not read."""
     return _batch(next(_fields(data, Budget(), None)))
@@ -329,10 +335,34 @@ def summarize(buf: bytes, at: int = 0, size: int | None = None, budget: Budget |
     return _with_rest(found, buf[at:end], budget or Budget())
 
 
+def summarize_json(batches: Iterable[Mapping[str, Any]]) -> RecordsSummary:
+    """The summary of a `records` value of the exchange record, as that of the bytes that it was made of."""
+    batches = list(batches)
+    size = sum(batch["size"] or 0 for batch in batches)
+    return _with(RecordsSummary(0, 0, size, (), (), None, False), batches)
+
+
+def summarize_view(records: Any, raw: bytes | None) -> RecordsSummary | None:
+    """The summary of what a view has of a records field: the span of its bytes in `raw`, or the value of a record.
+
+    None where there is nothing.
+    """
+    if not records:
+        return None
+    if records.__class__ is tuple:
+        return summarize(raw, *records) if raw is not None and records[1] else None
+    return summarize_json(records) if isinstance(records, list) else None
+
+
 def _with_rest(found: RecordsSummary, data: bytes, budget: Budget) -> RecordsSummary:
     """The same with the batches that are not whole ones of magic 2."""
+    return _with(found, batches_json(data, budget=budget) or [])
+
+
+def _with(found: RecordsSummary, more: Iterable[Mapping[str, Any]]) -> RecordsSummary:
+    """The same with batches in JSON form."""
     batches, records, size, codecs, magics, last, truncated = found
-    for fields in batches_json(data, budget=budget) or []:
+    for fields in more:
         if fields["truncated"]:
             truncated = True
             continue

@@ -33,7 +33,7 @@ class CallOptions(NamedTuple):
 
     api: str
     words: Sequence[str] = ()
-    version: int | None = None
+    version: str | None = None
     release: str | None = None
     force: bool = False
     node: str | None = None
@@ -163,7 +163,7 @@ def _is_unknown(word: str) -> bool:
 def unknown_api(asked: CallOptions) -> Api:
     """An API that kw has only the number of, for a body that is given as bytes. Raises Failure (usage)."""
     key = int(asked.api)
-    if key > INT16_MAX or asked.version is None or not asked.force:
+    if key > INT16_MAX or asked.version is None or not asked.version.isdecimal() or not asked.force:
         raise Failure(f"kw does not know API {key}: sending it bytes takes --api-version and --force", Exit.USAGE)
     message = Message(f"UNKNOWN({key})", Versions(0, INT16_MAX), NONE, ())
     return Api(key, message.name, message.versions, NONE, message, message)

@@ -422,7 +422,8 @@ class CallRun:
         """Only the version of the record that the body came from, where that is one of them and none was asked for."""
         preferred = self._plan.draft.preferred
         choice = self._plan.choice
-        if preferred is None or preferred not in versions or choice.number is not None or choice.release is not None:
+        said = choice.number is not None or choice.release is not None or choice.end
+        if preferred is None or preferred not in versions or said:
             return versions
         return Versions(preferred, preferred)
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import click
 
 from kwcli.env import Environment
-from kwcli.net.options import ConnectionOptions, Seconds, connection_options
+from kwcli.net.options import ConnectingCommand, ConnectionOptions, connection_options
 from kwcli.options import (
     Clash,
     ContentOptions,
     OutputOptions,
+    Seconds,
+    VersionWord,
     content_options,
     output_options,
     refuse_clashes,
@@ -46,10 +48,10 @@ CLASHES = (
 )
 
 
-@click.command("call", epilog=EXAMPLES)
+@click.command("call", cls=ConnectingCommand, epilog=EXAMPLES)
 @click.argument("api")
 @click.argument("words", nargs=-1, metavar="[PATH=VALUE | @FILE | -]...")
-@click.option("--api-version", "version", type=click.IntRange(min=0), metavar="N", help="Send this version.")
+@click.option("--api-version", "version", type=VersionWord(), metavar="N", help="Send this version: 12, v12, latest.")
 @click.option("--as-kafka", "release", metavar="2.8", help="Send the highest version that this release speaks.")
 @click.option("--force", is_flag=True, help="Send what the broker does not offer, too.")
 @click.option(
@@ -82,6 +84,7 @@ CLASHES = (
 @output_options(
     verbose="Show the request too, the chosen server and what was looked up; -vv what was said.",
     quiet="No summary of repetitions.",
+    columns=True,
 )
 @click.pass_obj
 def command(

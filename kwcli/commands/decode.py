@@ -12,6 +12,7 @@ from kwcli.options import (
     Clash,
     ContentOptions,
     OutputOptions,
+    VersionWord,
     content_options,
     gathered,
     output_options,
@@ -22,7 +23,7 @@ from kwcli.options import (
 if TYPE_CHECKING:
     from decoders.schema.model import Side
 
-FORMATS = ("text", "json", "ndjson", "hex")
+FORMATS = ("text", "json", "ndjson", "yaml", "fields", "hex")
 FORMS = ("auto", "hex", "base64", "raw")
 NEGATIVE = re.compile(r"-(?:\d[\d,_]*|0x[0-9a-f]+)", re.IGNORECASE)
 # No word of a command line has it in it.
@@ -40,7 +41,7 @@ class MessageOptions(NamedTuple):
     """Which messages the bytes are of; None where nothing was said."""
 
     api: str | None
-    version: int | None
+    version: str | None
     request: bool
     response: bool
 
@@ -93,7 +94,9 @@ def _unmarked(_ctx: click.Context, _param: click.Parameter, words: tuple[str, ..
     callback=_unmarked,
 )
 @click.option("--api", metavar="API", help="The API of the messages, by name or number.")
-@click.option("--version", "--api-version", "version", type=click.IntRange(0, 32767), metavar="N", help="Its version.")
+@click.option(
+    "--version", "--api-version", "version", type=VersionWord(), metavar="N", help="Its version: 12, v12, latest."
+)
 @click.option("--request", is_flag=True, help="The messages are requests.")
 @click.option("--response", is_flag=True, help="The messages are responses.")
 @click.option("--from", "form", type=click.Choice(FORMS), default="auto", help="How the bytes are written.")
@@ -119,7 +122,7 @@ def command(
     """
     from kwcli.decoding.messages import MessageHints
     from kwcli.decoding.run import run, run_explain
-    from kwcli.spelling import find_api
+    from kwcli.spelling import find_api, parse_version_of
 
     env: Environment = ctx.obj
     refuse_clashes(*CLASHES)
@@ -130,5 +133,7 @@ def command(
     settings = shown.settings(env, content)
     if explain:
         return run_explain(inputs, env, settings, form)
-    key = None if said.api is None else find_api(said.api).key
-    return run(inputs, env, settings, MessageHints(said.side, key, said.version), form)
+    found = None if said.api is None else find_api(said.api)
+    version = None if found is None or said.version is None else parse_version_of(found, said.version)
+    hints = MessageHints(said.side, None if found is None else found.key, version)
+    return run(inputs, env, settings, hints, form)

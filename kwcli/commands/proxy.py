@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from kwcli.env import Environment
-from kwcli.net.options import ConnectionOptions, connection_options_of_others
+from kwcli.net.options import ConnectingCommand, ConnectionOptions, connection_options_of_others
 from kwcli.options import Clash, FilterOptions, refuse_clashes
 from kwcli.proxy.log.options import LogOptions, log_options
 from kwcli.proxy.tls.options import Security, security_options
@@ -32,7 +32,7 @@ CLASHES = (
 )
 
 
-@click.command("proxy", epilog=EXAMPLES)
+@click.command("proxy", cls=ConnectingCommand, epilog=EXAMPLES)
 @connection_options_of_others
 @click.option(
     "--port-base",

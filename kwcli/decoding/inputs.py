@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from decoders.capture.packets import LINKS, Dissector
+from decoders.capture.links import LINKS
+from decoders.capture.packets import Dissector
 from decoders.frames.frame_search import NO, request_verdict
 from decoders.limits import FRAME_MAX
 from decoders.wire.text import in_bytes

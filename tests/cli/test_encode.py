@@ -101,10 +101,10 @@ def test_every_request_of_the_tour_as_a_frame() -> None:
             "kw: ListGroups 0: states_filter: version 0 cannot carry it; versions 4+ have it\n",
         ),
         (
-            ["Metadata", "12", "topic=x"],
+            ["Metadata", "12", "topcis=x"],
             b"",
             2,
-            f'kw: Metadata has no field "topic" (did you mean "topics"? it is in versions {METADATA})\n',
+            f'kw: Metadata has no field "topcis" (did you mean "topics"? it is in versions {METADATA})\n',
         ),
         (
             ["SaslAuthenticate", "2"],
@@ -122,7 +122,7 @@ def test_every_request_of_the_tour_as_a_frame() -> None:
             ["Metadata", "x"],
             b"{}",
             2,
-            "kw: invalid value for 'VERSION': 'x' is not a valid integer; see kw encode --help\n",
+            "kw: 'x' is no version of Metadata: write 13, v13 or latest\n",
         ),
     ],
 )

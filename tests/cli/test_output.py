@@ -113,7 +113,7 @@ def test_everything_is_written_in_pieces(stream: type[io.BytesIO]) -> None:
 )
 def test_when_there_are_colours(terminal: bool, variables: dict[str, str], color: str, colored: bool) -> None:
     env = world(terminal=terminal, variables=variables)
-    made = settings(env, output="text", color=color, verbose=0, quiet=False)
+    made = settings(env, output="text", color=color)
     assert made.color is colored
     assert made.prompt is terminal
 

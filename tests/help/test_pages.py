@@ -28,7 +28,7 @@ from tests.help.reading import README, ROOT, TEXTS, options_in
 
 FOLDER: Final = Path(kwcli.help.__file__).parent
 # Pages that tell of a command's options besides its own.
-SHARED: Final = ("options", "connect")
+SHARED: Final = ("options", "connect", "columns")
 MORE: Final = {"call": ("produce-fetch", "words")}
 # Options of other programs in examples: tcpdump.
 FOREIGN: Final = {"--immediate-mode"}

@@ -45,6 +45,7 @@ class Fake:
     topics: dict[UUID, str] = field(default_factory=dict)
     ends: object = field(default_factory=object)
     kind: str = "exchange"
+    extra: dict[str, Any] | None = None
 
     @property
     def spec(self) -> object:
