@@ -68,6 +68,8 @@ OUT_OF_ORDER_MAX: Final = 4 * MIB
 PACKET_MAX: Final = 4 * MIB
 # IP packets waiting for their other fragments; each holds at most 64 KiB.
 FRAGMENTED_MAX: Final = 64
+# IP packets within each other: VXLAN within GRE within a mirror's ERSPAN has four.
+TUNNELS_MAX: Final = 8
 # A pcapng block is held whole: the largest real ones are name tables and TLS key logs, far below this.
 BLOCK_MAX: Final = 16 * MIB
 # Interfaces of one pcapng section.
@@ -94,3 +96,9 @@ OPEN_FILES_MAX: Final = 128
 MERGED_MAX: Final = 16 * MIB
 # Bytes kept of files of a store that are read side by side, each in a range of at most 8 MiB.
 REMOTE_HELD_MAX: Final = 256 * MIB
+# Sessions of which a key log has secrets, 0.7 KiB each: a busy broker's clients connect some thousand times an hour.
+TLS_SECRETS_MAX: Final = 10**6
+# A line of a key log: label, client random and secret have 200 characters.
+KEY_LOG_LINE_MAX: Final = 4096
+# A handshake message is held whole: the largest are chains of certificates, some ten KiB (OpenSSL takes 100 KiB).
+TLS_HANDSHAKE_MAX: Final = 256 * 1024

@@ -32,7 +32,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class Duration(click.ParamType[float]):
-    """`100ms`, `1.5s`: milliseconds as a float. A number without a unit says nothing and is refused."""
+    """`100ms`, `1.5s`, `2m`, `10` (seconds, as everywhere): milliseconds as a float."""
 
     name = "duration"
 
@@ -44,7 +44,36 @@ class Duration(click.ParamType[float]):
         try:
             return parse_duration(value.strip())
         except ValueError:
-            self.fail(f"{value!r} is no duration (write 250us, 100ms, 1.5s or 2m)", param, ctx)
+            self.fail(
+                f"{value!r} is no duration (write 250us, 100ms, 1.5s or 2m; a bare number is seconds)", param, ctx
+            )
+
+
+class Seconds(Duration):
+    """`10`, `10s`, `500ms`: seconds as a float, more than none."""
+
+    name = "seconds"
+
+    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if isinstance(value, float):
+            return value
+        found = super().convert(value, param, ctx) / 1000
+        if not found:
+            self.fail(f"{value!r} is no time (write 10, 10s or 500ms)", param, ctx)
+        return found
+
+
+class VersionWord(click.ParamType[str]):
+    """`12`, `v12`, `latest`, `earliest`: a version as it is written; kwcli.spelling.find_version says which it is."""
+
+    name = "version"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if "=" in value or value[:1] in ("@", "{"):
+            self.fail(f"it is missing before {value}: write a number or latest", param, ctx)
+        if not value.strip().lower().removeprefix("v").isdecimal() and not value.strip().isalpha():
+            self.fail(f"{value!r} is no version (write 12, v12 or latest)", param, ctx)
+        return value
 
 
 class Amount(click.ParamType[int]):
@@ -111,6 +140,18 @@ class OutputFormat(click.Choice[str]):
         return super().convert(word if word in self.choices else value, param, ctx)
 
 
+class Word(click.ParamType[str]):
+    """One word. `known` are offered by completion; others may be as good."""
+
+    name = "word"
+
+    def __init__(self, known: tuple[str, ...] = ()) -> None:
+        self.known = known
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ARG002
+        return value.strip()
+
+
 class CaptureOptions(NamedTuple):
     """What a command reads, and on which ports it takes connections for Kafka's."""
 
@@ -123,7 +164,10 @@ class CaptureOptions(NamedTuple):
     def check(self) -> None:
         """UsageError when these do not say what to read, once."""
         context = click.get_current_context()
-        if bool(self.files) == bool(self.interface):
+        if self.files and self.interface:
+            files = ", ".join(self.files[:2]) + (" …" if self.files[2:] else "")
+            raise click.UsageError(f"{files} and -i {self.interface}: not both; give files, or an interface", context)
+        if not self.files and not self.interface:
             raise click.UsageError("give capture files, or - for standard input, or -i IFACE", context)
         for name, value in (("--bpf", self.bpf), ("-w", self.write)):
             if value is not None and not self.interface:

@@ -9,7 +9,8 @@ from math import gcd
 from struct import Struct
 from typing import Final
 
-from decoders.capture.packets import FUSED_SIZE, LINKS, UNSUPPORTED, Dissector, Shape, shapes
+from decoders.capture.links import LINKS, UNSUPPORTED
+from decoders.capture.packets import FUSED_SIZE, Dissector, Shape, shapes
 from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated, without_frames
 from decoders.limits import BLOCK_MAX, INTERFACES_MAX, PACKET_MAX
 from decoders.tcp.chunks import Segment

@@ -36,6 +36,7 @@ from decoders.frames.framing import BODY, REQUEST, RESPONSE, gap, jump, lose_ste
 from decoders.frames.headers import RESPONSE as RESPONSE_FORM
 from decoders.limits import IN_FLIGHT_MAX
 from decoders.protocols.signatures import TLS, certain
+from decoders.schema.model import Side
 from decoders.tcp.chunks import Chunk, Close, Connection, Gap, Half, How, Retransmission
 from decoders.wire.pack import pack, unpack
 
@@ -150,6 +151,7 @@ def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandl
 
 
 NOTHING_DECODES: Final = "nothing in it decodes as a request or its response"
+ANSWERS_ONLY: Final = "answers of a broker, without their requests"
 
 # Later than all times: what is known at the end.
 FOREVER: Final = 1 << 63
@@ -346,13 +348,20 @@ class Pairer:
         """A connection that is no Kafka, or none of whose bytes came, has ended."""
         if not self.context.connections:
             return
-        first = connection.first
-        ends = ConnectionInfo(connection.number, first.source, first.target, connection.began_ns, self.context.topics)
-        ended = Ended(ends, connection, first, how)
+        client, ends = self._sides(connection, undecided)
+        ended = Ended(ends, connection, client, how)
         if undecided is not None:
             ends.late_ns = doubtful(undecided)
-            ended.reason, ended.detail = undecided.reason, undecided.detail() or NOTHING_DECODES
+            ended.kafka = undecided.speaker is not None
+            ended.reason, ended.detail = undecided.reason, _detail(undecided)
         self._give(ended)
+
+    def _sides(self, connection: Connection, undecided: UndecidedConnection | None) -> tuple[Half, ConnectionInfo]:
+        """Who is taken for the client of a connection that gave no exchange: who opened it, or did not answer."""
+        broker = undecided.speaker if undecided is not None else None
+        client = connection.first if broker is None else broker.peer
+        ends = ConnectionInfo(connection.number, client.source, client.target, connection.began_ns, self.context.topics)
+        return client, ends
 
     def _give(self, ended: Ended) -> None:
         self.context.out.append(ended)  # type: ignore[arg-type]  # who asks for connections expects a Row
@@ -369,14 +378,23 @@ class Pairer:
             return
         del context.undecided[connection.number]
         context.budget.held -= undecided.held
-        size = sum(undecided.sizes.values())
+        undecided.look_for_answers()
+        broker = undecided.speaker
+        size = sum(undecided.sizes.values()) if broker is None else undecided.sizes[broker is connection.first]
         if size:
-            first = connection.first
-            ends = ConnectionInfo(connection.number, first.source, first.target, connection.began_ns, context.topics)
-            detail = undecided.detail() or NOTHING_DECODES
+            _, ends = self._sides(connection, undecided)
+            side: Side | None = None if broker is None else "response"
             ends.late_ns = doubtful(undecided)
-            context.skip(Skipped(ends, None, size, undecided.reason, detail, undecided.time_ns))
+            context.skip(Skipped(ends, side, size, undecided.reason, _detail(undecided), undecided.time_ns))
+            if broker is not None:
+                context.summary.connections += 1
+                context.summary.gaps += broker.gaps + broker.peer.gaps
         self._over(connection, how, undecided)
+
+
+def _detail(undecided: UndecidedConnection) -> str:
+    """What is said of a connection that gave no exchange."""
+    return ANSWERS_ONLY if undecided.speaker is not None else undecided.detail() or NOTHING_DECODES
 
 
 def doubtful(undecided: UndecidedConnection) -> int:

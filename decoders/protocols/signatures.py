@@ -6,19 +6,17 @@ import re
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-VERSIONS: Final = {0x0300: "SSL 3.0", 0x0301: "TLS 1.0", 0x0302: "TLS 1.1", 0x0303: "TLS 1.2", 0x0304: "TLS 1.3"}
+from decoders.tls.handshake import CLIENT_HELLO, SERVER_HELLO, VERSIONS, read_client_hello, read_server_hello
+
 _ALERT: Final = 0x15
 _HANDSHAKE: Final = 0x16
-_CLIENT_HELLO: Final = 1
 _RECORDS: Final = {0x14: "change of cipher", 0x17: "encrypted data"}
 _HANDSHAKES: Final = {
     0: "HelloRequest",
-    2: "ServerHello",
     4: "NewSessionTicket",
     11: "Certificate",
     16: "ClientKeyExchange",
 }
-_SERVER_NAME, _ALPN, _SUPPORTED_VERSIONS = 0, 16, 43
 # Alert descriptions (RFC 8446, 6.2, and the older ones that are still met).
 ALERTS: Final = {
     0: "close_notify",
@@ -77,9 +75,9 @@ def tell_tls(data: bytes) -> str:
     if kind == _HANDSHAKE:
         if len(data) < 6:
             return f"handshake, {VERSIONS.get(_number(data, 1, 2), 'TLS')} record"
-        if data[5] == _CLIENT_HELLO:
+        if data[5] == CLIENT_HELLO:
             return _client_hello(data)
-        if data[5] == 2:
+        if data[5] == SERVER_HELLO:
             return _server_hello(data)
         return _HANDSHAKES.get(data[5], "handshake")
     return "hello in the form of SSL 2" if kind >= 0x80 else _RECORDS.get(kind, "a record")
@@ -91,44 +89,19 @@ def _number(data: bytes, at: int, size: int) -> int:
 
 def _client_hello(data: bytes) -> str:
     """Name, versions and protocols that the client asks for."""
-    offered, name, protocols = [_number(data, 9, 2)], "", ""
-    for kind, start, end in _extensions(data, 43, (1, 2, 1)):  # session id, cipher suites, compression methods
-        if kind == _SERVER_NAME and end <= len(data):
-            size = _number(data, start + 3, 2)
-            name = data[start + 5 : start + 5 + size].decode("ascii", "replace")
-        elif kind == _ALPN:
-            protocols = data[start + 3 : start + 3 + _number(data, start + 2, 1)].decode("ascii", "replace")
-        elif kind == _SUPPORTED_VERSIONS:
-            offered = [_number(data, at, 2) for at in range(start + 1, min(end, len(data)) - 1, 2)]
-    versions = [VERSIONS[number] for number in sorted(set(offered) & VERSIONS.keys())]
-    parts = [f"ClientHello for {name}" if name.isprintable() and name else "ClientHello"]
+    hello = read_client_hello(data, 9)
+    versions = [VERSIONS[number] for number in sorted(set(hello.versions) & VERSIONS.keys())]
+    parts = [f"ClientHello for {hello.server_name}" if hello.server_name else "ClientHello"]
     if versions:
         parts.append(", ".join((versions[0], *(version.partition(" ")[2] for version in versions[1:]))))
-    if protocols.isprintable() and protocols:
-        parts.append(f"ALPN {protocols}")
+    if hello.protocols and hello.protocols[0]:
+        parts.append(f"ALPN {hello.protocols[0]}")
     return ", ".join(parts)
 
 
 def _server_hello(data: bytes) -> str:
-    version = _number(data, 9, 2)
-    for kind, start, _ in _extensions(data, 43, (1,), 3):  # session id; then cipher suite and compression method
-        if kind == _SUPPORTED_VERSIONS:
-            version = _number(data, start, 2)
+    version = read_server_hello(data, 9).version
     return f"ServerHello, {VERSIONS[version]}" if version in VERSIONS else "ServerHello"
-
-
-def _extensions(data: bytes, at: int, sized: tuple[int, ...], fixed: int = 0) -> list[tuple[int, int, int]]:
-    """(type, start, end) of the extensions of a hello, behind what has a size before it and what has a fixed size."""
-    for width in sized:
-        at += width + _number(data, at, width)
-    at += fixed + 2
-    found = []
-    while at + 4 <= len(data):
-        start = at + 4
-        end = start + _number(data, at + 2, 2)
-        found.append((_number(data, at, 2), start, end))
-        at = end
-    return found
 
 
 # The first bytes of other protocols in, what they are in a few words out: a request line, a banner, a greeting.

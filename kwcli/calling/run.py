@@ -384,7 +384,7 @@ class CallRun:
     def _round(self, cluster: ClusterClient) -> None:
         plan = self._plan
         plan.draft.connect(cluster)
-        router = Router(cluster, plan.api, plan.target, split=plan.split)
+        router = Router(cluster, plan.api, plan.target, split=plan.split or plan.draft.short)
         request, stops = self._routed(cluster, router)
         for place, problem in enumerate(router.problems):
             if place < PROBLEMS_TOLD or problem is router.problems[-1]:
@@ -422,7 +422,8 @@ class CallRun:
         """Only the version of the record that the body came from, where that is one of them and none was asked for."""
         preferred = self._plan.draft.preferred
         choice = self._plan.choice
-        if preferred is None or preferred not in versions or choice.number is not None or choice.release is not None:
+        said = choice.number is not None or choice.release is not None or choice.end
+        if preferred is None or preferred not in versions or said:
             return versions
         return Versions(preferred, preferred)
 

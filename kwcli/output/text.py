@@ -120,6 +120,7 @@ CELLS_MAX: Final = 20_000
 # Status → sign; an exchange with an error code in its answer has ✗.
 SIGNS: Final[dict[str, str]] = {
     "complete": " ",
+    "not_sent": " ",
     "no_response_expected": " ",
     "token": " ",
     "unanswered": "?",

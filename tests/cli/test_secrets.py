@@ -379,7 +379,9 @@ def test_a_call(tmp_path: Path, output: str) -> None:
     words = ["resources[0].resource_type=2", "resources[0].resource_name=t", "resources[0].configs[0].name=my.own"]
     words.append(f"resources[0].configs[0].value={SECRET}")
     with Broker() as broker:
-        outcome = kw_at(tmp_path, "call", "IncrementalAlterConfigs", *words, "-b", where(broker), *in_format(output), "-vv")
+        outcome = kw_at(
+            tmp_path, "call", "IncrementalAlterConfigs", *words, "-b", where(broker), *in_format(output), "-vv"
+        )
     assert hexed(SECRET)[:17] not in free_of(outcome).out
     assert "Invalid value" in outcome.out or output not in ("text", "ndjson", "json")
 

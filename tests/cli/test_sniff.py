@@ -292,7 +292,7 @@ def test_an_empty_capture() -> None:
         (["x", "--bpf", "tcp"], "kw: --bpf is for a live capture: it needs -i IFACE; see kw sniff --help"),
         (["x", "--api", "Metadta"], "kw: no API has the name 'Metadta' (did you mean \"Metadata\"?)"),
         (["x", "--api", "zzz"], "kw: no API has the name 'zzz'"),
-        (["x", "--slower-than", "100"], "kw: invalid value for '--slower-than': '100' is no duration"),
+        (["x", "--slower-than", "100x"], "kw: invalid value for '--slower-than': '100x' is no duration"),
         (["x", "--port", "0"], "kw: invalid value for '--port': '0' is no port"),
         (["x", "--limit", "0"], "kw: invalid value for '--limit': 0 is not in the range x>=1"),
         (["x", "-o", "xml"], "kw: invalid value for '-o' / '--output': 'xml' is not one of"),

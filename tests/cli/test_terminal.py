@@ -219,7 +219,9 @@ def test_a_query_of_tables(tables: Path) -> None:
     except Failure as failure:
         pytest.skip(failure.text)
     query = "select client_id, client_id as `a\x1b[31mEVIL\u202eb` from exchanges limit 2"
-    seen = check([("pipeline", "sql", str(tables), query, "-o", output) for output in ("text", "table", "ndjson", "json", "csv")])
+    seen = check(
+        [("pipeline", "sql", str(tables), query, "-o", output) for output in ("text", "table", "ndjson", "json", "csv")]
+    )
     assert all(each.code == 0 and "EVIL" in each.text for each in seen)
 
 

@@ -1,0 +1,252 @@
+"""Handshake messages in, what they say out: hellos, certificates, key updates (RFC 8446, 4; RFC 5246, 7.4).
+
+Hellos are read as far as they go, since the first bytes of a connection may be all there is; what is missing is empty.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from decoders.limits import TLS_HANDSHAKE_MAX
+
+__all__ = [
+    *("CERTIFICATE", "CLIENT_HELLO", "CLIENT_KEY_EXCHANGE", "ENCRYPTED_EXTENSIONS", "END_OF_EARLY_DATA", "FINISHED"),
+    *("HELLO_REQUEST", "KEY_UPDATE", "NEW_SESSION_TICKET", "SERVER_HELLO", "TLS_1_2", "TLS_1_3", "VERSIONS"),
+    *("CertificateFacts", "ClientHello", "HandshakeMessages", "ServerHello", "read_certificate", "read_client_hello"),
+    *("describe_certificate", "read_encrypted_extensions", "read_server_hello", "readable"),
+]
+
+TLS_1_2: Final = 0x0303
+TLS_1_3: Final = 0x0304
+VERSIONS: Final = {0x0300: "SSL 3.0", 0x0301: "TLS 1.0", 0x0302: "TLS 1.1", TLS_1_2: "TLS 1.2", TLS_1_3: "TLS 1.3"}
+
+# Types of messages.
+HELLO_REQUEST: Final = 0
+CLIENT_HELLO: Final = 1
+SERVER_HELLO: Final = 2
+NEW_SESSION_TICKET: Final = 4
+END_OF_EARLY_DATA: Final = 5
+ENCRYPTED_EXTENSIONS: Final = 8
+CERTIFICATE: Final = 11
+CLIENT_KEY_EXCHANGE: Final = 16
+FINISHED: Final = 20
+KEY_UPDATE: Final = 24
+
+# Extensions.
+_SERVER_NAME: Final = 0
+_ALPN: Final = 16
+_ENCRYPT_THEN_MAC: Final = 22
+_SESSION_TICKET: Final = 35
+_PRE_SHARED_KEY: Final = 41
+_EARLY_DATA: Final = 42
+_SUPPORTED_VERSIONS: Final = 43
+
+# What stands in the place of the random of a ServerHello that asks for another ClientHello (RFC 8446, 4.1.3).
+_RETRY: Final = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c")
+_RANDOM_SIZE: Final = 32
+# Names and subjects are shown: longer ones are cut.
+_TEXT_MAX: Final = 256
+
+
+class ClientHello(NamedTuple):
+    """What a client offers. `random` is empty where the message ends before it."""
+
+    random: bytes
+    versions: tuple[int, ...]  # as numbers, in the order of preference
+    server_name: str
+    protocols: tuple[str, ...]  # ALPN
+    resumes: bool  # a session id, ticket or pre-shared key of an earlier session
+    session_id: bytes
+    early_data: bool
+
+
+class ServerHello(NamedTuple):
+    """What a server chose. `retry`: it asks for another ClientHello, and has chosen nothing yet."""
+
+    random: bytes
+    version: int
+    suite: int
+    session_id: bytes
+    protocol: str  # ALPN, where it stands here (TLS 1.2)
+    resumed: bool  # by a pre-shared key (TLS 1.3)
+    encrypt_then_mac: bool
+    retry: bool
+
+
+class CertificateFacts(NamedTuple):
+    """Subject and issuer as RFC 4514 writes them, the last day it is valid."""
+
+    subject: str
+    issuer: str
+    expires: str
+
+
+class HandshakeMessages:
+    """The handshake messages of one direction; `feed` gives (type, body) of those that are whole.
+
+    One beyond the limit is passed over.
+    """
+
+    __slots__ = ("rest", "skip")
+
+    def __init__(self) -> None:
+        self.rest = b""
+        self.skip = 0  # bytes still to come of a message that is passed over
+
+    def feed(self, data: bytes) -> list[tuple[int, bytes]]:
+        """The next bytes of the handshake."""
+        if self.skip:
+            skip = min(self.skip, len(data))
+            self.skip -= skip
+            data = data[skip:]
+        data = self.rest + data
+        found: list[tuple[int, bytes]] = []
+        at = 0
+        while len(data) - at >= 4:
+            size = _number(data, at + 1, 3)
+            end = at + 4 + size
+            if size > TLS_HANDSHAKE_MAX:
+                self.skip = max(end - len(data), 0)
+            elif end > len(data):
+                break
+            else:
+                found.append((data[at], data[at + 4 : end]))
+            at = min(end, len(data))
+        self.rest = data[at:]
+        return found
+
+    def drop(self) -> None:
+        """Bytes are missing: what is begun does not become whole."""
+        self.rest, self.skip = b"", 0
+
+
+def _number(data: bytes, at: int, size: int) -> int:
+    return int.from_bytes(data[at : at + size], "big")
+
+
+def _extensions(data: bytes, at: int) -> list[tuple[int, int, int]]:
+    """(type, start, end) of the extensions whose list, behind its size, begins at `at`; the last may be cut."""
+    found = []
+    stop = min(at + 2 + _number(data, at, 2), len(data))
+    at += 2
+    while at + 4 <= stop:
+        start = at + 4
+        end = start + _number(data, at + 2, 2)
+        found.append((_number(data, at, 2), start, end))
+        at = end
+    return found
+
+
+def read_client_hello(data: bytes, at: int = 0) -> ClientHello:
+    """The ClientHello whose body begins at `at`."""
+    random = data[at + 2 : at + 2 + _RANDOM_SIZE]
+    session_at = at + 2 + _RANDOM_SIZE
+    session_id = data[session_at + 1 : session_at + 1 + _number(data, session_at, 1)]
+    behind = session_at
+    for width in (1, 2, 1):  # session id, cipher suites, compression methods
+        behind += width + _number(data, behind, width)
+    versions: tuple[int, ...] = (_number(data, at, 2),)
+    name, ticket, early = "", False, False
+    protocols: tuple[str, ...] = ()
+    for kind, start, end in _extensions(data, behind):
+        if kind == _SERVER_NAME and end <= len(data):
+            name = readable(data[start + 5 : min(start + 5 + _number(data, start + 3, 2), end)])
+        elif kind == _ALPN:
+            protocols = _protocols(data, start, end)
+        elif kind == _SUPPORTED_VERSIONS:
+            versions = tuple(_number(data, each, 2) for each in range(start + 1, min(end, len(data)) - 1, 2))
+        elif kind == _PRE_SHARED_KEY or (kind == _SESSION_TICKET and end > start):
+            ticket = True
+        elif kind == _EARLY_DATA:
+            early = True
+    # In TLS 1.3 a session id is there for the sake of old middleboxes alone.
+    resumes = ticket or bool(session_id and TLS_1_3 not in versions)
+    return ClientHello(
+        random if len(random) == _RANDOM_SIZE else b"", versions, name, protocols, resumes, session_id, early
+    )
+
+
+def read_server_hello(data: bytes, at: int = 0) -> ServerHello:
+    """The ServerHello, or HelloRetryRequest, whose body begins at `at`."""
+    version = _number(data, at, 2)
+    random = data[at + 2 : at + 2 + _RANDOM_SIZE]
+    session_at = at + 2 + _RANDOM_SIZE
+    session_size = _number(data, session_at, 1)
+    behind = session_at + 1 + session_size
+    protocol, resumed, encrypt_then_mac = "", False, False
+    for kind, start, end in _extensions(data, behind + 3):  # cipher suite and compression method
+        if kind == _SUPPORTED_VERSIONS:
+            version = _number(data, start, 2)
+        elif kind == _ALPN:
+            protocol = "".join(_protocols(data, start, end)[:1])
+        elif kind == _PRE_SHARED_KEY:
+            resumed = True
+        elif kind == _ENCRYPT_THEN_MAC:
+            encrypt_then_mac = True
+    return ServerHello(
+        random if len(random) == _RANDOM_SIZE else b"",
+        version,
+        _number(data, behind, 2),
+        data[session_at + 1 : behind],
+        protocol,
+        resumed,
+        encrypt_then_mac,
+        random == _RETRY,
+    )
+
+
+def read_encrypted_extensions(data: bytes) -> tuple[str, bool]:
+    """The protocol chosen by ALPN, empty where none was, and whether early data is accepted."""
+    protocol, early = "", False
+    for kind, start, end in _extensions(data, 0):
+        if kind == _ALPN:
+            protocol = "".join(_protocols(data, start, end)[:1])
+        elif kind == _EARLY_DATA:
+            early = True
+    return protocol, early
+
+
+def read_certificate(data: bytes, version: int) -> bytes:
+    """The first certificate of a Certificate message as DER; empty where there is none."""
+    at = 0
+    if version == TLS_1_3:  # a context before the list
+        at = 1 + _number(data, 0, 1)
+    size = _number(data, at + 3, 3)
+    der = data[at + 6 : at + 6 + size]
+    return der if len(der) == size else b""
+
+
+def describe_certificate(der: bytes) -> CertificateFacts | None:
+    """What is worth telling of a certificate; None where it cannot be read."""
+    import warnings
+
+    from cryptography import x509  # only where there is one: it costs start-up time
+    from cryptography.utils import CryptographyDeprecationWarning
+
+    try:
+        with warnings.catch_warnings():  # of certificates that are not quite as they should be
+            warnings.simplefilter("ignore", CryptographyDeprecationWarning)
+            certificate = x509.load_der_x509_certificate(der)
+            subject = certificate.subject.rfc4514_string()
+            issuer = certificate.issuer.rfc4514_string()
+            expires = certificate.not_valid_after_utc.strftime("%Y-%m-%d")
+    except (ValueError, TypeError, OverflowError, x509.InvalidVersion):
+        return None
+    return CertificateFacts(readable(subject.encode()), readable(issuer.encode()), expires)
+
+
+def readable(data: bytes) -> str:
+    """Bytes of a name as printable text of limited length."""
+    text = data[:_TEXT_MAX].decode("utf-8", "replace")
+    return "".join(each if each.isprintable() else "�" for each in text)
+
+
+def _protocols(data: bytes, start: int, end: int) -> tuple[str, ...]:
+    """The names in an ALPN extension."""
+    found: list[str] = []
+    at, end = start + 2, min(end, len(data))
+    while at < end:
+        size = _number(data, at, 1)
+        found.append(readable(data[at + 1 : min(at + 1 + size, end)]))
+        at += 1 + size
+    return tuple(found)

@@ -1,0 +1,145 @@
+"""Lines of NSS key logs in, secrets by client random out.
+
+A line is `LABEL <client random in hex> <secret in hex>` (draft-ietf-tls-keylogfile): what `SSLKEYLOGFILE` names, and
+what pcapng holds in its blocks of decryption secrets. Nothing here shows a secret: problems name lines by number.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+from decoders.limits import KEY_LOG_LINE_MAX, TLS_SECRETS_MAX
+
+__all__ = [
+    "CLIENT_EARLY",
+    "CLIENT_HANDSHAKE",
+    "CLIENT_TRAFFIC",
+    "MASTER_SECRET",
+    "SERVER_HANDSHAKE",
+    "SERVER_TRAFFIC",
+    "KeyLog",
+    "KeyLogFeed",
+]
+
+MASTER_SECRET: Final = "CLIENT_RANDOM"
+CLIENT_EARLY: Final = "CLIENT_EARLY_TRAFFIC_SECRET"
+CLIENT_HANDSHAKE: Final = "CLIENT_HANDSHAKE_TRAFFIC_SECRET"
+SERVER_HANDSHAKE: Final = "SERVER_HANDSHAKE_TRAFFIC_SECRET"
+# With the number of the generation behind it: 0 is the first, each key update makes the next.
+CLIENT_TRAFFIC: Final = "CLIENT_TRAFFIC_SECRET_"
+SERVER_TRAFFIC: Final = "SERVER_TRAFFIC_SECRET_"
+
+_USED: Final = frozenset({MASTER_SECRET, CLIENT_EARLY, CLIENT_HANDSHAKE, SERVER_HANDSHAKE})
+# Labels that say nothing about records: exporters, Encrypted Client Hello, pre-master secrets.
+_UNUSED: Final = frozenset({"EXPORTER_SECRET", "EARLY_EXPORTER_SECRET", "ECH_SECRET", "ECH_CONFIG"})
+_RSA: Final = frozenset({"RSA", "PMS_CLIENT_RANDOM"})
+_RANDOM_SIZE: Final = 32
+_MASTER_SIZE: Final = 48
+# The sizes of the hashes of TLS 1.3's suites.
+_TRAFFIC_SIZES: Final = frozenset({32, 48})
+
+
+class KeyLog:
+    """The secrets of one run, from whatever sources; `version` grows with each that is new.
+
+    `grows` says whether more may come, so that it is worth waiting for a key. `counts` are lines by what became of
+    them: `secrets`, `rsa` (pre-master secrets: not used), `unused` (labels of no use here), `unreadable`, `surplus`
+    (beyond the limit).
+    """
+
+    __slots__ = ("_secrets", "counts", "grows", "version")
+
+    def __init__(self, *, grows: bool = False) -> None:
+        self._secrets: dict[bytes, dict[str, bytes]] = {}
+        self.counts: Counter[str] = Counter()
+        self.grows = grows
+        self.version = 0
+
+    def __repr__(self) -> str:
+        return f"<KeyLog of {len(self._secrets)} sessions>"
+
+    def add(self, text: bytes) -> None:
+        """Take over all lines of a text."""
+        for line in text.splitlines():
+            self.add_line(line)
+
+    def add_line(self, line: bytes) -> None:
+        """Take over one line; comments and empty ones are nothing."""
+        line = line.strip(b" \t\r\n\0\xef\xbb\xbf")
+        if line and not line.startswith(b"#"):
+            self.counts[self._take(line)] += 1
+
+    def secret(self, label: str, client_random: bytes) -> bytes | None:
+        """The secret of a session under a label, None where no line has it."""
+        found = self._secrets.get(client_random)
+        return None if found is None else found.get(label)
+
+    def has(self, client_random: bytes) -> bool:
+        """Whether any line is of this session."""
+        return client_random in self._secrets
+
+    def __len__(self) -> int:
+        return len(self._secrets)
+
+    def _take(self, line: bytes) -> str:
+        """Take over what a line says; under which of `counts` it goes."""
+        parts = line.split()
+        label = parts[0].decode("ascii", "replace")
+        if label in _RSA:
+            return "rsa"
+        if label in _UNUSED:
+            return "unused"
+        sizes = _sizes(label)
+        try:
+            client_random, secret = (bytes.fromhex(part.decode("ascii")) for part in parts[1:])
+        except ValueError:
+            return "unreadable"
+        if not sizes:
+            return "unused"
+        if len(client_random) != _RANDOM_SIZE or len(secret) not in sizes:
+            return "unreadable"
+        session = self._secrets.get(client_random)
+        if session is None:
+            if len(self._secrets) >= TLS_SECRETS_MAX:
+                return "surplus"
+            session = self._secrets[client_random] = {}
+        if session.get(label) != secret:
+            session[label] = secret
+            self.version += 1
+        return "secrets"
+
+
+def _sizes(label: str) -> frozenset[int]:
+    """The sizes that a secret under this label may have; none for a label that says nothing here."""
+    if label == MASTER_SECRET:
+        return frozenset({_MASTER_SIZE})
+    if label in _USED:
+        return _TRAFFIC_SIZES
+    for prefix in (CLIENT_TRAFFIC, SERVER_TRAFFIC):
+        generation = label.removeprefix(prefix)
+        if generation != label and generation.isascii() and generation.isdigit():
+            return _TRAFFIC_SIZES
+    return frozenset()
+
+
+class KeyLogFeed:
+    """One source of lines that comes in pieces, as a file that is written while it is read."""
+
+    __slots__ = ("_rest", "key_log")
+
+    def __init__(self, key_log: KeyLog) -> None:
+        self.key_log = key_log
+        self._rest = b""
+
+    def feed(self, data: bytes) -> None:
+        """Take over the lines that are whole with these bytes."""
+        whole, newline, rest = (self._rest + data).rpartition(b"\n")
+        self._rest = rest[-KEY_LOG_LINE_MAX:] if newline else (self._rest + data)[-KEY_LOG_LINE_MAX:]
+        if newline:
+            self.key_log.add(whole)
+
+    def finish(self) -> None:
+        """No byte follows: the last line needs no end."""
+        rest, self._rest = self._rest, b""
+        self.key_log.add(rest)

@@ -1,0 +1,1 @@
+"""Tests of TLS: key logs, handshakes, keys, records, and whole connections decrypted."""
