@@ -119,6 +119,13 @@ kw = Commands(
 def run(words: Sequence[str], env: Environment) -> int:
     """Run `kw WORDS…` in `env`; the exit code. Nothing but the end of the interpreter gets past it."""
     try:
+        return _run(words, env)
+    finally:
+        env.end_paging()
+
+
+def _run(words: Sequence[str], env: Environment) -> int:
+    try:
         outcome = kw.main(list(words), prog_name="kw", standalone_mode=False, obj=env)
         return int(outcome) if isinstance(outcome, int) else Exit.DONE
     except Failure as failure:
@@ -141,6 +148,10 @@ def run(words: Sequence[str], env: Environment) -> int:
         return Exit.INTERRUPTED
     except BrokenPipeError:
         return Exit.DONE
+    except SystemExit as end:
+        if not isinstance(end.__context__, BrokenPipeError):
+            raise
+        return Exit.DONE  # click would end with 1 where who reads our output has gone
     except Exception as defect:
         line = unwritten(defect) if isinstance(defect, OSError) else None
         if line is not None and not env.debug:

@@ -210,7 +210,7 @@ class OutputOptions(NamedTuple):
     columns: tuple[str, ...] = ()
 
     def settings(self, env: Environment, content: ContentOptions | None = None, *, live: bool = False) -> Settings:
-        """The settings that they make on this terminal, or in this pipe. Raises Failure."""
+        """The settings that they make on this terminal, or in this pipe; not `live`, they page. Raises Failure."""
         if self.fields and self.output != "fields":
             raise Failure(f"-e is for -o fields, not for -o {self.output}", Exit.USAGE)
         if self.marks and self.output != "fields":
@@ -224,6 +224,8 @@ class OutputOptions(NamedTuple):
             marks=self.marks,
             **(content or ContentOptions())._asdict(),
         )
+        if not live:
+            env.start_paging()
         if self.output == "fields":
             from kwcli.output.fields import FieldMarks
 
@@ -303,6 +305,11 @@ def _ask_fields(ctx: click.Context, _param: click.Parameter, values: tuple[tuple
     return _flatten(ctx, _param, values)
 
 
+def _set_no_pager(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    if value and isinstance(ctx.obj, Environment):
+        ctx.obj.no_pager = True
+
+
 def _set_csv_safe(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
     if value and isinstance(ctx.obj, Environment):
         ctx.obj.csv_safe = True
@@ -340,6 +347,13 @@ def words_option(*names: str, known: tuple[str, ...] = (), help: str, metavar: s
     return click.option(*names, multiple=True, type=Words(known), metavar=metavar, callback=_flatten, help=help)
 
 
+no_pager_option: Final = click.option(
+    "--no-pager",
+    is_flag=True,
+    expose_value=False,
+    callback=_set_no_pager,
+    help="Do not page long output on a terminal.",
+)
 fields_option: Final = click.option(
     "-e",
     "--field",
@@ -411,6 +425,7 @@ def output_options(
             *([columns_option] if columns else []),
             *([csv_safe_option] if "csv" in formats else []),
             click.option("--color", type=click.Choice(COLORS), default="auto", help="When to use colours."),
+            no_pager_option,
             *([] if verbose is None else [click.option("-v", "--verbose", count=True, help=verbose)]),
             *([] if quiet is None else [click.option("-q", "--quiet", is_flag=True, help=quiet)]),
             debug_option,

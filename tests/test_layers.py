@@ -23,7 +23,7 @@ LAYERS: Final[list[tuple[str, ...]]] = [
     ("decoders.messages",),
     ("decoders.filters", "decoders.analysis", "decoders.splits"),
     ("decoders",),
-    ("kwcli.gc_tuning", "kwcli.terminal", "kwcli.user_files"),
+    ("kwcli.gc_tuning", "kwcli.pager", "kwcli.terminal", "kwcli.user_files"),
     ("kwcli.env",),
     ("kwcli.spelling", "kwcli.inflating", "kwcli.inputs", "kwcli.progress", "kwcli.output"),
     ("kwcli.filter_options", "kwcli.declarations", "kwcli.other_tools"),

@@ -81,4 +81,4 @@ def command(
     from kwcli.calling.command import CallOptions, run_call
 
     given = CallOptions(api, words, interval_s=interval, **asked)  # type: ignore[arg-type]  # click has checked the types
-    return run_call(env, given, shown.settings(env, content, live=True), connection)
+    return run_call(env, given, shown.settings(env, content, live=given.repeat != 1 or given.edit), connection)

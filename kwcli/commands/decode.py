@@ -101,7 +101,7 @@ def command(
     env: Environment = ctx.obj
     if said.version is not None and said.api is None:
         raise click.UsageError("--version needs --api", ctx)
-    settings = shown.settings(env, content)
+    settings = shown.settings(env, content, live=not inputs or "-" in inputs)
     if explain:
         return run_explain(inputs, env, settings, form)
     found = None if said.api is None else find_api(said.api)
