@@ -148,10 +148,8 @@ def _run(words: Sequence[str], env: Environment) -> int:
         return Exit.INTERRUPTED
     except BrokenPipeError:
         return Exit.DONE
-    except SystemExit as end:
-        if not isinstance(end.__context__, BrokenPipeError):
-            raise
-        return Exit.DONE  # click would end with 1 where who reads our output has gone
+    except SystemExit:  # click's own end where who reads our output has gone, and nowhere else
+        return Exit.DONE
     except Exception as defect:
         line = unwritten(defect) if isinstance(defect, OSError) else None
         if line is not None and not env.debug:

@@ -22,9 +22,12 @@ _OF_A_SHELL: Final = frozenset("|&;<>()$`\\\"'*?[]#~=%")
 
 
 def pager_program(variables: Mapping[str, str]) -> list[str]:
-    """The words of the pager: of KW_PAGER, of PAGER, else less; none where there is to be none (empty, `cat`)."""
-    text = variables.get("KW_PAGER", variables.get("PAGER", "less")).strip()
-    if text in ("", "cat") or variables.get("TERM", "dumb") == "dumb":
+    """The words of the pager: of KW_PAGER, of PAGER, else less where the terminal can do what less does; none where
+    there is to be none (empty, `cat`).
+    """
+    able = "less" if variables.get("TERM", "dumb") != "dumb" else ""
+    text = variables.get("KW_PAGER", variables.get("PAGER", able)).strip()
+    if text in ("", "cat"):
         return []
     return ["sh", "-c", text] if _OF_A_SHELL & set(text) else shlex.split(text)
 
