@@ -222,8 +222,10 @@ class Environment:
         """Whether a pager has the terminal, or will when there is more to show."""
         return self._pager is not None and self._pager.begun
 
-    def start_paging(self) -> None:
-        """Show what is longer than the screen through the user's pager, where somebody sits at the terminal."""
+    def start_paging(self, *, short: bool = False) -> None:
+        """Show what is longer than the screen, or also what is `short`, through the user's pager, where somebody sits
+        at the terminal.
+        """
         if self.no_pager or self._pager is not None or not (self.stdout_terminal and self.stdin_terminal):
             return
         from kwcli.pager import PagedOutput, pager_program
@@ -233,7 +235,7 @@ class Environment:
         assert isinstance(self.stdout, Terminal)
         if program and _is_standard_output(self.stdout):
             size = shutil.get_terminal_size()
-            self._pager = PagedOutput(self.stdout.beneath, program, self.variables, (size.columns, size.lines))
+            self._pager = PagedOutput(self.stdout.beneath, program, self.variables, (size.columns, 0 if short else size.lines))
             self.stdout.beneath = self._pager
 
     def end_paging(self) -> None:

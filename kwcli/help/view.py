@@ -40,7 +40,7 @@ def show_page(env: Environment, word: str, *, color: str, pager: bool) -> int:
         return Exit.DONE
     shown = settings(env, output="text", color=color)
     if pager:
-        env.start_paging()
+        env.start_paging(short=True)  # less ends by itself
     env.allow_colors(True)
     env.stdout.write(_lay_out(text, width=min(shown.width or 80, WIDEST), color=shown.color).encode())
     return Exit.DONE
