@@ -75,6 +75,7 @@ class Settings(NamedTuple):
     csv_safe: bool = False  # no cell of CSV is a formula to a spreadsheet
     columns: Sequence[str] = ()  # those asked for by -e or --columns
     marks: Sequence[str] = ()  # what -E says of the marks around fields
+    zone: str = ""  # of times that people read, as output/zone.py names it; empty: UTC
 
     def allow_colors(self, env: Environment) -> None:
         """Let a terminal have the codes of colours where these settings make some."""
@@ -234,8 +235,9 @@ class Environment:
         program = pager_program(self.variables)
         assert isinstance(self.stdout, Terminal)
         if program and _is_standard_output(self.stdout):
-            size = shutil.get_terminal_size()
-            self._pager = PagedOutput(self.stdout.beneath, program, self.variables, (size.columns, 0 if short else size.lines))
+            columns, rows = shutil.get_terminal_size()
+            size = (columns, 0 if short else rows)
+            self._pager = PagedOutput(self.stdout.beneath, program, self.variables, size)
             self.stdout.beneath = self._pager
 
     def end_paging(self) -> None:

@@ -19,6 +19,8 @@ FORMATS: Final = ("text", "table", "ndjson", "json", "csv", "yaml", "fields", "h
 FORMAT_WORDS: Final = {"jsonl": "ndjson", "jsonlines": "ndjson", "ndjson": "ndjson", "yml": "yaml", "txt": "text"}
 # Names another default of -o, for the commands that have this format.
 OUTPUT_VARIABLE: Final = "KW_OUTPUT"
+# Formats whose times are those of records.
+UTC_ONLY: Final = ("ndjson", "json", "yaml")
 COLORS: Final = ("auto", "always", "never")
 # Formats that have columns.
 WITH_COLUMNS: Final = ("text", "table", "csv", "fields")
@@ -208,6 +210,7 @@ class OutputOptions(NamedTuple):
     fields: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
+    local: bool = False
 
     def settings(self, env: Environment, content: ContentOptions | None = None, *, live: bool = False) -> Settings:
         """The settings that they make on this terminal, or in this pipe; not `live`, they page. Raises Failure."""
@@ -222,6 +225,7 @@ class OutputOptions(NamedTuple):
             quiet=self.quiet,
             columns=self.fields or self.columns,
             marks=self.marks,
+            zone=self._zone(env) if self.local else "",
             **(content or ContentOptions())._asdict(),
         )
         if not live:
@@ -231,6 +235,15 @@ class OutputOptions(NamedTuple):
 
             FieldMarks.parse(self.marks)
         return found
+
+    def _zone(self, env: Environment) -> str:
+        if self.output in UTC_ONLY:
+            raise Failure(f"--local is for times that people read: those of -o {self.output} are UTC", Exit.USAGE)
+        from kwcli.output.zone import LOCAL, find_zone
+
+        name = env.variables.get("TZ") or LOCAL
+        find_zone(name)
+        return name
 
 
 def gathered(name: str, make: Callable[..., object], names: Iterable[str]) -> Callable[[Command], Command]:
@@ -347,6 +360,9 @@ def words_option(*names: str, known: tuple[str, ...] = (), help: str, metavar: s
     return click.option(*names, multiple=True, type=Words(known), metavar=metavar, callback=_flatten, help=help)
 
 
+local_option: Final = click.option(
+    "--local", is_flag=True, help="Times in the zone of $TZ, or of this machine, instead of UTC."
+)
 no_pager_option: Final = click.option(
     "--no-pager",
     is_flag=True,
@@ -390,10 +406,12 @@ def output_options(
     quiet: str | None = None,
     formats: Sequence[str] = FORMATS,
     columns: bool = False,
+    times: bool = False,
 ) -> Callable[[Command], Command]:
     """The options of a command that shows something, which it gets as `shown`: an OutputOptions.
 
-    `verbose` and `quiet` say what -v and -q mean; None: there is no such option. `columns`: there is --columns.
+    `verbose` and `quiet` say what -v and -q mean; None: there is no such option. `columns`: there is
+    --columns; `times`: there is --local.
     """
 
     def decorated(command: Command) -> Command:
@@ -423,6 +441,7 @@ def output_options(
             ),
             *([fields_option, marks_option] if "fields" in formats else []),
             *([columns_option] if columns else []),
+            *([local_option] if times else []),
             *([csv_safe_option] if "csv" in formats else []),
             click.option("--color", type=click.Choice(COLORS), default="auto", help="When to use colours."),
             no_pager_option,

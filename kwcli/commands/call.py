@@ -57,6 +57,7 @@ Examples:
     verbose="Show the request too, the chosen server and what was looked up; -vv what was said.",
     quiet="No summary of repetitions.",
     columns=True,
+    times=True,
 )
 @click.pass_obj
 def command(

@@ -32,7 +32,9 @@ Examples:
 @content_options
 @click.option("--sort", type=click.Choice(["time"]), help="Sort by time; keeps everything in memory until the end.")
 @click.option("--strict", is_flag=True, help="Exit code 3 when traffic was lost or could not be decoded.")
-@output_options(verbose="Show bodies too; -vv headers as well.", quiet="No summary and no progress bar.", columns=True)
+@output_options(
+    verbose="Show bodies too; -vv headers as well.", quiet="No summary and no progress bar.", columns=True, times=True
+)
 @click.pass_obj
 def command(
     env: Environment,
