@@ -176,13 +176,18 @@ _kw_facts() {
 _kw_values() {
     case "$api $1" in
         "0 acks"|"produce acks") values="-1 0 1" ;;
+        "1 replica_id"|"fetch replica_id") values="-1 -2 -3" ;;
+        "1 replica_state.replica_id"|"fetch replica_state.replica_id") values="-1 -2 -3" ;;
         "1 isolation_level"|"fetch isolation_level") values="0 1" ;;
+        "1 session_epoch"|"fetch session_epoch") values="0 -1" ;;
+        "2 replica_id"|"listoffsets replica_id"|"listoffset replica_id") values="-1 -2 -3" ;;
         "2 isolation_level"|"listoffsets isolation_level"|"listoffset isolation_level") values="0 1" ;;
         "2 topics[].partitions[].timestamp"|"listoffsets topics[].partitions[].timestamp"|"listoffset topics[].partitions[].timestamp") values="-1 -2 -3 -4 -5 -6" ;;
         "3 allow_auto_topic_creation"|"metadata allow_auto_topic_creation") values="true false" ;;
         "3 include_cluster_authorized_operations"|"metadata include_cluster_authorized_operations") values="true false" ;;
         "3 include_topic_authorized_operations"|"metadata include_topic_authorized_operations") values="true false" ;;
         "4 is_kraft_controller"|"leaderandisr is_kraft_controller") values="true false" ;;
+        "4 type"|"leaderandisr type") values="0 1 2" ;;
         "4 ungrouped_partition_states[].is_new"|"leaderandisr ungrouped_partition_states[].is_new") values="true false" ;;
         "4 topic_states[].partition_states[].is_new"|"leaderandisr topic_states[].partition_states[].is_new") values="true false" ;;
         "4 topic_states[].partition_states[].leader_recovery_state"|"leaderandisr topic_states[].partition_states[].leader_recovery_state") values="0 1" ;;
@@ -190,12 +195,20 @@ _kw_values() {
         "5 delete_partitions"|"stopreplica delete_partitions") values="true false" ;;
         "5 topic_states[].partition_states[].delete_partition"|"stopreplica topic_states[].partition_states[].delete_partition") values="true false" ;;
         "6 is_kraft_controller"|"updatemetadata is_kraft_controller") values="true false" ;;
+        "8 generation_id_or_member_epoch"|"offsetcommit generation_id_or_member_epoch") values="-1" ;;
+        "8 retention_time_ms"|"offsetcommit retention_time_ms") values="-1" ;;
         "9 require_stable"|"offsetfetch require_stable") values="true false" ;;
         "10 key_type"|"findcoordinator key_type") values="0 1 2" ;;
         "15 include_authorized_operations"|"describegroups include_authorized_operations") values="true false" ;;
+        "19 topics[].num_partitions"|"createtopics topics[].num_partitions") values="-1" ;;
+        "19 topics[].replication_factor"|"createtopics topics[].replication_factor") values="-1" ;;
         "19 validate_only"|"createtopics validate_only") values="true false" ;;
+        "21 topics[].partitions[].offset"|"deleterecords topics[].partitions[].offset") values="-1" ;;
+        "22 producer_id"|"initproducerid producer_id") values="-1" ;;
+        "22 producer_epoch"|"initproducerid producer_epoch") values="-1" ;;
         "22 enable2_pc"|"initproducerid enable2_pc") values="true false" ;;
         "22 keep_prepared_txn"|"initproducerid keep_prepared_txn") values="true false" ;;
+        "23 replica_id"|"offsetforleaderepoch replica_id") values="-1 -2 -3" ;;
         "24 transactions[].verify_only"|"addpartitionstotxn transactions[].verify_only") values="true false" ;;
         "26 committed"|"endtxn committed") values="true false" ;;
         "27 markers[].transaction_result"|"writetxnmarkers markers[].transaction_result") values="true false" ;;
@@ -217,6 +230,8 @@ _kw_values() {
         "33 resources[].resource_type"|"alterconfigs resources[].resource_type") values="0 2 4 8 16 32" ;;
         "33 validate_only"|"alterconfigs validate_only") values="true false" ;;
         "37 validate_only"|"createpartitions validate_only") values="true false" ;;
+        "38 max_lifetime_ms"|"createdelegationtoken max_lifetime_ms") values="-1" ;;
+        "39 renew_period_ms"|"renewdelegationtoken renew_period_ms") values="-1" ;;
         "43 election_type"|"electleaders election_type"|"electpreferredleaders election_type") values="0 1" ;;
         "44 resources[].resource_type"|"incrementalalterconfigs resources[].resource_type") values="0 2 4 8 16 32" ;;
         "44 resources[].configs[].config_operation"|"incrementalalterconfigs resources[].configs[].config_operation") values="0 1 2 3" ;;
@@ -239,18 +254,25 @@ _kw_values() {
         "62 is_migrating_zk_broker"|"brokerregistration is_migrating_zk_broker") values="true false" ;;
         "63 want_fence"|"brokerheartbeat want_fence") values="true false" ;;
         "63 want_shut_down"|"brokerheartbeat want_shut_down") values="true false" ;;
+        "66 duration_filter"|"listtransactions duration_filter") values="-1" ;;
+        "68 member_epoch"|"consumergroupheartbeat member_epoch") values="0 -1 -2" ;;
+        "68 rebalance_timeout_ms"|"consumergroupheartbeat rebalance_timeout_ms") values="-1" ;;
         "69 include_authorized_operations"|"consumergroupdescribe include_authorized_operations") values="true false" ;;
         "70 zk_migration_ready"|"controllerregistration zk_migration_ready") values="true false" ;;
         "72 terminating"|"pushtelemetry terminating") values="true false" ;;
         "72 compression_type"|"pushtelemetry compression_type") values="0 1 2 3 4" ;;
         "74 resource_types[]"|"listconfigresources resource_types[]"|"listclientmetricsresources resource_types[]") values="0 2 4 8 16 32" ;;
+        "76 member_epoch"|"sharegroupheartbeat member_epoch") values="0 -1 -2" ;;
         "77 include_authorized_operations"|"sharegroupdescribe include_authorized_operations") values="true false" ;;
+        "78 share_session_epoch"|"sharefetch share_session_epoch") values="0 -1" ;;
         "78 share_acquire_mode"|"sharefetch share_acquire_mode") values="0 1" ;;
         "78 is_renew_ack"|"sharefetch is_renew_ack") values="true false" ;;
         "78 topics[].partitions[].acknowledgement_batches[].acknowledge_types[]"|"sharefetch topics[].partitions[].acknowledgement_batches[].acknowledge_types[]") values="0 1 2 3 4" ;;
+        "79 share_session_epoch"|"shareacknowledge share_session_epoch") values="0 -1" ;;
         "79 is_renew_ack"|"shareacknowledge is_renew_ack") values="true false" ;;
         "79 topics[].partitions[].acknowledgement_batches[].acknowledge_types[]"|"shareacknowledge topics[].partitions[].acknowledgement_batches[].acknowledge_types[]") values="0 1 2 3 4" ;;
         "80 ack_when_committed"|"addraftvoter ack_when_committed") values="true false" ;;
+        "88 member_epoch"|"streamsgroupheartbeat member_epoch") values="0 -1 -2" ;;
         "88 shutdown_application"|"streamsgroupheartbeat shutdown_application") values="true false" ;;
         "89 include_authorized_operations"|"streamsgroupdescribe include_authorized_operations") values="true false" ;;
         "89 include_topology_description"|"streamsgroupdescribe include_topology_description") values="true false" ;;
@@ -258,45 +280,56 @@ _kw_values() {
 }
 _kw_verb() {
     case $verb in
-        "") verbs="sniff call proxy stats pipeline apis errors decode encode profile playground completion help" options="--version --debug -X -h --help" ;;
-        "sniff") verbs="" options="-i --interface --bpf -w --write --port --api --client-id --topic -f --filter --errors --slower-than --limit --records --reveal-secrets --sort --strict -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
+        "") verbs="sniff call proxy stats pipeline apis errors decode encode profile playground completion help version" options="--version --debug -X -h --help" ;;
+        "sniff") verbs="" options="-r --read -i --interface --bpf -w --write --port --since --until --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit --records --reveal-secrets --sort --strict -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "call") verbs="" options="--api-version --as-kafka --force --node --split --example --skeleton --edit --dry-run --raw-body --only --select --records --reveal-secrets --compression --acks --magic --lines --values -K --key-separator --repeat --interval --against -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
-        "proxy") verbs="" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map --port-base --bind --advertise --tls-in --tls-cert --tls-key --tls-client-ca --allow-anonymous --metrics --check --api --client-id --topic -f --filter --errors --slower-than --records --reveal-secrets -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug --no-log -w --write --record --rotate-size --rotate-interval --log-overflow -h --help" ;;
-        "stats") verbs="" options="-i --interface --bpf -w --write --port --by --metric --bucket --sort --top --slowest --api --client-id --topic -f --filter --errors --slower-than --limit --strict -o --output -J -e --field -E --field-option --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
+        "proxy") verbs="" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map --port-base --bind --advertise --tls-in --tls-cert --tls-key --tls-client-ca --allow-anonymous --metrics --check --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --records --reveal-secrets -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug --no-log -w --write --record --rotate-size --rotate-interval --log-overflow -h --help" ;;
+        "stats") verbs="" options="-r --read -i --interface --bpf -w --write --port --since --until --by --metric --bucket --sort --top --slowest --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit --strict -o --output -J -e --field -E --field-option --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "pipeline") verbs="report run sql" options="-h --help" ;;
         "pipeline report") verbs="" options="--target --html --master -o --output -J --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
-        "pipeline run") verbs="" options="--out --point --since --until --api --client-id --topic -f --filter --errors --slower-than --port --tables --bodies --reveal-secrets --engine --master --split-size --strict --explain -v --verbose -q --quiet --debug -h --help" ;;
-        "pipeline sql") verbs="" options="--views --limit --master -o --output -J --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
+        "pipeline run") verbs="" options="--out --point --since --until --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --port --tables --bodies --reveal-secrets --engine --master --split-size --strict --explain -v --verbose -q --quiet --debug -h --help" ;;
+        "pipeline sql") verbs="" options="--views -n -c --limit --master -o --output -J --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "apis") verbs="" options="--release --diff --grep -o --output -J -e --field -E --field-option --csv-safe --color --no-pager --debug -h --help" ;;
         "errors") verbs="" options="--retriable --grep -o --output -J -e --field -E --field-option --csv-safe --color --no-pager --debug -h --help" ;;
         "decode") verbs="" options="--api --version --api-version --request --response --from --explain --records --reveal-secrets -o --output -J -e --field -E --field-option --color --no-pager -v --verbose --debug -h --help" ;;
         "encode") verbs="" options="--response --frame --correlation-id --client-id --skeleton -o --output --debug -h --help" ;;
-        "profile") verbs="import list remove show use" options="-h --help" ;;
+        "profile") verbs="add current edit export import list remove rename show use" options="-h --help" ;;
+        "profile add") verbs="" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --use --force -h --help" ;;
+        "profile current") verbs="" options="-o --output -J --color --no-pager --debug -h --help" ;;
+        "profile edit") verbs="" options="-h --help" ;;
+        "profile export") verbs="" options="--as --reveal-secrets -h --help" ;;
         "profile import") verbs="" options="--context --use --force -v --verbose -h --help" ;;
         "profile list") verbs="" options="-o --output -J --color --no-pager --debug -h --help" ;;
         "profile remove") verbs="" options="-h --help" ;;
+        "profile rename") verbs="" options="--force -h --help" ;;
         "profile show") verbs="" options="--reveal-secrets -o --output -J --color --no-pager --debug -h --help" ;;
         "profile use") verbs="" options="--none -h --help" ;;
         "playground") verbs="node" options="--nodes --version --port --listeners --topics --traffic --run --jars --mock --keep-going -q --quiet --debug -h --help" ;;
         "playground node") verbs="" options="--port --timeout -o --output -h --help" ;;
         "completion") verbs="" options="-h --help" ;;
-        "help") verbs="" options="--search --no-pager --color -h --help" ;;
+        "help") verbs="" options="--search --man --no-pager --color -h --help" ;;
+        "version") verbs="" options="-o --output -J --color --no-pager --debug -h --help" ;;
     esac
 }
 _kw_option() {  # how many values an option takes, and what they may be; `--option=` has its value with it
     case ${1%=} in
         " -X") left=1 kind= ;;
+        "sniff -r"|"sniff --read") left=1 kind=files ;;
         "sniff -i"|"sniff --interface") left=1 kind=interfaces ;;
         "sniff --bpf") left=1 kind= ;;
         "sniff -w"|"sniff --write") left=1 kind=files ;;
         "sniff --port") left=1 kind= ;;
+        "sniff --since") left=1 kind= ;;
+        "sniff --until") left=1 kind= ;;
         "sniff --api") left=1 kind=apis ;;
         "sniff --client-id") left=1 kind= ;;
+        "sniff --client") left=1 kind= ;;
         "sniff --topic") left=1 kind= ;;
-        "sniff -f"|"sniff --filter") left=1 kind=words list="api api_key api_version correlation_id client_id client broker software software_version connection time request_size topic group txn partition records key value response_size size latency latency_ms error duration duration_ms status reason undecoded undecoded_side side closed file retransmitted header. request. response." ;;
+        "sniff --group") left=1 kind= ;;
+        "sniff -f"|"sniff -Y"|"sniff --filter") left=1 kind=words list="api api_key api_version correlation_id client_id client broker software software_version connection time request_size topic group txn partition records key value response_size size latency latency_ms error duration duration_ms status reason undecoded undecoded_side side closed file retransmitted header. request. response." ;;
         "sniff --slower-than") left=1 kind= ;;
-        "sniff --limit") left=1 kind= ;;
-        "sniff --sort") left=1 kind=words list="time" ;;
+        "sniff -n"|"sniff -c"|"sniff --limit") left=1 kind= ;;
+        "sniff --sort") left=1 kind=words list="time latency size" ;;
         "sniff -o"|"sniff --output") left=1 kind=words list="text table ndjson json csv yaml fields hex" ;;
         "sniff -e"|"sniff --field") left=1 kind= ;;
         "sniff -E"|"sniff --field-option") left=1 kind= ;;
@@ -346,8 +379,10 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "proxy --metrics") left=1 kind= ;;
         "proxy --api") left=1 kind=apis ;;
         "proxy --client-id") left=1 kind= ;;
+        "proxy --client") left=1 kind= ;;
         "proxy --topic") left=1 kind= ;;
-        "proxy -f"|"proxy --filter") left=1 kind=words list="api api_key api_version correlation_id client_id client broker software software_version connection time request_size topic group txn partition records key value response_size size latency latency_ms error duration duration_ms status reason undecoded undecoded_side side closed file retransmitted header. request. response." ;;
+        "proxy --group") left=1 kind= ;;
+        "proxy -f"|"proxy -Y"|"proxy --filter") left=1 kind=words list="api api_key api_version correlation_id client_id client broker software software_version connection time request_size topic group txn partition records key value response_size size latency latency_ms error duration duration_ms status reason undecoded undecoded_side side closed file retransmitted header. request. response." ;;
         "proxy --slower-than") left=1 kind= ;;
         "proxy -o"|"proxy --output") left=1 kind=words list="text table ndjson json csv yaml fields hex" ;;
         "proxy -e"|"proxy --field") left=1 kind= ;;
@@ -359,10 +394,13 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "proxy --rotate-size") left=1 kind= ;;
         "proxy --rotate-interval") left=1 kind= ;;
         "proxy --log-overflow") left=1 kind=words list="drop block" ;;
+        "stats -r"|"stats --read") left=1 kind=files ;;
         "stats -i"|"stats --interface") left=1 kind=interfaces ;;
         "stats --bpf") left=1 kind= ;;
         "stats -w"|"stats --write") left=1 kind=files ;;
         "stats --port") left=1 kind= ;;
+        "stats --since") left=1 kind= ;;
+        "stats --until") left=1 kind= ;;
         "stats --by") left=1 kind=words list="api version client client_id address software broker connection topic partition group error time" ;;
         "stats --metric") left=1 kind=words list="latency bytes errors records throttle" ;;
         "stats --bucket") left=1 kind= ;;
@@ -371,10 +409,12 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "stats --slowest") left=1 kind= ;;
         "stats --api") left=1 kind=apis ;;
         "stats --client-id") left=1 kind= ;;
+        "stats --client") left=1 kind= ;;
         "stats --topic") left=1 kind= ;;
-        "stats -f"|"stats --filter") left=1 kind=words list="api api_key api_version correlation_id client_id client broker software software_version connection time request_size topic group txn partition records key value response_size size latency latency_ms error duration duration_ms status reason undecoded undecoded_side side closed file retransmitted header. request. response." ;;
+        "stats --group") left=1 kind= ;;
+        "stats -f"|"stats -Y"|"stats --filter") left=1 kind=words list="api api_key api_version correlation_id client_id client broker software software_version connection time request_size topic group txn partition records key value response_size size latency latency_ms error duration duration_ms status reason undecoded undecoded_side side closed file retransmitted header. request. response." ;;
         "stats --slower-than") left=1 kind= ;;
-        "stats --limit") left=1 kind= ;;
+        "stats -n"|"stats -c"|"stats --limit") left=1 kind= ;;
         "stats -o"|"stats --output") left=1 kind=words list="text table ndjson json csv yaml fields" ;;
         "stats -e"|"stats --field") left=1 kind= ;;
         "stats -E"|"stats --field-option") left=1 kind= ;;
@@ -390,15 +430,17 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "pipeline run --until") left=1 kind= ;;
         "pipeline run --api") left=1 kind=apis ;;
         "pipeline run --client-id") left=1 kind= ;;
+        "pipeline run --client") left=1 kind= ;;
         "pipeline run --topic") left=1 kind= ;;
-        "pipeline run -f"|"pipeline run --filter") left=1 kind=words list="api api_key api_version correlation_id client_id client broker software software_version connection time request_size topic group txn partition records key value response_size size latency latency_ms error duration duration_ms status reason undecoded undecoded_side side closed file retransmitted header. request. response." ;;
+        "pipeline run --group") left=1 kind= ;;
+        "pipeline run -f"|"pipeline run -Y"|"pipeline run --filter") left=1 kind=words list="api api_key api_version correlation_id client_id client broker software software_version connection time request_size topic group txn partition records key value response_size size latency latency_ms error duration duration_ms status reason undecoded undecoded_side side closed file retransmitted header. request. response." ;;
         "pipeline run --slower-than") left=1 kind= ;;
         "pipeline run --port") left=1 kind= ;;
         "pipeline run --tables") left=1 kind=words list="exchanges topic_partitions connections skipped" ;;
         "pipeline run --engine") left=1 kind=words list="auto local stitch shuffle" ;;
         "pipeline run --master") left=1 kind= ;;
         "pipeline run --split-size") left=1 kind= ;;
-        "pipeline sql --limit") left=1 kind= ;;
+        "pipeline sql -n"|"pipeline sql -c"|"pipeline sql --limit") left=1 kind= ;;
         "pipeline sql --master") left=1 kind= ;;
         "pipeline sql -o"|"pipeline sql --output") left=1 kind=words list="text table ndjson json csv" ;;
         "pipeline sql --color") left=1 kind=words list="auto always never" ;;
@@ -424,6 +466,13 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "encode --correlation-id") left=1 kind= ;;
         "encode --client-id") left=1 kind= ;;
         "encode -o"|"encode --output") left=1 kind=words list="hex base64 raw" ;;
+        "profile add -b"|"profile add --bootstrap-server") left=1 kind= ;;
+        "profile add --bootstrap-controller") left=1 kind= ;;
+        "profile add -X"|"profile add --property") left=1 kind= ;;
+        "profile add -F"|"profile add --command-config") left=1 kind=files ;;
+        "profile current -o"|"profile current --output") left=1 kind=words list="text ndjson json" ;;
+        "profile current --color") left=1 kind=words list="auto always never" ;;
+        "profile export --as") left=1 kind=words list="kw java librdkafka env" ;;
         "profile import --context") left=1 kind= ;;
         "profile list -o"|"profile list --output") left=1 kind=words list="text ndjson json" ;;
         "profile list --color") left=1 kind=words list="auto always never" ;;
@@ -441,6 +490,8 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "playground node -o"|"playground node --output") left=1 kind=words list="text ndjson json" ;;
         "help --search") left=1 kind= ;;
         "help --color") left=1 kind=words list="auto always never" ;;
+        "version -o"|"version --output") left=1 kind=words list="text ndjson json" ;;
+        "version --color") left=1 kind=words list="auto always never" ;;
     esac
     [[ $1 == *= ]] && left=0
 }
@@ -460,13 +511,16 @@ _kw_place() {  # what the argument at a place may be
         "encode 0") kind=apis ;;
         "encode 1") kind=versions ;;
         "encode "*) kind=body ;;
+        "profile edit 0") kind=profiles ;;
+        "profile export 0") kind=profiles ;;
         "profile import "*) kind=files ;;
         "profile remove 0") kind=profiles ;;
+        "profile rename 0") kind=profiles ;;
         "profile show 0") kind=profiles ;;
         "profile use 0") kind=profiles ;;
         "playground node 0") kind=words list="list stop kill start restart pause unpause" ;;
         "completion 0") kind=words list="bash zsh fish" ;;
-        "help 0") kind=words list="sniff stats call proxy decode encode apis errors playground pipeline report sql completion filter columns record hex words produce-fetch connect failures options exit-codes tables spark library contributing changes" ;;
+        "help "*) kind=words list="sniff stats call proxy decode encode apis errors playground pipeline report sql completion filter columns record hex words produce-fetch connect failures options exit-codes tables spark library contributing changes" ;;
     esac
 }
 _kw() {

@@ -34,11 +34,20 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "playground": ("playground", "Start a throw-away Kafka cluster on this machine."),
     "completion": ("completion", "Print the completion script for a shell."),
     "help": ("help", "Show a page of the handbook."),
+    "version": ("version", "Show which kw this is, and what it knows."),
 }
 
 
 class Commands(click.Group):
-    """The table above as a click group."""
+    """The table above as a click group. `kw COMMAND help` is `kw help COMMAND`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if len(args) > 1 and args[-1] == "help" and args[0] in COMMANDS and not os.path.exists("help"):
+            if args[1] == "help":
+                args = ["help", args[0]]
+            elif len(args) == 3 and isinstance(self.get_command(ctx, args[0]), click.Group):
+                args = ["help", *args[:-1]]
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
         return list(COMMANDS)

@@ -13,6 +13,7 @@ from kwcli.spelling import or_list
 
 if TYPE_CHECKING:
     from decoders.filters import Filter
+    from decoders.wire.units import Moment
 
 FORMATS: Final = ("text", "table", "ndjson", "json", "csv", "yaml", "fields", "hex")
 # Other words for formats.
@@ -98,7 +99,7 @@ class Amount(click.ParamType[int]):
 
 
 class PortList(click.ParamType[tuple[int, ...]]):
-    """`9092,9093`: a tuple of port numbers."""
+    """`9092,9093`, `9092-9094`: a tuple of port numbers."""
 
     name = "ports"
 
@@ -107,11 +108,15 @@ class PortList(click.ParamType[tuple[int, ...]]):
     ) -> tuple[int, ...]:
         if isinstance(value, tuple):
             return value
-        ports = []
+        ports: list[int] = []
         for word in value.split(","):
-            if not word.strip().isdecimal() or not 0 < int(word) < 65536:
-                self.fail(f"{word!r} is no port (write 9092 or 9092,9093)", param, ctx)
-            ports.append(int(word))
+            low, dash, high = word.strip().partition("-")
+            ends = [low, high if dash else low]
+            if not all(end.isascii() and end.isdecimal() and 0 < int(end) < 65536 for end in ends):
+                self.fail(f"{word!r} is no port (write 9092, 9092,9093 or 9092-9094)", param, ctx)
+            if int(ends[0]) > int(ends[1]):
+                self.fail(f"{word!r} has no port in it: write {ends[1]}-{ends[0]}", param, ctx)
+            ports += range(int(ends[0]), int(ends[1]) + 1)
         return tuple(ports)
 
 
@@ -134,12 +139,36 @@ class Words(click.ParamType[tuple[str, ...]]):
         return words
 
 
-class OutputFormat(click.Choice[str]):
-    """One of the formats of a command; `jsonl` and its like are other words for them."""
+class TimeWord(click.ParamType["Moment"]):
+    """`2026-11-21T03:04:05Z`, `17:34`, `5m` before the end: a Moment, in UTC where no zone is said."""
 
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        word = FORMAT_WORDS.get(value.lower(), value.lower())
-        return super().convert(word if word in self.choices else value, param, ctx)
+    name = "time"
+
+    def convert(self, value: str | Moment, param: click.Parameter | None, ctx: click.Context | None) -> Moment:
+        if not isinstance(value, str):
+            return value
+        from decoders.wire.units import parse_moment
+
+        try:
+            return parse_moment(value)
+        except ValueError:
+            self.fail(f"{value!r} is no time (write 17:34, 2026-11-21T17:34:05Z, or 5m before the end)", param, ctx)
+
+
+class RowCount(click.ParamType[int]):
+    """A number of rows. tcpdump's -nn (no names), which -n would make of it, asks for what is so anyway: None."""
+
+    name = "integer"
+
+    def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        if value == "n":
+            return None  # type: ignore[return-value]  # as if the option were not there
+        if not (value.isascii() and value.isdecimal() and int(value)):
+            hint = "; names are never looked up, so leave tcpdump's -n out" if not value[:1].isdigit() else ""
+            self.fail(f"{value!r} is no number of rows (write -n 10){hint}", param, ctx)
+        return int(value)
 
 
 class Word(click.ParamType[str]):
@@ -154,6 +183,14 @@ class Word(click.ParamType[str]):
         return value.strip()
 
 
+class OutputFormat(click.Choice[str]):
+    """One of the formats of a command; `jsonl` and its like are other words for them."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        word = FORMAT_WORDS.get(value.lower(), value.lower())
+        return super().convert(word if word in self.choices else value, param, ctx)
+
+
 class CaptureOptions(NamedTuple):
     """What a command reads, and on which ports it takes connections for Kafka's."""
 
@@ -162,11 +199,25 @@ class CaptureOptions(NamedTuple):
     bpf: str | None
     write: str | None
     ports: tuple[int, ...]
+    since: Moment | None = None
+    until: Moment | None = None
+
+    def times(self, env: Environment) -> str:
+        """The part of a filter that --since and --until are; empty where they say nothing. Raises Failure (usage)."""
+        if self.since is None and self.until is None:
+            return ""
+        from kwcli.filter_options import time_expression
+
+        return time_expression(self.since, self.until, () if self.interface else self.files, env)
 
     def check(self) -> None:
         """UsageError when these do not say what to read, once."""
         context = click.get_current_context()
         if self.files and self.interface:
+            from kwcli.other_tools import is_bpf
+
+            if is_bpf(self.files[0]):
+                raise click.UsageError(f"the filter of a live capture is --bpf '{' '.join(self.files)}'", context)
             files = ", ".join(self.files[:2]) + (" …" if self.files[2:] else "")
             raise click.UsageError(f"{files} and -i {self.interface}: not both; give files, or an interface", context)
         if not self.files and not self.interface:
@@ -185,12 +236,14 @@ class FilterOptions(NamedTuple):
     expression: str | None
     errors: bool
     slower_than: float | None
+    clients: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
 
-    def select(self) -> Filter:
-        """The filter that they make. Raises Failure (usage)."""
+    def select(self, also: str = "") -> Filter:
+        """The filter that they make, together with another expression. Raises Failure (usage)."""
         from kwcli.filter_options import select
 
-        return select(**self._asdict())
+        return select(**self._asdict(), also=also)
 
 
 class ContentOptions(NamedTuple):
@@ -351,7 +404,7 @@ ports_option: Final = click.option(
     type=PortList(),
     metavar="PORT,...",
     callback=_flatten,
-    help="Broker ports; without it Kafka is recognised on any port.",
+    help="Broker ports, 9092-9094 for a range; without it Kafka is recognised on any port.",
 )
 
 
@@ -456,8 +509,17 @@ def output_options(
 def capture_options(command: Command) -> Command:
     """Files, standard input or an interface to read; the command gets them as `capture`: a CaptureOptions."""
     return with_options(
-        gathered("capture", CaptureOptions, CaptureOptions._fields)(command),
+        gathered("capture", _captures, (*CaptureOptions._fields, "read_files"))(command),
         click.argument("files", nargs=-1, metavar="[FILE...]", type=click.Path(readable=False)),
+        click.option(
+            "-r",
+            "--read",
+            "read_files",
+            multiple=True,
+            metavar="FILE",
+            type=click.Path(readable=False),
+            help="A capture to read, as FILE is.",
+        ),
         click.option(
             "-i", "--interface", metavar="IFACE", help="Capture live on this interface (`any`: on all of them)."
         ),
@@ -470,7 +532,21 @@ def capture_options(command: Command) -> Command:
             help="Keep the packets of a live capture in this file.",
         ),
         ports_option,
+        click.option("--since", type=TimeWord(), metavar="TIME", help="Only what began then or later: 17:34, 5m."),
+        click.option("--until", type=TimeWord(), metavar="TIME", help="Only what began before this time."),
+        # What tcpdump and tshark take and kw does anyway: rows at once, packets whole, no promiscuous mode.
+        click.option("-l", "-U", "-p", "line_buffered", is_flag=True, hidden=True, expose_value=False),
+        click.option("-s", "snaplen", hidden=True, expose_value=False),
     )
+
+
+def _captures(files: tuple[str, ...] = (), read_files: tuple[str, ...] = (), **others: Any) -> CaptureOptions:
+    return CaptureOptions((*read_files, *files), **others)
+
+
+def limit_option(help: str) -> Callable[[Command], Command]:
+    """--limit, as -n and -c too, which are called so elsewhere."""
+    return click.option("-n", "-c", "--limit", type=RowCount(), metavar="N", help=help)
 
 
 def filter_options(command: Command) -> Command:
@@ -478,12 +554,13 @@ def filter_options(command: Command) -> Command:
     return with_options(
         gathered("filters", FilterOptions, FilterOptions._fields)(command),
         words_option("--api", "apis", metavar="API,...", help="Only these APIs, by name or number."),
-        click.option("--client-id", "client_ids", multiple=True, metavar="GLOB", help="Only clients whose id matches."),
-        click.option(
-            "--topic", "topics", multiple=True, metavar="GLOB", help="Only exchanges about a topic that matches."
-        ),
+        words_option("--client-id", "client_ids", metavar="GLOB,...", help="Only clients whose id matches."),
+        words_option("--client", "clients", metavar="NAME,...", help="Only these clients, by id or by address."),
+        words_option("--topic", "topics", metavar="GLOB,...", help="Only exchanges about a topic that matches."),
+        words_option("--group", "groups", metavar="GLOB,...", help="Only exchanges about a group that matches."),
         click.option(
             "-f",
+            "-Y",
             "--filter",
             "expression",
             metavar="EXPR",

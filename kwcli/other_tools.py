@@ -5,6 +5,7 @@ Tables of text, read only when something is refused.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -262,6 +263,32 @@ VALUES: Final[Mapping[tuple[str, str], str]] = {
 # Options that need more than they were given → an example.
 MISSING: Final[Mapping[str, str]] = {"--diff": "--diff 3.9..4.0"}
 
+# Words that are no names of APIs → what they are called here.
+APIS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("topics", "topic", "list", "ls", "get", "brokers", "listtopics", "describetopic"), "Metadata"),
+    **dict.fromkeys(("describetopics", "cluster", "partitions", "describe"), "Metadata"),
+    **dict.fromkeys(("groups", "group", "consumergroups", "listconsumergroups"), "ListGroups"),
+    **dict.fromkeys(("describegroup", "describeconsumergroup", "describeconsumergroups"), "DescribeGroups"),
+    **dict.fromkeys(("consume", "consumer", "read", "poll", "consumerecords"), "Fetch"),
+    **dict.fromkeys(("producer", "send", "publish", "write"), "Produce"),
+    **dict.fromkeys(("createtopic", "create"), "CreateTopics"),
+    **dict.fromkeys(("deletetopic", "delete"), "DeleteTopics"),
+    **dict.fromkeys(("configs", "config", "describeconfig", "describetopicconfigs"), "DescribeConfigs"),
+    **dict.fromkeys(("alterconfig", "setconfig"), "IncrementalAlterConfigs"),
+    **dict.fromkeys(("lag", "committed", "commits", "listconsumergroupoffsets", "groupoffsets"), "OffsetFetch"),
+    **dict.fromkeys(("getoffsets", "endoffsets", "beginningoffsets", "watermarks"), "ListOffsets"),
+    **dict.fromkeys(("acls", "acl", "listacls"), "DescribeAcls"),
+    **dict.fromkeys(("versions", "version", "ping", "apis"), "ApiVersions"),
+    **dict.fromkeys(("coordinator", "groupmetadata", "consumermetadata"), "FindCoordinator"),
+    **dict.fromkeys(("quotas",), "DescribeClientQuotas"),
+    **dict.fromkeys(("users", "scram"), "DescribeUserScramCredentials"),
+    **dict.fromkeys(("transactions", "txns"), "ListTransactions"),
+    **dict.fromkeys(("quorum", "controller"), "DescribeQuorum"),
+    **dict.fromkeys(("logdirs", "disk"), "DescribeLogDirs"),
+}  # fmt: skip
+# Of httpie and curl.
+METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
+
 # Wireshark's names of fields → those of kw's filters.
 FIELDS: Final[Mapping[str, str]] = {
     "kafka.api_key": "api",
@@ -301,6 +328,32 @@ FIELDS: Final[Mapping[str, str]] = {
     "port": "broker == :9092, or --port 9092",
 }  # fmt: skip
 # How a filter of tcpdump begins: words of pcap-filter(7).
-BPF_WORDS: Final = frozenset(
+_BPF_WORDS: Final = frozenset(
     {"arp", "dst", "ether", "host", "icmp", "ip", "ip6", "net", "port", "portrange", "src", "tcp", "udp", "vlan"}
 )
+
+
+_ADDRESS: Final = re.compile(
+    r"(?:[A-Za-z_]+://)?((?:\[[0-9a-fA-F:]+\]|[A-Za-z0-9](?:[\w-]*\.)*[\w-]*):\d{1,5}(?:,[^/=]*)?)(?:/.*)?", re.ASCII
+)
+
+
+def is_bpf(text: str) -> bool:
+    """Whether a text begins as a filter of tcpdump does."""
+    return text.replace("(", " ").split(maxsplit=1)[:1] != [] and text.replace("(", " ").split()[0] in _BPF_WORDS
+
+
+def as_address(text: str) -> str | None:
+    """The HOST:PORT that a text is, with or without the beginning of a URL or more of them; None where it is none."""
+    match = _ADDRESS.fullmatch(text)
+    return match[1] if match else None
+
+
+def hint_for_api(word: str) -> str:
+    """What a word that is no API may have been meant for, behind a colon; else the empty text."""
+    if (address := as_address(word)) is not None:
+        return f": the API comes first: kw call Metadata -b {address}"
+    if word in METHODS:
+        return ": the API is the verb: kw call Metadata topic=orders -b HOST:PORT"
+    name = APIS.get(word.replace("-", "").replace("_", "").lower())
+    return f' (did you mean "{name}"?)' if name else ""

@@ -14,9 +14,7 @@ from kwcli.spelling import nearest_words
 
 __all__ = ["describe_usage"]
 
-_ADDRESS: Final = re.compile(r"(\[[0-9a-fA-F:]+\]|[A-Za-z0-9][\w.-]*):\d{1,5}(,.*)?", re.ASCII)
 _CAPTURE: Final = re.compile(r"\.(pcap|pcapng|cap|dmp)\d*(\.(gz|zst|lz4))?$", re.IGNORECASE)
-_METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
 # So long a word is repeated as it was typed.
 _SHOWN: Final = 80
 
@@ -107,13 +105,13 @@ def _command(error: click.exceptions.NoSuchCommand, words: Sequence[str]) -> str
         )
     if _CAPTURE.search(name) or os.path.exists(name) or name == "-":
         return f"{text}: kw sniff {name} decodes a capture"
-    if name in _METHODS or "://" in name:
+    if name in other_tools.METHODS or "://" in name:
         return f"{text}: kw call API path=value sends a request, for example kw call Metadata topic=orders"
     if near and (near[0].startswith(name.lower()) or name.lower() not in other_tools.COMMANDS):
         rest = " ".join(word for word in words[1:] if not word.startswith("-"))[:_SHOWN] if len(words) < 4 else ""
         return f"{text} (did you mean kw {near[0]}{f' {rest}' if rest else ''}?)"
-    if _ADDRESS.fullmatch(name):
-        return f"{text}: kw call Metadata -b {name} asks a cluster, kw proxy -b {name} listens in"
+    if (address := other_tools.as_address(name)) is not None:
+        return f"{text}: kw call Metadata -b {address} asks a cluster, kw proxy -b {address} listens in"
     if name.lower() in other_tools.COMMANDS:
         return f"{text}: {other_tools.COMMANDS[name.lower()]}"
     if found := _api_like(name):
@@ -152,6 +150,6 @@ def _surplus(error: click.UsageError) -> str:
         return ""
     options = set(_names(error.ctx.command, error.ctx))
     for word in match[1].split():
-        if _ADDRESS.fullmatch(word) and "-b" in options:
-            return f": -b {word} says where the cluster is"
+        if (address := other_tools.as_address(word)) is not None and "-b" in options:
+            return f": -b {address} says where the cluster is"
     return ""

@@ -13,7 +13,7 @@ from decoders.apis.keys import FETCH, SHARE_FETCH
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.partitions import partition_in
 from decoders.exchanges.topics import RECORD_ARRAYS, WELL_KNOWN, structs
-from decoders.records.read import sole, summarize
+from decoders.records.read import sole, summarize_view
 from decoders.schema.model import Side
 from decoders.wire.primitives import uuid_text
 
@@ -201,19 +201,10 @@ def _is_empty(records: Any) -> bool:
 
 
 def _held(raw: bytes | None, records: Any) -> RecordTotals:
-    if _is_empty(records):
-        return RecordTotals(0, 0, 0)
     if records.__class__ is tuple and raw is not None:
         at, size = records
         alone = sole(raw, at, size)
         if alone is not None:
             return RecordTotals(1, alone[0], size)
-        found = summarize(raw, at, size)
-        return RecordTotals(found.batches, found.records, size)
-    if isinstance(records, list):  # read from an exchange record
-        return RecordTotals(
-            len(records),
-            sum(max(batch.get("record_count") or 0, 0) for batch in records),
-            sum(batch.get("size") or 0 for batch in records),
-        )
-    return RecordTotals(0, 0, 0)
+    found = summarize_view(records, raw)
+    return RecordTotals(found.batches, found.records, found.size) if found is not None else RecordTotals(0, 0, 0)

@@ -7,7 +7,7 @@ Only what views, filters and folds ask for (needs.py) is projected.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 from uuid import UUID
@@ -115,8 +115,6 @@ def layouts(key: int, version: int, side: Side) -> tuple[Layout, ...]:
 
 class ApiVersion:
     """One (API, version). What the loop needs is in slots; projections are made when first used."""
-
-    record: Mapping[str, Any] | None = None  # messages/from_record.py: where an exchange was read from
 
     __slots__ = (
         "_nameless",

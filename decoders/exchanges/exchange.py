@@ -9,6 +9,7 @@ thousands.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict
@@ -103,6 +104,21 @@ class Summary:
     def client(self, address: str, client_id: str) -> None:
         """A client has shown itself."""
         self.client_ids.add((address.rpartition(":")[0], client_id))
+
+    def count(self, settled: Settled) -> None:
+        """Count what was settled elsewhere: an exchange or skipped run that is read from its record."""
+        self.first_ns = min(self.first_ns or settled.time_ns, settled.time_ns)
+        self.last_ns = max(self.last_ns, settled.time_ns)
+        if isinstance(settled, Skipped):
+            self.skipped[settled.reason] += 1
+            self.skipped_bytes[settled.reason] += settled.size
+            return
+        self.last_ns = max(self.last_ns, settled.response_end_ns or 0)
+        self.exchanges += 1
+        self.unanswered += settled.outcome == "unanswered"
+        self.brokers.add(settled.broker)
+        if settled.client_id is not None:
+            self.client(settled.client, settled.client_id)
 
     def connection(self, client: str, broker: str) -> None:
         """A connection has proved to be Kafka."""
@@ -245,6 +261,7 @@ class Exchange(Seen):
     )
 
     kind: Literal["exchange"] = "exchange"
+    record: Mapping[str, Any] | None = None  # where it was read from one (messages/from_record.py)
     spec: ApiVersion
     api_key: int | None
     api_version: int | None

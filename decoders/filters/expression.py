@@ -165,6 +165,11 @@ class Atom:
     def atoms(self) -> Iterator[Atom]:
         yield self
 
+    @property
+    def reads_records(self) -> bool:
+        """Whether it asks what is in records."""
+        return self.row.kind == "held"
+
     def needs(self, key: int, side: Side) -> tuple[str, ...]:
         """The paths that it reads of a side."""
         if self.row.needs is not None:
@@ -295,6 +300,11 @@ class Filter:
         """The fields that it asks about, those of bodies aside."""
         rows = {id(atom.row) for atom in self._node.atoms()}
         return frozenset(name for name, row in FIELDS.items() if id(row) in rows)
+
+    @property
+    def reads_records(self) -> bool:
+        """Whether it asks what is in records."""
+        return any(atom.reads_records for atom in self._node.atoms())
 
     @property
     def everything(self) -> bool:

@@ -118,8 +118,7 @@ def to_json_dict(settled: Settled, options: Options = PLAIN) -> dict[str, Any]:
     """The record of an exchange or of a skipped run, ready for JSON."""
     if isinstance(settled, Skipped):
         return skipped_json(settled)
-    recorded = settled.spec.record
-    return exchange_json(settled, options) if recorded is None else dict(recorded)
+    return exchange_json(settled, options) if settled.record is None else dict(settled.record)
 
 
 def skipped_json(skipped: Skipped) -> dict[str, Any]:
@@ -144,8 +143,7 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
     ends = exchange.ends
     spec = exchange.spec
     request, response, errors, plans, failures, layout, trailing = _read(exchange, options)
-    if spec.key in ECHOING and not options.reveal_secrets:
-        hide_echoes(exchange, request, response)
+    hidden = spec.key in ECHOING and not options.reveal_secrets and hide_echoes(exchange, request, response)
     status: str = exchange.outcome
     reason = undecoded = None
     if failures:
@@ -187,6 +185,8 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
     _add_said(record, exchange, plans, options)
     if errors and isinstance(errors, Most) and errors.more:
         record["errors_cut"] = errors.more
+    if hidden:
+        record["messages_hidden"] = True
     if layout or trailing or undecoded:
         rare = {"layout": layout, "trailing": trailing, "undecoded": undecoded}
         record |= {name: said for name, said in rare.items() if said}

@@ -76,8 +76,8 @@ def message_json(alone: SingleMessage, options: Options = PLAIN) -> Told:
     exchange = _exchange(alone)
     side, spec = alone.side, exchange.spec
     body, failure, release, plan = body_json(exchange, side, options)
-    if spec.key in ECHOING and side == "response" and not options.reveal_secrets:
-        hide_echoes(exchange, None, body)
+    echoing = spec.key in ECHOING and side == "response" and not options.reveal_secrets
+    hidden = echoing and hide_echoes(exchange, None, body)
     header = None if alone.bare else _header(alone)
     size = None if alone.bare else int.from_bytes(alone.frame[:_SIZE], "big", signed=True)
     record: dict[str, Any] = {
@@ -92,6 +92,8 @@ def message_json(alone: SingleMessage, options: Options = PLAIN) -> Told:
         "header": header,
         "body": body,
     }
+    if hidden:
+        record["messages_hidden"] = True
     if release is not None:
         record["layout"] = release
     if side == "request" and plan is not None and release is None and failure is None:

@@ -51,17 +51,17 @@ def _known(key: int) -> Known:
             continue
         place = path + "[]" * field.array
         words.append(f"{place}=")
-        meanings = _values(key, path, field)
+        meanings = _values(field)
         if meanings:
             values[place] = meanings
     labels = (str(key), found.name.lower(), *(name.lower() for name in found.was))
     return Known(labels, found.name, found.versions.low, found.versions.high, tuple(dict.fromkeys(words)), values)
 
 
-def _values(key: int, path: str, field: Field) -> tuple[tuple[str, str], ...]:
+def _values(field: Field) -> tuple[tuple[str, str], ...]:
     if field.kind == "bool":
         return _BOOLEANS
-    return tuple((str(number), word) for number, word in ENUMS.get(key, {}).get(path, {}).items())
+    return tuple((str(number), word) for number, word in ENUMS.get(field.means, {}).items())
 
 
 def api_names() -> tuple[str, ...]:
@@ -177,7 +177,7 @@ def _word(param: click.Parameter, path: tuple[str, ...], *, names_api: bool) -> 
     option = param if isinstance(param, click.Option) else None
     values: tuple[str, ...] = ()
     kind = _BY_NAME.get(param.name or "", ValueKind.ANY)
-    if path[:1] == ("profile",) and option is None and param.name == "name" and path[1:] != ("import",):
+    if path[:1] == ("profile",) and option is None and param.name == "name" and path[1:] != ("add",):
         kind = ValueKind.PROFILES
     if kind is ValueKind.BODY and not names_api:
         kind = ValueKind.FILES if "FILE" in (param.metavar or "") else ValueKind.ANY

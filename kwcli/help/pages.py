@@ -18,7 +18,14 @@ TOPICS: Final = (
     *("exit-codes", "tables", "spark", "library", "contributing", "changes"),
 )
 # Names of commands that have no page of their own → the page that tells of them.
-ALIASES: Final = {"profile": "connect", "fields": "columns", "produce": "produce-fetch", "fetch": "produce-fetch"}
+ALIASES: Final = {
+    "profile": "connect",
+    "version": "options",
+    "help": "options",
+    "fields": "columns",
+    "produce": "produce-fetch",
+    "fetch": "produce-fetch",
+}
 
 
 class Found(NamedTuple):

@@ -222,14 +222,14 @@ def _anonymous(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def test_good_files_are_shown_before_the_bad_ones_are_told(everything: list[dict[str, Any]], tmp_path: Path) -> None:
     bad = tmp_path / "x.pcap"
     bad.write_bytes(b"%PDF-1.7")
-    outcome = kw("sniff", str(bad), FIRST, str(tmp_path / "missing.pcap"), str(tmp_path))
+    outcome = kw("sniff", str(bad), FIRST, str(tmp_path / "missing.pcap"), f"{bad}/")
     assert outcome.code == Exit.FAILURE
     assert exchanges(outcome) == len(everything)
     assert sorted(outcome.err.splitlines()[:3]) == sorted(
         [
             f'kw: {bad}: not a capture: starts with "%PDF" (kw reads pcap and pcapng, also .gz .zst .lz4)',
             f"kw: {tmp_path}/missing.pcap: no such file",
-            f"kw: {tmp_path}: a directory, not a capture",
+            f"kw: {tmp_path}/x.pcap/: not a directory",
         ]
     )
 
@@ -294,7 +294,7 @@ def test_an_empty_capture() -> None:
         (["x", "--api", "zzz"], "kw: no API has the name 'zzz'"),
         (["x", "--slower-than", "100x"], "kw: invalid value for '--slower-than': '100x' is no duration"),
         (["x", "--port", "0"], "kw: invalid value for '--port': '0' is no port"),
-        (["x", "--limit", "0"], "kw: invalid value for '--limit': 0 is not in the range x>=1"),
+        (["x", "--limit", "0"], "kw: invalid value for '-n' / '-c' / '--limit': '0' is no number of rows"),
         (["x", "-o", "xml"], "kw: invalid value for '-o' / '--output': 'xml' is not one of"),
         (["x", "-g", "api"], "kw: no such option '-g'"),
     ],

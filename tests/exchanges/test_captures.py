@@ -127,7 +127,7 @@ def test_a_record_gives_the_exchange_back(path: Path) -> None:
             for name in (*SCALARS, "errors", "packets", "topic_names", "closed", "client_software", "layout"):
                 if name != "schema":
                     assert getattr(again, name) == getattr(each, name), name
-            assert again.response == record["response"] == again.view("response")
+            assert again.response == record["response"]
     with pytest.raises(decoders.DecodeError):
         from_json_dict({"kind": "exchange"})
 

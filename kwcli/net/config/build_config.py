@@ -351,7 +351,7 @@ def read_sources(
     env: Environment, *, properties: Sequence[Pair], files: Sequence[str], profile: str | None
 ) -> tuple[list[SettingSource], list[str]]:
     """Every place that says something, the highest first, and what there is to say of the profile."""
-    sources = [SettingSource("-X", properties), *(_file(file) for file in reversed(files))]
+    sources = [SettingSource("-X", properties), *(read_file(file) for file in reversed(files))]
     named, notes = _profiles(env, profile)
     variables = _variables(env.variables)
     return [*sources, *([*named, *variables] if profile is not None else [*variables, *named])], notes
@@ -481,7 +481,8 @@ def dial_pair(text: str, name: str) -> tuple[Address, Address]:
         raise Failure(f"{name}: {error}", Exit.USAGE) from None
 
 
-def _file(path: str) -> SettingSource:
+def read_file(path: str) -> SettingSource:
+    """The properties of a file of -F. Raises Failure (usage)."""
     from kwcli.net.config import properties as property_files
 
     try:
