@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from kwcli.env import Environment, Exit, Failure, Settings, settings
 from kwcli.spelling import or_list
@@ -20,6 +21,12 @@ FORMATS: Final = ("text", "table", "ndjson", "json", "csv", "yaml", "fields", "h
 FORMAT_WORDS: Final = {"jsonl": "ndjson", "jsonlines": "ndjson", "ndjson": "ndjson", "yml": "yaml", "txt": "text"}
 # Names another default of -o, for the commands that have this format.
 OUTPUT_VARIABLE: Final = "KW_OUTPUT"
+# The same in a profile.
+OUTPUT_PROPERTY: Final = "kw.output"
+# Formats that have a line for each exchange, and no bodies.
+WITHOUT_BODIES: Final = frozenset({"table", "csv"})
+# Formats whose times are those of records.
+UTC_ONLY: Final = ("ndjson", "json", "yaml")
 COLORS: Final = ("auto", "always", "never")
 # Formats that have columns.
 WITH_COLUMNS: Final = ("text", "table", "csv", "fields")
@@ -137,6 +144,51 @@ class Words(click.ParamType[tuple[str, ...]]):
         return words
 
 
+class Clash(NamedTuple):
+    """Options that could not be kept beside another one, by their parameters' names, and why in a few words."""
+
+    option: str
+    others: tuple[str, ...]
+    why: str
+
+
+def refuse_clashes(*clashes: Clash) -> None:
+    """UsageError where the command line has two options of which one would be ignored; a default is none."""
+    context = click.get_current_context()
+    names, typed = _typed(context)
+    for clash in clashes:
+        if clash.option in typed:
+            for other in clash.others:
+                if other in typed:
+                    text = f"{names[other]} says nothing beside {names[clash.option]}: {clash.why}"
+                    raise click.UsageError(text, context)
+
+
+def refuse_without(option: str, others: Iterable[str], why: str) -> None:
+    """UsageError where the command line has an option that means something only beside `option`, which it has not."""
+    context = click.get_current_context()
+    names, typed = _typed(context)
+    if option not in typed:
+        for other in others:
+            if other in typed:
+                raise click.UsageError(f"{names[other]} needs {names[option]}: {why}", context)
+
+
+def refuse_typed(why: str, among: Iterable[str] | None = None) -> None:
+    """UsageError where the command line has an option (one of `among`), which says nothing for the reason given."""
+    context = click.get_current_context()
+    names, typed = _typed(context)
+    for name in names:
+        if name in typed and (among is None or name in among):
+            raise click.UsageError(f"{names[name]} says nothing {why}", context)
+
+
+def _typed(context: click.Context) -> tuple[dict[str, str], set[str]]:
+    """How the parameters of a command are spelled, by name, and which of them the command line has."""
+    names = {param.name or "": max(param.opts, key=len) for param in context.command.params}
+    return names, {name for name in names if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
+
+
 class TimeWord(click.ParamType["Moment"]):
     """`2026-11-21T03:04:05Z`, `17:34`, `5m` before the end: a Moment, in UTC where no zone is said."""
 
@@ -233,15 +285,16 @@ class FilterOptions(NamedTuple):
     topics: tuple[str, ...]
     expression: str | None
     errors: bool
+    errors_all: bool
     slower_than: float | None
     clients: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
 
     def select(self, also: str = "") -> Filter:
         """The filter that they make, together with another expression. Raises Failure (usage)."""
-        from kwcli.filter_options import select
+        from kwcli.filter_options import both, select
 
-        return select(**self._asdict(), also=also)
+        return both(also, select(**self._asdict()))
 
 
 class ContentOptions(NamedTuple):
@@ -261,9 +314,12 @@ class OutputOptions(NamedTuple):
     fields: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
+    local: bool = False
 
     def settings(self, env: Environment, content: ContentOptions | None = None, *, live: bool = False) -> Settings:
-        """The settings that they make on this terminal, or in this pipe. Raises Failure."""
+        """The settings that they make on this terminal, or in this pipe; not `live`, they page. Raises Failure."""
+        if content is not None and content.records and self.output in WITHOUT_BODIES:
+            raise Failure(f"-o {self.output} has no bodies, so --records says nothing: give text or json", Exit.USAGE)
         if self.fields and self.output != "fields":
             raise Failure(f"-e is for -o fields, not for -o {self.output}", Exit.USAGE)
         if self.marks and self.output != "fields":
@@ -275,13 +331,25 @@ class OutputOptions(NamedTuple):
             quiet=self.quiet,
             columns=self.fields or self.columns,
             marks=self.marks,
+            zone=self._zone(env) if self.local else "",
             **(content or ContentOptions())._asdict(),
         )
+        if not live:
+            env.start_paging()
         if self.output == "fields":
             from kwcli.output.fields import FieldMarks
 
             FieldMarks.parse(self.marks)
         return found
+
+    def _zone(self, env: Environment) -> str:
+        if self.output in UTC_ONLY:
+            raise Failure(f"--local is for times that people read: those of -o {self.output} are UTC", Exit.USAGE)
+        from kwcli.output.zone import LOCAL, find_zone
+
+        name = env.variables.get("TZ") or LOCAL
+        find_zone(name)
+        return name
 
 
 def gathered(name: str, make: Callable[..., object], names: Iterable[str]) -> Callable[[Command], Command]:
@@ -322,20 +390,25 @@ def set_debug(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
 
 
 def _default_format(ctx: click.Context, param: click.Parameter, value: str | None) -> str:
-    """The callback of -o: the format asked for, else that of $KW_OUTPUT if this command has it, else text."""
+    """The callback of -o: the format asked for, else that of $KW_OUTPUT or of the profile if this command has it."""
     if value is not None:
         if ctx.meta.get(ASKED) == "json" != value:
             raise click.UsageError(f"-J is -o json, and -o {value} was asked for", ctx)
         return value
     if ASKED in ctx.meta:
         return str(ctx.meta[ASKED])
-    wanted = ctx.obj.variables.get(OUTPUT_VARIABLE, "") if isinstance(ctx.obj, Environment) else ""
+    wanted, where = "", OUTPUT_VARIABLE
+    if isinstance(ctx.obj, Environment):
+        wanted = ctx.obj.variables.get(OUTPUT_VARIABLE, "")
+        if not wanted:
+            given = dict(ctx.params.get("properties") or ()).get(OUTPUT_PROPERTY)
+            wanted, where = given or ctx.obj.profile_output(ctx.params.get("profile")), OUTPUT_PROPERTY
     wanted = FORMAT_WORDS.get(wanted.lower(), wanted.lower())
     assert isinstance(param.type, click.Choice)
     if wanted in param.type.choices:
         return wanted
     if wanted and wanted not in FORMATS:
-        raise click.UsageError(f"{OUTPUT_VARIABLE}: {wanted!r} is no format; there are {', '.join(FORMATS)}", ctx)
+        raise click.UsageError(f"{where}: {wanted!r} is no format; there are {', '.join(FORMATS)}", ctx)
     return "text"
 
 
@@ -354,6 +427,11 @@ def _ask_fields(ctx: click.Context, _param: click.Parameter, values: tuple[tuple
     if values:
         ctx.meta.setdefault(ASKED, "fields")
     return _flatten(ctx, _param, values)
+
+
+def _set_no_pager(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    if value and isinstance(ctx.obj, Environment):
+        ctx.obj.no_pager = True
 
 
 def _set_csv_safe(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
@@ -393,6 +471,16 @@ def words_option(*names: str, known: tuple[str, ...] = (), help: str, metavar: s
     return click.option(*names, multiple=True, type=Words(known), metavar=metavar, callback=_flatten, help=help)
 
 
+local_option: Final = click.option(
+    "--local", is_flag=True, help="Times in the zone of $TZ, or of this machine, instead of UTC."
+)
+no_pager_option: Final = click.option(
+    "--no-pager",
+    is_flag=True,
+    expose_value=False,
+    callback=_set_no_pager,
+    help="Do not page long output on a terminal.",
+)
 fields_option: Final = click.option(
     "-e",
     "--field",
@@ -429,10 +517,12 @@ def output_options(
     quiet: str | None = None,
     formats: Sequence[str] = FORMATS,
     columns: bool = False,
+    times: bool = False,
 ) -> Callable[[Command], Command]:
     """The options of a command that shows something, which it gets as `shown`: an OutputOptions.
 
-    `verbose` and `quiet` say what -v and -q mean; None: there is no such option. `columns`: there is --columns.
+    `verbose` and `quiet` say what -v and -q mean; None: there is no such option. `columns`: there is
+    --columns; `times`: there is --local.
     """
 
     def decorated(command: Command) -> Command:
@@ -462,8 +552,10 @@ def output_options(
             ),
             *([fields_option, marks_option] if "fields" in formats else []),
             *([columns_option] if columns else []),
+            *([local_option] if times else []),
             *([csv_safe_option] if "csv" in formats else []),
             click.option("--color", type=click.Choice(COLORS), default="auto", help="When to use colours."),
+            no_pager_option,
             *([] if verbose is None else [click.option("-v", "--verbose", count=True, help=verbose)]),
             *([] if quiet is None else [click.option("-q", "--quiet", is_flag=True, help=quiet)]),
             debug_option,
@@ -532,8 +624,12 @@ def filter_options(command: Command) -> Command:
             metavar="EXPR",
             help="Only exchanges for which this holds, for example 'api == Fetch and latency > 100ms'.",
         ),
+        click.option("--errors-all", is_flag=True, hidden=True),
         click.option(
-            "--errors", is_flag=True, help="Only what went wrong: error codes, undecodable, cut off unanswered."
+            "--errors",
+            is_flag=True,
+            help="Only what went wrong: error codes, undecodable, cut off unanswered; `--errors all`: also error codes"
+            " that the protocol means so.",
         ),
         click.option("--slower-than", type=Duration(), metavar="TIME", help="Only latencies above, for example 100ms."),
     )

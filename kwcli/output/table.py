@@ -6,7 +6,8 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from kwcli.output.units import cell_width, cut, cut_left, palette
+from kwcli.output.units import NS, cell_width, cut, cut_left, palette
+from kwcli.output.zone import find_zone
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
@@ -188,14 +189,15 @@ class ExchangeTable:
         self._forms = [self._form(column) for column in self._reader.columns]
         self._widths: list[int] | None = None
         self._heading = settings.heading
-        self.errors = self.undecoded = 0
+        self.errors = self.expected = self.undecoded = 0
 
     def write(self, rows: list[Settled]) -> None:
         """Write the rows."""
         self._reader.learn(rows)
         for row in rows:
             if row.kind == "exchange":
-                self.errors += bool(row.errors)
+                self.errors += bool(row.unexpected)
+                self.expected += bool(row.error_codes and not row.unexpected)
                 self.undecoded += row.status == "undecoded"
         lines = [self._cells(row) for row in rows if self.shows_skipped or row.kind == "exchange"]
         if self._widths is None:
@@ -207,8 +209,10 @@ class ExchangeTable:
         self._write("".join(out).encode("utf-8", "backslashreplace"))
 
     def _begin(self, lines: list[list[str]]) -> None:
-        titles = [column.word for column in self._reader.columns]
-        widths = [max(self._least(column), len(column.word)) for column in self._reader.columns]
+        titles = [self._title(column) for column in self._reader.columns]
+        widths = [
+            max(self._least(column), len(title)) for column, title in zip(self._reader.columns, titles, strict=True)
+        ]
         for line in lines:
             widths = [max(width, cell_width(cell)) for width, cell in zip(widths, line, strict=True)]
         if self._width is not None:
@@ -230,6 +234,9 @@ class ExchangeTable:
                 parts.append(text.rjust(width) if right else text.ljust(width))
         return "  ".join(parts).rstrip() + "\n"
 
+    def _title(self, column: RowColumn) -> str:
+        return column.word
+
     def _least(self, column: RowColumn) -> int:
         return column.look.width
 
@@ -241,7 +248,7 @@ class ExchangeTable:
         words = [column.word for column in self._reader.columns]
         if row.kind == "exchange":
             if row.api is None and "api" in words:
-                texts[words.index("api")] = "SASL token"
+                texts[words.index("api")] = "answer" if row.is_orphan else "SASL token"
             return texts
         size = "response_size" if row.direction == "response" else "request_size"
         instead = {"api": "(skipped)", "status": row.reason, size: str(row.size)}
@@ -267,6 +274,18 @@ class ChosenColumns(ExchangeTable):
     def __init__(self, settings: Settings, write: Write) -> None:
         super().__init__(settings, write)
         self.shows_skipped = settings.verbose > 0
+        self._zone = find_zone(settings.zone)
+        self._second = 0
+
+    def write(self, rows: list[Settled]) -> None:
+        """Write the rows."""
+        if not self._second and rows:
+            self._second = rows[0].time_ns // NS
+        super().write(rows)
+
+    def _title(self, column: RowColumn) -> str:
+        """The word, with the zone where it is a time of day."""
+        return f"{column.word} {self._zone.name(self._second)}" if column.word == "time" else column.word
 
     def _least(self, column: RowColumn) -> int:
         return min(column.look.width, LEAST_SHORT)

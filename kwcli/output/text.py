@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kwcli.output.columns import COLUMNS, TEXT
 from kwcli.output.fact_functions import NO_VIEW, no_facts, row_of
 from kwcli.output.facts import Shape
 from kwcli.output.nodes import NODE_LISTS, Nodes
-from kwcli.output.summary import trouble_of
+from kwcli.output.summary import facts_in, trouble_of
 from kwcli.output.units import NS, cell_width, cut, cut_left, format_latency, format_size, palette, short_name
+from kwcli.output.zone import UTC_ZONE, Zone, find_zone
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ TENTHS: Final = [f"{number // 10:>2d}.{number % 10}ms" for number in range(1000)
 # Cells of connections kept; beyond that they are made again.
 CELLS_MAX: Final = 20_000
 
-# Status → sign; an exchange with an error code in its answer has ✗.
+# Status → sign; an exchange with an error code in its answer has ✗, with one that the protocol means so ·.
 SIGNS: Final[dict[str, str]] = {
     "complete": " ",
     "not_sent": " ",
@@ -130,6 +130,7 @@ SIGNS: Final[dict[str, str]] = {
 SKIPPED: Final[dict[str, str]] = {
     "lost": "lost in the capture",
     "midstream": "before the first whole frame",
+    "one_direction": "one direction only",
     "garbage": "no Kafka frame",
     "oversized": "a frame larger than kw keeps",
     "not_kafka": "not Kafka",
@@ -142,10 +143,12 @@ SKIPPED: Final[dict[str, str]] = {
 class TextLines:
     """Makes the lines; holds what one line owes to those before it: the day, the known nodes, cells made before."""
 
-    def __init__(self, width: int | None, *, color: bool) -> None:
+    def __init__(self, width: int | None, *, color: bool, zone: Zone = UTC_ZONE) -> None:
         self.layout: Layout = layout(width)
+        self.zone = zone
         self.palette = palette(color)
         self.errors = 0  # exchanges whose answer has an error code
+        self.expected = 0  # that have only such as the protocol means so
         self.undecoded = 0
         self._room, (*self._smaller, self._shape) = self.layout.facts, self.layout.shapes
         self._broker = None if self._room is None else self.layout.broker
@@ -166,6 +169,8 @@ class TextLines:
             if width:
                 column = COLUMNS[word]
                 title = "node" if word == "broker" and width <= NODE_ALONE else column.title
+                if word == "time":
+                    title = f"{title} {self.zone.name(max(self._second, 0))}".rstrip()
                 parts.append(f"{title:>{width}}" if column.right else f"{title:<{width}}")
         return f"{self.palette.dim}{' '.join(parts)}   {COLUMNS['summary'].title}{self.palette.off}"
 
@@ -179,7 +184,10 @@ class TextLines:
             self.learn(exchange)
         ends = (exchange.ends, exchange.client_id, exchange.client_software is None)
         between = self._ends.get(ends) or self._between(ends, exchange)
-        facts = facts_of(exchange, request or NO_VIEW, response or NO_VIEW, self._shape)
+        if exchange.failed:
+            facts = facts_in(exchange, facts_of, self._shape)
+        else:
+            facts = facts_of(exchange, request or NO_VIEW, response or NO_VIEW, self._shape)
         text = " ".join(facts)
         room = self._room
         if not text.isprintable():
@@ -188,7 +196,7 @@ class TextLines:
         sign = " "
         if exchange.error_codes or exchange.failed or exchange.outcome != "complete":
             sign = self._sign(exchange)
-            text = self._fitted(exchange, facts_of, facts, trouble_of(exchange))
+            text = self._fitted(exchange, facts_of, facts, trouble_of(exchange), bad="·" not in sign)
         elif room is not None and (len(text) > room or not text.isascii()):
             text = self._fitted(exchange, facts_of, facts, "")
         if self._wide:
@@ -206,11 +214,15 @@ class TextLines:
 
     def _sign(self, exchange: Exchange) -> str:
         status = exchange.status
+        failed = bool(exchange.unexpected)
         if exchange.error_codes:
-            self.errors += 1
+            self.errors += failed
+            self.expected += not failed
         if status == "undecoded":
             self.undecoded += 1
-        sign = "✗" if exchange.error_codes and status == "complete" else SIGNS[status]
+        sign = SIGNS[status]
+        if exchange.error_codes and status == "complete":
+            sign = "✗" if failed else "·"
         return f"{self.palette.sign[sign]}{sign}{self.palette.off}" if sign != " " else " "
 
     def skipped(self, row: Skipped) -> str:
@@ -242,19 +254,23 @@ class TextLines:
         self._second = seconds
         p = self.palette
         try:
-            when = time.gmtime(seconds)
+            when = self.zone.at(seconds)
         except (OverflowError, ValueError, OSError):  # a time stamp that no calendar has, as a corrupt capture may
             self._clock = f"{p.dim}??:??:??."
             return self._clock
-        self._clock = f"{p.dim}{when.tm_hour:02d}:{when.tm_min:02d}:{when.tm_sec:02d}."
-        day = f"{when.tm_year:04d}-{when.tm_mon:02d}-{when.tm_mday:02d}"
+        self._clock = f"{p.dim}{when.hour:02d}:{when.minute:02d}:{when.second:02d}."
+        day = f"{when.year:04d}-{when.month:02d}-{when.day:02d}"
         before, self._day = self._day, day
-        return self._clock if before in ("", day) else f"{p.dim}── {day} UTC ──{p.off}\n{self._clock}"
+        if before in ("", day):
+            return self._clock
+        return f"{p.dim}── {day} {self.zone.name(seconds)} ──{p.off}\n{self._clock}"
 
     def _spec(self, exchange: Exchange) -> tuple[Facts, str]:
         """What all exchanges of an API version share: the function of their facts, and `Produce 9`."""
         width = self.layout.api
         name, version = exchange.api, exchange.api_version
+        if name is None and exchange.is_orphan:  # it shares its API version with tokens: kept by none
+            return no_facts, f"{self.palette.api}{'answer':<{width}}{self.palette.off}"
         text = "SASL token" if name is None else name
         number = "" if version is None else f" {version}"
         if self.layout.facts is not None:
@@ -310,34 +326,33 @@ class TextLines:
         version = cut(clean(software["version"].partition("-")[0]), room // 2)
         return f"{cut(clean(software['name']), room - len(version) - 1)} {version}"
 
-    def _fitted(self, exchange: Exchange, facts_of: Facts, facts: list[str], trouble: str) -> str:
+    def _fitted(self, exchange: Exchange, facts_of: Facts, facts: list[str], trouble: str, *, bad: bool = True) -> str:
         """What it was about, what went wrong, then the rest: all of it, its lists and ids as long as there is room
         for; else as much as there is room for with the shortest ones.
         """
         room = self._room
         said = [trouble] if trouble else []
         if room is None or _fits([*facts, *said], room):
-            return self._joined(facts, trouble)
-        views = exchange.view("request") or NO_VIEW, exchange.view("response") or NO_VIEW
+            return self._joined(facts, trouble, bad=bad)
         for shape in reversed(self._smaller):
-            facts = [clean(fact) for fact in facts_of(exchange, *views, shape)]
+            facts = [clean(fact) for fact in facts_in(exchange, facts_of, shape)]
             if _fits([*facts, *said], room):
-                return self._joined(facts, trouble)
+                return self._joined(facts, trouble, bad=bad)
         if not trouble:
             return self._joined(_beginning(facts, room), "")
         head = facts[0] if facts else ""
         if cell_width(head) + 1 + cell_width(trouble) <= room:
             left = room - cell_width(trouble) - 1
-            return self._joined(_beginning(facts, left), trouble)
-        head = head.rpartition(" ")[2]  # `group billing`: the name says enough
+            return self._joined(_beginning(facts, left), trouble, bad=bad)
+        head = head.removeprefix("group ")  # the name says enough
         head = cut(head, max(room - cell_width(trouble) - 1, room // 4))
-        return self._joined([head] if head else [], cut(trouble, room - cell_width(head) - bool(head)))
+        return self._joined([head] if head else [], cut(trouble, room - cell_width(head) - bool(head)), bad=bad)
 
-    def _joined(self, facts: list[str], trouble: str) -> str:
+    def _joined(self, facts: list[str], trouble: str, *, bad: bool = True) -> str:
         if not trouble:
             return " ".join(facts)
         p = self.palette
-        return " ".join([*facts[:1], f"{p.bad}{trouble}{p.off}", *facts[1:]])
+        return " ".join([*facts[:1], f"{p.bad if bad else p.dim}{trouble}{p.off}", *facts[1:]])
 
 
 def _fits(texts: list[str], room: int) -> bool:
@@ -377,13 +392,18 @@ class Lined:
     def __init__(self, settings: Settings, write: Write) -> None:
         self._write = write
         self._settings = settings
-        self._lines = TextLines(settings.width, color=settings.color)
+        self._lines = TextLines(settings.width, color=settings.color, zone=find_zone(settings.zone))
         self._begun = not settings.heading
 
     @property
     def errors(self) -> int:
         """Exchanges shown whose answer has an error code."""
         return self._lines.errors
+
+    @property
+    def expected(self) -> int:
+        """Exchanges shown whose error codes the protocol means so."""
+        return self._lines.expected
 
     @property
     def undecoded(self) -> int:

@@ -127,16 +127,16 @@ def summary(**counts: Any) -> Summary:
 
 def test_the_closing_line_says_what_matters_and_fits() -> None:
     made = summary(exchanges=6, unanswered=1, first_ns=1_795_230_245 * 10**9, last_ns=1_795_230_246 * 10**9)
-    made.client_ids = {("10.0.0.1", "a"), ("10.0.0.1", "b")}
+    made.clients = {("10.0.0.1", "a", None, None), ("10.0.0.1", "b", None, None)}
     made.brokers = {"10.0.0.2:9092"}
     made.skipped.update({"lost": 1, "tls": 2})
     made.skipped_bytes.update({"lost": 1400, "tls": 99})
     lines = closing_lines(made, shown=6, errors=1, undecoded=0, packets=41, seconds=0.061)
     counts = "6 exchanges, 2 clients, 1 broker, 1 error, 1 unanswered, 1 gap (1.4kB), 2 TLS connections"
     assert lines == [
-        f"{counts} · 2026-11-21 03:04:05–03:04:06 · 41 packets · 0.06 s",
-        f"{counts} · 2026-11-21 03:04:05–03:04:06 · 0.06 s",
-        f"{counts} · 03:04:05–03:04:06 · 0.06 s",
+        f"{counts} · 2026-11-21 03:04:05–03:04:06 UTC · 41 packets · 0.06 s",
+        f"{counts} · 2026-11-21 03:04:05–03:04:06 UTC · 0.06 s",
+        f"{counts} · 03:04:05–03:04:06 UTC · 0.06 s",
         counts,
     ]
     assert is_lossy(made)
@@ -168,4 +168,6 @@ def test_passed_over_packets_are_a_loss(tmp_path: Path) -> None:
     capture.write_bytes(writer.header() + writer.packet(10**18, packet))
     outcome = kw("sniff", str(capture), "--strict")
     assert (outcome.code, outcome.out) == (Exit.LOSSY, "")
-    assert outcome.err.startswith("0 exchanges, 1 unreadable packet · 1 packet · ")
+    fault, closing = outcome.err.splitlines()
+    assert fault.startswith("kw: no TCP is in the capture (packets: 1 unreadable)")
+    assert closing.startswith("0 exchanges, 1 unreadable packet · 1 packet · ")
