@@ -106,7 +106,7 @@ VIEWS: Final[dict[str, View]] = {
         *("clients: software, exchanges, bytes, first and last time", ("exchanges",)),
         f"""
     with asked as (
-      select {_CLIENT} as client, {_ADDRESS} as address, client_software_name as software,
+      select {_CLIENT} as client, client_ip as address, client_software_name as software,
         client_software_version as software_version, request_size, response_size, time
       from exchanges where api_key is not null),
     named as (
