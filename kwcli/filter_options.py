@@ -92,25 +92,28 @@ def _client(name: str) -> str:
     return by_address
 
 
-def time_expression(since: Moment | None, until: Moment | None, files: Sequence[str], env: Environment) -> str:
+def time_expression(
+    since: Moment | None, until: Moment | None, files: Sequence[str], env: Environment, zone: str = ""
+) -> str:
     """`time >= … and time < …`. Of standard input a time of day is that of any day.
 
-    No `files`: a live capture, which begins now. Raises Failure (usage).
+    `zone`: where times without one are, as output/zone.py names it. No `files`: a live capture, which begins now.
+    Raises Failure (usage).
     """
     parts = []
     moments = [since, until]
     for at, sign in enumerate((">=", "<")):
         moment = moments[at]
-        if moment is not None and moment.since == "midnight" and any(map(is_read_once, files)):
+        if moment is not None and moment.since == "midnight" and not zone and any(map(is_read_once, files)):
             parts.append(f"time {sign} {timedelta(microseconds=moment.ns // 1000)}")
             moments[at] = None
-    found = resolve_times(moments[0], moments[1], files, env)
+    found = resolve_times(moments[0], moments[1], files, env, zone)
     parts += [f'time {sign} "{rfc3339(ns)}"' for sign, ns in zip((">=", "<"), found, strict=True) if ns is not None]
     return " and ".join(parts)
 
 
 def resolve_times(
-    since: Moment | None, until: Moment | None, files: Sequence[str], env: Environment
+    since: Moment | None, until: Moment | None, files: Sequence[str], env: Environment, zone: str = ""
 ) -> tuple[int | None, int | None]:
     """Nanoseconds since 1970; captures are read for their first and last packet where that matters.
 
@@ -131,8 +134,14 @@ def resolve_times(
                 f"--since, --until: {files[0]} says not when it begins and ends: write a whole time", Exit.USAGE
             )
         span = found or (0, 0)  # what is wrong with the files is said when they are read
-    first = None if since is None else max(since.resolve(*span), 0)
-    last = None if until is None else max(until.resolve(*span), 0)
+    from kwcli.output.zone import find_zone
+
+    dated = [moment.ns for moment in (since, until) if moment is not None and moment.since == "1970"]
+    whole = dated[0] if dated else span[0]
+    offset = find_zone(zone).at(whole // 10**9).utcoffset()
+    offset_ns = 0 if offset is None else round(offset.total_seconds()) * 10**9
+    first = None if since is None else max(since.resolve(*span, offset_ns), 0)
+    last = None if until is None else max(until.resolve(*span, offset_ns), 0)
     if first is not None and last is not None and first >= last:
         raise Failure("--since is not before --until: nothing is between them", Exit.USAGE)
     return first, last

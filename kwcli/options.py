@@ -252,13 +252,16 @@ class CaptureOptions(NamedTuple):
     since: Moment | None = None
     until: Moment | None = None
 
-    def times(self, env: Environment) -> str:
-        """The part of a filter that --since and --until are; empty where they say nothing. Raises Failure (usage)."""
+    def times(self, env: Environment, zone: str) -> str:
+        """The part of a filter that --since and --until are; empty where they say nothing. Raises Failure (usage).
+
+        `zone`: where times without one are (Settings.zone).
+        """
         if self.since is None and self.until is None:
             return ""
         from kwcli.filter_options import time_expression
 
-        return time_expression(self.since, self.until, () if self.interface else self.files, env)
+        return time_expression(self.since, self.until, () if self.interface else self.files, env, zone)
 
     def check(self) -> None:
         """UsageError when these do not say what to read, once."""

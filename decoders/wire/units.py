@@ -85,22 +85,26 @@ _LONGEST_MS: Final = 3.2e14
 
 
 class Moment(NamedTuple):
-    """A time as people say it: `ns` since 1970, since the midnight of a day that is not said, or before the end."""
+    """A time as people say it: `ns` since 1970, since the midnight of a day that is not said, or before the end.
+
+    `naive`: a date and a time without a zone, `ns` is that of UTC.
+    """
 
     ns: int
     since: Literal["1970", "midnight", "end"] = "1970"
+    naive: bool = False
 
-    def resolve(self, first_ns: int, last_ns: int) -> int:
+    def resolve(self, first_ns: int, last_ns: int, offset_ns: int = 0) -> int:
         """Nanoseconds since 1970, for something that went on from `first_ns` to `last_ns`.
 
-        A time of day is of the day (UTC) on which that began; of the next one where it went on over midnight and only
-        then comes to this time.
+        A time of day is of the day on which that began; of the next one where it went on over midnight and only then
+        comes to this time. `offset_ns`: how far the clocks of who said it are before UTC.
         """
         if self.since == "1970":
-            return self.ns
+            return self.ns - offset_ns if self.naive else self.ns
         if self.since == "end":
             return last_ns - self.ns
-        found = first_ns - first_ns % DAY_NS + self.ns
+        found = first_ns - (first_ns + offset_ns) % DAY_NS + self.ns
         return found + DAY_NS if found < first_ns and found + DAY_NS <= last_ns else found
 
 
@@ -124,7 +128,8 @@ def parse_moment(text: str) -> Moment:
     try:
         before_ms = parse_duration(word.removeprefix("-").removesuffix("ago").rstrip())
     except ValueError:
-        return Moment(parse_time(word))
+        match = _TIME.fullmatch(word)
+        return Moment(parse_time(word), naive=match is not None and not match[3])
     if before_ms > _LONGEST_MS:
         raise ValueError(f"no time: {text!r}")
     return Moment(round(before_ms * 1e6), "end")

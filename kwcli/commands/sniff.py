@@ -59,10 +59,11 @@ def command(
     from kwcli.sniff.run import Sniffing
 
     capture.check()
+    settings = shown.settings(env, content, live=bool(capture.interface) or "-" in capture.files)
     sniffing = Sniffing(
         env,
-        shown.settings(env, content, live=bool(capture.interface) or "-" in capture.files),
-        filters.select(capture.times(env)),
+        settings,
+        filters.select(capture.times(env, settings.zone)),
         ports=frozenset(capture.ports) or None,
         limit=limit,
         sort=sort,

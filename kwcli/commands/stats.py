@@ -86,7 +86,7 @@ def command(
     sniffing = Sniffing(
         env,
         settings,
-        filters.select(capture.times(env)),
+        filters.select(capture.times(env, settings.zone)),
         ports=frozenset(capture.ports) or None,
         limit=limit,
         sort=None,

@@ -74,7 +74,7 @@ def test_what_is_none(parse: Callable[[str], float], text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "moment"),
     [
-        ("2026-11-21", Moment(DAY_NS)),
+        ("2026-11-21", Moment(DAY_NS, naive=True)),
         ("2026-11-21T03:04:05Z", Moment(DAY_NS + 11_045 * 10**9)),
         ("1795219200", Moment(DAY_NS)),
         ("1795219200.25", Moment(DAY_NS + 250_000_000)),
