@@ -10,8 +10,11 @@ import click
 
 from kwcli.env import Environment, Exit, Failure, Settings, settings
 from kwcli.spelling import or_list
+from kwcli.user_files import own_folder
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from decoders.filters import Filter
     from decoders.wire.units import Moment
 
@@ -20,6 +23,8 @@ FORMATS: Final = ("text", "table", "ndjson", "json", "csv", "yaml", "fields", "h
 FORMAT_WORDS: Final = {"jsonl": "ndjson", "jsonlines": "ndjson", "ndjson": "ndjson", "yml": "yaml", "txt": "text"}
 # Names another default of -o, for the commands that have this format.
 OUTPUT_VARIABLE: Final = "KW_OUTPUT"
+# Does so in a profile.
+OUTPUT_PROPERTY: Final = "kw.output"
 COLORS: Final = ("auto", "always", "never")
 # Formats that have columns.
 WITH_COLUMNS: Final = ("text", "table", "csv", "fields")
@@ -322,20 +327,25 @@ def set_debug(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
 
 
 def _default_format(ctx: click.Context, param: click.Parameter, value: str | None) -> str:
-    """The callback of -o: the format asked for, else that of $KW_OUTPUT if this command has it, else text."""
+    """The callback of -o: the format asked for, else that of --profile, $KW_OUTPUT or the profile in use, else text.
+
+    A format that this command has not is left out.
+    """
     if value is not None:
         if ctx.meta.get(ASKED) == "json" != value:
             raise click.UsageError(f"-J is -o json, and -o {value} was asked for", ctx)
         return value
     if ASKED in ctx.meta:
         return str(ctx.meta[ASKED])
-    wanted = ctx.obj.variables.get(OUTPUT_VARIABLE, "") if isinstance(ctx.obj, Environment) else ""
+    wanted, origin = (
+        _wanted_format(ctx.obj, ctx.params.get("profile")) if isinstance(ctx.obj, Environment) else ("", "")
+    )
     wanted = FORMAT_WORDS.get(wanted.lower(), wanted.lower())
     assert isinstance(param.type, click.Choice)
     if wanted in param.type.choices:
         return wanted
     if wanted and wanted not in FORMATS:
-        raise click.UsageError(f"{OUTPUT_VARIABLE}: {wanted!r} is no format; there are {', '.join(FORMATS)}", ctx)
+        raise click.UsageError(f"{origin}: {wanted!r} is no format; there are {', '.join(FORMATS)}", ctx)
     return "text"
 
 
@@ -354,6 +364,39 @@ def _ask_fields(ctx: click.Context, _param: click.Parameter, values: tuple[tuple
     if values:
         ctx.meta.setdefault(ASKED, "fields")
     return _flatten(ctx, _param, values)
+
+
+def _wanted_format(env: Environment, profile: str | None) -> tuple[str, str]:
+    """The default of -o, and who says so."""
+    if profile is not None and (wanted := _profile_format(env, profile)):
+        return wanted, f"{OUTPUT_PROPERTY} of profile {profile}"
+    if wanted := env.variables.get(OUTPUT_VARIABLE, ""):
+        return wanted, OUTPUT_VARIABLE
+    return _profile_format(env, None), f"{OUTPUT_PROPERTY} of the profile"
+
+
+def _profile_format(env: Environment, named: str | None) -> str:
+    """What the profile in use says by OUTPUT_PROPERTY; empty where it says nothing, or there is none.
+
+    Every command comes here, and most people have no profile: so this reads the one line, and loads nothing.
+    """
+    folder = own_folder("config", env.variables)
+    name = named or env.variables.get("KW_PROFILE") or _begin(folder / "active-profile").strip()
+    if not name or "/" in name:
+        return ""
+    for line in _begin(folder / "profiles" / f"{name}.properties").splitlines():
+        key, _, value = line.partition("=")
+        if key.strip() == OUTPUT_PROPERTY:
+            return value.strip()
+    return ""
+
+
+def _begin(path: Path) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read(1 << 20)
+    except OSError:
+        return ""
 
 
 def _set_csv_safe(ctx: click.Context, _param: click.Parameter, value: bool) -> None:

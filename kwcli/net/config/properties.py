@@ -83,6 +83,14 @@ PROPERTIES: Final[tuple[Property, ...]] = (
         default="5000",
     ),
     _row("timeout", "", "default.api.timeout.ms", "time for the whole command, in ms", "milliseconds", default="10000"),
+    _row(
+        "output",
+        "kw.output",
+        "",
+        "in a profile: the format that holds without -o and $KW_OUTPUT",
+        values="text table ndjson json csv yaml fields",
+        default="text",
+    ),
     # TLS
     _row(
         "authorities",
