@@ -7,14 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from kwcli.env import Environment, Exit, Failure, Settings, settings
 from kwcli.spelling import or_list
-from kwcli.user_files import own_folder
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from decoders.filters import Filter
     from decoders.wire.units import Moment
 
@@ -23,8 +21,10 @@ FORMATS: Final = ("text", "table", "ndjson", "json", "csv", "yaml", "fields", "h
 FORMAT_WORDS: Final = {"jsonl": "ndjson", "jsonlines": "ndjson", "ndjson": "ndjson", "yml": "yaml", "txt": "text"}
 # Names another default of -o, for the commands that have this format.
 OUTPUT_VARIABLE: Final = "KW_OUTPUT"
-# Does so in a profile.
+# The same in a profile.
 OUTPUT_PROPERTY: Final = "kw.output"
+# Formats that have a line for each exchange, and no bodies.
+WITHOUT_BODIES: Final = frozenset({"table", "csv"})
 COLORS: Final = ("auto", "always", "never")
 # Formats that have columns.
 WITH_COLUMNS: Final = ("text", "table", "csv", "fields")
@@ -142,6 +142,51 @@ class Words(click.ParamType[tuple[str, ...]]):
         return words
 
 
+class Clash(NamedTuple):
+    """Options that could not be kept beside another one, by their parameters' names, and why in a few words."""
+
+    option: str
+    others: tuple[str, ...]
+    why: str
+
+
+def refuse_clashes(*clashes: Clash) -> None:
+    """UsageError where the command line has two options of which one would be ignored; a default is none."""
+    context = click.get_current_context()
+    names, typed = _typed(context)
+    for clash in clashes:
+        if clash.option in typed:
+            for other in clash.others:
+                if other in typed:
+                    text = f"{names[other]} says nothing beside {names[clash.option]}: {clash.why}"
+                    raise click.UsageError(text, context)
+
+
+def refuse_without(option: str, others: Iterable[str], why: str) -> None:
+    """UsageError where the command line has an option that means something only beside `option`, which it has not."""
+    context = click.get_current_context()
+    names, typed = _typed(context)
+    if option not in typed:
+        for other in others:
+            if other in typed:
+                raise click.UsageError(f"{names[other]} needs {names[option]}: {why}", context)
+
+
+def refuse_typed(why: str, among: Iterable[str] | None = None) -> None:
+    """UsageError where the command line has an option (one of `among`), which says nothing for the reason given."""
+    context = click.get_current_context()
+    names, typed = _typed(context)
+    for name in names:
+        if name in typed and (among is None or name in among):
+            raise click.UsageError(f"{names[name]} says nothing {why}", context)
+
+
+def _typed(context: click.Context) -> tuple[dict[str, str], set[str]]:
+    """How the parameters of a command are spelled, by name, and which of them the command line has."""
+    names = {param.name or "": max(param.opts, key=len) for param in context.command.params}
+    return names, {name for name in names if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
+
+
 class TimeWord(click.ParamType["Moment"]):
     """`2026-11-21T03:04:05Z`, `17:34`, `5m` before the end: a Moment, in UTC where no zone is said."""
 
@@ -238,15 +283,16 @@ class FilterOptions(NamedTuple):
     topics: tuple[str, ...]
     expression: str | None
     errors: bool
+    errors_all: bool
     slower_than: float | None
     clients: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
 
     def select(self, also: str = "") -> Filter:
         """The filter that they make, together with another expression. Raises Failure (usage)."""
-        from kwcli.filter_options import select
+        from kwcli.filter_options import both, select
 
-        return select(**self._asdict(), also=also)
+        return both(also, select(**self._asdict()))
 
 
 class ContentOptions(NamedTuple):
@@ -269,6 +315,8 @@ class OutputOptions(NamedTuple):
 
     def settings(self, env: Environment, content: ContentOptions | None = None, *, live: bool = False) -> Settings:
         """The settings that they make on this terminal, or in this pipe. Raises Failure."""
+        if content is not None and content.records and self.output in WITHOUT_BODIES:
+            raise Failure(f"-o {self.output} has no bodies, so --records says nothing: give text or json", Exit.USAGE)
         if self.fields and self.output != "fields":
             raise Failure(f"-e is for -o fields, not for -o {self.output}", Exit.USAGE)
         if self.marks and self.output != "fields":
@@ -327,25 +375,25 @@ def set_debug(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
 
 
 def _default_format(ctx: click.Context, param: click.Parameter, value: str | None) -> str:
-    """The callback of -o: the format asked for, else that of --profile, $KW_OUTPUT or the profile in use, else text.
-
-    A format that this command has not is left out.
-    """
+    """The callback of -o: the format asked for, else that of $KW_OUTPUT or of the profile if this command has it."""
     if value is not None:
         if ctx.meta.get(ASKED) == "json" != value:
             raise click.UsageError(f"-J is -o json, and -o {value} was asked for", ctx)
         return value
     if ASKED in ctx.meta:
         return str(ctx.meta[ASKED])
-    wanted, origin = (
-        _wanted_format(ctx.obj, ctx.params.get("profile")) if isinstance(ctx.obj, Environment) else ("", "")
-    )
+    wanted, where = "", OUTPUT_VARIABLE
+    if isinstance(ctx.obj, Environment):
+        wanted = ctx.obj.variables.get(OUTPUT_VARIABLE, "")
+        if not wanted:
+            given = dict(ctx.params.get("properties") or ()).get(OUTPUT_PROPERTY)
+            wanted, where = given or ctx.obj.profile_output(ctx.params.get("profile")), OUTPUT_PROPERTY
     wanted = FORMAT_WORDS.get(wanted.lower(), wanted.lower())
     assert isinstance(param.type, click.Choice)
     if wanted in param.type.choices:
         return wanted
     if wanted and wanted not in FORMATS:
-        raise click.UsageError(f"{origin}: {wanted!r} is no format; there are {', '.join(FORMATS)}", ctx)
+        raise click.UsageError(f"{where}: {wanted!r} is no format; there are {', '.join(FORMATS)}", ctx)
     return "text"
 
 
@@ -364,39 +412,6 @@ def _ask_fields(ctx: click.Context, _param: click.Parameter, values: tuple[tuple
     if values:
         ctx.meta.setdefault(ASKED, "fields")
     return _flatten(ctx, _param, values)
-
-
-def _wanted_format(env: Environment, profile: str | None) -> tuple[str, str]:
-    """The default of -o, and who says so."""
-    if profile is not None and (wanted := _profile_format(env, profile)):
-        return wanted, f"{OUTPUT_PROPERTY} of profile {profile}"
-    if wanted := env.variables.get(OUTPUT_VARIABLE, ""):
-        return wanted, OUTPUT_VARIABLE
-    return _profile_format(env, None), f"{OUTPUT_PROPERTY} of the profile"
-
-
-def _profile_format(env: Environment, named: str | None) -> str:
-    """What the profile in use says by OUTPUT_PROPERTY; empty where it says nothing, or there is none.
-
-    Every command comes here, and most people have no profile: so this reads the one line, and loads nothing.
-    """
-    folder = own_folder("config", env.variables)
-    name = named or env.variables.get("KW_PROFILE") or _begin(folder / "active-profile").strip()
-    if not name or "/" in name:
-        return ""
-    for line in _begin(folder / "profiles" / f"{name}.properties").splitlines():
-        key, _, value = line.partition("=")
-        if key.strip() == OUTPUT_PROPERTY:
-            return value.strip()
-    return ""
-
-
-def _begin(path: Path) -> str:
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read(1 << 20)
-    except OSError:
-        return ""
 
 
 def _set_csv_safe(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
@@ -575,8 +590,12 @@ def filter_options(command: Command) -> Command:
             metavar="EXPR",
             help="Only exchanges for which this holds, for example 'api == Fetch and latency > 100ms'.",
         ),
+        click.option("--errors-all", is_flag=True, hidden=True),
         click.option(
-            "--errors", is_flag=True, help="Only what went wrong: error codes, undecodable, cut off unanswered."
+            "--errors",
+            is_flag=True,
+            help="Only what went wrong: error codes, undecodable, cut off unanswered; `--errors all`: also error codes"
+            " that the protocol means so.",
         ),
         click.option("--slower-than", type=Duration(), metavar="TIME", help="Only latencies above, for example 100ms."),
     )

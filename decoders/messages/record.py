@@ -118,7 +118,10 @@ def to_json_dict(settled: Settled, options: Options = PLAIN) -> dict[str, Any]:
     """The record of an exchange or of a skipped run, ready for JSON."""
     if isinstance(settled, Skipped):
         return skipped_json(settled)
-    return exchange_json(settled, options) if settled.record is None else dict(settled.record)
+    if settled.record is None:
+        return exchange_json(settled, options)
+    file = settled.extra.get("file") if settled.extra else None
+    return {**settled.record, "file": file} if file else dict(settled.record)
 
 
 def skipped_json(skipped: Skipped) -> dict[str, Any]:
@@ -155,6 +158,8 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
     response_end_ns = exchange.response_end_ns
     paired = request_end_ns is not None and response_ns is not None
     whole = request_end_ns is not None and response_end_ns is not None
+    if errors and spec.expected:
+        _mark_expected(errors, spec.expected)
     record: dict[str, Any] = {
         "kind": "exchange",
         "schema": SCHEMA,
@@ -217,6 +222,13 @@ def _errors(exchange: Exchange, plan: Plan, response: Any, options: Options) -> 
     if not options.deferred or not side_is_large(exchange, "response"):
         return errors_in(plan, response)
     return large_errors(exchange, plan)
+
+
+def _mark_expected(errors: list[dict[str, Any]], expected: frozenset[int]) -> None:
+    """Say of which errors the protocol means them so."""
+    for error in errors:
+        if error["code"] in expected:
+            error["expected"] = True
 
 
 def _add_said(record: dict[str, Any], exchange: Exchange, plans: Plans, options: Options) -> None:

@@ -297,9 +297,11 @@ DEFAULT_SERVER: Final = "localhost:9092"
 VARIABLES: Final = {
     "KW_BOOTSTRAP_SERVER": "bootstrap.servers",
     "KW_BOOTSTRAP_CONTROLLER": "bootstrap.controllers",
-    "KW_OUTPUT": "kw.output",
 }
-_OTHERS: Final = ("KW_PROFILE", "KW_TIMEOUT", "KW_CONNECT_TIMEOUT", "KW_DIAL_MAP", "KW_COMPLETION_LIMIT")
+_OTHERS: Final = (
+    *("KW_PROFILE", "KW_TIMEOUT", "KW_CONNECT_TIMEOUT", "KW_DIAL_MAP", "KW_OUTPUT", "KW_PAGER"),
+    "KW_COMPLETION_LIMIT",
+)
 
 
 def client_config(

@@ -86,7 +86,7 @@ PROPERTIES: Final[tuple[Property, ...]] = (
     _row(
         "output",
         "kw.output",
-        "",
+        "kw.output",
         "in a profile: the format that holds without -o and $KW_OUTPUT",
         values="text table ndjson json csv yaml fields",
         default="text",
