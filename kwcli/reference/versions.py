@@ -11,18 +11,23 @@ import orjson
 
 from decoders.apis import NAMES
 from decoders.apis.releases import RELEASES
+from decoders.exchanges import pairer
 from kwcli.env import Environment
 
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
 
 
 def versions() -> dict[str, Any]:
-    """kw, python, platform, kafka {oldest, newest, apis}, libraries {name: version}, extras (null: not installed)."""
+    """kw, compiled, python, implementation, platform, kafka {oldest, newest, apis}, libraries and extras {name: …}.
+
+    `compiled`: whether the library's busiest modules are machine code. A version is null where it is not installed.
+    """
     from kwcli import VERSION
 
     needed, extras = _requirements()
     return {
         "kw": VERSION,
+        "compiled": not (pairer.__file__ or "").endswith(".py"),
         "python": platform.python_version(),
         "implementation": platform.python_implementation(),
         "platform": f"{platform.system()} {platform.machine()}",
@@ -66,7 +71,7 @@ def write_versions(env: Environment, found: dict[str, Any], output: str) -> None
         return
     kafka = found["kafka"]
     lines = [
-        f"kw      {found['kw']}",
+        f"kw      {found['kw']}{', compiled' * found['compiled']}",
         f"Python  {found['python']} ({found['implementation']}, {found['platform']})",
         f"Kafka   {kafka['oldest']} to {kafka['newest']}, {kafka['apis']} APIs",
     ]

@@ -317,6 +317,7 @@ IRRELEVANT: Final = frozenset(_IRRELEVANT.split())
 # Whole families that other programs read from the same files.
 IRRELEVANT_FAMILIES: Final = (
     *("topic.", "schema.registry.", "basic.auth.", "confluent.", "producer.", "consumer.", "admin.", "listener.name."),
+    *("listeners.https.", "rest.", "zookeeper."),
 )
 
 BY_NAME: Final[dict[str, Property]] = {name: row for row in PROPERTIES for name in row.names}
