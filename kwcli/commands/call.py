@@ -85,6 +85,7 @@ CLASHES = (
     verbose="Show the request too, the chosen server and what was looked up; -vv what was said.",
     quiet="No summary of repetitions.",
     columns=True,
+    times=True,
 )
 @click.pass_obj
 def command(
@@ -114,4 +115,4 @@ def command(
         text = "--dry-run has no response: --only request shows, and --select PATH chooses, of what would be sent"
         raise click.UsageError(text, click.get_current_context())
     given = CallOptions(api, words, interval_s=interval, **asked)  # type: ignore[arg-type]  # click has checked the types
-    return run_call(env, given, shown.settings(env, content, live=True), connection)
+    return run_call(env, given, shown.settings(env, content, live=given.repeat != 1 or given.edit), connection)

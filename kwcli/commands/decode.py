@@ -130,7 +130,7 @@ def command(
         raise click.UsageError("--version needs --api", ctx)
     if explain and shown.output == "hex":
         refuse_typed("beside --explain: it has text, json and ndjson", among=("output",))
-    settings = shown.settings(env, content)
+    settings = shown.settings(env, content, live=not inputs or "-" in inputs)
     if explain:
         return run_explain(inputs, env, settings, form)
     found = None if said.api is None else find_api(said.api)
