@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import re
+import textwrap
 from importlib import metadata
 from typing import Any, Final
 
@@ -82,4 +83,13 @@ def write_versions(env: Environment, found: dict[str, Any], output: str) -> None
     missing = [name for name, version in found["extras"].items() if not version]
     if missing:
         lines.append(f"without {', '.join(missing)}")
+    if env.columns is not None:
+        lines = [part for line in lines for part in _wrapped(line, env.columns)]
     env.stdout.write("".join(f"{line}\n" for line in lines).encode())
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    """Lines broken between libraries only."""
+    held = re.sub(r" (?=\d)", "\0", line)  # a version stays with its name
+    parts = textwrap.wrap(held, max(width, 40), subsequent_indent=" " * 8, break_on_hyphens=False)
+    return [part.replace("\0", " ") for part in parts]
