@@ -131,6 +131,7 @@ class Environment:
         "debug",
         "monotonic",
         "now_ns",
+        "profile_output",
         "stderr",
         "stderr_terminal",
         "stdin",
@@ -166,6 +167,8 @@ class Environment:
         self.monotonic = monotonic
         self.debug = False
         self.csv_safe = False  # asked for by --csv-safe
+        # The format of output that a profile states, the one in use where none is named; empty for none.
+        self.profile_output: Callable[[str | None], str] = lambda _: ""
         self._secrets: frozenset[str] = frozenset()
         self._hide: Callable[[str], str] | None = None
 
