@@ -38,6 +38,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 
 
+# What the scripts of shells call; it is no command of people.
+COMPLETE: Final = "__complete"
 # Commands whose --errors may be followed by the word `all`.
 FILTERING: Final = frozenset({"sniff", "stats", "pipeline", "proxy"})
 
@@ -152,6 +154,17 @@ def run(words: Sequence[str], env: Environment) -> int:
     """Run `kw WORDS…` in `env`; the exit code. Nothing but the end of the interpreter gets past it."""
     env.profile_output = lambda name: _profile_output(env, name)
     try:
+        return _run(words, env)
+    finally:
+        env.end_paging()
+
+
+def _run(words: Sequence[str], env: Environment) -> int:
+    try:
+        if words and words[0] == COMPLETE:
+            from kwcli.completion.candidates import complete
+
+            return complete(env, words[1:])
         outcome = kw.main(list(words), prog_name="kw", standalone_mode=False, obj=env)
         return int(outcome) if isinstance(outcome, int) else Exit.DONE
     except Failure as failure:
@@ -173,6 +186,8 @@ def run(words: Sequence[str], env: Environment) -> int:
     except (KeyboardInterrupt, click.Abort):
         return Exit.INTERRUPTED
     except BrokenPipeError:
+        return Exit.DONE
+    except SystemExit:  # click's own end where who reads our output has gone, and nowhere else
         return Exit.DONE
     except Exception as defect:
         line = unwritten(defect) if isinstance(defect, OSError) else None

@@ -106,19 +106,20 @@ VIEWS: Final[dict[str, View]] = {
         *("clients: software, exchanges, bytes, first and last time", ("exchanges",)),
         f"""
     with asked as (
-      select {_CLIENT} as client, client_ip, struct(client_software_name, client_software_version) as program,
-        client_software_name is not null as named, request_size, response_size, time
+      select {_CLIENT} as client, client_ip as address, client_software_name as software,
+        client_software_version as software_version, request_size, response_size, time
       from exchanges where api_key is not null),
-    known as (
-      select *, min(case when named then program end) over who as least,
-        max(case when named then program end) over who as most
-      from asked window who as (partition by client, client_ip)),
-    told as (select *, case when not named and least = most then most else program end as its from known)
-    select client as client_id, client_ip, its.client_software_name as client_software_name,
-      its.client_software_version as client_software_version, count(*) as count,
-      sum(coalesce(request_size, 0)) as request_bytes, sum(coalesce(response_size, 0)) as response_bytes,
-      min(time) as first, max(time) as last
-    from told group by client, client_ip, its""",
+    named as (
+      select *, struct(software, software_version) as its,
+        min(case when software is not null then struct(software, software_version) end) over who as least,
+        max(case when software is not null then struct(software, software_version) end) over who as most
+      from asked window who as (partition by client, address)),
+    known as (select *, case when software is null and least = most then most else its end as program from named)
+    select client as client_id, address as client_ip, program.software as client_software_name,
+      program.software_version as client_software_version, count(*) as count,
+      sum(coalesce(request_size, 0)) as request_bytes,
+      sum(coalesce(response_size, 0)) as response_bytes, min(time) as first, max(time) as last
+    from known group by client, address, program""",
     ),
     "versions": View(
         *("versions of APIs that each client uses", ("exchanges",)),
