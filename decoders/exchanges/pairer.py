@@ -32,7 +32,7 @@ from decoders.exchanges.exchange import ConnectionInfo, Ended, Exchange, Row, Se
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.pairing import Pairing
 from decoders.frames.detect import UndecidedConnection
-from decoders.frames.framing import BODY, REQUEST, RESPONSE, gap, jump, lose_step, take_bytes
+from decoders.frames.framing import BODY, REQUEST, RESPONSE, gap, lose_step, take_bytes
 from decoders.frames.headers import RESPONSE as RESPONSE_FORM
 from decoders.limits import IN_FLIGHT_MAX
 from decoders.protocols.signatures import TLS, certain
@@ -265,10 +265,7 @@ class Pairer:
             take_bytes(direction, time_ns, packet, data)
         elif isinstance(data, Gap):
             self.context.summary.gaps += 1
-            if data.why == "jump":
-                jump(direction, time_ns, packet)
-            else:
-                gap(direction, time_ns, packet, data.size, data.why)
+            gap(direction, time_ns, packet, data.size, data.why)
         else:
             pairing.again(direction, data.at, data.size)
 
