@@ -6,7 +6,7 @@ import errno
 import os
 import stat
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain
 from threading import Lock
@@ -201,12 +201,16 @@ _PIECE_MIN: Final = 4096
 class Captures:
     """The inputs of one run. `problems` are those that cannot be opened, then those that cannot be read on.
 
-    `size` is that of all together, where each has one; `taken` how much of it has been read.
+    `size` is that of all together, where each has one; `taken` how much of it has been read. `on_secrets` gets the TLS
+    key logs in them (decoders/capture/files.py).
     """
 
-    def __init__(self, names: Iterable[str], env: Environment) -> None:
+    def __init__(
+        self, names: Iterable[str], env: Environment, on_secrets: Callable[[bytes], None] | None = None
+    ) -> None:
         self.problems: list[str] = []
         self.taken = 0
+        self._on_secrets = on_secrets
         self._files = OpenFiles()
         self._sources: list[CaptureSource] = []
         self._ended: Counter[str] = Counter()  # what the readers of those that have ended have counted
@@ -239,6 +243,7 @@ class Captures:
 
     def _segments(self, number: int, source: CaptureSource) -> Iterator[list[Segment]]:
         reader = self._reading[number] = CaptureReader()
+        reader.on_secrets = self._on_secrets
         taken = 0
         try:
             for piece in source.pieces():

@@ -102,6 +102,7 @@ class CaptureOptions(NamedTuple):
     bpf: str | None
     write: str | None
     ports: tuple[int, ...]
+    keylogs: tuple[str, ...] = ()
 
     def check(self) -> None:
         """UsageError when these do not say what to read, once."""
@@ -219,6 +220,16 @@ ports_option: Final = click.option(
 )
 
 
+keylog_option: Final = click.option(
+    "--keylog",
+    "keylogs",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(readable=False),
+    help="Decrypt TLS with this key log, followed while it grows (default: $SSLKEYLOGFILE; see: kw help tls).",
+)
+
+
 def words_option(*names: str, known: tuple[str, ...] = (), help: str, metavar: str) -> Callable[[Command], Command]:
     """An option that takes words with commas between them, and may be repeated; its value is one tuple of words."""
     return click.option(*names, multiple=True, type=Words(known), metavar=metavar, callback=_flatten, help=help)
@@ -268,6 +279,7 @@ def capture_options(command: Command) -> Command:
             help="Keep the packets of a live capture in this file.",
         ),
         ports_option,
+        keylog_option,
     )
 
 

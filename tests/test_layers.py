@@ -25,7 +25,7 @@ LAYERS: Final[list[tuple[str, ...]]] = [
     ("decoders",),
     ("kwcli.gc_tuning", "kwcli.terminal", "kwcli.user_files"),
     ("kwcli.env",),
-    ("kwcli.spelling", "kwcli.inflating", "kwcli.inputs", "kwcli.progress", "kwcli.output"),
+    ("kwcli.spelling", "kwcli.inflating", "kwcli.inputs", "kwcli.key_logs", "kwcli.progress", "kwcli.output"),
     ("kwcli.filter_options", "kwcli.declarations"),
     ("kwcli.options",),
     ("kwcli.reference", "kwcli.decoding", "kwcli.net"),

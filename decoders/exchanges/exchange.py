@@ -23,6 +23,7 @@ from decoders.tcp.chunks import Connection, Half, How
 if TYPE_CHECKING:
     from decoders.exchanges.api_versions import ApiVersion, Failure
     from decoders.exchanges.topics import Topics
+    from decoders.tls.facts import TlsInfo
 
 __all__ = [
     "SESSION_PATHS",
@@ -147,7 +148,7 @@ class FetchSession(TypedDict):
 class ConnectionInfo:
     """The connection of an exchange: its number for people, its two addresses, the time of its first packet."""
 
-    __slots__ = ("began_ns", "broker", "client", "exchanges", "late_ns", "number", "topics")
+    __slots__ = ("began_ns", "broker", "client", "exchanges", "late_ns", "number", "tls", "topics")
 
     def __init__(self, number: int, client: str, broker: str, began_ns: int, topics: Topics) -> None:
         self.number = number
@@ -157,6 +158,7 @@ class ConnectionInfo:
         self.topics = topics
         self.exchanges = 0  # settled so far, where somebody counts
         self.late_ns = 0  # had other connections shown the broker before this time, it would have been known for one
+        self.tls: TlsInfo | None = None  # where what it carries was decrypted
 
 
 class ApiError(NamedTuple):

@@ -37,6 +37,8 @@ from decoders.frames.headers import RESPONSE as RESPONSE_FORM
 from decoders.limits import IN_FLIGHT_MAX
 from decoders.protocols.signatures import TLS, certain
 from decoders.tcp.chunks import Chunk, Close, Connection, Gap, Half, How, Retransmission
+from decoders.tls.decryption import tls_facts
+from decoders.tls.facts import TlsFacts
 from decoders.wire.pack import pack, unpack
 
 UnusualHandler = Callable[[Half, int, int, Any], None]
@@ -171,11 +173,15 @@ class Pairer:
     def feed(self, chunks: list[Chunk], now_ns: int = 0) -> list[Settled]:  # noqa: ARG002 - one protocol for all stages
         """What settles with these chunks."""
         if chunks:
-            summary = self.context.summary
-            summary.first_ns = summary.first_ns or chunks[0][1]
-            summary.last_ns = max(summary.last_ns, chunks[-1][1])
+            self.note_times(chunks)
             take_chunks(self.context, chunks, self._unusual)
         return self._given()
+
+    def note_times(self, chunks: list[Chunk]) -> None:
+        """Take the first and the last time from chunks, also from those of which nothing comes here."""
+        summary = self.context.summary
+        summary.first_ns = summary.first_ns or chunks[0][1]
+        summary.last_ns = max(summary.last_ns, chunks[-1][1])
 
     def finish(self) -> list[Settled]:
         """What the end of the input settles; reassembly has closed all connections that it knows."""
@@ -249,8 +255,18 @@ class Pairer:
         elif undecided is not None:
             self._end_undecided(undecided, how, FOREVER if how == "capture_end" else time_ns)
         else:
+            facts = tls_facts(connection)
+            if facts is not None:
+                self._skip_tls(connection, facts, facts.size, facts.time_ns)
             self._over(connection, how)
         connection.untie()
+
+    def _skip_tls(self, connection: Connection, facts: TlsFacts, size: int, time_ns: int) -> None:
+        """Report a TLS connection of which nothing was decrypted."""
+        first = connection.first
+        ends = ConnectionInfo(connection.number, first.source, first.target, connection.began_ns, self.context.topics)
+        if size:
+            self.context.skip(Skipped(ends, None, size, "tls", facts.text(), time_ns))
 
     def _event(
         self, pairing: Pairing, half: Half, time_ns: int, packet: int, data: bytes | Gap | Retransmission
@@ -291,6 +307,8 @@ class Pairer:
         """The half that asks, where that is known, at a time, without a look at the bytes."""
         if self.context.ports is not None:
             return self._named(connection)
+        if connection.tls:
+            return None  # what a port carries in TLS it does not carry in plain text, nor the other way round
         since = self.context.brokers.get
         if since(connection.first.target, FOREVER) < time_ns:
             return connection.first
@@ -306,13 +324,17 @@ class Pairer:
         context.budget.held -= undecided.held
         # Behind all that was looked at before: it does not vouch for itself.
         since_ns = max((time_ns, *(chunk[1] for chunk in undecided.chunks)))
-        context.brokers.setdefault(client.target, since_ns)
-        if context.vouching is not None:
-            context.vouching.append((client.target, since_ns, client.source))
+        facts = tls_facts(connection)
+        if facts is None:
+            context.brokers.setdefault(client.target, since_ns)
+            if context.vouching is not None:
+                context.vouching.append((client.target, since_ns, client.source))
         context.summary.connection(client.source, client.target)
         ends = ConnectionInfo(connection.number, client.source, client.target, connection.began_ns, context.topics)
         first = client is connection.first
-        if not first or len(undecided.chunks) > 1 or undecided.dropped:
+        if facts is not None:
+            ends.tls = facts.info()
+        elif not first or len(undecided.chunks) > 1 or undecided.dropped:
             ends.late_ns = since_ns
         pairing = Pairing(context, ends, client_first=first, opening=connection.opened and not undecided.dropped)
         context.pairings[connection.number] = pairing
@@ -348,7 +370,11 @@ class Pairer:
         ended = Ended(ends, connection, first, how)
         if undecided is not None:
             ends.late_ns = doubtful(undecided)
-            ended.reason, ended.detail = undecided.reason, undecided.detail() or NOTHING_DECODES
+            ended.reason, ended.detail, _ = described(undecided)
+        else:
+            facts = tls_facts(connection)
+            if facts is not None and facts.size:
+                ended.reason, ended.detail = "tls", facts.text()
         self._give(ended)
 
     def _give(self, ended: Ended) -> None:
@@ -366,20 +392,33 @@ class Pairer:
             return
         del context.undecided[connection.number]
         context.budget.held -= undecided.held
-        size = sum(undecided.sizes.values())
+        reason, detail, size = described(undecided)
         if size:
             first = connection.first
             ends = ConnectionInfo(connection.number, first.source, first.target, connection.began_ns, context.topics)
-            detail = undecided.detail() or NOTHING_DECODES
             ends.late_ns = doubtful(undecided)
-            context.skip(Skipped(ends, None, size, undecided.reason, detail, undecided.time_ns))
+            context.skip(Skipped(ends, None, size, reason, detail, undecided.time_ns))
         self._over(connection, how, undecided)
+
+
+def described(undecided: UndecidedConnection) -> tuple[str, str, int]:
+    """The reason, the detail and the bytes of a connection that has not shown to be Kafka."""
+    facts = tls_facts(undecided.connection)
+    size = sum(undecided.sizes.values())
+    detail = undecided.detail() or NOTHING_DECODES
+    if facts is None:
+        return undecided.reason, detail, size
+    if facts.opened:
+        return undecided.reason, f"{detail}, in {facts.version}", size
+    return "tls", facts.text(), size + facts.size
 
 
 def doubtful(undecided: UndecidedConnection) -> int:
     """Until when it would be Kafka if only its broker were known."""
     connection = undecided.connection
-    return 0 if undecided.foreign == TLS else max(connection.first.last_ns, connection.second.last_ns) + 1
+    if undecided.foreign == TLS or connection.tls:
+        return 0
+    return max(connection.first.last_ns, connection.second.last_ns) + 1
 
 
 def count(rows: Iterable[Row]) -> None:

@@ -67,7 +67,9 @@ def _ends(record: Mapping[str, Any]) -> ConnectionInfo:
     topics = Topics()
     for identity, name in record.get("topic_names", {}).items():
         topics.add(UUID(bytes=uuid_bytes(identity)), name)
-    return ConnectionInfo(record["connection"], record["client"], record["broker"], 0, topics)
+    ends = ConnectionInfo(record["connection"], record["client"], record["broker"], 0, topics)
+    ends.tls = record.get("tls")
+    return ends
 
 
 def _skipped(record: Mapping[str, Any]) -> Skipped:

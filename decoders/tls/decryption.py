@@ -40,7 +40,7 @@ from decoders.tls.handshake import CLIENT_HELLO
 from decoders.tls.key_log import KeyLog
 from decoders.wire.pack import fields, pack, unpack
 
-__all__ = ["Decryption", "tls_facts"]
+__all__ = ["PLAIN", "Decryption", "export_connection", "tls_facts"]
 
 # In the place of what is known of a connection that is no TLS.
 PLAIN: Final = False

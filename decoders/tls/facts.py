@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from decoders.errors import Malformed
 from decoders.tls.handshake import VERSIONS, CertificateFacts, ClientHello, ServerHello
 from decoders.tls.suites import find_suite
 
-__all__ = ["TlsFacts"]
+__all__ = ["TlsFacts", "TlsInfo"]
 
 _SAVED: Final = (
     *("version", "cipher", "sni", "offered", "protocol", "resumed", "certificate", "client_certificate", "alerts"),
     *("early_data", "problem", "hello_ns", "answer_ns", "time_ns", "size", "opened"),
 )
+
+
+class TlsInfo(TypedDict):
+    """The `tls` key of the exchange record: `version` is `1.2` or `1.3`, the cipher has IANA's name."""
+
+    version: str
+    cipher: str
+    sni: str | None
+    client_subject: str | None
 
 
 class TlsFacts:
@@ -63,8 +72,8 @@ class TlsFacts:
         """The subject of the client's certificate."""
         return None if self.client_certificate is None else self.client_certificate.subject
 
-    def record(self) -> dict[str, Any]:
-        """The `tls` key of the exchange record."""
+    def info(self) -> TlsInfo:
+        """What every exchange of the connection says."""
         return {
             "version": self.version.removeprefix("TLS "),
             "cipher": self.cipher,

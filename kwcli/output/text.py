@@ -198,6 +198,8 @@ class TextLines:
         ends = (exchange.ends, exchange.client_id, exchange.client_software is None)
         between = self._ends.get(ends) or self._between(ends, exchange)
         facts = facts_of(exchange, request or NO_VIEW, response or NO_VIEW, self._shape)
+        if exchange.ends.tls is not None:
+            facts = [*facts, f"TLS{exchange.ends.tls['version']}"]
         text = " ".join(facts)
         room = self._room
         if not text.isprintable():

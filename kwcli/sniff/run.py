@@ -15,6 +15,7 @@ from decoders.exchanges.exchange import Skipped
 from decoders.limits import CONNECTIONS_MAX
 from kwcli.env import Exit
 from kwcli.inputs import Captures, placed
+from kwcli.key_logs import KeyLogFiles
 from kwcli.output import Needs, Renderer, Wanted, Write, needs, open_renderer
 from kwcli.output.units import NS, count_of, format_size
 from kwcli.progress import Progress
@@ -231,13 +232,15 @@ class Sniffing:
         sort: bool,
         strict: bool,
         view: SniffView | None = None,
+        key_logs: KeyLogFiles | None = None,
     ) -> None:
         view = view or SniffView(needs(settings), partial(open_renderer, settings))
         self._env = env
         self._settings = settings
         self._selection = selection
         self._ports = ports
-        self._engine = Engine(ports=ports, needs=Wanted(view.needs, selection.needs))
+        self._key_logs = KeyLogFiles(()) if key_logs is None else key_logs
+        self._engine = Engine(ports=ports, needs=Wanted(view.needs, selection.needs), keys=self._key_logs.keys)
         self._left = limit
         self._sorted: list[Settled] | None = [] if sort else None
         self._shown = 0
@@ -257,7 +260,7 @@ class Sniffing:
 
     def files(self, names: Iterable[str]) -> SniffOutcome:
         """Decode files (`-`: standard input), merged by packet time. Bad inputs are told after the good ones."""
-        captures = Captures(names, self._env)
+        captures = Captures(names, self._env, self._key_logs.keys.add)
         try:
             self._progress.expect(captures.size)
             self._decode(captures)
@@ -269,6 +272,7 @@ class Sniffing:
         finish = True
         try:
             for segments in captures:
+                self._key_logs.poll(self._env.now_ns())
                 if not self._emit(self._engine.feed(segments)):
                     finish = False
                     break
@@ -306,6 +310,7 @@ class Sniffing:
             for piece in capture.stream():
                 if kept is not None:
                     kept.write(piece)
+                self._key_logs.poll(self._env.now_ns())
                 if not self._emit(self._engine.feed(reader.feed(piece), self._env.now_ns())):
                     finish = False
                     break
@@ -376,6 +381,9 @@ class Sniffing:
         self._renderer.close()
         self._output.flush()
         self._progress.hide()
+        if not self._settings.quiet:
+            for problem in self._key_logs.problems:
+                self._env.say(f"kw: {problem}")
         for problem in self._outcome.problems:
             self._env.say(f"kw: {problem}")
         summary = self._engine.summary
