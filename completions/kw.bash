@@ -258,21 +258,21 @@ _kw_values() {
 }
 _kw_verb() {
     case $verb in
-        "") verbs="sniff call proxy stats pipeline apis errors decode encode profile playground completion help" options="--version --debug -h --help" ;;
+        "") verbs="sniff call proxy stats pipeline apis errors decode encode profile playground completion help" options="--version --debug -X -h --help" ;;
         "sniff") verbs="" options="-i --interface --bpf -w --write --port --api --client-id --topic -f --filter --errors --slower-than --limit --records --reveal-secrets --sort --strict -o --output --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
-        "call") verbs="" options="--api-version --as-kafka --force --node --split --example --skeleton --edit --dry-run --raw-body --only --select --records --reveal-secrets --compression --acks --magic --repeat --interval --against -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
+        "call") verbs="" options="--api-version --as-kafka --force --node --split --example --skeleton --edit --dry-run --raw-body --only --select --records --reveal-secrets --compression --acks --magic --lines --values -K --key-separator --repeat --interval --against -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
         "proxy") verbs="" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map --port-base --bind --advertise --tls-in --tls-cert --tls-key --tls-client-ca --allow-anonymous --metrics --check --api --client-id --topic -f --filter --errors --slower-than --records --reveal-secrets -o --output --csv-safe --color -v --verbose -q --quiet --debug --no-log -w --write --record --rotate-size --rotate-interval --log-overflow -h --help" ;;
-        "stats") verbs="" options="-i --interface --bpf -w --write --port --by --metric --bucket --sort --slowest --api --client-id --topic -f --filter --errors --slower-than --limit --strict -o --output --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
+        "stats") verbs="" options="-i --interface --bpf -w --write --port --by --metric --bucket --sort --top --slowest --api --client-id --topic -f --filter --errors --slower-than --limit --strict -o --output --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
         "pipeline") verbs="report run sql" options="-h --help" ;;
         "pipeline report") verbs="" options="--target --html --master -o --output --color -v --verbose -q --quiet --debug -h --help" ;;
         "pipeline run") verbs="" options="--out --point --since --until --api --client-id --topic -f --filter --errors --slower-than --port --tables --bodies --reveal-secrets --engine --master --split-size --strict --explain -v --verbose -q --quiet --debug -h --help" ;;
         "pipeline sql") verbs="" options="--views --limit --master -o --output --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
         "apis") verbs="" options="--release --diff --grep -o --output --color --debug -h --help" ;;
-        "errors") verbs="" options="--grep -o --output --color --debug -h --help" ;;
+        "errors") verbs="" options="--retriable --grep -o --output --color --debug -h --help" ;;
         "decode") verbs="" options="--api --version --api-version --request --response --from --explain --records --reveal-secrets -o --output --color -v --verbose --debug -h --help" ;;
         "encode") verbs="" options="--response --frame --correlation-id --client-id --skeleton -o --output --debug -h --help" ;;
         "profile") verbs="import list remove show use" options="-h --help" ;;
-        "profile import") verbs="" options="--use --force -v --verbose -h --help" ;;
+        "profile import") verbs="" options="--context --use --force -v --verbose -h --help" ;;
         "profile list") verbs="" options="-o --output --color --debug -h --help" ;;
         "profile remove") verbs="" options="-h --help" ;;
         "profile show") verbs="" options="--reveal-secrets -o --output --color --debug -h --help" ;;
@@ -285,6 +285,7 @@ _kw_verb() {
 }
 _kw_option() {  # how many values an option takes, and what they may be; `--option=` has its value with it
     case ${1%=} in
+        " -X") left=1 kind= ;;
         "sniff -i"|"sniff --interface") left=1 kind=interfaces ;;
         "sniff --bpf") left=1 kind= ;;
         "sniff -w"|"sniff --write") left=1 kind=files ;;
@@ -292,7 +293,7 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "sniff --api") left=1 kind=apis ;;
         "sniff --client-id") left=1 kind= ;;
         "sniff --topic") left=1 kind= ;;
-        "sniff -f"|"sniff --filter") left=1 kind= ;;
+        "sniff -f"|"sniff --filter") left=1 kind=words list="api api_key api_version correlation_id client_id client broker software software_version connection time request_size topic group txn partition records key value response_size size latency latency_ms error duration duration_ms status reason undecoded undecoded_side side closed retransmitted header. request. response." ;;
         "sniff --slower-than") left=1 kind= ;;
         "sniff --limit") left=1 kind= ;;
         "sniff --sort") left=1 kind=words list="time" ;;
@@ -307,6 +308,7 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "call --compression") left=1 kind=words list="none gzip snappy lz4 zstd" ;;
         "call --acks") left=1 kind=words list="all 1 0" ;;
         "call --magic") left=1 kind= ;;
+        "call -K"|"call --key-separator") left=1 kind= ;;
         "call --repeat") left=1 kind= ;;
         "call --interval") left=1 kind= ;;
         "call --against") left=1 kind= ;;
@@ -339,7 +341,7 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "proxy --api") left=1 kind=apis ;;
         "proxy --client-id") left=1 kind= ;;
         "proxy --topic") left=1 kind= ;;
-        "proxy -f"|"proxy --filter") left=1 kind= ;;
+        "proxy -f"|"proxy --filter") left=1 kind=words list="api api_key api_version correlation_id client_id client broker software software_version connection time request_size topic group txn partition records key value response_size size latency latency_ms error duration duration_ms status reason undecoded undecoded_side side closed retransmitted header. request. response." ;;
         "proxy --slower-than") left=1 kind= ;;
         "proxy -o"|"proxy --output") left=1 kind=words list="text table ndjson json csv hex" ;;
         "proxy --color") left=1 kind=words list="auto always never" ;;
@@ -352,15 +354,16 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "stats --bpf") left=1 kind= ;;
         "stats -w"|"stats --write") left=1 kind=files ;;
         "stats --port") left=1 kind= ;;
-        "stats --by") left=1 kind=words list="api version client client_id address software broker connection topic group error time" ;;
+        "stats --by") left=1 kind=words list="api version client client_id address software broker connection topic partition group error time" ;;
         "stats --metric") left=1 kind=words list="latency bytes errors records throttle" ;;
         "stats --bucket") left=1 kind= ;;
-        "stats --sort") left=1 kind=words list="count rate errors sum p50 p90 p99 max bytes waited name" ;;
+        "stats --sort") left=1 kind=words list="count rate errors unanswered undecoded values sum min p50 p90 p95 p99 max bytes request_bytes response_bytes waited waited_ms batches record_bytes name" ;;
+        "stats --top") left=1 kind= ;;
         "stats --slowest") left=1 kind= ;;
         "stats --api") left=1 kind=apis ;;
         "stats --client-id") left=1 kind= ;;
         "stats --topic") left=1 kind= ;;
-        "stats -f"|"stats --filter") left=1 kind= ;;
+        "stats -f"|"stats --filter") left=1 kind=words list="api api_key api_version correlation_id client_id client broker software software_version connection time request_size topic group txn partition records key value response_size size latency latency_ms error duration duration_ms status reason undecoded undecoded_side side closed retransmitted header. request. response." ;;
         "stats --slower-than") left=1 kind= ;;
         "stats --limit") left=1 kind= ;;
         "stats -o"|"stats --output") left=1 kind=words list="text table ndjson json csv" ;;
@@ -377,7 +380,7 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "pipeline run --api") left=1 kind=apis ;;
         "pipeline run --client-id") left=1 kind= ;;
         "pipeline run --topic") left=1 kind= ;;
-        "pipeline run -f"|"pipeline run --filter") left=1 kind= ;;
+        "pipeline run -f"|"pipeline run --filter") left=1 kind=words list="api api_key api_version correlation_id client_id client broker software software_version connection time request_size topic group txn partition records key value response_size size latency latency_ms error duration duration_ms status reason undecoded undecoded_side side closed retransmitted header. request. response." ;;
         "pipeline run --slower-than") left=1 kind= ;;
         "pipeline run --port") left=1 kind= ;;
         "pipeline run --tables") left=1 kind=words list="exchanges topic_partitions connections skipped" ;;
@@ -404,6 +407,7 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "encode --correlation-id") left=1 kind= ;;
         "encode --client-id") left=1 kind= ;;
         "encode -o"|"encode --output") left=1 kind=words list="hex base64 raw" ;;
+        "profile import --context") left=1 kind= ;;
         "profile list -o"|"profile list --output") left=1 kind=words list="text ndjson json" ;;
         "profile list --color") left=1 kind=words list="auto always never" ;;
         "profile show -o"|"profile show --output") left=1 kind=words list="text ndjson json" ;;
@@ -434,12 +438,12 @@ _kw_place() {  # what the argument at a place may be
         "pipeline sql 0") kind=files ;;
         "apis 0") kind=apis ;;
         "apis 1") kind=versions ;;
-        "errors 0") kind=errors ;;
+        "errors "*) kind=errors ;;
         "decode "*) kind=files ;;
         "encode 0") kind=apis ;;
         "encode 1") kind=versions ;;
         "encode "*) kind=body ;;
-        "profile import 1") kind=files ;;
+        "profile import "*) kind=files ;;
         "profile remove 0") kind=profiles ;;
         "profile show 0") kind=profiles ;;
         "profile use 0") kind=profiles ;;

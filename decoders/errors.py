@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 __all__ = [
     "DecodeError",
     "EncodeError",
@@ -11,6 +13,20 @@ __all__ = [
     "UnknownApi",
     "UnsupportedVersion",
 ]
+
+
+Error = TypeVar("Error", bound=BaseException)
+
+
+def without_frames(error: Error) -> Error:
+    """The same error, to be kept as a value.
+
+    The traceback of an error refers to the functions that it went through, and so to the buffers that they read: a
+    batch of 64 MiB lives as long as what is wrong with it. Where the error is kept by one of these functions they refer
+    to each other, and only a search for cycles frees them.
+    """
+    error.__cause__ = error.__context__ = None
+    return error.with_traceback(None)
 
 
 class DecodeError(Exception):

@@ -68,6 +68,8 @@ OUT_OF_ORDER_MAX: Final = 4 * MIB
 PACKET_MAX: Final = 4 * MIB
 # IP packets waiting for their other fragments; each holds at most 64 KiB.
 FRAGMENTED_MAX: Final = 64
+# IP packets within each other: VXLAN within GRE within a mirror's ERSPAN has four.
+TUNNELS_MAX: Final = 8
 # A pcapng block is held whole: the largest real ones are name tables and TLS key logs, far below this.
 BLOCK_MAX: Final = 16 * MIB
 # Interfaces of one pcapng section.

@@ -81,7 +81,7 @@ class Settings(NamedTuple):
 def settings(
     env: Environment,
     *,
-    output: str | None,
+    output: str,
     color: str,
     verbose: int,
     quiet: bool,
@@ -89,14 +89,14 @@ def settings(
     reveal_secrets: bool = False,
     live: bool = False,
 ) -> Settings:
-    """Settings by the rules of every command: text on a terminal, ndjson in a pipe, NO_COLOR and COLUMNS honoured.
+    """Settings by the rules of every command: colours on a terminal only, NO_COLOR and COLUMNS honoured.
 
     Raises Failure.
     """
     if env.csv_safe and output != "csv":
         raise Failure("--csv-safe is for -o csv", Exit.USAGE)
     found = Settings(
-        format=output or ("text" if env.stdout_terminal else "ndjson"),
+        format=output,
         width=env.columns,
         color=_color(env, color),
         verbose=verbose,

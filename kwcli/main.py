@@ -63,6 +63,20 @@ def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
         ctx.exit()
 
 
+def _properties(ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]) -> None:
+    """`kw -X list` as kcat takes it; a property itself belongs behind the command that connects."""
+    if not value:
+        return
+    from kwcli.net.options import print_properties
+
+    if value[0] not in ("list", "dump"):
+        raise click.UsageError(
+            "-X goes behind the command: kw call -X KEY=VALUE …, kw proxy -X …; kw -X list shows all"
+        )
+    print_properties(ctx.obj, value[0], {})
+    ctx.exit()
+
+
 def _debug(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
     if value and isinstance(ctx.obj, Environment):
         ctx.obj.debug = True
@@ -90,6 +104,14 @@ kw = Commands(
             callback=_debug,
             help="Show the traceback of a defect, of any command.",
         ),
+        click.Option(
+            ["-X", "properties"],
+            multiple=True,
+            expose_value=False,
+            callback=_properties,
+            metavar="list|dump",
+            help="Show all client properties, or those in force with where they are from.",
+        ),
     ],
 )
 
@@ -106,7 +128,9 @@ def run(words: Sequence[str], env: Environment) -> int:
         env.stderr.write(error.format_message().encode() + b"\n")
         return Exit.USAGE
     except click.UsageError as error:
-        env.say(f"kw: {_usage(error)}")
+        from kwcli.usage import describe_usage
+
+        env.say(f"kw: {describe_usage(error, words, COMMANDS)}")
         return Exit.USAGE
     except click.ClickException as error:
         env.say(f"kw: {error.format_message()}")
@@ -130,15 +154,6 @@ def run(words: Sequence[str], env: Environment) -> int:
         place = "" if env.debug else " (--debug shows where)"
         env.say(f"kw: defect: {type(defect).__name__}: {defect}{place}")
         return Exit.FAILURE
-
-
-def _usage(error: click.UsageError) -> str:
-    """click's message as one line that begins like ours and says where the help is."""
-    text = " ".join(error.format_message().split()).rstrip(".")
-    if text[:1].isupper() and not text[1:2].isupper():
-        text = text[0].lower() + text[1:]
-    path = error.ctx.command_path if error.ctx else "kw"
-    return f"{text}; see {path} --help"
 
 
 def _interrupt(_number: int, _frame: object) -> NoReturn:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from decoders.filters import Filter
 
 FORMATS: Final = ("text", "table", "ndjson", "json", "csv", "hex")
+# Names another default of -o, for the commands that have this format.
+OUTPUT_VARIABLE: Final = "KW_OUTPUT"
 COLORS: Final = ("auto", "always", "never")
 
 # A file, or a part of one, that is smaller than this would be all beginnings.
@@ -23,7 +25,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class Duration(click.ParamType[float]):
-    """`100ms`, `1.5s`: milliseconds as a float. A number without a unit says nothing and is refused."""
+    """`100ms`, `1.5s`, `2m`, `10` (seconds, as everywhere): milliseconds as a float."""
 
     name = "duration"
 
@@ -35,7 +37,36 @@ class Duration(click.ParamType[float]):
         try:
             return parse_duration(value.strip())
         except ValueError:
-            self.fail(f"{value!r} is no duration (write 250us, 100ms, 1.5s or 2m)", param, ctx)
+            self.fail(
+                f"{value!r} is no duration (write 250us, 100ms, 1.5s or 2m; a bare number is seconds)", param, ctx
+            )
+
+
+class Seconds(Duration):
+    """`10`, `10s`, `500ms`: seconds as a float, more than none."""
+
+    name = "seconds"
+
+    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if isinstance(value, float):
+            return value
+        found = super().convert(value, param, ctx) / 1000
+        if not found:
+            self.fail(f"{value!r} is no time (write 10, 10s or 500ms)", param, ctx)
+        return found
+
+
+class VersionWord(click.ParamType[str]):
+    """`12`, `v12`, `latest`, `earliest`: a version as it is written; kwcli.spelling.find_version says which it is."""
+
+    name = "version"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if "=" in value or value[:1] in ("@", "{"):
+            self.fail(f"it is missing before {value}: write a number or latest", param, ctx)
+        if not value.strip().lower().removeprefix("v").isdecimal() and not value.strip().isalpha():
+            self.fail(f"{value!r} is no version (write 12, v12 or latest)", param, ctx)
+        return value
 
 
 class Amount(click.ParamType[int]):
@@ -94,6 +125,18 @@ class Words(click.ParamType[tuple[str, ...]]):
         return words
 
 
+class Word(click.ParamType[str]):
+    """One word. `known` are offered by completion; others may be as good."""
+
+    name = "word"
+
+    def __init__(self, known: tuple[str, ...] = ()) -> None:
+        self.known = known
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ARG002
+        return value.strip()
+
+
 class CaptureOptions(NamedTuple):
     """What a command reads, and on which ports it takes connections for Kafka's."""
 
@@ -107,7 +150,10 @@ class CaptureOptions(NamedTuple):
     def check(self) -> None:
         """UsageError when these do not say what to read, once."""
         context = click.get_current_context()
-        if bool(self.files) == bool(self.interface):
+        if self.files and self.interface:
+            files = ", ".join(self.files[:2]) + (" …" if self.files[2:] else "")
+            raise click.UsageError(f"{files} and -i {self.interface}: not both; give files, or an interface", context)
+        if not self.files and not self.interface:
             raise click.UsageError("give capture files, or - for standard input, or -i IFACE", context)
         for name, value in (("--bpf", self.bpf), ("-w", self.write)):
             if value is not None and not self.interface:
@@ -141,7 +187,7 @@ class ContentOptions(NamedTuple):
 class OutputOptions(NamedTuple):
     """How output is written."""
 
-    output: str | None
+    output: str
     color: str
     verbose: int = 0
     quiet: bool = False
@@ -186,6 +232,19 @@ def set_debug(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
     """The callback of --debug."""
     if value and isinstance(ctx.obj, Environment):
         ctx.obj.debug = True
+
+
+def _default_format(ctx: click.Context, param: click.Parameter, value: str | None) -> str:
+    """The callback of -o: the format asked for, else that of $KW_OUTPUT if this command has it, else text."""
+    if value is not None:
+        return value
+    wanted = ctx.obj.variables.get(OUTPUT_VARIABLE, "") if isinstance(ctx.obj, Environment) else ""
+    assert isinstance(param.type, click.Choice)
+    if wanted in param.type.choices:
+        return wanted
+    if wanted and wanted not in FORMATS:
+        raise click.UsageError(f"{OUTPUT_VARIABLE}: {wanted!r} is no format; there are {', '.join(FORMATS)}", ctx)
+    return "text"
 
 
 def _set_csv_safe(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
@@ -250,7 +309,8 @@ def output_options(
                 "-o",
                 "--output",
                 type=click.Choice(formats),
-                help="Output format; text on a terminal, ndjson when piped.",
+                callback=_default_format,
+                help="Output format; text where $KW_OUTPUT names no other.",
             ),
             *([csv_safe_option] if "csv" in formats else []),
             click.option("--color", type=click.Choice(COLORS), default="auto", help="When to use colours."),

@@ -52,13 +52,33 @@ def find_api(word: str) -> Api:
 
 
 def find_release(word: str) -> str:
-    """The release that is meant by `2.8`, `2.8.2` or `0.10` (the last one of those). Raises Failure (usage)."""
+    """The release that `2.8`, `v2.8.2`, `0.10` (the last one of those) or `latest` means. Raises Failure (usage)."""
     from decoders.apis.releases import RELEASES
+    from decoders.apis.version_words import parse_release
 
-    for release in reversed(RELEASES):
-        if release == word or word.startswith(f"{release}.") or release.startswith(f"{word}."):
-            return release
-    raise Failure(f"no release {word[:_LONGEST]}; kw knows {RELEASES[0]} to {RELEASES[-1]}", Exit.USAGE)
+    try:
+        return parse_release(word)
+    except ValueError:
+        raise Failure(f"no release {word[:_LONGEST]}; kw knows {RELEASES[0]} to {RELEASES[-1]}", Exit.USAGE) from None
+
+
+def find_version(api: Api, word: str | int) -> int:
+    """The version of the API that `12`, `v12`, `latest` or `earliest` means. Raises Failure (usage) for all others."""
+    version = parse_version_of(api, word)
+    if version not in api.versions:
+        raise Failure(f"{api.name} has versions {api.versions}, not {version}", Exit.USAGE)
+    return version
+
+
+def parse_version_of(api: Api, word: str | int) -> int:
+    """The same number, whether the API has this version or not."""
+    from decoders.apis.version_words import parse_version
+
+    try:
+        return parse_version(str(word), api.versions)
+    except ValueError:
+        text = f"{str(word)[:_LONGEST]!r} is no version of {api.name}: write {api.versions.high}, v{api.versions.high}"
+        raise Failure(f"{text} or latest", Exit.USAGE) from None
 
 
 def or_list(words: Iterable[str]) -> str:

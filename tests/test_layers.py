@@ -26,14 +26,14 @@ LAYERS: Final[list[tuple[str, ...]]] = [
     ("kwcli.gc_tuning", "kwcli.terminal", "kwcli.user_files"),
     ("kwcli.env",),
     ("kwcli.spelling", "kwcli.inflating", "kwcli.inputs", "kwcli.key_logs", "kwcli.progress", "kwcli.output"),
-    ("kwcli.filter_options", "kwcli.declarations"),
+    ("kwcli.filter_options", "kwcli.declarations", "kwcli.other_tools"),
     ("kwcli.options",),
     ("kwcli.reference", "kwcli.decoding", "kwcli.net"),
     ("kwcli.calling", "kwcli.sniff", "kwcli.stats"),
     ("kwcli.playground", "kwcli.proxy"),
     ("kwcli.pipeline",),
     ("kwcli.completion", "kwcli.help"),
-    ("kwcli.commands",),
+    ("kwcli.commands", "kwcli.usage"),
     ("kwcli.main", "kwcli.completion.__main__"),
     ("kwcli",),
 ]
@@ -67,6 +67,9 @@ TREES: Final = {
     for top in ("decoders", "kwcli")
     for path in sorted((ROOT / top).rglob("*.py"))
 }
+# Errors that are raised again in another thread, and tell where they are from.
+RAISED_AGAIN: Final = frozenset({"kwcli.net.with_timeout", "kwcli.pipeline.plan"})
+KEEPING: Final = frozenset({"append", "appendleft", "add", "put", "set_exception", "setdefault"})
 DECLARATIONS: Final = {f"decoders.apis.{name}" for name in NAMES.values()}
 
 
@@ -153,6 +156,37 @@ def test_reserved_libraries_are_imported_by_their_owners_only() -> None:
         if owner is not None and not f"{module}.".startswith(f"{owner}.")
     ]
     assert wrong == []
+
+
+def test_an_error_that_is_kept_keeps_no_frames() -> None:
+    """What `except … as error` binds is assigned, returned or put into something by `without_frames(error)` alone."""
+    offenders = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for module, (path, tree) in TREES.items()
+        for handler in ast.walk(tree)
+        if isinstance(handler, ast.ExceptHandler) and handler.name and module not in RAISED_AGAIN
+        for line in kept(handler)
+    ]
+    assert offenders == []
+
+
+def kept(handler: ast.ExceptHandler) -> Iterator[int]:
+    """The lines at which the error itself becomes a value."""
+    for node in ast.walk(handler):
+        if isinstance(node, ast.Return | ast.Assign | ast.AnnAssign) and node.value is not None:
+            held: list[ast.expr] = [node.value]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in KEEPING:
+            held = list(node.args)
+        else:
+            continue
+        while held:
+            match held.pop():
+                case ast.Name(id=name) if name == handler.name:
+                    yield node.lineno
+                case ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.BoolOp(values=parts):
+                    held += parts
+                case ast.IfExp(body=one, orelse=other):
+                    held += (one, other)
 
 
 def test_modules_are_short_and_declarations_are_data() -> None:

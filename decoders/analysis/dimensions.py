@@ -9,9 +9,10 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import UUID
 
-from decoders.analysis.exchange_facts import TOPIC_FIELDS, topic_by_id, topic_of
+from decoders.analysis.exchange_facts import TOPIC_FIELDS, Partition, topic_by_id, topic_in, topic_of
 from decoders.apis.error_codes import error_name
 from decoders.exchanges.api_versions import SIDES
+from decoders.exchanges.partitions import partition_paths, partitions_named
 from decoders.exchanges.topics import at_path
 from decoders.filters.fields import all_names, entity_paths
 from decoders.schema.model import Side
@@ -105,6 +106,17 @@ def _topics_anywhere(exchange: Exchange) -> list[str]:
     return [name for name in found if name]
 
 
+def _partitions(exchange: Exchange) -> Sequence[Partition]:
+    """Each partition with its topic; topics of which no partition is named, alone."""
+    found: list[Partition] = []
+    for owner, fields, number in partitions_named(exchange):
+        topic = next((name for field in fields if (name := topic_in(exchange, owner.get(field)))), None)
+        if topic is not None:
+            found.append((topic, number))
+    named = {topic for topic, _ in found}
+    return found + [(topic, None) for topic in _topics(exchange) if topic not in named]
+
+
 @cache
 def _arrays(key: int, side: Side) -> tuple[tuple[str, str], ...] | None:
     """The arrays whose elements are about a topic each, as in most messages, with the field that names it first.
@@ -130,6 +142,7 @@ DIMENSIONS: Final[dict[str, Dimension]] = {
     "broker": Dimension(lambda x: x.ends.broker, "address of the broker"),
     "connection": Dimension(_connection, "the two addresses with their ports"),
     "topic": Dimension(_topics, "each topic in request or response", True, "topicName"),
+    "partition": Dimension(_partitions, "each partition in request or response, with its topic", True),
     "group": Dimension(_names("groupId"), "consumer group", True, "groupId"),
     "error": Dimension(_errors, "each error code in the response", True),
     "time": Dimension(lambda x: x.time_ns, "time bucket of the request's first byte"),
@@ -137,7 +150,9 @@ DIMENSIONS: Final[dict[str, Dimension]] = {
 
 
 def keys_of(names: Sequence[str], bucket_ns: int) -> Keys:
-    """What gives the keys of the groups that an exchange counts for."""
+    """What gives the keys of the groups that an exchange counts for; `partition` goes with `topic`."""
+    if "partition" in names:
+        return _by_partition(names, bucket_ns)
     rows = [DIMENSIONS[name] for name in names]
     gets = [
         (lambda x: x.time_ns // bucket_ns * bucket_ns) if name == "time" else row.get
@@ -169,6 +184,24 @@ def keys_of(names: Sequence[str], bucket_ns: int) -> Keys:
     return lambda exchange: (tuple([get(exchange) for get in gets]),)
 
 
+def _by_partition(names: Sequence[str], bucket_ns: int) -> Keys:
+    """The same where a topic and its partition come together."""
+    others = keys_of([name for name in names if name not in ("topic", "partition")], bucket_ns)
+    place = [("topic", "partition").index(name) if name in ("topic", "partition") else None for name in names]
+
+    def keys(exchange: Exchange) -> Sequence[Key]:
+        found = _once(_partitions(exchange))
+        pairs = [(None, None) if pair is None else pair for pair in found]
+        made = []
+        for other in others(exchange):
+            for pair in pairs:
+                rest = iter(other)
+                made.append(tuple([next(rest) if at is None else pair[at] for at in place]))
+        return made
+
+    return keys
+
+
 def _once(values: Sequence[Any]) -> Sequence[Any]:
     """Each value once; None where there is none."""
     if len(values) < 2:
@@ -179,4 +212,5 @@ def _once(values: Sequence[Any]) -> Sequence[Any]:
 def needs_of(names: Sequence[str], key: int, side: Side) -> frozenset[str]:
     """The paths that these dimensions read of a side of an API."""
     entities = [DIMENSIONS[name].entity for name in names if DIMENSIONS[name].entity]
-    return frozenset(path for entity in entities for path in entity_paths(key, side, entity))
+    found = frozenset(path for entity in entities for path in entity_paths(key, side, entity))
+    return found | partition_paths(key, side, topics=True) if "partition" in names else found

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from operator import add
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import UUID
 
 from decoders.apis import NAMES, api
 from decoders.apis.keys import FETCH, SHARE_FETCH
 from decoders.exchanges.needs import Needs
-from decoders.exchanges.topics import RECORD_ARRAYS, WELL_KNOWN
+from decoders.exchanges.partitions import partition_in
+from decoders.exchanges.topics import RECORD_ARRAYS, WELL_KNOWN, structs
 from decoders.records.read import sole, summarize
 from decoders.schema.model import Side
 from decoders.wire.primitives import uuid_text
@@ -46,7 +48,11 @@ WAITS: Final = Needs(
 # A wait shorter than this says nothing.
 WAIT_MIN_MS: Final = 2
 
-_TOPIC_OF_PATH: Final = re.compile(r"(\w+)\[(\d+)\]")
+_STEP: Final = re.compile(r"(\w+)\[(\d+)\]")
+
+
+# A topic, None for none, and the number of one of its partitions, None for all of them.
+Partition = tuple[str | None, int | None]
 
 
 class RecordTotals(NamedTuple):
@@ -57,22 +63,37 @@ class RecordTotals(NamedTuple):
     size: int
 
 
-def records_of(exchange: Exchange, topic: str | None) -> RecordTotals | None:
+def records_of(exchange: Exchange, topic: str | None = None) -> RecordTotals | None:
     """The records that an exchange carries, those of one topic if it is given; None where it carries none."""
-    array = RECORD_ARRAYS.get(exchange.api_key or 0) if exchange.api_key is not None else None
-    if array is None:
-        return None
     batches = records = size = 0
-    raw = exchange.raw(array.side)
-    for element in _elements(exchange.view(array.side), array.topics):
-        if topic is not None and topic_of(exchange, element) != topic:
-            continue
-        for part in _elements(element, array.partitions):
-            its_batches, its_records, its_size = _held(raw, part.get("records"))
-            batches += its_batches
-            records += its_records
-            size += its_size
+    for element, _, its in _records_in(exchange):
+        if topic is None or topic_of(exchange, element) == topic:
+            batches += its.batches
+            records += its.records
+            size += its.size
     return RecordTotals(batches, records, size) if size else None
+
+
+def records_by_partition(exchange: Exchange) -> dict[Partition, RecordTotals]:
+    """The records that an exchange carries, of each partition that has any."""
+    found: dict[Partition, RecordTotals] = {}
+    for element, number, its in _records_in(exchange):
+        if its.size:
+            where = topic_of(exchange, element), number
+            before = found.get(where)
+            found[where] = RecordTotals(*map(add, before, its)) if before else its
+    return found
+
+
+def _records_in(exchange: Exchange) -> Iterator[tuple[dict[str, Any], int | None, RecordTotals]]:
+    """For each partition that may carry records: the element about its topic, its number, what it carries."""
+    array = RECORD_ARRAYS.get(exchange.api_key) if exchange.api_key is not None else None
+    if array is None:
+        return
+    raw = exchange.raw(array.side)
+    for element in structs(exchange.view(array.side), array.topics):
+        for part in structs(element, array.partitions):
+            yield element, part.get(array.number), _held(raw, part.get("records"))
 
 
 def waited_ns(exchange: Exchange) -> int | None:
@@ -87,8 +108,8 @@ def waited_ns(exchange: Exchange) -> int | None:
     took = exchange.response_ns - exchange.request_end_ns
     if most is None or most < WAIT_MIN_MS or 10 * took < 9 * most * NS_PER_MS:
         return None
-    for element in _elements(exchange.view("response"), "responses"):
-        for part in _elements(element, "partitions"):
+    for element in structs(exchange.view("response"), "responses"):
+        for part in structs(element, "partitions"):
             if not _is_empty(part.get("records")):
                 return None
     return took
@@ -100,6 +121,15 @@ def codes(exchange: Exchange, topic: str | None) -> list[int]:
         return [code for _, code in exchange.error_codes or ()]
     view = exchange.view("response")
     return [code for path, code in exchange.error_codes or () if _topic_at(exchange, view, path) in (topic, None)]
+
+
+def codes_by_partition(exchange: Exchange) -> dict[Partition, list[int]]:
+    """The error codes of the response that are not 0 by what they are about; None: by no topic, no partition."""
+    view = exchange.view("response")
+    found: dict[Partition, list[int]] = {}
+    for path, code in exchange.error_codes or ():
+        found.setdefault((_topic_at(exchange, view, path), _partition_at(view, path)), []).append(code)
+    return found
 
 
 def code_topics(exchange: Exchange) -> list[str | None]:
@@ -126,11 +156,16 @@ def topic_of(exchange: Exchange, element: Any) -> str | None:
     """The topic that an element of a body is about."""
     for name in TOPIC_FIELDS:
         value = element.get(name)
-        if isinstance(value, UUID):
-            return topic_by_id(exchange, value)
         if value:
-            return str(value)
+            return topic_in(exchange, value)
     return None
+
+
+def topic_in(exchange: Exchange, value: Any) -> str | None:
+    """The topic that a field names, by its name or its id."""
+    if isinstance(value, UUID):
+        return topic_by_id(exchange, value)
+    return str(value) if value else None
 
 
 def topic_by_id(exchange: Exchange, identity: UUID) -> str | None:
@@ -142,7 +177,7 @@ def topic_by_id(exchange: Exchange, identity: UUID) -> str | None:
 
 def _topic_at(exchange: Exchange, view: Any, path: str) -> str | None:
     """The topic of the element that a path begins with."""
-    match = _TOPIC_OF_PATH.match(path)
+    match = _STEP.match(path)
     elements = view.get(match[1]) if match and isinstance(view, dict) else None
     if match is None or not isinstance(elements, list) or int(match[2]) >= len(elements):
         return None
@@ -150,12 +185,15 @@ def _topic_at(exchange: Exchange, view: Any, path: str) -> str | None:
     return topic_of(exchange, element) if isinstance(element, dict) else None
 
 
-def _elements(view: Any, name: str) -> Iterator[dict[str, Any]]:
-    """The structs of an array; when a side cannot be decoded its view ends in the middle."""
-    if isinstance(view, dict):
-        for item in view.get(name) or ():
-            if isinstance(item, dict):
-                yield item
+def _partition_at(view: Any, path: str) -> int | None:
+    """The number of the partition that the innermost struct on a path is about."""
+    number = None
+    for name, index in _STEP.findall(path):
+        inner = view.get(name) if isinstance(view, dict) else None
+        view = inner[int(index)] if isinstance(inner, list) and int(index) < len(inner) else None
+        found = partition_in(view) if isinstance(view, dict) else None
+        number = number if found is None else found
+    return number
 
 
 def _is_empty(records: Any) -> bool:

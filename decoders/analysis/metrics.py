@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from decoders.analysis.exchange_facts import RECORDS, records_of, throttle_needs, throttle_ns
+from decoders.analysis.exchange_facts import RECORDS, throttle_needs, throttle_ns
 from decoders.analysis.time_buckets import Join, add_amounts
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Side
 
-Measure = Callable[["Exchange", str | None], int | None]
+Measure = Callable[["Exchange"], int | None]
 Wanted = Callable[[int, "Side"], frozenset[str]]
 
 
 class Metric(NamedTuple):
-    """`measure` gives the value of an exchange, for one topic if one is given; None where it has none.
+    """`measure` gives the value of an exchange; None where it has none.
 
     `per_unit`: how many of what is measured make one of `unit`. `join`: how values come together over time.
     """
@@ -34,33 +34,28 @@ def _nothing(_key: int, _side: Side) -> frozenset[str]:
     return frozenset()
 
 
-def _latency(exchange: Exchange, _topic: str | None) -> int | None:
+def _latency(exchange: Exchange) -> int | None:
     if exchange.response_ns is None or exchange.request_end_ns is None:
         return None
     return exchange.response_ns - exchange.request_end_ns
 
 
-def _bytes(exchange: Exchange, _topic: str | None) -> int:
+def _bytes(exchange: Exchange) -> int:
     return (exchange.request_size or 0) + (exchange.response_size or 0)
 
 
-def _records(exchange: Exchange, topic: str | None) -> int | None:
-    found = records_of(exchange, topic)
-    return found.records if found else None
-
-
-def _throttle(exchange: Exchange, _topic: str | None) -> int | None:
+def _throttle(exchange: Exchange) -> int | None:
     return throttle_ns(exchange) or None
 
 
-def _unmeasured(_exchange: Exchange, _topic: str | None) -> None:
-    """Statistics count error codes for all metrics."""
+def _unmeasured(_exchange: Exchange) -> None:
+    """Statistics count error codes and records themselves: those of each topic and partition."""
 
 
 METRICS: Final[dict[str, Metric]] = {
     "latency": Metric("request's last byte to response's first", "ms", 10**6, _latency, _nothing, max),
     "bytes": Metric("bytes of request and response", "bytes", 1, _bytes, _nothing),
     "errors": Metric("error codes in responses that have any", "codes", 1, _unmeasured, _nothing),
-    "records": Metric("records produced or fetched", "records", 1, _records, RECORDS.of),
+    "records": Metric("records produced or fetched", "records", 1, _unmeasured, RECORDS.of),
     "throttle": Metric("throttle time of responses that have one", "ms", 10**6, _throttle, throttle_needs, max),
 }

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from decoders.analysis.dimensions import Key, keys_of, needs_of
-from decoders.analysis.exchange_facts import WAITING, WAITS, codes, records_of, waited_ns
+from decoders.analysis.exchange_facts import (
+    WAITING,
+    WAITS,
+    Partition,
+    RecordTotals,
+    codes,
+    codes_by_partition,
+    records_by_partition,
+    records_of,
+    waited_ns,
+)
 from decoders.analysis.fold import Row, bins_of, in_order, percentile
 from decoders.analysis.metrics import METRICS
 from decoders.analysis.time_buckets import SHIFT_MIN, SLICES_MAX, Join, join_slices, merge_slices, shift_for
@@ -21,7 +31,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Side
 
-PERCENTS: Final = (50, 90, 99)
+PERCENTS: Final = (50, 90, 95, 99)
 # Values that wait to be sorted into bins together, which is faster than one by one.
 WAITING_MAX: Final = 256
 
@@ -133,11 +143,26 @@ class GroupStatistics:
 NS: Final = 10**9
 
 
+class _Parts(NamedTuple):
+    """The error codes and records of an exchange, by what they are about."""
+
+    codes: dict[Partition, list[int]]
+    records: dict[Partition, RecordTotals]
+
+    def codes_of(self, about: Partition) -> list[int]:
+        """Those of a partition, of its topic alone, and of no topic; all of them where it is about no topic."""
+        if about == (None, None):
+            return [code for found in self.codes.values() for code in found]
+        places = dict.fromkeys((about, (about[0], None), (None, about[1]), (None, None)))
+        return [code for place in places for code in self.codes.get(place, ())]
+
+
 class Statistics:
     """Groups by any dimensions (dimensions.py), one metric (metrics.py).
 
     `bucket_ns` is the width of the dimension `time`. An exchange that is about several topics counts for each of them;
-    its records and error codes count for their own topic. `over_time` keeps how each group went in time slices.
+    its records and error codes count for their own topic and partition (a dimension that goes with `topic`).
+    `over_time` keeps how each group went in time slices.
     The time that a fetch waited for records that did not come is not a latency, and counted apart.
     """
 
@@ -153,6 +178,9 @@ class Statistics:
         self._groups: dict[Key, GroupStatistics] = {}
         self._keys = keys_of(self.by, bucket_ns)
         self._topic = self.by.index("topic") if "topic" in self.by else None
+        self._partition = self.by.index("partition") if "partition" in self.by else None
+        if self._partition is not None and self._topic is None:
+            raise ValueError("a partition is one of a topic: statistics by partition are by topic too")
         self._error = self.by.index("error") if "error" in self.by else None
 
     def needs(self, key: int, side: Side) -> frozenset[str]:
@@ -180,6 +208,7 @@ class Statistics:
                 self._widen(time_ns, time_ns)
         exchange.view("request")  # looks at both sides
         waited = waited_ns(exchange) if exchange.api_key in WAITING and self.metric == "latency" else None
+        parts = None if self._partition is None else self._parts(exchange)
         for key in self._keys(exchange):
             group = self._groups.get(key) or self._new(key)
             group.count += 1
@@ -189,17 +218,19 @@ class Statistics:
                 group.undecoded += 1
             group.request_bytes += exchange.request_size or 0
             group.response_bytes += exchange.response_size or 0
-            topic = key[self._topic] if self._topic is not None else None
-            found = self._count_errors(group, exchange, key, topic) if exchange.error_codes else 0
+            found = self._count_errors(group, exchange, key, parts) if exchange.error_codes else 0
             if waited is not None:
                 group.waited += 1
                 group.waited_ns += waited
                 continue
-            value = found or None if self.metric == "errors" else self._row.measure(exchange, topic)
+            if self.metric == "errors":
+                value = found or None
+            elif self.metric == "records":
+                value = self._count_records(group, exchange, key, parts)
+            else:
+                value = self._row.measure(exchange)
             if value is not None:
                 group.measure(value)
-                if self.metric == "records":
-                    self._count_contents(group, exchange, topic)
                 if self.over_time:
                     group.place(time_ns >> self._shift, value, self._row.join)
 
@@ -207,8 +238,18 @@ class Statistics:
         """Time that was looked at, whatever of it was added: rates are those of all time looked at."""
         self._widen(first_ns, last_ns)
 
-    def _count_errors(self, group: GroupStatistics, exchange: Exchange, key: Key, topic: str | None) -> int:
-        found = codes(exchange, topic)
+    def _parts(self, exchange: Exchange) -> _Parts:
+        """Error codes and records of an exchange by partition: looked for once, whatever number of groups there is."""
+        records = records_by_partition(exchange) if self.metric == "records" else {}
+        return _Parts(codes_by_partition(exchange) if exchange.error_codes else {}, records)
+
+    def _about(self, key: Key) -> Partition:
+        topic = None if self._topic is None else key[self._topic]
+        return topic, None if self._partition is None else key[self._partition]
+
+    def _count_errors(self, group: GroupStatistics, exchange: Exchange, key: Key, parts: _Parts | None) -> int:
+        about = self._about(key)
+        found = codes(exchange, about[0]) if parts is None else parts.codes_of(about)
         if self._error is not None:
             found = [code for code in found if error_name(code) == key[self._error]]
         if found:
@@ -216,12 +257,14 @@ class Statistics:
             group.codes.update(found)
         return len(found)
 
-    @staticmethod
-    def _count_contents(group: GroupStatistics, exchange: Exchange, topic: str | None) -> None:
-        contents = records_of(exchange, topic)
-        if contents is not None:
-            group.batches += contents.batches
-            group.record_bytes += contents.size
+    def _count_records(self, group: GroupStatistics, exchange: Exchange, key: Key, parts: _Parts | None) -> int | None:
+        about = self._about(key)
+        contents = records_of(exchange, about[0]) if parts is None else parts.records.get(about)
+        if contents is None:
+            return None
+        group.batches += contents.batches
+        group.record_bytes += contents.size
+        return contents.records
 
     def _new(self, key: Key) -> GroupStatistics:
         if len(self._groups) >= GROUPS_MAX:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final, NamedTuple
+
+from decoders.apis.error_names import OTHER_NAMES
 
 __all__ = ["ERRORS", "ErrorCode", "error_name", "find_error"]
 
@@ -310,7 +313,6 @@ ERRORS: Final[dict[int, ErrorCode]] = {
     ),
     136: ErrorCode("CONTROLLER_ID_NOT_REGISTERED", _FATAL, "the controller has not registered"),
 }
-_BY_NAME: Final = {error.name: code for code, error in ERRORS.items()}
 
 
 def error_name(code: int) -> str:
@@ -320,9 +322,36 @@ def error_name(code: int) -> str:
 
 
 def find_error(word: str) -> int | None:
-    """The code that a number or a name (any case, `-` or `_`) means, if there is one."""
+    """The code that a number or a name means, if there is one.
+
+    A name counts in any case and with any separators, as it was in older releases, as an exception of Kafka's Java
+    client (with its package or without), and as librdkafka, Sarama, kafka-python and others write it.
+    """
     try:
         code = int(word)
     except ValueError:
-        return _BY_NAME.get(word.strip().upper().replace("-", "_").replace(" ", "_"))
+        return _known_names().get(_bare_name(word))
     return code if code in ERRORS else None
+
+
+@cache
+def _known_names() -> dict[str, int]:
+    known = {_bare_name(name): code for code, names in OTHER_NAMES.items() for name in names.split()}
+    return known | {_bare_name(error.name): code for code, error in ERRORS.items()}
+
+
+def _bare_name(word: str) -> str:
+    """A name without what clients put around it: a package, a prefix, the word for errors at its end."""
+    last = word.strip().rpartition(".")[2]
+    for prefix in _PREFIXES:
+        if last.startswith(prefix):
+            last = last[len(prefix) :]
+            break
+    folded = "".join(letter for letter in last.lower() if letter.isalnum())
+    for suffix in ("exception", "error"):
+        folded = folded.removesuffix(suffix) or folded
+    return folded
+
+
+# Of librdkafka, of its bindings, of Sarama.
+_PREFIXES: Final = ("RD_KAFKA_RESP_ERR_", "ERR_", "Err")

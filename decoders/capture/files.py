@@ -9,8 +9,9 @@ from math import gcd
 from struct import Struct
 from typing import Final
 
-from decoders.capture.packets import FUSED_SIZE, LINKS, UNSUPPORTED, Dissector, Shape, shapes
-from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated
+from decoders.capture.links import LINKS, UNSUPPORTED
+from decoders.capture.packets import FUSED_SIZE, Dissector, Shape, shapes
+from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated, without_frames
 from decoders.limits import BLOCK_MAX, INTERFACES_MAX, PACKET_MAX
 from decoders.tcp.chunks import Segment
 from decoders.wire.pack import fields, pack, unpack
@@ -499,7 +500,7 @@ class CaptureReader:
                 buf = buf[used:]
         except DecodeError as problem:
             problem.offset += self._at
-            self.problem = problem
+            self.problem = without_frames(problem)
             buf = b""
         self._parts = [buf]
         self._held = len(buf)

@@ -10,7 +10,8 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from decoders.capture.files import BLOCK_HEAD, ENHANCED, PACKET_AT, TICK_MAX, TIME_MAX, CaptureReader, Pcap, Pcapng
-from decoders.capture.packets import Dissector, Link, Shape
+from decoders.capture.links import Link
+from decoders.capture.packets import Dissector, Shape
 from decoders.limits import BLOCK_MAX, PACKET_MAX
 from decoders.tcp.chunks import Segment
 

@@ -3,129 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from struct import Struct
 from typing import Any, Final, NamedTuple
 
+from decoders.capture.links import ARP, IP4, IP6, NO_LINK, SHORT, Link
+from decoders.capture.tunnels import inner_packet, network_packet
 from decoders.errors import Malformed
-from decoders.limits import FRAGMENTED_MAX
+from decoders.limits import FRAGMENTED_MAX, TUNNELS_MAX
 from decoders.tcp.chunks import Segment
 from decoders.wire.pack import fields
 
-__all__ = [
-    "ARP",
-    "FUSED_SIZE",
-    "IP4",
-    "IP6",
-    "LINKS",
-    "NO_LINK",
-    "PROTOCOL",
-    "SHORT",
-    "UNSUPPORTED",
-    "Dissector",
-    "Fragments",
-    "Link",
-    "Shape",
-    "shapes",
-    "tcp_segment",
-]
-
-IP4: Final = 0x0800
-IP6: Final = 0x86DD
-ARP: Final = 0x0806
-# What `follow` says of a frame too short for its own header.
-SHORT: Final = -1
-# What it says where the link type is not supported.
-NO_LINK: Final = -2
-# IEEE 802.1Q, 802.1ad and two older values for the outer of two tags.
-_TAGS: Final = frozenset({0x8100, 0x88A8, 0x9100, 0x9200})
-_TAGS_MAX: Final = 8
-
-# Address families as the systems number them: the BSDs, FreeBSD, Darwin and Linux differ on IPv6.
-_FAMILIES: Final = {2: IP4, 10: IP6, 24: IP6, 28: IP6, 30: IP6}
-
-_U16: Final = Struct(">H").unpack_from
-
-Follow = Callable[[bytes, int, int], tuple[int, int]]
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """One link type. `follow(buf, at, end)` gives (EtherType, offset of what follows) for the frame in buf[at:end]."""
-
-    name: str
-    size: int
-    head: str
-    ip4: int | bytes
-    ip6: int | bytes
-    follow: Follow
-
-
-def _typed(buf: bytes, at: int, end: int, field: int, size: int) -> tuple[int, int]:
-    """A header of `size` bytes whose EtherType is at `field`; VLAN tags may follow."""
-    kind = SHORT
-    field += at
-    at += size
-    for _ in range(_TAGS_MAX):
-        if at > end:
-            return SHORT, end
-        kind = _U16(buf, field)[0]
-        if kind not in _TAGS:
-            break
-        field = at + 2
-        at += 4
-    return kind, at
-
-
-def _ethernet(buf: bytes, at: int, end: int) -> tuple[int, int]:
-    return _typed(buf, at, end, 12, 14)
-
-
-def _cooked1(buf: bytes, at: int, end: int) -> tuple[int, int]:
-    return _typed(buf, at, end, 14, 16)
-
-
-def _cooked2(buf: bytes, at: int, end: int) -> tuple[int, int]:
-    return _typed(buf, at, end, 0, 20)
-
-
-def _loopback(buf: bytes, at: int, end: int) -> tuple[int, int]:
-    """An address family in the byte order of whichever machine captured."""
-    if at + 4 > end:
-        return SHORT, end
-    family = int.from_bytes(buf[at : at + 4], "little")
-    if family > 0xFFFF:
-        family = int.from_bytes(buf[at : at + 4], "big")
-    return _FAMILIES.get(family, 0), at + 4
-
-
-def _raw(buf: bytes, at: int, end: int) -> tuple[int, int]:
-    if at >= end:
-        return SHORT, end
-    return {4: IP4, 6: IP6}.get(buf[at] >> 4, 0), at
-
-
-def _unsupported(_buf: bytes, _at: int, end: int) -> tuple[int, int]:
-    return NO_LINK, end
-
-
-# Stands for a link type that has no row.
-UNSUPPORTED: Final = Link("not supported", 0, "0s", 0, 0, _unsupported)
-
-# Numbers of https://www.tcpdump.org/linktypes.html; 12 and 14 are raw IP in files of some systems.
-LINKS: Final[dict[int, Link]] = {
-    0: Link("loopback", 4, "I", 0x02000000, 0x1E000000, _loopback),
-    1: Link("Ethernet", 14, "12xH", IP4, IP6, _ethernet),
-    12: Link("raw IP", 0, "0s", b"", b"", _raw),
-    14: Link("raw IP", 0, "0s", b"", b"", _raw),
-    101: Link("raw IP", 0, "0s", b"", b"", _raw),
-    108: Link("OpenBSD loopback", 4, "I", 2, 24, _loopback),
-    113: Link("Linux cooked", 16, "14xH", IP4, IP6, _cooked1),
-    228: Link("IPv4", 0, "0s", b"", b"", _raw),
-    229: Link("IPv6", 0, "0s", b"", b"", _raw),
-    276: Link("Linux cooked v2", 20, "H18x", IP4, IP6, _cooked2),
-}
+__all__ = ["FUSED_SIZE", "PROTOCOL", "Dissector", "Fragments", "Shape", "shapes", "tcp_segment"]
 
 # IP fragments in, the payload of the whole packet out once every fragment of it has been seen.
 #
@@ -313,6 +202,11 @@ _LINK_COUNTS: Final = {ARP: "arp", SHORT: "unreadable", NO_LINK: "unknown_link"}
 _COUNTED: Final = ("udp", "icmp", "arp", "other", "fragments", "unreadable", "unknown_link")
 
 
+# What an IP packet carries: protocol, a buffer, where in it the payload begins, is captured to, ends; both addresses.
+_Payload = tuple[int, bytes, int, int, int, bytes]
+_IP: Final = frozenset({IP4, IP6})
+
+
 class Dissector:
     """Frames in, segments out. `counts` counts each packet that gives none, once.
 
@@ -328,73 +222,83 @@ class Dissector:
     ) -> Segment | None:
         """The segment of the frame in buf[at:end], of whose wire length `missing` bytes were not captured."""
         kind, at = link.follow(buf, at, end)
-        if kind == IP4:
-            return self._ip4(buf, at, end, missing, time_ns, packet)
-        if kind == IP6:
-            return self._ip6(buf, at, end, missing, time_ns, packet)
-        return self._count(_LINK_COUNTS.get(kind, "other"))
+        stop, count = end + missing, "other"
+        for _ in range(TUNNELS_MAX):
+            if kind not in _IP:
+                kind, at = network_packet(kind, buf, at, end)
+            if kind == IP4:
+                found = self._ip4(buf, at, end, stop)
+            elif kind == IP6:
+                found = self._ip6(buf, at, end, stop)
+            else:
+                found = _LINK_COUNTS.get(kind, "other")
+            if isinstance(found, str):
+                count = found
+                break
+            protocol, buf, at, end, stop, addresses = found
+            if protocol == PROTOCOL:
+                segment = tcp_segment(buf, at, end, stop, addresses, time_ns, packet)
+                if segment is not None:
+                    return segment
+                count = "unreadable"
+                break
+            count = _NAMES.get(protocol, "other")
+            end = min(end, stop)
+            inner = inner_packet(protocol, buf, at, end)
+            if inner is None:
+                break
+            kind, at = inner
+        self.counts[count] += 1
+        return None
 
-    def _ip4(self, buf: bytes, at: int, end: int, missing: int, time_ns: int, packet: int) -> Segment | None:
+    # Each of these gives what the packet carries, or the count of packets without a segment that it is one of.
+
+    def _ip4(self, buf: bytes, at: int, end: int, stop: int) -> _Payload | str:
         if at + 20 > end:
-            return self._count("unreadable")
+            return "unreadable"
         version, total, ident, fragment, protocol = _unpack_ipv4(buf, at)
         header = (version & 15) * 4
-        stop = at + total if total else end + missing
+        if total:
+            stop = at + total
         start = at + header
         if version >> 4 != 4 or header < 20 or start > min(stop, end):
-            return self._count("unreadable")
+            return "unreadable"
         addresses = buf[at + 12 : at + 20]
         if fragment & 0x3FFF:
-            self.counts["fragments"] += 1
             name = addresses + ident.to_bytes(4, "big")
             data = buf[start:stop] if stop <= end else None
-            whole = self.fragments.add(name, (fragment & 0x1FFF) * 8, bool(fragment & 0x2000), protocol, data)
-            return self._defragmented(whole, addresses, time_ns, packet)
-        return self._transport(buf, start, end, stop, protocol, addresses, time_ns, packet)
+            return self._defragmented(name, (fragment & 0x1FFF) * 8, bool(fragment & 0x2000), protocol, data, addresses)
+        return protocol, buf, start, end, stop, addresses
 
-    def _ip6(self, buf: bytes, at: int, end: int, missing: int, time_ns: int, packet: int) -> Segment | None:
+    def _ip6(self, buf: bytes, at: int, end: int, stop: int) -> _Payload | str:
         if at + 40 > end:
-            return self._count("unreadable")
+            return "unreadable"
         version, length, protocol = _unpack_ipv6(buf, at)
         if version >> 4 != 6:
-            return self._count("unreadable")
-        stop = at + 40 + length if length else end + missing
+            return "unreadable"
+        if length:
+            stop = at + 40 + length
         addresses = buf[at + 8 : at + 40]
         at += 40
         protocol, at = _past_extensions(buf, at, min(end, stop), protocol)
         if protocol < 0:
-            return self._count("unreadable")
+            return "unreadable"
         if protocol == _FRAGMENT:
             word = int.from_bytes(buf[at + 2 : at + 4], "big")
-            self.counts["fragments"] += 1
             name = addresses + buf[at + 4 : at + 8]
             data = buf[at + 8 : stop] if stop <= end else None
-            whole = self.fragments.add(name, word & 0xFFF8, bool(word & 1), buf[at], data)
-            return self._defragmented(whole, addresses, time_ns, packet)
-        return self._transport(buf, at, end, stop, protocol, addresses, time_ns, packet)
+            return self._defragmented(name, word & 0xFFF8, bool(word & 1), buf[at], data, addresses)
+        return protocol, buf, at, end, stop, addresses
 
     def _defragmented(
-        self, whole: tuple[int, bytes] | None, addresses: bytes, time_ns: int, packet: int
-    ) -> Segment | None:
+        self, name: bytes, at: int, more: bool, protocol: int, data: bytes | None, addresses: bytes
+    ) -> _Payload | str:
+        """What the packet carries, where this fragment was the one that it lacked."""
+        whole = self.fragments.add(name, at, more, protocol, data)
         if whole is None:
-            return None
-        self.counts["fragments"] -= 1  # counted as what it completes
+            return "fragments"
         protocol, data = whole
-        return self._transport(data, 0, len(data), len(data), protocol, addresses, time_ns, packet)
-
-    def _transport(
-        self, buf: bytes, at: int, end: int, stop: int, protocol: int, addresses: bytes, time_ns: int, packet: int
-    ) -> Segment | None:
-        if protocol != PROTOCOL:
-            return self._count(_NAMES.get(protocol, "other"))
-        segment = tcp_segment(buf, at, end, stop, addresses, time_ns, packet)
-        if segment is None:
-            return self._count("unreadable")
-        return segment
-
-    def _count(self, name: str) -> Segment | None:
-        self.counts[name] += 1
-        return None
+        return protocol, data, 0, len(data), len(data), addresses
 
 
 def _past_extensions(buf: bytes, at: int, end: int, protocol: int) -> tuple[int, int]:

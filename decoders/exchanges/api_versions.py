@@ -14,7 +14,7 @@ from uuid import UUID
 
 from decoders.apis import NAMES, api
 from decoders.apis.keys import API_VERSIONS, CONTROLLED_SHUTDOWN, PRODUCE, SASL_HANDSHAKE
-from decoders.errors import DecodeError, UnknownApi, UnsupportedVersion
+from decoders.errors import DecodeError, UnknownApi, UnsupportedVersion, without_frames
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.topics import TOPIC_ID_SOURCES, Topics, at_path, nameless_ids
 from decoders.frames.headers import flexible, request_head, response_body
@@ -290,7 +290,7 @@ class ApiVersion:
             read = known if is_large(len(data) - at) else partial
             fields, failure = read(plan, data, at, len(data))
         except DecodeError as problem:
-            fields, failure = {}, problem
+            fields, failure = {}, without_frames(problem)
         return fields, failed(failure, missing)
 
     def stable(self, side: Side) -> Plan:

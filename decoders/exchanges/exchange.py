@@ -119,7 +119,7 @@ class Summary:
 # of them.
 
 
-Status = Literal["complete", "no_response_expected", "unanswered", "orphan_response", "token", "undecoded"]
+Status = Literal["complete", "not_sent", "no_response_expected", "unanswered", "orphan_response", "token", "undecoded"]
 # View of a message: nested dicts and lists.
 View = Any
 

@@ -36,6 +36,7 @@ from decoders.frames.framing import BODY, REQUEST, RESPONSE, gap, lose_step, tak
 from decoders.frames.headers import RESPONSE as RESPONSE_FORM
 from decoders.limits import IN_FLIGHT_MAX
 from decoders.protocols.signatures import TLS, certain
+from decoders.schema.model import Side
 from decoders.tcp.chunks import Chunk, Close, Connection, Gap, Half, How, Retransmission
 from decoders.tls.decryption import tls_facts
 from decoders.tls.facts import TlsFacts
@@ -152,6 +153,7 @@ def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandl
 
 
 NOTHING_DECODES: Final = "nothing in it decodes as a request or its response"
+ANSWERS_ONLY: Final = "answers of a broker, without their requests"
 
 # Later than all times: what is known at the end.
 FOREVER: Final = 1 << 63
@@ -365,17 +367,24 @@ class Pairer:
         """A connection that is no Kafka, or none of whose bytes came, has ended."""
         if not self.context.connections:
             return
-        first = connection.first
-        ends = ConnectionInfo(connection.number, first.source, first.target, connection.began_ns, self.context.topics)
-        ended = Ended(ends, connection, first, how)
+        client, ends = self._sides(connection, undecided)
+        ended = Ended(ends, connection, client, how)
         if undecided is not None:
             ends.late_ns = doubtful(undecided)
+            ended.kafka = undecided.speaker is not None
             ended.reason, ended.detail, _ = described(undecided)
         else:
             facts = tls_facts(connection)
             if facts is not None and facts.size:
                 ended.reason, ended.detail = "tls", facts.text()
         self._give(ended)
+
+    def _sides(self, connection: Connection, undecided: UndecidedConnection | None) -> tuple[Half, ConnectionInfo]:
+        """Who is taken for the client of a connection that gave no exchange: who opened it, or did not answer."""
+        broker = undecided.speaker if undecided is not None else None
+        client = connection.first if broker is None else broker.peer
+        ends = ConnectionInfo(connection.number, client.source, client.target, connection.began_ns, self.context.topics)
+        return client, ends
 
     def _give(self, ended: Ended) -> None:
         self.context.out.append(ended)  # type: ignore[arg-type]  # who asks for connections expects a Row
@@ -392,25 +401,30 @@ class Pairer:
             return
         del context.undecided[connection.number]
         context.budget.held -= undecided.held
+        undecided.look_for_answers()
+        broker = undecided.speaker
         reason, detail, size = described(undecided)
         if size:
-            first = connection.first
-            ends = ConnectionInfo(connection.number, first.source, first.target, connection.began_ns, context.topics)
+            _, ends = self._sides(connection, undecided)
+            side: Side | None = None if broker is None else "response"
             ends.late_ns = doubtful(undecided)
-            context.skip(Skipped(ends, None, size, reason, detail, undecided.time_ns))
+            context.skip(Skipped(ends, side, size, reason, detail, undecided.time_ns))
+            if broker is not None:
+                context.summary.connections += 1
+                context.summary.gaps += broker.gaps + broker.peer.gaps
         self._over(connection, how, undecided)
 
 
 def described(undecided: UndecidedConnection) -> tuple[str, str, int]:
-    """The reason, the detail and the bytes of a connection that has not shown to be Kafka."""
+    """The reason, the detail and the bytes of a connection that gave no exchange."""
     facts = tls_facts(undecided.connection)
-    size = sum(undecided.sizes.values())
-    detail = undecided.detail() or NOTHING_DECODES
-    if facts is None:
-        return undecided.reason, detail, size
-    if facts.opened:
-        return undecided.reason, f"{detail}, in {facts.version}", size
-    return "tls", facts.text(), size + facts.size
+    broker = undecided.speaker
+    sizes = undecided.sizes
+    size = sum(sizes.values()) if broker is None else sizes[broker is undecided.connection.first]
+    if facts is not None and not facts.opened:
+        return "tls", facts.text(), size + facts.size
+    detail = ANSWERS_ONLY if broker is not None else undecided.detail() or NOTHING_DECODES
+    return undecided.reason, detail if facts is None else f"{detail}, in {facts.version}", size
 
 
 def doubtful(undecided: UndecidedConnection) -> int:

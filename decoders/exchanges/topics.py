@@ -109,6 +109,14 @@ def at_path(value: Any, path: str) -> Iterator[Any]:
         yield inner
 
 
+def structs(view: Any, name: str) -> Iterator[dict[str, Any]]:
+    """The structs of an array of a view; when a side cannot be decoded its view ends in the middle."""
+    if isinstance(view, dict):
+        for item in view.get(name) or ():
+            if isinstance(item, dict):
+                yield item
+
+
 def nameless_ids(plan: Plan, prefix: str = "") -> Iterator[str]:
     """The paths of topic ids whose name does not stand beside them."""
     fields = (*plan.fields, *plan.tagged)

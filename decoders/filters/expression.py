@@ -15,11 +15,13 @@ from decoders.filters.fields import (
     ALIASES,
     BODIES,
     FIELDS,
+    HEADER,
     FieldRow,
     Phase,
     Scanner,
     Word,
     entity_paths,
+    header_row,
     names,
     value_of,
 )
@@ -133,6 +135,10 @@ class Atom:
 
     def test(self) -> Question:
         get, test = self._row.get, self._test
+        if self._row.kind == "held":
+            # Each record or header is there; what it holds may be null, which only one question is about.
+            holds = test if test is _is_null else lambda value: value is not None and (test is None or test(value))
+            return lambda exchange: any(map(holds, get(exchange)))
         if test is None:
             return lambda exchange: _says(get(exchange))
 
@@ -161,6 +167,8 @@ class Atom:
 
     def needs(self, key: int, side: Side) -> tuple[str, ...]:
         """The paths that it reads of a side."""
+        if self._row.needs is not None:
+            return self._row.needs(key, side)
         if side not in self._sides:
             return ()
         if self._row.entity:
@@ -238,6 +246,10 @@ class Any_(_Joined):  # noqa: N801 - any() and typing.Any have the name without 
 
 
 Node = Always | Atom | Not | All | Any_
+
+
+def _is_null(value: Any) -> bool:
+    return value is None
 
 
 def _says(value: Any) -> bool:
@@ -398,9 +410,11 @@ def _field(word: Word) -> _Named:
     if row is not None:
         return _Named(name, row, ("request", "response") if row.entity else ())
     first, _, path = name.partition(".")
+    if first == HEADER and path:
+        return _Named(name, header_row(path))
     if first in BODIES and path:
         return _body_field(word, name, first, path)
-    names = [*FIELDS, *ALIASES, *(f"{side}." for side in BODIES)]
+    names = [*FIELDS, *ALIASES, f"{HEADER}.NAME", *(f"{side}." for side in BODIES)]
     raise FilterError(f"there is no field {word.text!r}", word.at + 1, word=word.text, candidates=names)
 
 
@@ -423,6 +437,8 @@ def _body_field(word: Word, name: str, first: str, path: str) -> _Named:
 
 
 def _equal(field: _Named, word: Word) -> Node:
+    if field.row.kind == "held" and not word.quoted and word.text.lower() in ("null", "none"):
+        return field.asked(_is_null)
     if field.row.kind == "any" and not word.quoted and word.text.lower() in ("null", "none"):
         return Not(field.asked(None))
     test = questions.equal(field.row.kind, word)

@@ -13,14 +13,23 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 from uuid import UUID
 
 from decoders.apis import NAMES, api
-from decoders.apis.error_codes import ERRORS, error_name
+from decoders.apis.error_codes import ERRORS, error_name, find_error
 from decoders.errors import UnknownApi
 from decoders.exchanges.api_versions import SIDES
+from decoders.filters.contents import (
+    headers_named,
+    partition_needs,
+    partition_numbers,
+    record_count,
+    record_keys,
+    record_needs,
+    record_values,
+)
 from decoders.filters.errors import FilterError
 from decoders.schema.model import Field, Side
 from decoders.schema.projection import Get, getter
 from decoders.wire.primitives import uuid_text
-from decoders.wire.units import parse_duration, parse_size, parse_time
+from decoders.wire.units import DAY_NS, parse_duration, parse_moment, parse_size
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
@@ -93,9 +102,10 @@ class Phase(IntEnum):
 
 
 class FieldRow(NamedTuple):
-    """One field. A value that is a list stands for each of its elements; None and an empty list are nothing.
+    """One field. A value that is a list or an iterator stands for each of its elements; None and no element is nothing.
 
-    `entity` is set where the names come out of bodies (exchanges/api_versions.py must hear of them).
+    `entity` is set where the names come out of bodies, `needs` where something else does: the paths that are read of a
+    side of an API (exchanges/api_versions.py must hear of them).
     """
 
     phase: Phase
@@ -103,6 +113,7 @@ class FieldRow(NamedTuple):
     get: Callable[[Exchange], Any]
     text: str
     entity: str = ""
+    needs: Callable[[int, Side], tuple[str, ...]] | None = None
 
 
 def _of(entity: str) -> Callable[[Exchange], Any]:
@@ -123,12 +134,17 @@ def _sizes(exchange: Exchange) -> list[int]:
     return [size for size in (exchange.request_size, exchange.response_size) if size is not None]
 
 
+def _sides(exchange: Exchange) -> list[str]:
+    sizes = (exchange.request_size, exchange.response_size)
+    return [side for side, size in zip(SIDES, sizes, strict=True) if size is not None]
+
+
 H, Q, R, S = Phase.HEADER, Phase.REQUEST, Phase.RESPONSE, Phase.SETTLED
 
 FIELDS: Final[dict[str, FieldRow]] = {
     "api": FieldRow(H, "api", lambda x: x.api_key, "API by name or number"),
     "api_key": FieldRow(H, "number", lambda x: x.api_key, "number of the API"),
-    "api_version": FieldRow(H, "number", lambda x: x.api_version, "version of the request"),
+    "api_version": FieldRow(H, "version", lambda x: x.api_version, "version of the request"),
     "correlation_id": FieldRow(H, "number", lambda x: x.correlation_id, "correlation id"),
     "client_id": FieldRow(H, "text", lambda x: x.client_id, "client id"),
     "client": FieldRow(H, "address", lambda x: x.client, "address of the client"),
@@ -145,27 +161,47 @@ FIELDS: Final[dict[str, FieldRow]] = {
     "topic": FieldRow(R, "text", _of("topicName"), "topics in request or response", "topicName"),
     "group": FieldRow(R, "text", _of("groupId"), "consumer groups", "groupId"),
     "txn": FieldRow(R, "text", _of("transactionalId"), "transactional ids", "transactionalId"),
+    "partition": FieldRow(R, "number", partition_numbers, "partitions in request or response", needs=partition_needs),
+    "records": FieldRow(R, "number", record_count, "how many records are produced or fetched", needs=record_needs),
+    "key": FieldRow(R, "held", record_keys, "keys of the records", needs=record_needs),
+    "value": FieldRow(R, "held", record_values, "values of the records", needs=record_needs),
     "response_size": FieldRow(R, "size", lambda x: x.response_size, "bytes of the response"),
     "size": FieldRow(R, "size", _sizes, "bytes of either side"),
     "latency": FieldRow(R, "duration", lambda x: x.latency_ms, "request's last byte to response's first"),
+    "latency_ms": FieldRow(R, "number", lambda x: x.latency_ms, "the same as a number of milliseconds"),
     "error": FieldRow(R, "error", lambda x: [each.code for each in x.errors], "error codes in the response"),
     "duration": FieldRow(S, "duration", lambda x: x.duration_ms, "request's first byte to response's last"),
+    "duration_ms": FieldRow(S, "number", lambda x: x.duration_ms, "the same as a number of milliseconds"),
     "status": FieldRow(S, "text", lambda x: x.status, "complete, unanswered, undecoded …"),
     "reason": FieldRow(S, "text", lambda x: x.reason, "why it could not be decoded or was not answered"),
     "undecoded": FieldRow(S, "text", lambda x: [f.reason for f in x.failures.values()], "why a side is undecoded"),
+    "undecoded_side": FieldRow(S, "text", lambda x: list(x.failures), "the side that is undecoded: request, response"),
+    "side": FieldRow(S, "text", _sides, "sides that the capture has: request, response"),
     "closed": FieldRow(S, "text", lambda x: x.closed, "how the connection ended that left it unanswered"),
     "retransmitted": FieldRow(S, "any", lambda x: x.retransmitted, "whether bytes of it were sent again"),
 }
 # Other words for fields, and for body fields that are asked for often.
 ALIASES: Final = {
     "version": "api_version",
-    "key": "api_key",
     "errors": "error",
     "topics": "topic",
+    "partitions": "partition",
+    "record": "records",
+    "keys": "key",
+    "values": "value",
     "transactional_id": "txn",
     "throttle": "response.throttle_time_ms",
     "took": "latency",
 }
+# `header.NAME`: what the headers of this name hold in the records.
+HEADER: Final = "header"
+
+
+def header_row(name: str) -> FieldRow:
+    """The field for the headers of a name, which is as it is on the wire: case counts."""
+    return FieldRow(R, "held", headers_named(name), f"values of the headers {name}", needs=record_needs)
+
+
 BODIES: Final[dict[str, tuple[Side, Phase]]] = {"request": ("request", Q), "response": ("response", R)}
 
 # Text of an expression in, its words with their places out, and the values and questions that they stand for.
@@ -175,6 +211,7 @@ BODIES: Final[dict[str, tuple[Side, Phase]]] = {"request": ("request", Q), "resp
 SIGNS: Final = ("==", "!=", "<=", ">=", "!~", "&&", "||", "<", ">", "~", "=", "!", "(", ")", ",")
 _BLANKS: Final = re.compile(r"\s*")
 _PATH: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\[\d*\])?(?:\.[A-Za-z0-9_]+(?:\[\d*\])?)*")
+_HEADER_NAME: Final = re.compile(rf"{HEADER}\.([^\s(),\"'=!<>~&|]+)")
 _BARE: Final = re.compile(r"[^\s(),\"'=!<>~&|]+")
 _QUOTES: Final = "\"'"
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "0": "\0"}
@@ -224,13 +261,24 @@ class Scanner:
         return match[0].lower()
 
     def path(self) -> Word:
-        """The name of a field."""
+        """The name of a field. That of a header may have any sign in it, in quotes: `header."my name"`."""
+        head = _HEADER_NAME.match(self.text, self.at)
+        if head is not None or self.text.startswith((f'{HEADER}."', f"{HEADER}.'"), self.at):
+            return self._header(head)
         match = _PATH.match(self.text, self.at)
         if match is None:
             raise self.error("the name of a field is missing" if self.ended else f"no field begins with {self._seen()}")
         word = Word(match[0], self.at)
         self._go(len(match[0]))
         return word
+
+    def _header(self, match: re.Match[str] | None) -> Word:
+        begun = self.at
+        if match is not None:
+            self._go(len(match[0]))
+            return Word(match[0], begun)
+        self.at += len(HEADER) + 1
+        return Word(f"{HEADER}.{self._quoted().text}", begun)
 
     def value(self) -> Word:
         """A value: in quotes, or as it stands up to a blank or a sign."""
@@ -277,10 +325,17 @@ class Scanner:
 # Words of an expression in, values out by the kind of field they are compared with: units, names, addresses, times.
 
 
-Kind = Literal["text", "number", "duration", "size", "time", "address", "api", "error", "any"]
+# `held`: what a record holds: text, or nothing where it is null.
+Kind = Literal["text", "held", "number", "version", "duration", "size", "time", "address", "api", "error", "any"]
 
 _NUMBER: Final = re.compile(r"[+-]?(\d+(\.\d+)?|\.\d+)")
 _WORDS: Final = {"true": True, "yes": True, "false": False, "no": False, "null": None, "none": None}
+
+
+class TimeOfDay(NamedTuple):
+    """Nanoseconds since midnight: what is compared with it is the time of day of each exchange (UTC)."""
+
+    ns: int
 
 
 class Network(NamedTuple):
@@ -306,6 +361,13 @@ def _number(word: Word) -> float | int:
     return float(word.text) if "." in word.text else int(word.text)
 
 
+def _version(word: Word) -> int:
+    number = word.text[1:] if word.text[:1] in ("v", "V") else word.text
+    if not (number.isascii() and number.isdecimal()):
+        raise FilterError(f"{word.text!r} is no version: write 12 or v12", word.at + 1)
+    return int(number)
+
+
 def _signed(parse: Callable[[str], float], text: str) -> float:
     return -parse(text[1:]) if text.startswith("-") else parse(text.removeprefix("+"))
 
@@ -314,7 +376,9 @@ def _duration(word: Word) -> float:
     try:
         return _signed(parse_duration, word.text)
     except ValueError:
-        raise FilterError(f"{word.text!r} is no duration: write 250us, 100ms, 1.5s or 2m", word.at + 1) from None
+        raise FilterError(
+            f"{word.text!r} is no duration: write 250us, 100ms or 2m; 1.5 is seconds", word.at + 1
+        ) from None
 
 
 def _size(word: Word) -> float:
@@ -324,11 +388,15 @@ def _size(word: Word) -> float:
         raise FilterError(f"{word.text!r} is no size: write 512, 10kB or 1MiB", word.at + 1) from None
 
 
-def _time(word: Word) -> int:
+def _time(word: Word) -> int | TimeOfDay:
     try:
-        return parse_time(word.text)
+        found = parse_moment(word.text)
     except ValueError:
-        raise FilterError(f"{word.text!r} is no time: write 2026-11-21T03:04:05.5Z", word.at + 1) from None
+        found = None
+    if found is None or found.since == "end":
+        text = f"{word.text!r} is no time: write 17:34:50 or 2026-11-21T03:04:05.5Z"
+        raise FilterError(text, word.at + 1)
+    return TimeOfDay(found.ns) if found.since == "midnight" else found.ns
 
 
 def _address(word: Word) -> Network:
@@ -364,10 +432,10 @@ def _error(word: Word) -> int:
     text = word.text
     if re.fullmatch(r"-?\d+", text):
         return int(text)
-    known = {row.name: code for code, row in ERRORS.items()}
-    code = known.get(text.upper().replace("-", "_"))
+    code = find_error(text)
     if code is None:
-        raise FilterError(f"no error has the name {text!r}", word.at + 1, word=text, candidates=known)
+        names = [row.name for row in ERRORS.values()]
+        raise FilterError(f"no error has the name {text!r}", word.at + 1, word=text, candidates=names)
     return code
 
 
@@ -389,7 +457,9 @@ def _any(word: Word) -> Any:
 
 READERS: Final[dict[Kind, Callable[[Word], Any]]] = {
     "text": _text,
+    "held": _text,
     "number": _number,
+    "version": _version,
     "duration": _duration,
     "size": _size,
     "time": _time,
@@ -411,8 +481,8 @@ ORDER: Final[dict[str, Callable[[Any, Any], bool]]] = {
     ">=": operator.ge,
 }
 # Kinds whose values have an order, and those that are text.
-ORDERED: Final = frozenset({"number", "duration", "size", "time", "any"})
-TEXTUAL: Final = frozenset({"text", "any", "api", "error", "address"})
+ORDERED: Final = frozenset({"number", "version", "duration", "size", "time", "any"})
+TEXTUAL: Final = frozenset({"text", "held", "any", "api", "error", "address"})
 # How a pattern sees what is a number inside.
 TEXTS: Final[dict[str, Callable[[Any], str]]] = {
     "api": lambda key: api(key).name if key in NAMES else str(key),
@@ -428,6 +498,8 @@ def equal(kind: Kind, word: Word) -> Test:
     wanted = value_of(kind, word)
     if isinstance(wanted, Network):
         return _address_test(wanted)
+    if isinstance(wanted, TimeOfDay):
+        return lambda value: value % DAY_NS == wanted.ns
     if kind != "any":
         return lambda value: value == wanted
     return lambda value: _plain(value) == wanted or (word.text == _plain(value) and not isinstance(value, bool))
@@ -437,6 +509,8 @@ def ordered(kind: Kind, sign: str, word: Word) -> Test:
     """`field < word` and its like."""
     compare = ORDER[sign]
     wanted = value_of(kind, word)
+    if isinstance(wanted, TimeOfDay):
+        return lambda value: compare(value % DAY_NS, wanted.ns)
     if not isinstance(wanted, int | float):
         raise FilterError(f"{sign} needs a number, not {word.text!r}", word.at + 1)
     return lambda value: isinstance(value, int | float) and compare(value, wanted)

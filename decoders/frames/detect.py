@@ -12,6 +12,7 @@ stream known from its SYN     follow the frames from byte 0 ──┐
 stream not known              each segment may begin a frame ─┼─► a whole request decodes, or an answer to one
 short snap length             no body is ever whole ──────────┘    or PAIRS pairs of matching heads → Kafka
 UNDECIDED_MAX bytes held      known from its beginning → not Kafka; else the oldest bytes are let go
+one side alone spoke          its bytes are a chain of answers (answers.py) → of one direction
 ```
 
 An endpoint that was recognised as a broker vouches for its later connections (exchanges/pairer.py); chunks held here
@@ -29,6 +30,7 @@ from __future__ import annotations
 from typing import Final
 
 from decoders.apis.keys import CONTROLLED_SHUTDOWN
+from decoders.frames.answers import Stretches, are_answers
 from decoders.frames.frame_search import FITS, NO, YES, request_verdict, response_verdict
 from decoders.frames.headers import REQUEST
 from decoders.limits import FRAME_MAX, UNDECIDED_MAX
@@ -65,7 +67,10 @@ class UndecidedSide:
 class UndecidedConnection:
     """A connection about which it is not yet known whether it is Kafka, and its chunks so far."""
 
-    __slots__ = ("chunks", "client", "connection", "dropped", "foreign", "held", "sides", "sizes", "time_ns", "tokens")
+    __slots__ = (
+        *("answers", "chunks", "client", "connection", "dropped", "foreign", "held", "sides", "sizes", "time_ns"),
+        "tokens",
+    )
 
     def __init__(self, connection: Connection, time_ns: int) -> None:
         self.connection = connection
@@ -77,6 +82,7 @@ class UndecidedConnection:
         self.foreign = ""  # what it is, once it is known to be no Kafka
         self.client: Half | None = None
         self.tokens = False  # it began with what may be a bare SASL token
+        self.answers = False  # only one side has spoken, and what it said are answers of a broker
         opened = connection.opened
         self.sides = {
             True: UndecidedSide(connection.first, followed=opened),
@@ -193,6 +199,7 @@ class UndecidedConnection:
                 self.client = side.half
                 return True
         if all(side.opening for side in self.sides.values()) and self.connection.opened:
+            self.look_for_answers()
             self.foreign = self.name() or "no Kafka in its first bytes"
             self._forget()
             return False
@@ -205,6 +212,7 @@ class UndecidedConnection:
 
     def let_go(self, most: int) -> None:
         """Drop the oldest chunks until at most so many bytes are held."""
+        self.look_for_answers()
         count = 0
         for half, time_ns, _, data in self.chunks:
             if self.held <= most:
@@ -216,6 +224,35 @@ class UndecidedConnection:
             dropped, since = self.dropped.get(first, (0, time_ns))
             self.dropped[first] = dropped + size, since
         del self.chunks[:count]
+
+    def look_for_answers(self) -> None:
+        """See whether what is held are answers whose requests nobody captured."""
+        speaker = self._alone()
+        if self.answers or speaker is None:
+            return
+        place = 0
+        pieces: list[tuple[int, bytes]] = []
+        for half, _, _, data in self.chunks:
+            if half is not speaker:  # what it has acknowledged
+                continue
+            if isinstance(data, bytes):
+                pieces.append((place, data))
+                place += len(data)
+            elif isinstance(data, Gap):
+                place += data.size or 1  # a jump: what follows does not go on with what came before
+        self.answers = are_answers(Stretches(pieces))
+
+    @property
+    def speaker(self) -> Half | None:
+        """The half that sent all bytes of a connection of which only a broker's answers are there."""
+        return self._alone() if self.answers else None
+
+    def _alone(self) -> Half | None:
+        """The half of which alone there are bytes."""
+        spoke = [first for first, side in self.sides.items() if side.first]
+        if len(spoke) != 1:
+            return None
+        return self.connection.first if spoke[0] else self.connection.second
 
     def since(self, half: Half) -> int:
         """The time of the first chunk held of a half."""
@@ -245,4 +282,6 @@ class UndecidedConnection:
     @property
     def reason(self) -> str:
         """The word for a connection that is over without having shown to be Kafka."""
+        if self.speaker is not None:
+            return "one_direction"
         return "tls" if self.foreign == TLS else "not_kafka"

@@ -24,15 +24,37 @@ from decoders.protocols.signatures import (
 from decoders.tls.handshake import VERSIONS
 from decoders.wire.text import in_bytes
 
-__all__ = ["STARTS", "USUAL_MAX", "Finding", "Start", "explain", "explain_line", "explain_number", "number_of"]
+__all__ = [
+    "STARTS",
+    "USUAL_MAX",
+    "Finding",
+    "Start",
+    "explain",
+    "explain_line",
+    "explain_number",
+    "explain_size",
+    "number_of",
+]
 
 _RECORDS: Final = {0x14: "change of cipher", 0x15: "alert", 0x16: "handshake", 0x17: "encrypted data"}
 # What a frame of Kafka's own may well have: such a size is no riddle.
 USUAL_MAX: Final = 1 << 20
+# Beyond this no broker takes a message: socket.request.max.bytes, unless it was set.
+SIZE_MAX: Final = 104_857_600
+_DIGITS: Final = r"-?0x[0-9a-f]{5,8}|-\d[\d,_]*|\d[\d,_]{3,}"
 _SIZED: Final = re.compile(
-    r"(?:size|length|bytes|correlation ?id)\D{0,12}?(-?\d{4,}|-?0x[0-9a-f]{5,8})\b", re.IGNORECASE
+    rf"(?:size|length|bytes|receive[ds]?|(?<!th)read|packet|frame|correlation ?id(?: for response)?)\D{{0,12}}?({_DIGITS})\b",
+    re.IGNORECASE,
 )
-_NUMBER: Final = re.compile(r"(?<![\w.:-])(-?\d{5,10}|0x[0-9a-f]{8})(?![\w:-])", re.IGNORECASE)
+_NUMBER: Final = re.compile(r"(?<![\w.:-])(-?\d{5,10}|0x[0-9a-f]{8}|-?\d{1,3}(?:,\d{3}){2,3})(?![\w:-])", re.IGNORECASE)
+_NUMBER_ALONE: Final = re.compile(r"-?(?:0x[0-9a-f]{1,8}|\d{1,10}|\d{1,3}(?:[,_]\d{3}){1,3})", re.IGNORECASE)
+# What a log says of a size that cannot be one; other lines may well speak of large numbers.
+_COMPLAINT: Final = re.compile(
+    r"invalid|unreasonable|too (?:large|big|small|long)|larger|exceed|corrupt|negative|unexpected|does not match|"
+    r"when expecting|illegal",
+    re.IGNORECASE,
+)
+_KEYED: Final = re.compile(r"api[ _]?key[\s:=]+(-?\d{1,5})\b", re.IGNORECASE)
 
 
 class Start(NamedTuple):
@@ -77,7 +99,9 @@ STARTS: Final[dict[bytes, Start]] = {
 _REMEDIES: Final = {mark.name: mark.remedy for mark in reversed(MARKS)}
 _STATED: Final = {
     -1: "a null length",
-    104857600: "what socket.request.max.bytes is by default",
+    SIZE_MAX: "what socket.request.max.bytes is by default",
+    100_000_000: "what receive.message.max.bytes of librdkafka is by default",
+    1 << 30: "what log.segment.bytes is by default",
     2147483647: "the largest size there is",
 }
 
@@ -87,7 +111,23 @@ def explain_number(number: int) -> list[Finding]:
     if not -(1 << 31) <= number < 1 << 32:
         return []
     data = (number & 0xFFFFFFFF).to_bytes(4, "big")
-    return list(dict.fromkeys(_found(number, data)))
+    return list(dict.fromkeys(_found(int.from_bytes(data, "big", signed=True), data)))
+
+
+def explain_size(number: int) -> list[Finding]:
+    """What is left to say of a number that was read as a size and begins nothing known; empty beyond 32 bits."""
+    if 0 <= number <= SIZE_MAX:
+        return [Finding("Kafka", f"a size of {in_bytes(number)}, as messages may have", "")]
+    if not -(1 << 31) <= number < 1 << 32:
+        return []
+    data = (number & 0xFFFFFFFF).to_bytes(4, "big").hex(" ")
+    return [
+        Finding(
+            "lost framing",
+            f"nothing that is known begins with the bytes {data}: they are no size",
+            "the reader is at a wrong place of the stream: bytes before it were lost, added or left unread",
+        )
+    ]
 
 
 def _found(number: int, data: bytes) -> Iterator[Finding]:
@@ -129,23 +169,44 @@ def _of_kafka(data: bytes) -> Iterator[Finding]:
         )
 
 
-def explain_line(line: str) -> list[Finding]:
-    """What the numbers in a line of a log are: of those called a size where there are such, else of all large ones."""
-    numbers = _SIZED.findall(line) or _NUMBER.findall(line)
-    for text in numbers:
-        found = explain_number(_value(text))
+def explain_line(line: str, *, alone: bool = False) -> list[Finding]:
+    """What the numbers in a line of a log are: of those called a size where there are such, else of all large ones.
+
+    A size that begins nothing known is told where the line complains of it, or is the only one (`alone`).
+    """
+    sizes = [_value(text) for text in _SIZED.findall(line)]
+    for number in sizes or map(_value, _NUMBER.findall(line)):
+        found = explain_number(number)
         if found:
             return found
-    return []
+    if alone or _COMPLAINT.search(line):
+        strange = next((number for number in sizes if not 0 <= number <= SIZE_MAX), None)
+        if strange is not None:
+            return explain_size(strange)
+    if alone and sizes:
+        return explain_size(sizes[0])
+    keys = _KEYED.search(line)
+    return _explain_key(int(keys[1])) if keys is not None else []
+
+
+def _explain_key(key: int) -> list[Finding]:
+    """An API key that no API has: two bytes of something else."""
+    if key in NAMES or not -(1 << 15) <= key < 1 << 16:
+        return []
+    data = (key & 0xFFFF).to_bytes(2, "big")
+    text = f', the text "{text_of(data)}"' if all(32 <= byte < 127 for byte in data) else ""
+    remedy = "the bytes behind a size are no Kafka request: another protocol, or a wrong place of the stream"
+    return [Finding("lost framing", f"no API has the key {key} (bytes {data.hex(' ')}{text})", remedy)]
 
 
 def _value(text: str) -> int:
-    return int(text, 16) if "x" in text.lower() else int(text)
+    digits = text.replace(",", "").replace("_", "")
+    return int(digits, 16) if "x" in digits.lower() else int(digits)
 
 
 def number_of(text: str) -> int | None:
-    """The number that a text is, `369295617` or `-720899`; None where it is none."""
-    return int(text) if re.fullmatch(r"-?\d{1,10}", text) else None
+    """The number that a text is, `369295617`, `-720899`, `0x16030100`, `1,195,725,856`; None where it is none."""
+    return _value(text) if _NUMBER_ALONE.fullmatch(text.strip()) else None
 
 
 # Strange bytes, or a number out of a log, in; findings out, best first: what they are, what one does about it.

@@ -21,7 +21,7 @@ from decoders.apis.headers import (
 from decoders.apis.public_configs import is_public
 from decoders.embedded import STRUCTURES, embedded_json, structure
 from decoders.embedded.holders import HOLDERS
-from decoders.errors import DecodeError
+from decoders.errors import DecodeError, without_frames
 from decoders.exchanges.api_versions import ApiVersion, Failure, Layout, failed
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.topics import holds_metadata
@@ -97,7 +97,7 @@ def _body(spec: ApiVersion, side: Side, data: bytes, at: int, reveal: bool, miss
         try:
             after = walker.read(layout.plan, at, len(data))
         except DecodeError as problem:
-            failures.append((layout.plan, walker, problem))
+            failures.append((layout.plan, walker, without_frames(problem)))
             return None
         if after < len(data):
             failures.append((layout.plan, walker, trailing(after, len(data))))
@@ -118,7 +118,7 @@ def _body(spec: ApiVersion, side: Side, data: bytes, at: int, reveal: bool, miss
             spec.stable(side)
             problem = DecodeError("no layout of it can be tried", offset=at)
         except DecodeError as unknown:
-            problem = unknown
+            problem = without_frames(unknown)
         return Anatomy([], 0, [], at, hidden, failed(problem, missing))
     plan, walker, problem = failures[0]
     parts = _filled(spec, side, data, plan, walker, reveal)

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import google_crc32c
 
-from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated
+from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated, without_frames
 from decoders.limits import BATCH_INFLATED_MAX, HEADER_KEY_MAX, HEADERS_OF_RECORD_MAX, MIB, RECORD_BYTE_COST
 from decoders.records.codecs import CODEC_MASK, codec_name, inflate
 from decoders.records.json_form import DeferredRecords, Failures, control_record
@@ -613,7 +613,7 @@ def _until_failure(rows: Iterator[Row], failures: Failures) -> Iterator[Row]:
     try:
         yield from rows
     except DecodeError as failure:
-        failures.append(failure)
+        failures.append(without_frames(failure))
 
 
 def _as_batch(rows: Iterator[Row], attributes: int, max_timestamp: int) -> Iterator[Row]:

@@ -14,6 +14,7 @@ from typing import Final
 import google_crc32c
 
 from decoders.errors import DecodeError
+from decoders.limits import PARTS_MAX
 from decoders.records.batch import CONTROL, CRC_START, DELETE_HORIZON, LOG_APPEND, LOG_OVERHEAD, SIZE, TRANSACTIONAL
 from decoders.records.codecs import CODEC_MASK, codec_name
 from decoders.records.model import MAGIC_AT
@@ -46,6 +47,8 @@ _TIMESTAMP: Final = ("timestamp", "int64")
 _SIZE_MIN: Final = {0: 14, 1: 22, 2: SIZE - LOG_OVERHEAD}
 # Records of one field taken apart; what follows is one part.
 RECORDS_MAX: Final = 10_000
+# Headers of one record taken apart, each into four parts; those of a record with more are one part.
+NAMED_HEADERS_MAX: Final = PARTS_MAX // 4
 Hide = Callable[[bytes], bool]
 
 
@@ -152,6 +155,12 @@ def _record(data: bytes, at: int, stop: int, place: str, hide: Hide | None) -> t
     count, after = read_varint(data, at, end)
     parts.append(BytePart(f"{place}.headers", at, after, "size", count, "varint array", False, True))
     at = after
+    if count > NAMED_HEADERS_MAX:
+        text = f"{count:,} headers in {in_bytes(end - at)}"
+        if count > (end - at) // 2:  # the sizes of its key and value take a byte each
+            raise DecodeError(text, offset=at)
+        parts.append(BytePart(f"{place}.headers", at, end, "value", text, "bytes", hide is not None))
+        return parts, end
     for number in range(count):
         at = _sized(data, at, end, f"{place}.headers[{number}].key", parts)
         at = _sized(data, at, end, f"{place}.headers[{number}].value", parts)

@@ -182,6 +182,12 @@ def read_batches(data: bytes | None, *, records: bool, budget: Budget | None = N
     return list(map(_batch, _fields(bytes(data or b""), budget or Budget(), as_records if records else None)))
 
 
+def read_parts(data: bytes, budget: Budget, part: Form) -> Iterator[list[Any]]:
+    """For each batch what `part` makes of its rows, those before a failure included; one batch is held at a time."""
+    for fields in _fields(data, budget, part):
+        yield fields["records"]
+
+
 def first_batch(data: bytes) -> Batch:
     """The first batch of a records field that is not empty, without its records; the others are not read."""
     return _batch(next(_fields(data, Budget(), None)))

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final
 
-from decoders.errors import DecodeError, Malformed
+from decoders.errors import DecodeError, Malformed, without_frames
 from decoders.schema.emit import CRUDE, ENCODE_CRUDE, Crude
 from decoders.schema.json_form import Hook, to_json
 from decoders.schema.model import Plan
@@ -244,7 +244,7 @@ def failure_of(walker: Walker, plan: Plan, at: int, end: int) -> DecodeError | N
     try:
         after = walker.read(plan, at, end)
     except DecodeError as failure:
-        return failure
+        return without_frames(failure)
     return None if after == end else trailing(after, end)
 
 

@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, Final, Protocol
 
-from decoders.errors import DecodeError, LimitExceeded
+from decoders.errors import DecodeError, LimitExceeded, without_frames
 from decoders.limits import BODY_WHOLE_MAX, PIECE, VALUE_WHOLE_MAX, VALUES_MAX
 from decoders.schema.codec import CRUDE, JsonDecoder, failure_of, json_decoder, projector, trailing
 from decoders.schema.emit import many
@@ -76,7 +76,7 @@ class BodyReader:
         try:
             after = walker.read(plan, at, end)
         except DecodeError as found:
-            failure = found
+            failure = without_frames(found)
         return _LargeForm(self).struct(plan, walker.root, path), after, failure
 
 

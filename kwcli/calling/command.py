@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from decoders.apis import NAMES
@@ -17,12 +18,13 @@ from kwcli.spelling import find_api
 if TYPE_CHECKING:
     from kwcli.calling.bodies import SourceBody
     from kwcli.calling.output import CallOutput
+    from kwcli.calling.record_values import RecordValues
     from kwcli.env import Environment, Settings
     from kwcli.net.options import ConnectionOptions
 
 # The APIs that take short words besides paths, and the options that go with them: Produce and Fetch.
 SHORT: Final = frozenset({PRODUCE, FETCH})
-RECORD_OPTIONS: Final = ("compression", "acks", "magic")
+RECORD_OPTIONS: Final = ("compression", "acks", "magic", "lines", "key_separator", "values")
 INT16_MAX: Final = 32767
 
 
@@ -31,7 +33,7 @@ class CallOptions(NamedTuple):
 
     api: str
     words: Sequence[str] = ()
-    version: int | None = None
+    version: str | None = None
     release: str | None = None
     force: bool = False
     node: str | None = None
@@ -48,6 +50,9 @@ class CallOptions(NamedTuple):
     compression: str | None = None
     acks: str | None = None
     magic: int | None = None
+    lines: bool = False
+    key_separator: str | None = None
+    values: bool = False
     against: str | None = None
 
 
@@ -57,6 +62,8 @@ def run_call(env: Environment, asked: CallOptions, settings: Settings, connectio
     found = unknown_api(asked) if raw and _is_unknown(asked.api) else find_api(asked.api)
     choice = VersionChoice.of(found, asked.version, asked.release, force=asked.force, raw=raw)
     draft = _draft(env, asked, found)
+    if draft.empty and (asked.values or asked.key_separator is not None):
+        raise Failure("topic= is missing: --values and -K are about its records", Exit.USAGE)
     if asked.skeleton:
         from kwcli.calling.dry_run import print_skeleton
 
@@ -78,6 +85,9 @@ def run_call(env: Environment, asked: CallOptions, settings: Settings, connectio
         from kwcli.calling.extract import Path
 
         select = Path.parse(asked.select, found, asked.only or "response")
+    values = None
+    if asked.values or (asked.key_separator is not None and found.key == FETCH):
+        values = _record_values(env, asked, settings)
     screen = CallOutput(
         env,
         settings,
@@ -86,6 +96,7 @@ def run_call(env: Environment, asked: CallOptions, settings: Settings, connectio
         sent=not asked.dry_run,
         against=asked.against,
         brief=asked.repeat != 1 and asked.only is None,
+        values=values,
     )
     if asked.dry_run:
         from kwcli.calling.dry_run import dry_run
@@ -129,6 +140,18 @@ def _compared(release: str, found: Api, settings: Settings) -> Settings:
     return settings._replace(format="table")
 
 
+def _record_values(env: Environment, asked: CallOptions, settings: Settings) -> RecordValues:
+    """What prints the records of a fetch alone. Raises Failure (usage)."""
+    from kwcli.calling.output import write_all
+    from kwcli.calling.record_lines import separator_of
+    from kwcli.calling.record_values import FORMATS, RecordValues
+
+    if settings.format not in FORMATS:
+        raise Failure(f"--values has the formats {', '.join(FORMATS)}, not {settings.format}", Exit.USAGE)
+    separator = None if asked.key_separator is None else separator_of(asked.key_separator)
+    return RecordValues(partial(write_all, env), settings.format, separator)
+
+
 def _is_unknown(word: str) -> bool:
     return word.isascii() and word.isdecimal() and int(word) not in NAMES
 
@@ -136,7 +159,7 @@ def _is_unknown(word: str) -> bool:
 def unknown_api(asked: CallOptions) -> Api:
     """An API that kw has only the number of, for a body that is given as bytes. Raises Failure (usage)."""
     key = int(asked.api)
-    if key > INT16_MAX or asked.version is None or not asked.force:
+    if key > INT16_MAX or asked.version is None or not asked.version.isdecimal() or not asked.force:
         raise Failure(f"kw does not know API {key}: sending it bytes takes --api-version and --force", Exit.USAGE)
     message = Message(f"UNKNOWN({key})", Versions(0, INT16_MAX), NONE, ())
     return Api(key, message.name, message.versions, NONE, message, message)
@@ -144,7 +167,8 @@ def unknown_api(asked: CallOptions) -> Api:
 
 def _draft(env: Environment, asked: CallOptions, found: Api) -> Draft:
     body: SourceBody | None = None
-    options = {name: getattr(asked, name) for name in RECORD_OPTIONS if getattr(asked, name) is not None}
+    given = {name: getattr(asked, name) for name in RECORD_OPTIONS}
+    options = {name: value for name, value in given.items() if value is not None and value is not False}
     if asked.raw_body is not None:
         if asked.words or options:
             raise Failure("--raw-body is the whole body: it goes without words", Exit.USAGE)

@@ -16,7 +16,7 @@ from decoders.records.model import Header
 from decoders.schema.json_form import BASE64, REDACTED, bytes_from_json
 from decoders.schema.model import Versions
 from decoders.wire.primitives import uuid_text
-from decoders.wire.units import parse_duration, parse_time
+from decoders.wire.units import parse_moment as parse_moment_of
 from kwcli.env import Exit, Failure
 from kwcli.spelling import did_you_mean
 
@@ -24,16 +24,14 @@ _NUMBER: Final = re.compile(r"-?\d{1,19}")
 
 
 def parse_moment(text: str, now_ms: int, what: str) -> int:
-    """`1700000000000`, `2026-11-21`, `2026-11-21T03:04:05.123Z` (UTC unless said), `now`, `-5m` (before now).
+    """`1700000000000`, `2026-11-21`, `2026-11-21T03:04:05.123Z`, `17:34` (today; UTC unless said), `now`, `-5m`.
 
-    Raises Failure (usage) that begins with `what`.
+    A bare number is milliseconds since 1970 here, as Kafka counts. Raises Failure (usage) that begins with `what`.
     """
     if _NUMBER.fullmatch(text):
         return int(text)
-    if text == "now":
-        return now_ms
     try:
-        return now_ms - int(parse_duration(text[1:])) if text.startswith("-") else parse_time(text) // 10**6
+        return parse_moment_of(text).resolve(now_ms * 10**6, now_ms * 10**6) // 10**6
     except ValueError:
         raise Failure(
             f"{what}: {text!r} is no time (write 2026-11-21T03:04:05Z, milliseconds since 1970, now or -5m)", Exit.USAGE

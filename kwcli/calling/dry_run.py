@@ -54,10 +54,10 @@ def dry_run(
 ) -> Exit:
     """Show the request that would be sent to a broker that speaks everything, and its bytes."""
     api = draft.api
-    request = draft.request(choice.candidates(api))
+    request = draft.request(choice.narrow(choice.candidates(api)))
     frame = Session(client_id=client_id).request(api.key, request.version, request.body).frame
     exchange = Tape().play(NOWHERE, NOWHERE, Unsent(frame, env.now_ns()))
-    exchange.extra = {"reason": "dry_run"}
+    exchange.outcome, exchange.extra = "not_sent", None
     try:
         screen.show(exchange, "not sent")
         if settings.format == "text":
@@ -78,6 +78,6 @@ def edit(env: Environment, api: Api, draft: Draft, choice: VersionChoice) -> Dra
 def _skeleton(api: Api, draft: Draft, choice: VersionChoice) -> str:
     from kwcli.calling.skeleton import skeleton
 
-    versions = choice.candidates(api)
+    versions = choice.narrow(choice.candidates(api))
     version = draft.request(versions).version if not draft.empty else versions.high
     return skeleton(api, version, draft.value(version))

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 from decoders.errors import EncodeError
 from decoders.limits import FRAME_MAX
 from decoders.schema.json_form import bytes_from_json
-from decoders.schema.model import Api, Side
+from decoders.schema.model import Side
 from kwcli.calling.assignments import check_words, compose, encode_body
 from kwcli.calling.body_paths import fail
 from kwcli.calling.validate import generic
 from kwcli.env import Environment, Exit
-from kwcli.spelling import find_api
+from kwcli.spelling import find_api, find_version
 
 _SIZE = 4
 
@@ -27,10 +27,11 @@ class Header(NamedTuple):
 
 
 def encode_words(
-    name: str, version: int, words: Sequence[str], env: Environment, side: Side, header: Header | None
+    name: str, word: str | int, words: Sequence[str], env: Environment, side: Side, header: Header | None
 ) -> bytes:
     """The body of a message, or with a header its frame with the size field. Raises Failure."""
-    api = _api(name, version)
+    api = find_api(name)
+    version = find_version(api, word)
     if not words and env.stdin_terminal:
         fail("no body: give path=value words, @FILE, or JSON on standard input ({} for defaults)")
     given = check_words(api, words or ("-",), env=env, side=side)
@@ -62,19 +63,13 @@ def _trailing(value: Any, source: str) -> bytes:
         fail(f"{source}: {failure}", Exit.FAILURE)
 
 
-def print_skeleton(name: str, version: int, words: Sequence[str], env: Environment, side: Side) -> bytes:
+def print_skeleton(name: str, word: str | int, words: Sequence[str], env: Environment, side: Side) -> bytes:
     """The body that the words say, all else at its defaults, as annotated YAML. Raises Failure."""
     from kwcli.calling.skeleton import skeleton
 
-    api = _api(name, version)
-    return skeleton(api, version, compose(api, version, words, env=env, side=side), side=side).encode()
-
-
-def _api(name: str, version: int) -> Api:
     api = find_api(name)
-    if version not in api.versions:
-        fail(f"{api.name} has versions {api.versions}, not {version}")
-    return api
+    version = find_version(api, word)
+    return skeleton(api, version, compose(api, version, words, env=env, side=side), side=side).encode()
 
 
 def _header(key: int, version: int, side: Side, header: Header, record: Mapping[str, Any]) -> bytes:

@@ -1,4 +1,4 @@
-"""Fetch from words about a place: `topic=orders partition=0 offset=latest-10` in, the request in JSON form out.
+"""Fetch from words about a place: `topic=orders partition=0 offset=-10` in, the request in JSON form out.
 
 Offsets that only the cluster knows are looked up (ListOffsets); whatever else the request has keeps what a Java
 consumer sends, and may be set by its path as ever.
@@ -20,19 +20,27 @@ from kwcli.calling.common_words import (
     TopicLookup,
     check_names,
     need,
-    number,
     parse_moment,
     said,
     split,
     topic_field,
 )
 from kwcli.env import Exit, Failure
+from kwcli.spelling import did_you_mean
 
 WORDS: Final = ("topic", "partition", "offset")
 # Timestamps of ListOffsets that stand for the ends of a partition.
 LATEST, EARLIEST = -1, -2
-_ENDS: Final = {"latest": LATEST, "earliest": EARLIEST}
-_EXPRESSION: Final = re.compile(r"(?P<end>latest|earliest)(?P<step>[+-]\d{1,19})?|(?P<number>\d{1,19})|@(?P<time>.+)")
+_ENDS: Final = {
+    **dict.fromkeys(("latest", "end", "newest"), LATEST),
+    **dict.fromkeys(("earliest", "beginning", "start", "oldest"), EARLIEST),
+}
+_EXPRESSION: Final = re.compile(
+    rf"(?P<end>{'|'.join(_ENDS)})(?P<step>[+-]\d{{1,19}})?|(?P<away>[+-]\d{{1,19}})|(?P<number>\d{{1,19}})|s?@(?P<time>.+)"
+)
+_PARTITIONS: Final = re.compile(r"(\d{1,10})(?:(?:-|\.\.)(\d{1,10}))?")
+# As many as one topic has at the most in practice; a range is written out.
+_PARTITIONS_MAX: Final = 100_000
 _INT32_MAX: Final = (1 << 31) - 1
 _INT64_MAX: Final = (1 << 63) - 1
 # A Java consumer's defaults.
@@ -57,16 +65,22 @@ class Position:
 
     @classmethod
     def parse(cls, text: str, now_ms: int) -> Position:
-        """`earliest`, `latest`, `latest-10`, `earliest+5`, `1042`, `@2026-11-21T03:04:05Z`. Raises Failure (usage)."""
-        match = _EXPRESSION.fullmatch(text.strip())
+        """`-10` (before the end), `1042`, `beginning`, `end-10`, `@2026-11-21T03:04:05Z`. Raises Failure (usage)."""
+        match = _EXPRESSION.fullmatch(text.strip().lower() if text[:1].isalpha() else text.strip())
         if match is None:
+            meant = did_you_mean(text, tuple(_ENDS))
             raise Failure(
-                f"offset={text}: write a number, earliest, latest, latest-10 or @2026-11-21T03:04:05Z", Exit.USAGE
+                f"offset={text} is no place{meant}: write a number, -10 (the last ten), beginning, end, end-10 "
+                "or @2026-11-21T03:04:05Z",
+                Exit.USAGE,
             )
         if match["time"]:
             return cls(0, max(0, parse_moment(match["time"], now_ms, "offset=")))
         if match["end"]:
             return cls(int(match["step"] or 0), _ENDS[match["end"]])
+        if match["away"]:
+            step = int(match["away"])
+            return cls(step, EARLIEST if match["away"][0] == "+" else LATEST)
         step = int(match["number"])
         if step > _INT64_MAX:
             raise Failure(f"offset={text} is outside 0 to {_INT64_MAX}", Exit.USAGE)
@@ -89,10 +103,10 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    """What is to be fetched; `partitions` empty: the only one there is, None: all. `position` None: the earliest."""
+    """What is to be fetched; `partitions` empty: all that there are. `position` None: the earliest."""
 
     topic: str
-    partitions: Sequence[int] | None
+    partitions: Sequence[int]
     position: Position | None
 
     def narrow(self, versions: Versions, *, connected: bool = True) -> Versions:
@@ -114,12 +128,7 @@ class Fetch:
     def _partitions(self, offsets: Offsets | None) -> Sequence[int]:
         if self.partitions:
             return self.partitions
-        known = [0] if offsets is None else offsets.partitions(self.topic)
-        if self.partitions is None or len(known) == 1:
-            return known
-        raise Failure(
-            f"{self.topic} has the partitions {known[0]}-{known[-1]}: partition= says which (or all)", Exit.USAGE
-        )
+        return [0] if offsets is None else offsets.partitions(self.topic)
 
 
 def read_fetch(words: Sequence[str], *, now_ms: int) -> tuple[Fetch | None, list[str]]:
@@ -137,9 +146,25 @@ def read_fetch(words: Sequence[str], *, now_ms: int) -> tuple[Fetch | None, list
         raise Failure("topic= is given twice" if topics else "topic= is missing", Exit.USAGE)
     if len(positions) > 1:
         raise Failure("offset= is given twice", Exit.USAGE)
-    named = [word for word in ours if word.name == "partition"]
-    partitions: list[int] | None = None
-    if not any(word.text == "all" for word in named):
-        partitions = list(dict.fromkeys(number(word, _INT32_MAX) for word in named))
+    partitions = _named([said(word) for word in ours if word.name == "partition"])
     position = Position.parse(positions[0], now_ms) if positions else None
     return Fetch(topics[0], partitions, position), rest
+
+
+def _named(texts: Sequence[str]) -> list[int]:
+    """`3`, `0,2`, `0-5`: the partitions, each once; none of them for `all`. Raises Failure (usage)."""
+    found: list[int] = []
+    for part in (part.strip() for text in texts for part in text.split(",")):
+        if part == "all":
+            return []
+        match = _PARTITIONS.fullmatch(part)
+        if match is None:
+            raise Failure(f"partition={part} is no number: write 0, several (0,2 or 0-5), or all", Exit.USAGE)
+        low = int(match[1])
+        high = int(match[2] or low)
+        if high > _INT32_MAX:
+            raise Failure(f"partition={part} is outside 0 to {_INT32_MAX}", Exit.USAGE)
+        if not 0 <= high - low < _PARTITIONS_MAX:
+            raise Failure(f"partition={part} is no range of partitions", Exit.USAGE)
+        found += range(low, high + 1)
+    return list(dict.fromkeys(found))

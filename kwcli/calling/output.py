@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.apis.keys import API_VERSIONS
 from decoders.messages.bodies import Options
 from decoders.messages.record import to_json_dict
-from decoders.schema.model import NONE, Versions
+from decoders.schema.model import FOREVER, NONE, Versions
 from decoders.wire.deferred import Deferred, DeferredText
 from kwcli.calling.extract import Path
 from kwcli.output import Wanted, needs, open_renderer
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.exchanges.needs import Needs
     from decoders.schema.model import Side
+    from kwcli.calling.record_values import RecordValues
     from kwcli.calling.version_table import Matrix
     from kwcli.env import Environment, Settings
     from kwcli.output import Renderer, Write
@@ -29,6 +30,11 @@ if TYPE_CHECKING:
 _REASONS: Final = {
     (0, 76): (Versions(0, 6), "zstd needs Produce 7 or later (KIP-110)"),
     (1, 76): (Versions(0, 9), "the records are compressed with zstd, and zstd needs Fetch 10 or later (KIP-110)"),
+    (1, 1): (Versions(0, FOREVER), "no such offset is there: offset=beginning and offset=end are"),
+    (0, 10): (
+        Versions(0, FOREVER),
+        "a batch is larger than max.message.bytes of the topic: send fewer records at once, or --compression zstd",
+    ),
 }
 
 
@@ -65,8 +71,9 @@ class CallOutput:
         sent: bool = True,
         against: str | None = None,
         brief: bool = False,
+        values: RecordValues | None = None,
     ) -> None:
-        """`brief`: in text a line for each exchange, as `kw sniff` has them."""
+        """`brief`: in text a line for each exchange, as `kw sniff` has them; `values`: the records of answers alone."""
         self._env = env
         self._settings = settings
         self._only = only
@@ -77,7 +84,8 @@ class CallOutput:
         self._matrix: Matrix | None = None
         self._begun = False
         self._json = JsonWriter(self._write, lines=settings.format == "ndjson")
-        self._options = Options(settings.records, settings.reveal_secrets, deferred=True)
+        self._records = values
+        self._options = Options(settings.records or values is not None, settings.reveal_secrets, deferred=True)
         self._renderer: Renderer | None = None
         self._explained: set[int] = set()
 
@@ -91,7 +99,9 @@ class CallOutput:
         from kwcli.calling.text import exchange_lines
 
         settings = self._settings
-        if self._select is not None or (self._only is not None and settings.format in RECORDS):
+        if self._records is not None:
+            self._show_records(exchange, self._records)
+        elif self._select is not None or (self._only is not None and settings.format in RECORDS):
             self._values(exchange)
         elif settings.format in RECORDS:
             self._json.add(self._record(exchange))
@@ -114,7 +124,9 @@ class CallOutput:
 
     def close(self) -> None:
         """What is owed at the end."""
-        if self._renderer is not None:
+        if self._records is not None:
+            self._records.close()
+        elif self._renderer is not None:
             self._renderer.close()
         elif self._settings.format == "json":
             self._json.close()
@@ -126,6 +138,16 @@ class CallOutput:
             record["client"] = record["broker"] = None
             record.pop("closed", None)
         return record
+
+    def _show_records(self, exchange: Exchange, records: RecordValues) -> None:
+        """The records of an answer, and on standard error what else is to be said of it."""
+        unread = exchange.failures.get("response")
+        if unread is not None:
+            name = f"{exchange.api} {exchange.api_version}"
+            self._env.say(f"kw: {name}: its answer cannot be read to its end: {unread.text}")
+        for line in records.show(self._record(exchange)):
+            if line.problem or not self._settings.quiet:
+                self._env.say(f"kw: {line.text}")
 
     def _values(self, exchange: Exchange) -> None:
         """One side, or what is at a path of it (the response, where none is named)."""
@@ -183,6 +205,11 @@ class CallOutput:
             self._write(piece)
 
     def _write(self, data: bytes) -> None:
-        left = memoryview(data)
-        while left:  # an unbuffered stream (PYTHONUNBUFFERED) may take a part
-            left = left[self._env.stdout.write(left) :]
+        write_all(self._env, data)
+
+
+def write_all(env: Environment, data: bytes) -> None:
+    """Write bytes to standard output."""
+    left = memoryview(data)
+    while left:  # an unbuffered stream (PYTHONUNBUFFERED) may take a part
+        left = left[env.stdout.write(left) :]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from decoders.apis import api
 from decoders.apis.keys import PRODUCE
@@ -35,6 +35,7 @@ from kwcli.calling.common_words import (
     split,
     topic_field,
 )
+from kwcli.calling.record_lines import LineOptions, records_in
 from kwcli.env import Exit, Failure
 
 MAGICS: Final = ("0", "1", "2")
@@ -151,6 +152,7 @@ def read_produce(
     compression: str | None = None,
     acks: str | None = None,
     magic: int | None = None,
+    lines: LineOptions = LineOptions(),  # noqa: B008  # a value
     contents: Contents,
     stdin: Callable[[], bool],
     clock_ms: Callable[[], int],
@@ -162,9 +164,10 @@ def read_produce(
     ours, rest = split(words, WORDS)
     check_names(PRODUCE, rest, WORDS)
     if not any(word.name in ("topic", *_RECORD) for word in ours):
-        stray = next((name for name, given in (("compression", compression), ("acks", acks)) if given), None)
-        if stray or magic is not None:
-            raise Failure(f"--{stray or 'magic'} goes with topic=… value=…", Exit.USAGE)
+        options = {"--compression": compression, "--acks": acks, "--magic": magic, "-K": lines.separator}
+        stray = next((name for name, given in options.items() if given is not None), "--lines" if lines.plain else None)
+        if stray:
+            raise Failure(f"{stray} goes with topic=… value=…", Exit.USAGE)
         return None, list(words)
     once: dict[str, RecordWord] = {}
     for word in ours:
@@ -174,7 +177,8 @@ def read_produce(
         del once["transactional_id"]
     if "topic" not in once:
         raise Failure("topic= is missing", Exit.USAGE)
-    entries, rest = _entries([word for word in ours if word.name in _RECORD], rest, contents, stdin, clock_ms())
+    by_word = [word for word in ours if word.name in _RECORD]
+    entries, rest = _entries(by_word, rest, _Sources(contents, stdin, lines), clock_ms())
     wanted = said(once["acks"]) if "acks" in once else acks or "all"
     if wanted not in ACKS:
         raise Failure(f"acks are {', '.join(ACKS)}, not {wanted}", Exit.USAGE)
@@ -196,35 +200,50 @@ def read_produce(
     return asked, rest
 
 
+class _Sources(NamedTuple):
+    """Where records come from that are in no word: files by name, standard input; and how their lines are read."""
+
+    contents: Contents
+    stdin: Callable[[], bool]
+    lines: LineOptions
+
+
 def _entries(
-    words: Sequence[RecordWord], rest: Sequence[str], contents: Contents, stdin: Callable[[], bool], now_ms: int
+    words: Sequence[RecordWord], rest: Sequence[str], sources: _Sources, now_ms: int
 ) -> tuple[list[Entry], list[str]]:
     """The records of the words, of {…} as they stand, of the one @FILE or of standard input; and words left over."""
     files = [word for word in rest if word == "-" or word.startswith("@")]
-    lines = [word for word in rest if word.startswith("{")]
-    left = [word for word in rest if word not in files and word not in lines]
+    objects = [word for word in rest if word.startswith("{")]
+    left = [word for word in rest if word not in files and word not in objects]
     content = [word for word in words if word.name not in ("partition", "timestamp")]
-    if not content and not lines and not files and stdin():
+    if not content and not objects and not files and sources.stdin():
         files = ["-"]
-    if len(files) > 1 or bool(content) + bool(lines) + bool(files) > 1:
-        what = files[-1] if files else lines[-1]
+    if len(files) > 1 or bool(content) + bool(objects) + bool(files) > 1:
+        what = files[-1] if files else objects[-1]
         raise Failure(f"records come from words, from objects or from one file, not from {what} besides", Exit.USAGE)
-    if content or not (files or lines):
+    if not files and sources.lines != LineOptions():
+        option = "--lines is" if sources.lines.plain else "-K is"
+        raise Failure(f"{option} for records that come as lines: from @FILE or standard input", Exit.USAGE)
+    if content or not (files or objects):
         if not words:
-            raise Failure("no record: give value=… (value:=null is a tombstone), or NDJSON by @FILE", Exit.USAGE)
-        return from_words(words, contents, now_ms), left
+            raise Failure(
+                "no record: give value=… (value:=null is a tombstone), or a value a line by @FILE or a pipe", Exit.USAGE
+            )
+        return from_words(words, sources.contents, now_ms), left
     if files:
         name = files[0].removeprefix("@")
         source = STDIN if name == "-" else name
-        entries = from_lines(contents(name), source, now_ms)
+        entries = records_in(sources.contents(name), source, now_ms, sources.lines)
     else:
         source = "the words"
-        entries = from_lines("\n".join(lines).encode("utf-8", "surrogateescape"), "record", now_ms)
+        entries = from_lines("\n".join(objects).encode("utf-8", "surrogateescape"), "record", now_ms)
     if not entries:
-        raise Failure(f"no record in {source}: give value=… (value:=null is a tombstone), or NDJSON", Exit.USAGE)
+        raise Failure(
+            f"no record in {source}: give value=… (value:=null is a tombstone), or a value a line", Exit.USAGE
+        )
     if words:
         # What holds for all of them: partition= and timestamp=.
-        (model,) = from_words([*words, RecordWord("value", "")], contents, now_ms)
+        (model,) = from_words([*words, RecordWord("value", "")], sources.contents, now_ms)
         entries = [
             Entry(
                 entry.key,

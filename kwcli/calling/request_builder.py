@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
 from decoders.apis import api
 from decoders.apis.error_codes import ERRORS, error_name
 from decoders.apis.keys import FETCH, LIST_OFFSETS, PRODUCE
 from decoders.apis.releases import UNSTABLE, history, spoken
-from decoders.errors import DecodeError
+from decoders.apis.version_words import HIGHEST, LOWEST
+from decoders.errors import DecodeError, without_frames
 from decoders.messages.whole_messages import decode_message, encode_message
 from decoders.schema.model import NONE, Api, Versions
 from kwcli.calling.assignments import GivenWords, compose, encode_body
 from kwcli.calling.bodies import example
 from kwcli.env import Exit, Failure
 from kwcli.net.cluster.metadata_requests import offset_request
-from kwcli.spelling import find_release
+from kwcli.spelling import find_release, parse_version_of
 
 if TYPE_CHECKING:
     from kwcli.calling.shorthand import Short
@@ -30,20 +31,27 @@ FETCH_SINCE_4: Final = 4
 
 
 class VersionChoice(NamedTuple):
-    """What the user said about the version: a number, a release to speak like, or nothing."""
+    """What the user said about the version: a number, the highest or lowest, a release to speak like, or nothing."""
 
     number: int | None = None
     release: str | None = None
     force: bool = False
+    end: Literal["", "highest", "lowest"] = ""  # of those that both sides have
 
     @classmethod
-    def of(cls, api: Api, number: int | None, release: str | None, *, force: bool, raw: bool = False) -> VersionChoice:
+    def of(
+        cls, api: Api, word: str | int | None, release: str | None, *, force: bool, raw: bool = False
+    ) -> VersionChoice:
         """A wish that kw can fulfil. Raises Failure (usage) for one that it cannot, before any connection.
 
-        `raw`: the bytes of the body are given, so kw need not know the version.
+        `word` is a number or as `parse_version` takes it. `raw`: the bytes of the body are given, so kw need not know
+        the version.
         """
-        if number is not None and release is not None:
+        if word is not None and release is not None:
             raise Failure("--api-version and --as-kafka exclude each other", Exit.USAGE)
+        if str(word).strip().lower() in HIGHEST | LOWEST:
+            return cls(None, None, force, "highest" if str(word).strip().lower() in HIGHEST else "lowest")
+        number = None if word is None else parse_version_of(api, word)
         if number is not None and number not in api.versions and not raw:
             raise Failure(f"{api.name} has versions {api.versions}, not {number}", Exit.USAGE)
         if release is not None:
@@ -55,6 +63,10 @@ class VersionChoice(NamedTuple):
         if self.number is not None:
             return Versions(self.number, self.number)
         return api.versions if self.release is None else as_spoken(api, self.release)
+
+    def narrow(self, versions: Versions) -> Versions:
+        """The lowest of these alone, where that was asked for."""
+        return Versions(versions.low, versions.low) if self.end == "lowest" else versions
 
 
 def as_spoken(api: Api, release: str) -> Versions:
@@ -87,7 +99,7 @@ def common(api: Api, advertised: Mapping[int, Versions], choice: VersionChoice, 
     """
     wanted = choice.candidates(api)
     if choice.force:
-        return wanted
+        return choice.narrow(wanted)
     offered = advertised.get(api.key, NONE)
     if not offered:
         raise Failure(f"{node} {_not_offered(api, advertised)} (--force sends it anyway)")
@@ -103,7 +115,7 @@ def common(api: Api, advertised: Mapping[int, Versions], choice: VersionChoice, 
                 f"versions below {PRODUCE_SERVED} (--force sends it anyway)"
             )
         both = served
-    return both
+    return choice.narrow(both)
 
 
 _TRIES: Final = 3
@@ -221,6 +233,11 @@ class Draft:
         return self._given.nothing and self._raw is None and self._short is None
 
     @property
+    def short(self) -> bool:
+        """Whether the user spoke of records, not of one request: several nodes may then have a share of it."""
+        return self._short is not None
+
+    @property
     def preferred(self) -> int | None:
         """The version of the record that the body was taken from."""
         return self._given.body.version if self._given.body is not None else None
@@ -244,7 +261,7 @@ class Draft:
             except Failure as problem:
                 if problem.code != Exit.USAGE:
                     raise
-                first = first or problem
+                first = first or without_frames(problem)
         assert first is not None
         raise first
 

@@ -11,6 +11,7 @@ from uuid import UUID
 from decoders.apis.keys import DESCRIBE_CLUSTER, METADATA, PRODUCE
 from decoders.apis.places import only, places, routed_by
 from decoders.apis.routing import NODE_RESOURCES, route
+from decoders.errors import without_frames
 from decoders.schema.model import Api, Versions
 from decoders.wire.primitives import uuid_bytes
 from kwcli.calling.as_exchanges import Tape
@@ -147,7 +148,7 @@ class Router:
                 spare_s = answers_s + (left_s / 2 if number != numbers[-1] else 0.0)
                 stops.append(Destination(self._cluster.node(number, spare_s=spare_s), body, ""))
             except Failure as problem:
-                self.problems.append(problem)
+                self.problems.append(without_frames(problem))
         if not stops:
             raise self.problems[0] if self.problems else Failure("the cluster names no node")
         return stops
@@ -383,7 +384,7 @@ class CallRun:
     def _round(self, cluster: ClusterClient) -> None:
         plan = self._plan
         plan.draft.connect(cluster)
-        router = Router(cluster, plan.api, plan.target, split=plan.split)
+        router = Router(cluster, plan.api, plan.target, split=plan.split or plan.draft.short)
         request, stops = self._routed(cluster, router)
         for place, problem in enumerate(router.problems):
             if place < PROBLEMS_TOLD or problem is router.problems[-1]:
@@ -421,7 +422,8 @@ class CallRun:
         """Only the version of the record that the body came from, where that is one of them and none was asked for."""
         preferred = self._plan.draft.preferred
         choice = self._plan.choice
-        if preferred is None or preferred not in versions or choice.number is not None or choice.release is not None:
+        said = choice.number is not None or choice.release is not None or choice.end
+        if preferred is None or preferred not in versions or said:
             return versions
         return Versions(preferred, preferred)
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
+from decoders.apis import api
 from decoders.apis.keys import FETCH, PRODUCE
 from decoders.schema.model import Versions
 from kwcli.calling.bodies import read_file, read_stdin
 from kwcli.calling.fetch import Offsets, read_fetch
 from kwcli.calling.produce import read_produce
+from kwcli.calling.record_lines import LineOptions, separator_of
 from kwcli.env import Environment, Exit, Failure
 
 
@@ -24,11 +26,31 @@ class Short(Protocol):
 
 
 class RecordOptions(NamedTuple):
-    """Options that belong to Produce alone."""
+    """Options about records; which API has them says the table below."""
 
     compression: str | None = None
     acks: str | None = None
     magic: int | None = None
+    lines: bool = False
+    key_separator: str | None = None
+    values: bool = False
+
+    def check(self, key: int) -> None:
+        """Raises Failure (usage) for what this API cannot keep."""
+        for name, given in self._asdict().items():
+            if given is not None and given is not False and key not in _KEPT_BY[name]:
+                apis = " and ".join(api(each).name for each in sorted(_KEPT_BY[name]))
+                raise Failure(f"--{name.replace('_', '-')} goes with {apis} only", Exit.USAGE)
+
+
+_KEPT_BY: Final = {
+    "compression": {PRODUCE},
+    "acks": {PRODUCE},
+    "magic": {PRODUCE},
+    "lines": {PRODUCE},
+    "key_separator": {PRODUCE, FETCH},
+    "values": {FETCH},
+}
 
 
 def read_short(
@@ -39,17 +61,17 @@ def read_short(
     Files, and standard input when records are to come from there, are read. Raises Failure for whatever can be known to
     be wrong before a connection is made.
     """
+    given.check(key)
     if key == PRODUCE:
+        separator = None if given.key_separator is None else separator_of(given.key_separator)
         return read_produce(
             words,
             compression=given.compression,
             acks=given.acks,
             magic=given.magic,
+            lines=LineOptions(given.lines, separator),
             contents=lambda name: read_stdin(env) if name == "-" else read_file(name),
             stdin=lambda: not env.stdin_terminal,
             clock_ms=lambda: env.now_ns() // 1_000_000,
         )
-    for name in RecordOptions._fields:
-        if getattr(given, name) is not None:
-            raise Failure(f"--{name} goes with Produce only", Exit.USAGE)
     return read_fetch(words, now_ms=env.now_ns() // 1_000_000) if key == FETCH else (None, list(words))

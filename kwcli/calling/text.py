@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.apis.keys import PRODUCE
+from decoders.apis.keys import CREATE_TOPICS, PRODUCE
 from decoders.messages.bodies import Options, conceal_of
 from decoders.messages.record import to_json_dict
 from kwcli.output.body import BodyPrinter, plan_of, scalar, undecoded
-from kwcli.output.units import cut, format_latency, palette
+from kwcli.output.units import count_of, cut, format_latency, palette
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # A request of more leaves than this is a tree.
 PATHS_MAX: Final = 24
+# A config that nobody has set: DescribeConfigs' number for a default.
+_DEFAULT_CONFIG: Final = 5
 UNANSWERED: Final = {
     "no_response_expected": "no answer is sent to this (acks=0)",
     "unanswered": "no answer",
@@ -30,16 +32,20 @@ UNANSWERED: Final = {
 def exchange_lines(
     exchange: Exchange, record: dict[str, Any], way: str, settings: Settings, only: Side | None, explained: set[int]
 ) -> Iterator[str]:
-    """All lines of one exchange, or of one side of it. What an error code in `explained` means is not told again."""
+    """All lines of one exchange, or of one side of it: of the request, which the user has just typed, one without -v.
+
+    What an error code in `explained` means is not told again.
+    """
     colors = palette(settings.color)
     body = BodyPrinter(settings.width, colors, record.get("topic_names"))
+    request_body = only == "request" or settings.verbose > 0 or _unsent(record)
     if only != "response":
         yield _head(exchange, record, way, settings, colors)
         if settings.verbose:
             yield from _header(exchange, record, settings, colors)
         if settings.format == "hex":
             yield from hex_of(exchange, "request", settings, colors)
-        else:
+        elif request_body:
             yield from _request(exchange, record, body)
         yield from (f"  {line}" for line in undecoded(record, "request", colors))
     if only != "request" and not _unsent(record):
@@ -47,11 +53,33 @@ def exchange_lines(
         if settings.format == "hex":
             yield from hex_of(exchange, "response", settings, colors)
         elif isinstance(record["response"], dict):
-            yield from body.lines(record["response"], plan_of(exchange, "response"))
+            answer, folded = _folded(exchange, record["response"], settings)
+            yield from body.lines(answer, plan_of(exchange, "response"))
+            if folded:
+                yield f"  {colors.dim}{count_of(folded, 'config')} at the default: -v lists them{colors.off}"
         elif record["response"] is not None:
             yield f"  {scalar(record['response'])}"
         yield from (f"  {line}" for line in undecoded(record, "response", colors))
     yield from body.meanings(explained)
+
+
+def _folded(exchange: Exchange, response: dict[str, Any], settings: Settings) -> tuple[dict[str, Any], int]:
+    """An answer without what a topic that was made has by default, and how many configs that are; all of it with -v."""
+    topics = response.get("topics")
+    if exchange.api_key != CREATE_TOPICS or settings.verbose or not isinstance(topics, list):
+        return response, 0
+    count = 0
+    shown = []
+    for topic in topics:
+        configs = topic.get("configs")
+        if isinstance(configs, list):
+            told = [each for each in configs if each.get("config_source") != _DEFAULT_CONFIG]
+            count += len(configs) - len(told)
+            topic = {**topic, "configs": told}
+            if configs and not told:
+                del topic["configs"]
+        shown.append(topic)
+    return {**response, "topics": shown}, count
 
 
 def _head(exchange: Exchange, record: dict[str, Any], way: str, settings: Settings, colors: Palette) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from kwcli.env import Environment
-from kwcli.net.options import ConnectionOptions, Seconds, connection_options
-from kwcli.options import ContentOptions, OutputOptions, content_options, output_options
+from kwcli.net.options import ConnectingCommand, ConnectionOptions, connection_options
+from kwcli.options import ContentOptions, OutputOptions, Seconds, VersionWord, content_options, output_options
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 EXAMPLES = """\b
@@ -14,15 +14,16 @@ Examples:
   kw call Metadata topics[].name=orders -b kafka1:9092
   kw call find-coordinator key=billing --select node_id
   kw call produce topic=orders key=k value=@order.json header=trace:7 --compression zstd
-  kw call fetch topic=orders partition=0 offset=latest-10 --records
+  printf 'a=1\\nb=2\\n' | kw call produce topic=orders -K =
+  kw call fetch topic=orders offset=-10 --values
   kw call ApiVersions --node all -o table
   kw call DeleteTopics --skeleton > delete.yaml; kw call DeleteTopics @delete.yaml --dry-run"""
 
 
-@click.command("call", epilog=EXAMPLES)
+@click.command("call", cls=ConnectingCommand, epilog=EXAMPLES)
 @click.argument("api")
 @click.argument("words", nargs=-1, metavar="[PATH=VALUE | @FILE | -]...")
-@click.option("--api-version", "version", type=click.IntRange(min=0), metavar="N", help="Send this version.")
+@click.option("--api-version", "version", type=VersionWord(), metavar="N", help="Send this version: 12, v12, latest.")
 @click.option("--as-kafka", "release", metavar="2.8", help="Send the highest version that this release speaks.")
 @click.option("--force", is_flag=True, help="Send what the broker does not offer, too.")
 @click.option(
@@ -40,12 +41,20 @@ Examples:
 @click.option("--compression", type=click.Choice(CODECS), help="With topic=… value=…: how to compress the records.")
 @click.option("--acks", type=click.Choice(["all", "1", "0"]), help="With topic=… value=…: who must have them first.")
 @click.option("--magic", type=click.IntRange(0, 2), metavar="0|1|2", help="With topic=… value=…: their format.")
+@click.option("--lines", is_flag=True, help="With topic=… and a pipe: each line is a value, JSON or not.")
+@click.option("--values", is_flag=True, help="Of a fetch: print the records' values alone, one a line.")
+@click.option(
+    "-K",
+    "--key-separator",
+    metavar="SEP",
+    help="What stands between key and value: in the lines that are sent, or that a fetch prints.",
+)
 @click.option("--repeat", type=click.IntRange(min=0), default=1, metavar="N", help="Send it N times; 0: until Ctrl-C.")
 @click.option("--interval", type=Seconds(), default=1.0, metavar="TIME", help="Between repetitions; 1s without it.")
 @click.option("--against", metavar="3.9", help="With ApiVersions: compare what brokers offer with this release.")
 @connection_options
 @output_options(
-    verbose="Tell the chosen server and what was looked up; -vv what was said.",
+    verbose="Show the request too, the chosen server and what was looked up; -vv what was said.",
     quiet="No summary of repetitions.",
 )
 @click.pass_obj
@@ -65,7 +74,8 @@ def command(
     API is a name in any spelling or a number. The body is the API's example with what the words set: topics[0].name=a,
     topics[].name=a appends, path:=JSON, path=@file; or JSON or YAML from @FILE or, with -, standard input.
 
-    Produce and Fetch take short words as well: topic=orders key=k value=v header=a:b, topic=orders offset=latest-10.
+    Produce and Fetch take short words as well: topic=orders key=k value=v header=a:b, or a value a line from a pipe;
+    topic=orders offset=-10 (before the end), beginning, end, @2026-11-21T03:04.
     """
     from kwcli.calling.command import CallOptions, run_call
 

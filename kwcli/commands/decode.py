@@ -2,38 +2,75 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from kwcli.env import Environment
-from kwcli.options import ContentOptions, OutputOptions, content_options, gathered, output_options
+from kwcli.options import ContentOptions, OutputOptions, VersionWord, content_options, gathered, output_options
 
 if TYPE_CHECKING:
     from decoders.schema.model import Side
 
 FORMATS = ("text", "json", "ndjson", "hex")
 FORMS = ("auto", "hex", "base64", "raw")
+NEGATIVE = re.compile(r"-(?:\d[\d,_]*|0x[0-9a-f]+)", re.IGNORECASE)
+# No word of a command line has it in it.
+MARK = "\x1f"
 EXAMPLES = """\b
 Examples:
   kw decode 0000001200030005000000070003617070ffffffff00
   xxd frame.bin | kw decode -o hex
   kw decode --api Metadata --version 12 response.bin
-  kw decode --explain 'Invalid receive (size = 369295617 larger than 104857600)'"""
+  kw decode --explain 'Invalid receive (size = 369295617 larger than 104857600)'
+  kw decode --explain -720899"""
 
 
 class MessageOptions(NamedTuple):
     """Which messages the bytes are of; None where nothing was said."""
 
     api: str | None
-    version: int | None
+    version: str | None
     side: Side | None
 
 
-@click.command("decode", epilog=EXAMPLES)
-@click.argument("inputs", metavar="[HEX | BASE64 | FILE | @FILE | -]...", nargs=-1, type=click.Path(readable=False))
+class NumbersAllowed(click.Command):
+    """Takes `-720899` and `-0x10` for what they are, numbers and no options, wherever no option waits for a value."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Mark negative numbers, so that click takes them for arguments."""
+        waiting = {name for param in self.params if _takes_value(param) for name in param.opts}
+        before = ["", *args]
+        return super().parse_args(
+            ctx,
+            [
+                MARK + word if NEGATIVE.fullmatch(word) and last not in waiting else word
+                for last, word in zip(before, args, strict=False)
+            ],
+        )
+
+
+def _takes_value(param: click.Parameter) -> bool:
+    return isinstance(param, click.Option) and not param.is_flag and not param.count
+
+
+def _unmarked(_ctx: click.Context, _param: click.Parameter, words: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(word.removeprefix(MARK) for word in words)
+
+
+@click.command("decode", epilog=EXAMPLES, cls=NumbersAllowed)
+@click.argument(
+    "inputs",
+    metavar="[HEX | BASE64 | FILE | @FILE | -]...",
+    nargs=-1,
+    type=click.Path(readable=False),
+    callback=_unmarked,
+)
 @click.option("--api", metavar="API", help="The API of the messages, by name or number.")
-@click.option("--version", "--api-version", "version", type=int, metavar="N", help="Its version.")
+@click.option(
+    "--version", "--api-version", "version", type=VersionWord(), metavar="N", help="Its version: 12, v12, latest."
+)
 @click.option("--request", "side", flag_value="request", help="The messages are requests.")
 @click.option("--response", "side", flag_value="response", help="The messages are responses.")
 @click.option("--from", "form", type=click.Choice(FORMS), default="auto", help="How the bytes are written.")
@@ -59,7 +96,7 @@ def command(
     """
     from kwcli.decoding.messages import MessageHints
     from kwcli.decoding.run import run, run_explain
-    from kwcli.spelling import find_api
+    from kwcli.spelling import find_api, parse_version_of
 
     env: Environment = ctx.obj
     if said.version is not None and said.api is None:
@@ -67,5 +104,7 @@ def command(
     settings = shown.settings(env, content)
     if explain:
         return run_explain(inputs, env, settings, form)
-    key = None if said.api is None else find_api(said.api).key
-    return run(inputs, env, settings, MessageHints(said.side, key, said.version), form)
+    found = None if said.api is None else find_api(said.api)
+    version = None if found is None or said.version is None else parse_version_of(found, said.version)
+    hints = MessageHints(said.side, None if found is None else found.key, version)
+    return run(inputs, env, settings, hints, form)

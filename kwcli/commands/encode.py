@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from kwcli.env import Environment
-from kwcli.options import debug_option, gathered
+from kwcli.options import VersionWord, debug_option, gathered
 
 if TYPE_CHECKING:
     from decoders.schema.model import Side
@@ -31,7 +31,7 @@ class FrameHeader(NamedTuple):
 
 @click.command("encode", epilog=EXAMPLES)
 @click.argument("api", metavar="API")
-@click.argument("version", metavar="VERSION", type=int)
+@click.argument("version", metavar="VERSION", type=VersionWord())
 @click.argument("words", metavar="[path=value | @FILE | -]...", nargs=-1)
 @click.option("--response", is_flag=True, help="A response; without it a request.")
 @click.option("--frame", is_flag=True, help="The whole frame: size field, header, body.")
@@ -45,7 +45,7 @@ class FrameHeader(NamedTuple):
 def command(
     ctx: click.Context,
     api: str,
-    version: int,
+    version: str,
     words: tuple[str, ...],
     response: bool,
     framing: FrameHeader,
@@ -54,8 +54,8 @@ def command(
 ) -> None:
     """Encode a body: JSON or YAML from standard input, from @FILE, or path=value words.
 
-    Missing fields take their defaults. An exchange record of `kw sniff -o json --records --reveal-secrets`, or a
-    message of `kw decode -o json`, is taken as it is.
+    VERSION is a number or latest. Missing fields take their defaults. An exchange record of `kw sniff -o json --records
+    --reveal-secrets`, or a message of `kw decode -o json`, is taken as it is.
     """
     from kwcli.calling.encode import Header, encode_words, format_bytes, print_skeleton
 

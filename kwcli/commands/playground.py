@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from kwcli.env import Environment
-from kwcli.net.options import Seconds
-from kwcli.options import debug_option
+from kwcli.options import Seconds, debug_option
 
 EXAMPLES = """\b
 Examples:
@@ -26,6 +25,22 @@ Examples:
 RELEASES = ("4.3.1", "3.9.1")
 NODE_ACTIONS = ("list", "stop", "kill", "start", "restart", "pause", "unpause")
 LISTENERS = ("plaintext", "ssl", "mtls", "sasl_plaintext", "sasl_ssl")
+
+
+class ReleaseName(click.ParamType[str]):
+    """`4.3.1`, `4.3`, `v3.9`, `latest`: one of the releases that there are brokers of."""
+
+    name = "release"
+    known = RELEASES
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        word = value.strip().lower().removeprefix("v")
+        if word == "latest":
+            return RELEASES[0]
+        found = [release for release in RELEASES if release == word or (word and release.startswith(f"{word}."))]
+        if not found:
+            self.fail(f"there is no broker of {value!r} to start (there are {' and '.join(RELEASES)})", param, ctx)
+        return found[0]
 
 
 class ListenerNames(click.ParamType[tuple[str, ...]]):
@@ -69,7 +84,14 @@ class TopicList(click.ParamType[tuple[tuple[str, int], ...]]):
 
 @click.group("playground", epilog=EXAMPLES, invoke_without_command=True)
 @click.option("--nodes", type=click.IntRange(1, 9), default=1, metavar="N", help="So many brokers.")
-@click.option("--version", "release", type=click.Choice(RELEASES), default=RELEASES[0], help="Apache Kafka's release.")
+@click.option(
+    "--version",
+    "release",
+    type=ReleaseName(),
+    default=RELEASES[0],
+    metavar="RELEASE",
+    help=f"Apache Kafka's release: {' or '.join(RELEASES)}; {RELEASES[0]} without it.",
+)
 @click.option("--port", type=click.IntRange(1024, 65000), default=9092, metavar="PORT", help="The first port.")
 @click.option(
     "--listeners",

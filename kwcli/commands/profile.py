@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from kwcli.env import Environment
@@ -16,7 +18,9 @@ Examples:
 _IMPORT = """\b
 Examples:
   kw profile import prod client.properties
-  kw profile import local ~/.config/kcat.conf --use"""
+  kw profile import local ~/.config/kcat.conf --use
+  kw profile import rpk
+  kw profile import prod ~/.config/kafkactl/config.yml --context production"""
 _LIST = """\b
 Examples:
   kw profile list
@@ -91,18 +95,22 @@ def use_command(env: Environment, name: str | None, none: bool) -> None:
     env.say(f"kw: the active profile is {name}" if name else "kw: no profile is active")
 
 
-@command.command("import", short_help="Make a profile of another client's file.", epilog=_IMPORT)
-@click.argument("name")
-@click.argument("file", type=click.Path(readable=False))
+@command.command("import", short_help="Make profiles of another client's file.", epilog=_IMPORT)
+@click.argument("words", nargs=-1, required=True, metavar="[NAME] FILE", type=click.Path(readable=False))
+@click.option("--context", metavar="NAME", help="Of a file with several clusters, this one.")
 @click.option("--use", "active", is_flag=True, help="Make it the active profile.")
 @click.option("--force", is_flag=True, help="Replace a profile that is there.")
-@click.option("-v", "--verbose", count=True, help="List the properties that mean nothing to kw.")
+@click.option("-v", "--verbose", is_flag=True, help="List the properties that mean nothing to kw.")
 @click.pass_obj
-def import_command(env: Environment, name: str, file: str, active: bool, force: bool, verbose: int) -> None:
-    """Make a profile NAME of FILE: kcat.conf, librdkafka.config or a Java client.properties."""
-    from kwcli.net.config.profiles import import_profile
+def import_command(env: Environment, /, words: tuple[str, ...], **options: Any) -> None:
+    """Make a profile NAME of FILE: kcat.conf, librdkafka.config, a Java client.properties, or what kafkactl, kaf, rpk
+    and kcl keep. Without NAME each cluster of FILE keeps its own; kafkactl, kaf, rpk, kcl or kcat as FILE stand for the
+    tool's file in your home."""
+    from kwcli.net.config.import_profile import ImportOptions, import_profiles
 
-    import_profile(env, name, file, active=active, force=force, verbose=bool(verbose))
+    if len(words) > 2:
+        raise click.UsageError("give one FILE, and before it the NAME of the profile", click.get_current_context())
+    import_profiles(env, words, ImportOptions(**options))
 
 
 @command.command("remove", epilog=_REMOVE)

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from kwcli.env import Environment
-from kwcli.net.options import ConnectionOptions, connection_options_of_others
+from kwcli.net.options import ConnectingCommand, ConnectionOptions, connection_options_of_others
 from kwcli.proxy.log.options import LogOptions, log_options
 from kwcli.proxy.tls.options import Security, security_options
 
@@ -21,7 +21,7 @@ Examples:
   kw proxy -b localhost:19092 --dial-map kafka-1:9092=localhost:19092"""
 
 
-@click.command("proxy", epilog=EXAMPLES)
+@click.command("proxy", cls=ConnectingCommand, epilog=EXAMPLES)
 @connection_options_of_others
 @click.option(
     "--port-base",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import click
 
 from kwcli.env import Environment
@@ -12,30 +10,22 @@ from kwcli.options import (
     Duration,
     FilterOptions,
     OutputOptions,
+    Word,
     capture_options,
     filter_options,
     gathered,
     output_options,
     words_option,
 )
-from kwcli.stats import BY, METRICS, SORTS
+from kwcli.stats import BY, METRICS, SORTS, StatsOptions
 
 EXAMPLES = """\b
 Examples:
   kw stats orders.pcapng
   kw stats orders.pcapng --by client,topic --metric records -o csv > records.csv
   kw stats broker1.pcap.gz broker2.pcap.gz --bucket 10s --api produce --slowest 5
+  kw stats orders.pcapng --by partition --sort p95 --top 10
   kw stats orders.pcapng --by broker,error --metric errors -f 'client_id like "billing-*"'"""
-
-
-class Grouping(NamedTuple):
-    """What is counted and how it is ordered: the arguments of `kwcli.stats.options.asked`."""
-
-    by: tuple[str, ...]
-    metric: str
-    bucket_ms: float | None
-    sort: str | None
-    slowest: int | None
 
 
 @click.command("stats", epilog=EXAMPLES)
@@ -45,7 +35,13 @@ class Grouping(NamedTuple):
 @click.option(
     "--bucket", "bucket_ms", type=Duration(), metavar="TIME", help="Group by time too, in buckets as long as this."
 )
-@click.option("--sort", type=click.Choice(SORTS), help="Greatest first; without it what matters most of the metric.")
+@click.option(
+    "--sort",
+    type=Word(SORTS),
+    metavar="COLUMN",
+    help="Greatest first, by any column of numbers, or by name; without it what matters most of the metric.",
+)
+@click.option("--top", type=click.IntRange(min=1), metavar="N", help="Show the first N groups only.")
 @click.option(
     "--slowest",
     type=click.IntRange(min=1, max=10_000),
@@ -55,7 +51,7 @@ class Grouping(NamedTuple):
 @filter_options
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop reading after N exchanges counted.")
 @click.option("--strict", is_flag=True, help="Exit code 3 when traffic was lost or could not be decoded.")
-@gathered("grouping", Grouping, Grouping._fields)
+@gathered("words", StatsOptions, StatsOptions._fields)
 @output_options(
     verbose="Leave out no column and no group.",
     quiet="No summary and no progress bar.",
@@ -65,7 +61,7 @@ class Grouping(NamedTuple):
 def command(
     env: Environment,
     capture: CaptureOptions,
-    grouping: Grouping,
+    words: StatsOptions,
     filters: FilterOptions,
     limit: int | None,
     strict: bool,
@@ -82,7 +78,7 @@ def command(
     from kwcli.stats.view import view
 
     capture.check()
-    if grouping.slowest and shown.output == "csv":
+    if words.slowest and shown.output == "csv":
         raise click.UsageError("--slowest is a second table, and csv has one", click.get_current_context())
     settings = shown.settings(env)
     sniffing = Sniffing(
@@ -93,7 +89,7 @@ def command(
         limit=limit,
         sort=False,
         strict=strict,
-        view=view(check_options(*grouping[:4], grouping.slowest or 0), settings),
+        view=view(check_options(words), settings),
         key_logs=KeyLogFiles(
             key_log_names(capture.keylogs, env.variables), follow=bool(capture.interface) or "-" in capture.files
         ),

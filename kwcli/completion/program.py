@@ -12,6 +12,7 @@ from decoders.apis import KEYS, api
 from decoders.apis.enums import ENUMS
 from decoders.apis.error_codes import ERRORS
 from decoders.apis.releases import RELEASES
+from decoders.filters.fields import BODIES, FIELDS, HEADER
 from decoders.schema.model import Field
 from kwcli.calling import fetch, produce
 from kwcli.reference.catalog import paths
@@ -76,6 +77,11 @@ def error_names() -> tuple[tuple[str, str], ...]:
 def releases() -> tuple[str, ...]:
     """All releases, newest first."""
     return tuple(reversed(RELEASES))
+
+
+def filter_fields() -> tuple[str, ...]:
+    """The fields that an expression may name; what ends in a point goes on with a name of its own."""
+    return (*FIELDS, *(f"{name}." for name in (HEADER, *BODIES)))
 
 
 # click commands in, what a completion script has to know of them out: verbs, options, and what values may be.
@@ -175,7 +181,9 @@ def _word(param: click.Parameter, path: tuple[str, ...], *, names_api: bool) -> 
         kind = ValueKind.PROFILES
     if kind is ValueKind.BODY and not names_api:
         kind = ValueKind.FILES if "FILE" in (param.metavar or "") else ValueKind.ANY
-    if isinstance(param.type, click.Choice):
+    if param.name == "expression":  # it begins with a field
+        kind, values = ValueKind.WORDS, filter_fields()
+    elif isinstance(param.type, click.Choice):
         kind, values = ValueKind.WORDS, tuple(str(choice) for choice in param.type.choices)
     elif known := getattr(param.type, "known", ()):  # a list with commas
         kind, values = ValueKind.WORDS, known

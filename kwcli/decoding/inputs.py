@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from decoders.capture.packets import LINKS, Dissector
+from decoders.capture.links import LINKS
+from decoders.capture.packets import Dissector
 from decoders.frames.frame_search import NO, request_verdict
 from decoders.limits import FRAME_MAX
 from decoders.wire.text import in_bytes
@@ -159,25 +160,25 @@ class InputBytes(NamedTuple):
     problem: str = ""
 
 
-def gather(words: Sequence[str], env: Environment, form: str) -> Iterator[InputBytes]:
+def gather(words: Sequence[str], env: Environment, form: str, *, any_text: bool = False) -> Iterator[InputBytes]:
     """The bytes of all words: `-`, `@FILE` and names of files are read, all others are bytes as text.
 
-    Raises Failure where one cannot be read.
+    Raises Failure where one cannot be read; with `any_text` not for text that stands for no bytes.
     """
     texts: list[str] = []
     for word in words or ("-",):
         if word == "-":
-            yield from _standard_input(env, form)
+            yield from _standard_input(env, form, any_text)
         elif word.startswith("@") or os.path.isfile(word):
             name = word.removeprefix("@")
-            yield from of_bytes(_file(name), name, form)
+            yield from of_bytes(_file(name), name, form, any_text=any_text)
         else:
             texts.append(word)
     if texts:
-        yield from of_text(" ".join(texts), "", "hex" if form == "raw" else form)
+        yield from of_text(" ".join(texts), "", "hex" if form == "raw" else form, any_text=any_text)
 
 
-def _standard_input(env: Environment, form: str) -> Iterator[InputBytes]:
+def _standard_input(env: Environment, form: str, any_text: bool) -> Iterator[InputBytes]:
     """What is piped in; where its first line is a whole message, each line as it comes."""
     if env.stdin_terminal:
         raise Failure("no bytes: give them as hex or base64, a file, or on standard input (-)", Exit.USAGE)
@@ -186,7 +187,7 @@ def _standard_input(env: Environment, form: str) -> Iterator[InputBytes]:
     while b"\n" not in head and (piece := next(pieces, b"")):
         head += piece
     if form == "raw" or not _is_message(head.partition(b"\n")[0], form):
-        yield from of_bytes(b"".join([head, *pieces]), STANDARD_INPUT, form)
+        yield from of_bytes(b"".join([head, *pieces]), STANDARD_INPUT, form, any_text=any_text)
         return
     number = 0
     for more in chain((b"",), pieces, (b"\n",)):  # the last line may lack its end
@@ -210,7 +211,7 @@ def _of_line(text: str, name: str, form: str) -> InputBytes:
     return InputBytes(name, b"", text, _why_not(text, form)) if data is None else InputBytes(name, data, text)
 
 
-def of_bytes(data: bytes, name: str, form: str) -> list[InputBytes]:
+def of_bytes(data: bytes, name: str, form: str, *, any_text: bool = False) -> list[InputBytes]:
     """What a file or standard input holds: text that stands for bytes, or the bytes themselves."""
     if data[:4] in CAPTURE_MAGICS and form in ("auto", "raw"):
         where = "-" if name == STANDARD_INPUT else name
@@ -222,10 +223,10 @@ def of_bytes(data: bytes, name: str, form: str) -> list[InputBytes]:
         if form in ("hex", "base64"):
             raise Failure(f"{name}: not {form}: there are bytes in it that are no text")
         return [InputBytes(name, data)]
-    return of_text(text, name, form)
+    return of_text(text, name, form, any_text=any_text)
 
 
-def of_text(text: str, name: str, form: str) -> list[InputBytes]:
+def of_text(text: str, name: str, form: str, *, any_text: bool = False) -> list[InputBytes]:
     """Text that stands for bytes: a dump, or hex or base64, a message a line."""
     text = _COLORS.sub("", text)
     if form in ("auto", "hex"):
@@ -240,6 +241,8 @@ def of_text(text: str, name: str, form: str) -> list[InputBytes]:
     parts = [_bytes_of(line, form) for line in lines]
     if len(lines) > 1 and whole is not None and _wrapped(whole, parts):
         return [InputBytes(name, whole, text)]
+    if len(lines) == 1 and parts[0] is None and any_text:
+        return [InputBytes(name, b"", lines[0], _why_not(lines[0], form))]
     if len(lines) == 1 and parts[0] is None:
         lead = f"{name}: " if name else ""
         raise Failure(lead + _why_not(lines[0], form), Exit.FAILURE if name else Exit.USAGE)

@@ -51,6 +51,13 @@ class Message:
     candidates: list[Candidate] = field(default_factory=list)
 
 
+def doubt_of(correlation_id: int) -> str:
+    """Why what reads as a response may be none; empty where nothing speaks against it."""
+    if correlation_id >= 0:
+        return ""
+    return f"its correlation id {correlation_id} is negative, and clients count from 0"
+
+
 def find_messages(given: InputBytes, said: MessageHints) -> Iterator[Message]:
     """The messages in a run of bytes. Raises Failure at what is none, behind those before it."""
     data = given.data

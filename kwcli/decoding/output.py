@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.messages.bodies import Options
 from decoders.messages.single_message import Told, message_json
 from decoders.wire.text import in_bytes
-from kwcli.decoding.messages import Message
+from kwcli.decoding.messages import Message, doubt_of
 from kwcli.output.json import JsonWriter
 
 if TYPE_CHECKING:
@@ -33,6 +33,10 @@ class MessageOutput:
     def show(self, message: Message) -> Told:
         """Write one message; what was told of it."""
         told = message_json(message.alone, self._options)
+        if message.alone.side == "response" and told.record["correlation_id"] is not None:
+            doubt = doubt_of(told.record["correlation_id"])
+            if doubt:
+                told.record["doubtful"] = doubt
         form = self._settings.format
         if form in ("json", "ndjson"):
             record = dict(told.record)
@@ -123,6 +127,8 @@ class MessageOutput:
         if "layout" in record:
             parts.append(f"layout of {record['layout']}")
         yield f"{colors.api}{ARROWS[alone.side]}{colors.off} {_cut(' · '.join(parts), width, 2)}"
+        if "doubtful" in record:
+            yield f"  {colors.bad}{_cut('doubtful: ' + record['doubtful'], width, 2)}{colors.off}"
         others = [kind.name for kind in message.candidates[0].kinds[1:]] if message.candidates else []
         for label, names in (
             ("read the same by", others),

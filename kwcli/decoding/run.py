@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from decoders.apis import NAMES, api
-from decoders.frames.explain_number import Finding, explain, explain_line, explain_number, number_of
+from decoders.frames.explain_number import Finding, explain, explain_line, explain_number, explain_size, number_of
 from decoders.limits import FRAME_MAX
 from decoders.messages.guess_api import guess_request, guess_response
 from kwcli.decoding.inputs import InputBytes, gather
-from kwcli.decoding.messages import Message, MessageHints, find_messages
+from kwcli.decoding.messages import Message, MessageHints, doubt_of, find_messages
 from kwcli.decoding.output import MessageOutput, failure_text
 from kwcli.env import Exit, Failure
 
@@ -27,6 +27,8 @@ def run(words: Sequence[str], env: Environment, settings: Settings, said: Messag
         for given in gather(words, env, form):
             code = _shown(given, screen, env, said) or code
             screen.flush()
+    except Failure as failure:
+        raise Failure(failure.text + _hint(" ".join(words)), failure.code) from None
     finally:
         screen.close()
     return code
@@ -45,8 +47,15 @@ def _shown(given: InputBytes, screen: MessageOutput, env: Environment, said: Mes
                 env.say(f"kw: {_named(message)}: {failure_text(message, told)}")
     except Failure as failure:
         code = failure.code
-        env.say(f"kw: {failure.text}")
+        env.say(f"kw: {failure.text}{_hint(given.text)}")
     return code
+
+
+def _hint(text: str) -> str:
+    """For who gives a number, or a line of a log, as if it were a message."""
+    number = number_of(text)
+    found = explain_line(text) if number is None else explain_number(number)
+    return f"; as a number: {found[0].text} (--explain says more)" if found else ""
 
 
 def _named(message: Message) -> str:
@@ -75,7 +84,7 @@ def run_explain(words: Sequence[str], env: Environment, settings: Settings, form
     finally:
         screen.close()
     if not known and not code:
-        env.say("kw: nothing in it is known")
+        env.say("kw: nothing in it is known: give bytes, the number that was read as a size, or the line of a log")
     return code if known else Exit.FAILURE
 
 
@@ -88,30 +97,27 @@ def _lines(finding: Finding, settings: Settings) -> list[str]:
 
 
 def _findings(words: Sequence[str], env: Environment, form: str) -> Iterator[tuple[InputBytes, list[Finding]]]:
-    """What each run of bytes is; words that make up a sentence are one line of a log, and so is what is no bytes."""
-    text = " ".join(words)
-    if form == "auto" and words and words != ("-",):
-        number = number_of(text)
-        found = explain_number(number) if number is not None else []
-        if not found and re.search(r"[g-z]", text, re.IGNORECASE) and re.search(r"\s", text):
-            found = explain_line(text)
-        if found:
-            yield InputBytes(text, b"", text), found
-            return
-    for given in _gathered(words, env, form):
-        found = explain_line(given.text) if given.problem else _of_bytes(given.data)
-        yield given, found
+    """What each run of bytes is, and text that is no bytes."""
+    runs = gather(words, env, form, any_text=form == "auto")
+    first, second = next(runs, None), next(runs, None)
+    for given in chain((run for run in (first, second) if run is not None), runs):
+        yield given, _explained(given, alone=second is None)
 
 
-def _gathered(words: Sequence[str], env: Environment, form: str) -> Iterator[InputBytes]:
-    """The bytes; text that stands for none stands for itself."""
-    try:
-        yield from gather(words, env, form)
-    except Failure:
-        text = " ".join(word for word in words if word != "-")
-        if form != "auto" or not text or text.startswith("@"):
-            raise
-        yield InputBytes("", text.encode("utf-8", "surrogateescape"), text)
+def _explained(given: InputBytes, *, alone: bool) -> list[Finding]:
+    """A number for what it begins, then bytes, then a line of a log; a number that begins nothing for what that means."""
+    number = number_of(given.text)
+    found = explain_number(number) if number is not None else []
+    if not found and given.problem:
+        found = explain_line(given.text, alone=alone) or _of_text(given.text)
+    elif not found:
+        found = _of_bytes(given.data)
+    return explain_size(number) if number is not None and not found else found
+
+
+def _of_text(text: str) -> list[Finding]:
+    """What text begins that stands for no bytes: that it is text is nothing new."""
+    return [found for found in explain(text.encode("utf-8", "surrogateescape")) if not found.what.endswith("text")]
 
 
 def _of_bytes(data: bytes) -> list[Finding]:
@@ -124,5 +130,7 @@ def _of_bytes(data: bytes) -> list[Finding]:
         responses = [each for each in guess_response(frame) if each.score > 0]
         if responses and not guess_request(frame):
             detail = f"{responses[0].name}{'' if sized else ', without its size field'}"
-            return [Finding("Kafka response", detail, ""), *found]
+            doubt = doubt_of(int.from_bytes(frame[4:8], "big", signed=True))
+            response = Finding("Kafka response", detail + (f"; doubtful: {doubt}" if doubt else ""), "")
+            return [*found, response] if doubt else [response, *found]
     return found

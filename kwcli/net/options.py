@@ -3,31 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import click
 
 from kwcli.env import Environment, Failure
 from kwcli.net.config.client_config import Address, ClientConfig
-from kwcli.options import gathered, with_options
+from kwcli.options import Seconds, gathered, with_options
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-class Seconds(click.ParamType[float]):
-    """`10`, `10s`, `500ms`: seconds as a float."""
-
-    name = "seconds"
-
-    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        if isinstance(value, float):
-            return value
-        from kwcli.net.config.build_config import seconds
-
-        try:
-            return seconds(value, "time")
-        except Failure:
-            self.fail(f"{value!r} is no time (write 10, 10s or 500ms)", param, ctx)
 
 
 class KeyValue(click.ParamType[tuple[str, str]]):
@@ -43,7 +27,10 @@ class KeyValue(click.ParamType[tuple[str, str]]):
         name, equals, text = value.partition("=")
         if not equals or not name.strip():
             from kwcli.net.config.properties import shown_name
+            from kwcli.net.config.unknown_properties import is_foreign_word, proposal
 
+            if is_foreign_word(name) and not equals:
+                self.fail(f"{name!r} is no key=value{proposal(name, 'true', option=True)}", param, ctx)
             self.fail(f"{shown_name(name.strip())!r} has no value: write key=value", param, ctx)
         return name.strip(), text
 
@@ -122,7 +109,7 @@ _OPTIONS = (
         multiple=True,
         type=KeyValue(),
         metavar="KEY=VALUE",
-        help="A client property, as librdkafka or Java spell it.",
+        help="A client property, as librdkafka or Java spell it; list shows all, dump those in force.",
     ),
     click.option(
         "-F",
@@ -157,6 +144,71 @@ def connection_options(command: Command) -> Command:
 def connection_options_of_others(command: Command) -> Command:
     """The same without --client-id, for a command that is asked about clients and hardly is one."""
     return _connecting(command, [option for option in _OPTIONS if option is not _CLIENT_ID])
+
+
+class ConnectingCommand(click.Command):
+    """A command that connects: with `-X list` or `-X dump` it shows properties, whatever else it lacks, and ends."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if "list" in args or "dump" in args or any(word in args for word in _ATTACHED):
+            show_properties(self, ctx, args)
+        return super().parse_args(ctx, args)
+
+
+_SHOWN: Final = ("list", "dump")
+_ATTACHED: Final = tuple(f"{option}{word}" for option in ("-X", "--property=") for word in _SHOWN)
+
+
+def show_properties(command: click.Command, ctx: click.Context, args: list[str]) -> None:
+    """Show what -X asks for, if it does, and end the command."""
+    try:
+        given, _, _ = command.make_parser(ctx).parse_args([*args])
+    except click.UsageError:
+        return  # the command itself says what is wrong
+    words = given.get("properties", [])
+    asked = next((word for word in words if word in _SHOWN), None)
+    if asked is None:
+        return
+    given["properties"] = [word for word in words if word not in _SHOWN]
+    values: dict[str, Any] = {}
+    for param in command.get_params(ctx):
+        if param.name in given and param.name in (*ConnectionOptions._fields, "output", "reveal_secrets"):
+            values[param.name] = param.process_value(ctx, given[param.name])
+        elif param.name == "output" and param.callback is not None:
+            values[param.name] = param.callback(ctx, param, None)
+    env = ctx.obj
+    assert isinstance(env, Environment)
+    print_properties(env, asked, values)
+    ctx.exit()
+
+
+def print_properties(env: Environment, asked: str, values: dict[str, Any]) -> None:
+    """`list` or `dump`, as the values of a command's options have it. Raises Failure."""
+    from kwcli.net.config import show_settings
+    from kwcli.net.config.profiles import as_json
+
+    output = values.get("output") or "text"
+    if asked == "list":
+        rows = show_settings.property_rows()
+    else:
+        rows = show_settings.dump_rows(
+            env,
+            properties=values.get("properties") or (),
+            files=values.get("files") or (),
+            profile=values.get("profile"),
+            options=[(name, values.get(name)) for name in show_settings.OPTIONS],
+            reveal=bool(values.get("reveal_secrets")),
+        )
+    if output in ("json", "ndjson"):
+        env.stdout.write(as_json(rows, output))
+        return
+    if output == "csv":
+        from kwcli.output.csv import csv_lines
+
+        env.stdout.write(csv_lines(show_settings.csv_rows(rows), safe=env.csv_safe).encode("utf-8", "surrogateescape"))
+        return
+    lines = show_settings.list_lines if asked == "list" else show_settings.dump_lines
+    env.stdout.write("".join(f"{line}\n" for line in lines(rows, env.columns)).encode("utf-8", "surrogateescape"))
 
 
 def _connecting(command: Command, options: Iterable[Callable[[Any], Any]]) -> Command:

@@ -30,7 +30,7 @@ def in_time(work: Callable[[], Outcome], deadline: Deadline, silence: str) -> Ou
     thread.start()
     thread.join(deadline.left())
     if errors:
-        raise errors[0]
+        raise errors.pop()  # which does not hold itself by its traceback then
     if not outcomes:
         raise Failure(f"{silence} within {deadline.seconds:.3g} s", Exit.TIMEOUT)
     return outcomes[0]

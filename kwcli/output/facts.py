@@ -120,6 +120,8 @@ def _flag(value: Any, text: str, _names: Names, _shape: Shape) -> str:
 
 
 def _member(value: Any, _argument: str, _names: Names, shape: Shape) -> str:
+    if isinstance(value, list):
+        return join_some([short(each, shape) for each in value if each], shape.items)
     return short(value, shape) if value else ""
 
 

@@ -12,7 +12,7 @@ from kwcli.output.units import NS, cell_width, cut, cut_left, format_latency, fo
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from decoders.exchanges.api_versions import ApiVersion
     from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled, Skipped
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 
 class Layout(NamedTuple):
-    """Widths in cells, 0 for a column that is not shown; `facts` None when nothing is ever cut."""
+    """Widths in cells, 0 for a column that is not shown; `facts` None when nothing is ever cut.
+
+    `shapes`: how much of lists and ids is shown, the least first; a line takes the last one that it has room for.
+    """
 
     took: int
     client: int  # the client's id, or its address
@@ -31,44 +34,64 @@ class Layout(NamedTuple):
     broker: int
     connection: int
     correlation: int
-    sizes: int  # of the request and of the response, each
+    sent: int  # size of the request
+    got: int  # size of the response
     api: int
     facts: int | None
-    shape: Shape
+    shapes: tuple[Shape, ...]
 
 
 TIME_WIDTH: Final = 12
 SIGN_WIDTH: Final = 1
+TOOK_WIDTH: Final = 6
 FACTS_LEAST: Final = 12
-
-# From this width on: took, client, software, address, broker, connection, correlation id, sizes, API, shape.
-_STEPS: Final[tuple[tuple[int, tuple[int, ...], Shape], ...]] = (
-    (0, (6, 6, 0, 0, 0, 0, 0, 0, 10), Shape(2, 8)),
-    (72, (6, 9, 0, 0, 6, 0, 0, 0, 13), Shape(2, 10)),
-    (96, (6, 13, 0, 0, 7, 0, 0, 0, 16), Shape(3, 12)),
-    (116, (6, 16, 0, 0, 15, 0, 0, 0, 20), Shape(4, 14)),
-    (150, (6, 16, 0, 21, 21, 0, 0, 7, 20), Shape(4, 16)),
-    (180, (6, 16, 24, 21, 21, 4, 6, 7, 22), Shape(6, 24)),
+# The columns of a line on the narrowest terminal, in cells.
+_NARROWEST: Final = {"time": TIME_WIDTH, "took": TOOK_WIDTH, "client": 6, "sign": SIGN_WIDTH, "api": 10, "facts": 20}
+# What the cells of a wider one go to, in this order: a column and how wide it becomes, a new one from so many cells on.
+# What is left behind the last step goes to the facts. No step takes anything away, so that a wider terminal shows all
+# that a narrower one does; cells that are too few for the next new column stay empty.
+_GROWTH: Final[tuple[tuple[str, int, int], ...]] = (
+    *(("broker", 6, 6), ("client", 9, 0), ("api", 13, 0), ("facts", 27, 0)),  # 80 cells
+    *(("client", 11, 0), ("facts", 33, 0), ("client", 13, 0), ("broker", 7, 0), ("api", 16, 0), ("facts", 39, 0)),
+    *(("client", 16, 0), ("api", 20, 0), ("broker", 15, 0), ("facts", 44, 0)),  # from 100 to 120
+    *(("broker", 21, 0), ("address", 21, 7)),  # 150
+    *(("connection", 4, 4), ("correlation", 10, 10), ("sent", 7, 7), ("got", 7, 7)),  # 180
+    *(("software", 18, 11), ("facts", 70, 0), ("software", 24, 0), ("api", 22, 0)),  # 200 and more
+)
+# How much of lists and ids is shown, from this width on.
+_SHAPES: Final[tuple[tuple[int, Shape], ...]] = (
+    (0, Shape(2, 10)),
+    (96, Shape(3, 12)),
+    (150, Shape(4, 16)),
+    (180, Shape(6, 24)),
+    (220, Shape(16, 64)),
 )
 # No terminal: the columns that people read; programs have the other formats.
-_UNLIMITED: Final = (6, 16, 0, 0, 15, 0, 0, 0, 20)
+_UNLIMITED: Final = {"took": TOOK_WIDTH, "client": 16, "broker": 21, "api": 20}
 
 
 def layout(width: int | None) -> Layout:
     """The layout for a terminal of `width` columns (60 at least); None: nothing is cut."""
     if width is None:
-        return _made(_UNLIMITED, None, Shape())
-    widths, shape = next((widths, shape) for least, widths, shape in reversed(_STEPS) if width >= least)
-    columns = [TIME_WIDTH, SIGN_WIDTH, *(w for w in widths if w)]
-    if widths[7]:
-        columns.append(widths[7])  # there are two sizes
-    used = sum(columns) + len(columns) + (widths[4] == 0)  # one blank after each
-    return _made(widths, max(width - used, FACTS_LEAST), shape)
+        return _made(_UNLIMITED, None, (Shape(),))
+    widths = dict(_NARROWEST)
+    left = width - sum(widths.values()) - len(widths) + 1  # there is a blank between columns
+    for column, most, least in _GROWTH:
+        had = widths.get(column, -1)  # a new one has a blank beside it
+        if left <= 0 or left < least - had:
+            break
+        widths[column] = min(most, had + left)
+        left -= widths[column] - had
+    else:
+        widths["facts"] += left
+    if left < 0:
+        widths["facts"] += left
+    return _made(widths, max(widths["facts"], FACTS_LEAST), tuple(shape for least, shape in _SHAPES if least <= width))
 
 
-def _made(widths: tuple[int, ...], facts: int | None, shape: Shape) -> Layout:
-    took, client, software, address, broker, connection, correlation, sizes, api = widths
-    return Layout(took, client, software, address, broker, connection, correlation, sizes, api, facts, shape)
+def _made(widths: Mapping[str, int], facts: int | None, shapes: tuple[Shape, ...]) -> Layout:
+    columns = {column: widths.get(column, 0) for column in Layout._fields[:-2]}
+    return Layout(**columns, facts=facts, shapes=shapes)
 
 
 # Metadata answers in, the node id behind a broker's address out, as far as the capture proves it.
@@ -82,7 +105,7 @@ class Nodes:
 
     def __init__(self) -> None:
         self._ids: dict[str, int] = {}
-        self._shown: dict[tuple[str, int], str] = {}
+        self._shown: dict[tuple[str, int | None], str] = {}
 
     def learn(self, view: View) -> bool:
         """Take the brokers of a Metadata or DescribeCluster answer; whether they said anything new."""
@@ -101,16 +124,21 @@ class Nodes:
             self._shown.clear()
         return news
 
-    def shown(self, address: str, width: int) -> str:
-        """The node's id, in a wide column with its address; unknown, the end of the address that tells it apart."""
+    def shown(self, address: str, width: int | None) -> str:
+        """The node's id, with its address where there is room (None: there is); unknown, as much as fits of the end of
+        the address, which tells it apart.
+        """
         text = self._shown.get((address, width))
         if text is None:
             if len(self._shown) > 10_000:
                 self._shown.clear()
             number = self._ids.get(address)
-            text = cut_left(address, width) if number is None else str(number)
-            if number is not None and len(f"{number} {address}") <= width:
+            if number is None:
+                text = address if width is None else cut_left(address, width)
+            else:
                 text = f"{number} {address}"
+                if width is not None and len(text) > width:
+                    text = str(number)
             self._shown[(address, width)] = text
         return text
 
@@ -132,6 +160,7 @@ CELLS_MAX: Final = 20_000
 # Status → sign; an exchange with an error code in its answer has ✗.
 SIGNS: Final[dict[str, str]] = {
     "complete": " ",
+    "not_sent": " ",
     "no_response_expected": " ",
     "token": " ",
     "unanswered": "?",
@@ -165,7 +194,9 @@ class TextLines:
         self.palette = palette(color)
         self.errors = 0  # exchanges whose answer has an error code
         self.undecoded = 0
-        self._room, self._shape, self._wide = self.layout.facts, self.layout.shape, self.layout.sizes > 0
+        self._room, (*self._smaller, self._shape) = self.layout.facts, self.layout.shapes
+        self._broker = None if self._room is None else self.layout.broker
+        self._wide = self.layout.correlation > 0
         self._after_time = f"{self.palette.off} "
         self._second = -1
         self._day = ""
@@ -181,8 +212,9 @@ class TextLines:
         for title, width in (("software", w.software), ("address", w.address)):
             if width:
                 parts.append(f"{title:<{width}}")
-        parts.append(f"{'broker' if w.broker > 7 else 'node' if w.broker else '':<{w.broker}}")
-        for title, width in (("conn", w.connection), ("corr", w.correlation), ("sent", w.sizes), ("got", w.sizes)):
+        if w.broker:
+            parts.append(f"{'broker' if w.broker > 7 else 'node':<{w.broker}}")
+        for title, width in (("conn", w.connection), ("corr", w.correlation), ("sent", w.sent), ("got", w.got)):
             if width:
                 parts.append(f"{title:>{width}}")
         return f"{self.palette.dim}{' '.join(parts)}   request{self.palette.off}"
@@ -208,9 +240,9 @@ class TextLines:
         sign = " "
         if exchange.error_codes or exchange.failed or exchange.outcome != "complete":
             sign = self._sign(exchange)
-            text = self._fitted(facts, self._trouble(exchange), room)
+            text = self._fitted(exchange, facts_of, facts, self._trouble(exchange))
         elif room is not None and (len(text) > room or not text.isascii()):
-            text = self._fitted(facts, "", room)
+            text = self._fitted(exchange, facts_of, facts, "")
         if self._wide:
             between += self._numbers(exchange)
         return (
@@ -246,13 +278,14 @@ class TextLines:
             text += f", {clean(detail)}"
         client = row.client.rpartition(":")[0]
         gap = " " * sum(width + 1 for width in (w.software, w.address) if width)
-        numbers = " " * sum(width + 1 for width in (w.connection, w.correlation, w.sizes, w.sizes) if width)
+        numbers = " " * sum(width + 1 for width in (w.connection, w.correlation, w.sent, w.got) if width)
         if w.facts is not None:
             client = cut(client, w.client)
             text = cut(text, w.facts)
+        broker = f"{self._nodes.shown(row.broker, self._broker):<{w.broker}} " if w.broker else ""
         return (
             f"{clock}{ns // 1_000_000:03d}{self._after_time}{'':>{w.took}} {p.client}{client:<{w.client}}{p.off} "
-            f"{gap}{self._nodes.shown(row.broker, w.broker):<{w.broker}}{numbers} "
+            f"{gap}{broker}{numbers}"
             f"{p.sign['…']}…{p.off} {'skipped':<{w.api}} {text}"
         )
 
@@ -289,7 +322,6 @@ class TextLines:
         w = self.layout
         p = self.palette
         client = clean(exchange.client_id or "") or exchange.client.rpartition(":")[0]
-        broker = self._nodes.shown(exchange.broker, w.broker)
         software = self._software(exchange)
         if w.facts is not None:
             client = cut(client, w.client)
@@ -297,8 +329,9 @@ class TextLines:
         if w.software:
             parts.append(software + " " * (w.software - cell_width(software)))
         if w.address:
-            parts.append(f"{exchange.client:<{w.address}}")
-        parts.append(f"{broker:<{w.broker}}")
+            parts.append(f"{cut_left(exchange.client, w.address):<{w.address}}")
+        if w.broker:
+            parts.append(f"{self._nodes.shown(exchange.broker, self._broker):<{w.broker}}")
         if w.connection:
             parts.append(f"{exchange.connection:>{w.connection}}")
         text = " ".join(parts)
@@ -311,9 +344,13 @@ class TextLines:
         """The numbers that only wide terminals have room for."""
         w = self.layout
         number = exchange.correlation_id
-        text = f" {'–' if number is None else number:>{w.correlation}}" if w.correlation else ""
-        for size in (exchange.request_size, exchange.response_size):
-            text += f" {'–' if size is None else format_size(size):>{w.sizes}}"
+        text = f" {'–' if number is None else number:>{w.correlation}}"
+        if w.sent:
+            size = exchange.request_size
+            text += f" {'–' if size is None else format_size(size):>{w.sent}}"
+        if w.got:
+            size = exchange.response_size
+            text += f" {'–' if size is None else format_size(size):>{w.got}}"
         return text
 
     def _software(self, exchange: Exchange) -> str:
@@ -325,29 +362,34 @@ class TextLines:
         version = cut(clean(software["version"].partition("-")[0]), room // 2)
         return f"{cut(clean(software['name']), room - len(version) - 1)} {version}"
 
-    def _fitted(self, facts: list[str], trouble: str, room: int | None) -> str:
-        """What it was about, what went wrong, then the rest as far as there is room."""
-        p = self.palette
-        painted = f"{p.bad}{trouble}{p.off}" if trouble else ""
-        if room is None:
-            return " ".join(part for part in (*facts[:1], painted, *facts[1:]) if part)
+    def _fitted(self, exchange: Exchange, facts_of: Facts, facts: list[str], trouble: str) -> str:
+        """What it was about, what went wrong, then the rest: all of it, its lists and ids as long as there is room
+        for; else as much as there is room for with the shortest ones.
+        """
+        room = self._room
+        said = [trouble] if trouble else []
+        if room is None or _fits([*facts, *said], room):
+            return self._joined(facts, trouble)
+        views = exchange.view("request") or NO_VIEW, exchange.view("response") or NO_VIEW
+        for shape in reversed(self._smaller):
+            facts = [clean(fact) for fact in facts_of(exchange, *views, shape)]
+            if _fits([*facts, *said], room):
+                return self._joined(facts, trouble)
+        if not trouble:
+            return self._joined(_beginning(facts, room), "")
         head = facts[0] if facts else ""
-        if trouble:
-            if cell_width(head) + 1 + cell_width(trouble) > room:
-                head = head.rpartition(" ")[2]  # `group billing`: the name says enough
-            head = cut(head, max(room - cell_width(trouble) - 1, room // 4))
-            trouble = cut(trouble, room - cell_width(head) - bool(head))
-            painted = f"{p.bad}{trouble}{p.off}"
-        else:
-            head = cut(head, room)
-        kept = [part for part in (head, painted) if part]
-        left = room - cell_width(head) - (cell_width(trouble) + bool(head) if trouble else 0)
-        for fact in facts[1:]:
-            left -= cell_width(fact) + 1
-            if left < 0:
-                break
-            kept.append(fact)
-        return " ".join(kept)
+        if cell_width(head) + 1 + cell_width(trouble) <= room:
+            left = room - cell_width(trouble) - 1
+            return self._joined(_beginning(facts, left), trouble)
+        head = head.rpartition(" ")[2]  # `group billing`: the name says enough
+        head = cut(head, max(room - cell_width(trouble) - 1, room // 4))
+        return self._joined([head] if head else [], cut(trouble, room - cell_width(head) - bool(head)))
+
+    def _joined(self, facts: list[str], trouble: str) -> str:
+        if not trouble:
+            return " ".join(facts)
+        p = self.palette
+        return " ".join([*facts[:1], f"{p.bad}{trouble}{p.off}", *facts[1:]])
 
     @staticmethod
     def _trouble(exchange: Exchange) -> str:
@@ -365,6 +407,24 @@ class TextLines:
                 place = f" at {failure.path}" if failure.path else ""
                 words.append(f"{side} undecoded: {failure.reason}{place}")
         return clean(" ".join(words))
+
+
+def _fits(texts: list[str], room: int) -> bool:
+    """Whether all of them have room, a blank between each two."""
+    text = " ".join(texts)
+    return len(text) <= room and cell_width(text) <= room
+
+
+def _beginning(facts: list[str], room: int) -> list[str]:
+    """The facts that there is room for, the first one cut where it alone is too long."""
+    kept = [cut(fact, room) for fact in facts[:1]]
+    left = room - sum(map(cell_width, kept))
+    for fact in facts[1:]:
+        left -= cell_width(fact) + 1
+        if left < 0:
+            break
+        kept.append(fact)
+    return kept
 
 
 def _took(exchange: Exchange) -> str:

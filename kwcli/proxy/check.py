@@ -15,6 +15,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from decoders.apis import NAMES, api
+from decoders.errors import without_frames
 from kwcli.env import Environment, Exit, Failure
 from kwcli.net.addresses import shown
 from kwcli.net.cluster.cluster import ClusterClient
@@ -150,7 +151,7 @@ def _nodes(cluster: ClusterClient) -> Mapping[int, Node] | Failure:
     except Failure as failure:
         if failure.code != Exit.REFUSED or "SASL" in cluster.config.protocol:
             raise
-        return failure
+        return without_frames(failure)
 
 
 def _node(cluster: ClusterClient, node: Node, known: Address) -> Iterator[Finding]:

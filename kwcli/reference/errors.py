@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 from decoders.apis import KEYS, api
 from decoders.apis.error_codes import ERRORS, find_error
+from decoders.apis.error_names import LIBRDKAFKA_ERRORS, OTHER_NAMES
 from decoders.apis.remedies import REMEDIES
 from decoders.apis.returned import GENERIC, LISTED, OBSERVED
 from kwcli.output.table import Column, draw_table, fill, painted
@@ -27,7 +29,10 @@ def error(code: int) -> Row:
 
     `apis` names those that return it; `apis_from` tells them apart: `definition` (its response's definition lists the
     code), `behaviour` (brokers are known to answer so), `any` (every answer with an error code may carry it).
+    `also` has its names in older releases and in clients. `client` is there for an error that a client library makes.
     """
+    if code in LIBRDKAFKA_ERRORS:
+        return _client_error(code)
     name, retriable, meaning = ERRORS[code]
     found = _returning(name)
     apis = {key for keys in found.values() for key in keys}
@@ -39,6 +44,22 @@ def error(code: int) -> Row:
         "remedy": REMEDIES.get(code),
         "apis": [api(key).name for key in sorted(apis)],
         "apis_from": {source: [api(key).name for key in keys] for source, keys in found.items()},
+        "also": OTHER_NAMES.get(code, "").split(),
+    }
+
+
+def _client_error(code: int) -> Row:
+    name, meaning = LIBRDKAFKA_ERRORS[code]
+    return {
+        "code": code,
+        "name": name,
+        "retriable": False,
+        "meaning": meaning,
+        "remedy": None,
+        "apis": [],
+        "apis_from": _returning(name),
+        "also": [f"ERR_{name}", f"RD_KAFKA_RESP_ERR_{name}"],
+        "client": "librdkafka",
     }
 
 
@@ -64,16 +85,57 @@ def _with_error_code() -> tuple[int, ...]:
     return tuple(key for key, among in fields if any(field.name.endswith("error_code") for _, field, _ in among))
 
 
-def look_up(word: str) -> list[int]:
-    """The codes that a number, a name in any spelling or the beginning of a name stands for; none when unknown."""
+def look_up(words: Sequence[str]) -> tuple[list[int], list[str]]:
+    """The codes that the words stand for, and the words that stand for none.
+
+    A word is a number, a name as `find_error` or librdkafka knows it, the beginning of a name, or a line of a log that
+    has names or codes in it; all words together may be one name with spaces.
+    """
+    found: dict[int, None] = {}
+    unknown = []
+    for word in words:
+        codes = _one(word) or _in_line(word)
+        found |= dict.fromkeys(codes)
+        if not codes:
+            unknown.append(word)
+    whole = " ".join(words)
+    if unknown and len(words) > 1 and (codes := _one(whole) or ([] if found else _in_line(whole))):
+        return codes, []
+    return list(found), unknown
+
+
+def _one(word: str) -> list[int]:
     exact = find_error(word)
     if exact is not None:
         return [exact]
+    own = _librdkafka(word)
+    if own is not None:
+        return [own]
     folded = _folded(word.rstrip("*…").rstrip("."))
-    if not folded:
-        return []
-    same = [code for code, known in ERRORS.items() if _folded(known.name) == folded]
-    return same or [code for code, known in ERRORS.items() if _folded(known.name).startswith(folded)]
+    return [code for code, known in ERRORS.items() if _folded(known.name).startswith(folded)] if folded else []
+
+
+def _librdkafka(word: str) -> int | None:
+    """The code of an error that librdkafka makes itself: its number, `_TRANSPORT`, `ERR__TRANSPORT`, `Local: …`."""
+    if word.removeprefix("-").isdecimal():
+        return int(word) if int(word) in LIBRDKAFKA_ERRORS else None
+    name = word.strip().upper().removeprefix("RD_KAFKA_RESP_").removeprefix("ERR_")
+    return next((code for code, known in LIBRDKAFKA_ERRORS.items() if known.name == name), None)
+
+
+def _in_line(line: str) -> list[int]:
+    """The codes that a line of a log names: `NOT_COORDINATOR`, `…Exception`, `error code 6`, `errorCode=-1`."""
+    names = (_librdkafka(word) or find_error(word) for word in _NAMES_IN_A_LINE.findall(line))
+    numbers = (int(code) for code in _CODES_IN_A_LINE.findall(line))
+    known = (code for code in (*names, *numbers) if code in ERRORS or code in LIBRDKAFKA_ERRORS)
+    return list(dict.fromkeys(code for code in known if code is not None))
+
+
+# Names as logs have them: an upper-case constant of several words, or an exception of any client.
+_NAMES_IN_A_LINE: Final = re.compile(
+    r"\b(?:_?[A-Z]+_[A-Z_]*[A-Z]|_[A-Z]+|(?:[a-z]+\.)*[A-Z][A-Za-z]+(?:Exception|Error)|Err[A-Z][A-Za-z]+)\b"
+)
+_CODES_IN_A_LINE: Final = re.compile(r"(?i)\b(?:error|err|code|kafka_?error)(?:[ _]?code)?\s*[=:(#\[ ]\s*(-?\d{1,3})\b")
 
 
 def find(word: str) -> list[int]:
@@ -110,9 +172,10 @@ def error_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
     """All that is known of one code."""
     retriable = "yes: clients send again by themselves" if row["retriable"] else "no: clients report it"
     facts = [["meaning", row["meaning"]], ["remedy", row["remedy"] or ""]]
-    if row["code"]:
+    if row["code"] and "client" not in row:
         facts.append(["retriable", retriable])
     facts.append(["returned by", _apis(row)])
+    facts.append(["also called", ", ".join(row["also"])])
     yield f"{painted(row['name'], 'bad', palette)} · error code {row['code']}"
     columns = (Column("", paint="dim"), Column("", wrap=True))
     yield from draw_table(fill(columns, [fact for fact in facts if fact[1]]), width, palette, "  ", heading=False)
@@ -130,6 +193,8 @@ def error_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
 
 
 def _apis(row: Row) -> str:
+    if "client" in row:
+        return f"no broker: {row['client']} makes it itself"
     if row["apis_from"]["any"]:
         return "any API whose answer has an error code"
     behaviour = row["apis_from"]["behaviour"]

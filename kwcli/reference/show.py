@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from decoders.apis import KEYS
 from decoders.apis.releases import RELEASES, spoken
+from decoders.apis.version_words import split_range
 from decoders.schema.model import Api
 from kwcli.env import Environment, Exit, Failure, Settings
 from kwcli.output.units import palette
-from kwcli.spelling import find_api, find_release
+from kwcli.spelling import did_you_mean, find_api, find_release, find_version, parse_version_of
 
 Row = dict[str, Any]
+# Words that are releases, or two of them, wherever they stand: `3.9`, `v2.8.1`, `3.9..4.0`.
+_RELEASES: Final = re.compile(r"v?\d+(\.\d+)+((\.{2,3}|[,:-])(v?\d+(\.\d+)+|latest))?", re.IGNORECASE)
 
 
 def show_apis(
@@ -22,7 +26,7 @@ def show_apis(
     settings: Settings,
     *,
     api: str | None,
-    version: int | None,
+    version: str | None,
     release: str | None,
     diff: tuple[str, str] | None,
     grep: str | None,
@@ -30,6 +34,8 @@ def show_apis(
     """Whatever `kw apis` was asked. Raises click.UsageError and Failure."""
     from kwcli.reference import text_apis
 
+    if diff is None and grep is None:
+        api, version, release, diff = _sort_words([word for word in (api, version) if word], release)
     asked = [word for word, given in (("--diff", diff), ("--grep", grep), ("--release", release)) if given]
     if len(asked) > 1:
         raise click.UsageError(f"{asked[0]} and {asked[1]} do not go together")
@@ -65,12 +71,28 @@ def show_apis(
         _show(env, settings, row, lambda: text_apis.wire_lines(row, *how))
 
 
+def _sort_words(
+    words: Sequence[str], release: str | None
+) -> tuple[str | None, str | None, str | None, tuple[str, str] | None]:
+    """The API, its version, the release, and what is to be compared, of words that may be any of these."""
+    others = [word for word in words if not _RELEASES.fullmatch(word)]
+    named = [end for word in words if word not in others for end in split_range(word) or (word,)]
+    api, version, *_ = (*others, None, None)
+    ends = split_range(version) if version else None
+    if release is None and ends and not named:
+        return api, None, None, ends
+    if release is None and len(named) == 2:
+        return api, version, None, (named[0], named[1])
+    return api, version, release or (named[0] if named else None), None
+
+
 def _show_diff(env: Environment, settings: Settings, found: Api | None, diff: tuple[str, str]) -> None:
     from kwcli.reference.releases import changes, version_changes
     from kwcli.reference.text_changes import changes_lines, version_lines
 
-    if found is not None and all(word.isdecimal() for word in diff):
-        row = version_changes(found, *(_version(found, int(word), None) for word in diff))
+    if found is not None and not any("." in word for word in diff):
+        older_version, newer_version = (find_version(found, word) for word in diff)
+        row = version_changes(found, older_version, newer_version)
         _show(env, settings, row, lambda: version_lines(row, settings.width, palette(settings.color)))
         return
     older, newer = (find_release(word) for word in diff)
@@ -78,30 +100,35 @@ def _show_diff(env: Environment, settings: Settings, found: Api | None, diff: tu
     _show(env, settings, row, lambda: changes_lines(row, settings.width, palette(settings.color)))
 
 
-def show_errors(env: Environment, settings: Settings, *, word: str | None, grep: str | None) -> int:
+def show_errors(
+    env: Environment, settings: Settings, *, words: Sequence[str], grep: str | None, retriable: bool | None
+) -> int:
     """Whatever `kw errors` was asked. Raises click.UsageError."""
+    from decoders.apis.error_codes import ERRORS
     from kwcli.reference import errors
     from kwcli.reference.errors import error_lines, list_lines
 
-    if word is not None and grep is not None:
-        raise click.UsageError("--grep does not go with a code")
-    if word is not None and word[:1] == "-" and not word[1:].isdecimal():  # click lets -1 through, and all else with it
-        raise click.NoSuchOption(word, ctx=click.get_current_context())
+    if words and (grep is not None or retriable is not None):
+        raise click.UsageError(f"{'--grep' if grep is not None else '--[not-]retriable'} does not go with a code")
+    for word in words:  # click lets -1 through, and all else that begins so with it
+        if word[:1] == "-" and not word[1:].isdecimal():
+            raise click.NoSuchOption(word, ctx=click.get_current_context())
     how = settings.width, palette(settings.color)
-    if word is None:
-        rows = [errors.error(code) for code in (errors.find(grep) if grep else errors.all_codes())]
-        _show(env, settings, rows, lambda: list_lines(rows, *how))
-        return Exit.DONE
-    codes = errors.look_up(word)
-    if not codes:
-        env.say(f"kw: no error {word!r} is known (Kafka {RELEASES[-1]} and older)")
-        return Exit.FAILURE
-    rows = [errors.error(code) for code in codes]
-    if len(rows) == 1:
-        _show(env, settings, rows[0], lambda: error_lines(rows[0], *how))
+    if words:
+        codes, unknown = errors.look_up(words)
     else:
+        codes, unknown = (errors.find(grep) if grep else errors.all_codes()), []
+    rows = [errors.error(code) for code in codes]
+    if retriable is not None:
+        rows = [row for row in rows if row["retriable"] is retriable and row["code"]]
+    if words and len(rows) == 1:
+        _show(env, settings, rows[0], lambda: error_lines(rows[0], *how))
+    elif rows or not words:
         _show(env, settings, rows, lambda: list_lines(rows, *how))
-    return Exit.DONE
+    for word in unknown:
+        meant = did_you_mean(word, [row.name for row in ERRORS.values()])
+        env.say(f"kw: no error {word!r} is known{meant} (Kafka {RELEASES[-1]} and older)")
+    return Exit.FAILURE if unknown else Exit.DONE
 
 
 def _in_release(found: Api, release: str | None) -> Api:
@@ -118,8 +145,9 @@ def _in_release(found: Api, release: str | None) -> Api:
     return its
 
 
-def _version(its: Api, version: int, release: str | None) -> int:
+def _version(its: Api, word: str, release: str | None) -> int:
     """The version, if the API has it. Raises Failure."""
+    version = parse_version_of(its, word)
     if version not in its.versions:
         where = f" in {release}" if release else ""
         raise Failure(f"{its.name} has versions {its.versions}{where}, not {version}", Exit.USAGE)

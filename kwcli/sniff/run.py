@@ -134,6 +134,13 @@ def closing_lines(
     ]
 
 
+def limit_line(shown: int, errors: int, undecoded: int, seconds: float) -> str:
+    """The closing line where a limit has ended the reading: what was read ahead of it is nobody's business."""
+    counts = [count_of(shown, "exchange"), *([count_of(errors, "error")] if errors else [])]
+    counts += [f"{undecoded:,} undecoded"] if undecoded else []
+    return f"{', '.join(counts)} · --limit reached, the rest is not read · {seconds:.2f} s"
+
+
 def exchanges(shown: int, total: int) -> str:
     """`6 exchanges`, `2 of 6 exchanges`."""
     return count_of(total, "exchange") if shown == total else f"{shown:,} of {count_of(total, 'exchange')}"
@@ -243,6 +250,7 @@ class Sniffing:
         self._engine = Engine(ports=ports, needs=Wanted(view.needs, selection.needs), keys=self._key_logs.keys)
         self._left = limit
         self._sorted: list[Settled] | None = [] if sort else None
+        self._limited = False  # whether the limit has ended the reading
         self._shown = 0
         self._outcome = SniffOutcome(strict=strict)
         self._begun = env.monotonic()
@@ -284,14 +292,19 @@ class Sniffing:
         self._outcome.problems += captures.problems
         for name, problem in captures.cut():
             self._outcome.problems.append(self._cut_short(name, problem, alone=captures.count == 1))
-        self._end(captures.counts(), told=captures.count > 0)
+        self._end(captures.counts(), told=not self._came_to_nothing(captures.count))
+
+    def _came_to_nothing(self, inputs: int) -> bool:
+        """Whether what is wrong with the inputs says all that there is to say."""
+        summary = self._engine.summary
+        return not inputs or (len(self._outcome.problems) >= inputs and not summary.exchanges and not summary.skipped)
 
     def _cut_short(self, name: str, problem: DecodeError, *, alone: bool) -> str:
         before = "what came before it is shown"
         if alone:
             total = self._engine.summary.exchanges
             verb = "is" if self._shown == total == 1 else "are"
-            before = f"{exchanges(self._shown, total)} before it {verb} shown"
+            before = f"{exchanges(self._shown, total)} before it {verb} shown" if total else "no exchange is before it"
         return f"{name}: {placed(problem.text, problem.offset)}; {before}"
 
     # -- live ----------------------------------------------------------------------------------------------------------
@@ -354,7 +367,8 @@ class Sniffing:
         self._shown += len(rows) - sum(map(isinstance, rows, repeat(Skipped)))
         self._renderer.write(rows)
         self._output.settle()
-        return self._left is None or self._left > 0
+        self._limited = self._left == 0 and self._sorted is None
+        return not self._limited
 
     def _first(self, rows: list[Settled]) -> list[Settled]:
         """As many rows as the limit leaves; rows that the format does not show do not count."""
@@ -373,8 +387,8 @@ class Sniffing:
         if finish:
             self._emit(self._engine.finish())
         if self._sorted is not None:
-            rows, self._sorted = sorted(self._sorted, key=lambda row: row.time_ns), None
-            self._show(rows)
+            self._show(sorted(self._sorted, key=lambda row: row.time_ns))
+            self._sorted = []
 
     def _end(self, counted: Mapping[str, int], *, dropped: int | None = None, told: bool = True) -> None:
         """Close the output, then say how it went; `counted` is what the readers have counted."""
@@ -392,17 +406,22 @@ class Sniffing:
         passed_over = left_over(counts)
         if is_lossy(summary) or passed_over or dropped:
             self._outcome.lossy = True
-        if not self._settings.quiet and told:
+        seconds = self._env.monotonic() - self._begun
+        if self._settings.quiet or not told:
+            return
+        if self._limited:
+            lines = [limit_line(self._shown, self._renderer.errors, self._renderer.undecoded, seconds)]
+        else:
             lines = closing_lines(
                 summary,
                 shown=self._shown,
                 errors=self._renderer.errors,
                 undecoded=self._renderer.undecoded,
                 packets=counts["packets"],
-                seconds=self._env.monotonic() - self._begun,
+                seconds=seconds,
                 passed_over=passed_over,
             )
-            self._env.say(self._fitting(lines, "" if dropped is None else f" · {dropped:,} dropped by the kernel"))
+        self._env.say(self._fitting(lines, "" if dropped is None else f" · {dropped:,} dropped by the kernel"))
 
     def _fitting(self, lines: list[str], more: str) -> str:
         """The longest line that the terminal has room for."""

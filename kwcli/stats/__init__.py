@@ -2,11 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 BY: Final = (
     *("api", "version", "client", "client_id", "address", "software", "broker", "connection"),
-    *("topic", "group", "error", "time"),
+    *("topic", "partition", "group", "error", "time"),
 )
 METRICS: Final = ("latency", "bytes", "errors", "records", "throttle")
-SORTS: Final = ("count", "rate", "errors", "sum", "p50", "p90", "p99", "max", "bytes", "waited", "name")
+# Columns of the rows, but for `bytes` (of both sides) and `name`.
+SORTS: Final = (
+    *("count", "rate", "errors", "unanswered", "undecoded", "values", "sum", "min", "p50", "p90", "p95", "p99", "max"),
+    *("bytes", "request_bytes", "response_bytes", "waited", "waited_ms", "batches", "record_bytes", "name"),
+)
+BUCKET_MS: Final = 10_000.0
+
+
+class StatsOptions(NamedTuple):
+    """What is to be counted and how it is shown; `sort` None: by what matters most of the metric."""
+
+    by: tuple[str, ...] = ("api",)
+    metric: str = "latency"
+    bucket_ms: float | None = None
+    sort: str | None = None
+    top: int | None = None
+    slowest: int | None = None
+
+    @property
+    def bucket_ns(self) -> int:
+        """The length of a bucket of time."""
+        return round((BUCKET_MS if self.bucket_ms is None else self.bucket_ms) * 1e6)

@@ -2,52 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 from decoders.analysis.dimensions import DIMENSIONS
 from kwcli.env import Exit, Failure
 from kwcli.spelling import did_you_mean
+from kwcli.stats import SORTS, StatsOptions
 
 # Words that people may use for dimensions, and the dimension.
 SPELLINGS: Final = {
     "api_version": "version",
     "clients": "client",
     "topics": "topic",
+    "partitions": "partition",
+    "groups": "group",
+    "errors": "error",
+    "apis": "api",
+    "brokers": "broker",
     "bucket": "time",
     "host": "address",
+    "client_software": "software",
 }
+# Words that people may use for columns, and the column.
+SORT_SPELLINGS: Final = {
+    "latency": "p99",
+    "requests": "count",
+    "exchanges": "count",
+    "size": "bytes",
+    "total": "sum",
+    "error": "errors",
+    "sent": "request_bytes",
+    "got": "response_bytes",
+    "median": "p50",
+    "time": "name",
+}
+# Columns that rows have with one metric only.
+_OF_METRIC: Final = {"waited": "latency", "waited_ms": "latency", "batches": "records", "record_bytes": "records"}
 # What matters most of each metric.
 _MATTERS: Final = {"latency": "p99", "bytes": "sum", "errors": "errors", "records": "sum", "throttle": "sum"}
-BUCKET_NS: Final = 10 * 10**9
 
 
-class StatsOptions(NamedTuple):
-    """What is to be counted and how it is shown."""
-
-    by: tuple[str, ...]
-    metric: str
-    bucket_ns: int
-    sort: str
-    slowest: int
-
-
-def check_options(
-    by: Iterable[str], metric: str, bucket_ms: float | None, sort: str | None, slowest: int
-) -> StatsOptions:
-    """Check the words. Failure (usage) says what is wrong."""
-    names = list(dict.fromkeys(_dimension(word) for word in by))
-    if bucket_ms is not None and "time" not in names:
+def check_options(words: StatsOptions) -> StatsOptions:
+    """The options with their words understood, none left out. Failure (usage) says what is wrong."""
+    names = list(dict.fromkeys(_dimension(word) for word in words.by))
+    if words.bucket_ms is not None and "time" not in names:
         names.insert(0, "time")
+    if "partition" in names and "topic" not in names:
+        names.insert(names.index("partition"), "topic")
     names = names or ["api"]
-    bucket_ns = BUCKET_NS if bucket_ms is None else round(bucket_ms * 1e6)
-    if bucket_ns < 1:
+    if words.bucket_ns < 1:
         raise Failure("--bucket: a bucket takes some time, for example 10s", Exit.USAGE)
-    if sort == "waited" and metric != "latency":
-        raise Failure("--sort waited goes with --metric latency", Exit.USAGE)
-    return StatsOptions(
-        tuple(names), metric, bucket_ns, sort or ("name" if "time" in names else _MATTERS[metric]), slowest
-    )
+    sort = ("name" if "time" in names else _MATTERS[words.metric]) if words.sort is None else _column(words.sort, names)
+    needs = _OF_METRIC.get(sort, words.metric)
+    if needs != words.metric:
+        raise Failure(f"--sort {sort} goes with --metric {needs}", Exit.USAGE)
+    return words._replace(by=tuple(names), sort=sort)
 
 
 def _dimension(word: str) -> str:
@@ -59,6 +69,20 @@ def _dimension(word: str) -> str:
             f"--by: there is no dimension {word:.40}{did_you_mean(word, DIMENSIONS)}; there are {known}", Exit.USAGE
         )
     return name
+
+
+def _column(word: str, by: Sequence[str]) -> str:
+    """The column to sort by; `name`, which is the order of the dimensions, for the first of these."""
+    folded = word.lower().replace("-", "_")
+    folded = SORT_SPELLINGS.get(folded, folded)
+    if SPELLINGS.get(folded, folded) == by[0]:
+        return "name"
+    if folded not in SORTS:
+        known = ", ".join(SORTS)
+        raise Failure(
+            f"--sort: there is no column {word:.40}{did_you_mean(word, SORTS)}; there are {known}", Exit.USAGE
+        )
+    return folded
 
 
 def sort_rows(rows: Sequence[Any], sort: str, row_of: Callable[[Any], dict[str, Any]]) -> list[Any]:

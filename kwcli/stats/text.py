@@ -25,7 +25,7 @@ NAME_CUTS: Final = (20, 20, 14, 10, 8)
 # Metrics whose text leaves out the groups that have nothing of it, and how that is said.
 SILENT: Final = {"errors": "without errors", "records": "without records", "throttle": "without throttling"}
 # Dimensions that are numbers.
-NUMBERS: Final = frozenset({"version"})
+NUMBERS: Final = frozenset({"version", "partition"})
 
 Cell = Callable[["Row"], str]
 
@@ -96,6 +96,7 @@ def _bytes(*names: str) -> Cell:
 PERCENTILES: Final = (
     StatsColumn("p50", _of_metric("p50"), 2),
     StatsColumn("p90", _of_metric("p90"), 7),
+    StatsColumn("p95", _of_metric("p95"), 10),
     StatsColumn("p99", _of_metric("p99"), 2),
     StatsColumn("max", _of_metric("max"), 3),
 )
@@ -207,7 +208,8 @@ def _columns(counted: StatsResult) -> list[Column]:
         shown = [one.cell(row) for row in rows]
         if one.keep > 4 and set(shown) == {"–"}:
             continue
-        found.append(Column(one.title, shown, one.keep, right=True, paint="bad" if one.bad else ""))
+        keep = 0 if one.title == asked.sort else one.keep
+        found.append(Column(one.title, shown, keep, right=True, paint="bad" if one.bad else ""))
     first, last, _ = counted.span
     if any(counted.slices) and last > first:
         join = METRICS[asked.metric].join
@@ -305,7 +307,9 @@ def _notes(counted: StatsResult) -> list[str]:
             f"waited: fetches that came back empty after 0.9 × max_wait_ms or more ({waited:,}, "
             f"{format_latency(ms / waited)} on average); inferred to be long polls, and not among the latencies."
         )
-    several = [name for name in ("topic", "error", "group") if name in counted.asked.by]
+    if counted.more:
+        notes.append(f"{number_of(counted.more, 'more group')}: not shown (--top {counted.asked.top}).")
+    several = [name for name in ("partition", "topic", "error", "group") if name in counted.asked.by]
     if several:
         notes.append(f"An exchange about several {several[0]}s counts for each of them.")
     return notes

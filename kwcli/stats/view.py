@@ -16,7 +16,8 @@ from kwcli.output.json import JsonWriter
 from kwcli.output.table import Column, draw_table
 from kwcli.output.units import palette
 from kwcli.sniff.run import SniffView
-from kwcli.stats.options import StatsOptions, sort_rows
+from kwcli.stats import StatsOptions
+from kwcli.stats.options import sort_rows
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ FORMATS: Final = {
 class StatsResult(NamedTuple):
     """What there is to show: rows in their order, the time slices of each, the slowest exchanges.
 
-    `span`: the first and the last slice of all, and the width of one in ns.
+    `span`: the first and the last slice of all, and the width of one in ns. `more`: groups that `--top` has left out.
     """
 
     asked: StatsOptions
@@ -127,6 +128,7 @@ class StatsResult(NamedTuple):
     slices: list[dict[int, int]]
     span: tuple[int, int, int]
     slowest: list[Row]
+    more: int = 0
 
 
 class Stats:
@@ -140,7 +142,7 @@ class Stats:
         self._settings = settings
         self._write = write
         self._statistics = statistics(asked, settings)
-        self._slowest = Slowest(asked.slowest)
+        self._slowest = Slowest(asked.slowest or 0)
         self._folds: list[Fold] = [self._statistics, *([self._slowest] if asked.slowest else [])]
 
     def write(self, rows: list[Settled]) -> None:
@@ -167,7 +169,9 @@ class Stats:
     def close(self) -> None:
         """Write what was counted."""
         found = list(zip(self._statistics.rows(), (group for _, group in self._statistics.found()), strict=True))
-        found = sort_rows(found, self._asked.sort, lambda item: dict(item[0]))
+        found = sort_rows(found, self._asked.sort or "name", lambda item: dict(item[0]))
+        more = max(len(found) - (self._asked.top or len(found)), 0)
+        found = found[: len(found) - more]
         module, name = FORMATS[self._settings.format]
         show = getattr(import_module(f"kwcli.stats.{module}"), name)
         counted = StatsResult(
@@ -176,6 +180,7 @@ class Stats:
             [group.slices for _, group in found],
             self._statistics.slices(),
             self._slowest.rows(),
+            more,
         )
         self._write(show(counted, self._settings).encode("utf-8", "backslashreplace"))
 
@@ -188,7 +193,7 @@ def statistics(asked: StatsOptions, settings: Settings) -> Statistics:
 
 def view(asked: StatsOptions, settings: Settings) -> SniffView:
     """What `Sniffing` needs to count instead of showing."""
-    fold, slowest = statistics(asked, settings), Slowest(asked.slowest)
+    fold, slowest = statistics(asked, settings), Slowest(asked.slowest or 0)
 
     def needs(key: int, side: Side) -> frozenset[str]:
         return fold.needs(key, side) | (slowest.needs(key, side) if asked.slowest else frozenset())

@@ -30,7 +30,7 @@ LEAST = {"kafka-python": 1.4, "Java": 5.0}
 def commands(cluster: Cluster) -> Mapping[str, list[str]]:
     """What is compared, by name."""
     plain, secured = cluster.bootstrap(), cluster.bootstrap("SASL_SSL")
-    call = [PYTHON, "-m", "kwcli.main", "call", "ApiVersions", "-b"]
+    call = [PYTHON, "-m", "kwcli.main", "call", "ApiVersions", "-o", "ndjson", "-b"]
     properties = {
         "security.protocol": "SASL_SSL",
         "ssl.ca.location": str(cluster.folder / "tls" / "ca.pem"),

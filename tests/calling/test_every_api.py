@@ -85,7 +85,8 @@ def test_produce_that_is_listed_and_not_served_is_explained(stages: Stages) -> N
 @pytest.mark.parametrize("version", [0, 12])
 def test_the_program_itself(stages: Stages, version: int) -> None:
     port = stages["3.9"].cluster.nodes[0].ports["PLAINTEXT"]
-    command = [sys.executable, "-m", "kwcli.main", "call", "Metadata", "--example", "--api-version", str(version)]
+    command = [sys.executable, "-m", "kwcli.main", "call", "Metadata", "--example", "-o", "ndjson"]
+    command += ["--api-version", str(version)]
     ran = subprocess.run([*command, "-b", f"127.0.0.1:{port}"], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stderr) == (0, "")
     exchange = json.loads(ran.stdout)

@@ -72,6 +72,20 @@ def first(fetch: Fetch, version: int, known: Known | None) -> dict[str, Any]:
         ("@1007", 107),
         ("@-1d", 150),
         ("@1970-01-01", 100),
+        ("s@1007", 107),
+        ("-10", 140),
+        ("-1", 149),
+        ("-0", 150),
+        ("-1000", 100),
+        ("+5", 105),
+        ("beginning", 100),
+        ("Beginning", 100),
+        ("start", 100),
+        ("oldest", 100),
+        ("end", 150),
+        ("newest", 150),
+        ("end-3", 147),
+        ("beginning+3", 103),
     ],
 )
 def test_where_to_begin(offset: str, expected: int) -> None:
@@ -113,8 +127,20 @@ def test_which_partitions() -> None:
         1,
         2,
     ]
-    with pytest.raises(Failure, match=r"a has the partitions 0-2: partition= says which \(or all\)"):
-        asked("topic=a").body(9, Known(3))
+    assert [each["partition"] for each in asked("topic=a").body(9, Known(3))["topics"][0]["partitions"]] == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["partition=0,2"], [0, 2]),
+        (["partition=0-2"], [0, 1, 2]),
+        (["partition=1..2", "partition=1", "partition=0"], [1, 2, 0]),
+        (["partition=4", "partition=all"], []),
+    ],
+)
+def test_several_partitions(words: list[str], expected: list[int]) -> None:
+    assert asked("topic=a", *words).partitions == expected
 
 
 @pytest.mark.parametrize(
@@ -123,8 +149,12 @@ def test_which_partitions() -> None:
         (["offset=5"], "topic= is missing"),
         (["topic=a", "topic=b"], "topic= is given twice"),
         (["topic=a", "offset=1", "offset=2"], "offset= is given twice"),
-        (["topic=a", "offset=newest"], "offset=newest: write a number, earliest, latest, latest-10 or @2026"),
-        (["topic=a", "offset=-5"], "offset=-5: write"),
+        (["topic=a", "offset=lates"], 'offset=lates is no place (did you mean "latest"?): write a number, -10'),
+        (["topic=a", "offset="], "offset= is no place: write a number"),
+        (["topic=a", "offset=1.5"], "offset=1.5 is no place: write a number"),
+        (["topic=a", "partition=3-1"], "partition=3-1 is no range of partitions"),
+        (["topic=a", "partition=0-99999999999"], "partition=0-99999999999 is no number"),
+        (["topic=a", "partition=-1"], "partition=-1 is no number"),
         (["topic=a", "offset=@soon"], "offset=: 'soon' is no time"),
         (["topic=a", "offset=9999999999999999999"], "is outside 0 to"),
         (["topic=a", "partition=x"], "partition=x is no number"),

@@ -30,7 +30,7 @@ def test_moments(text: str, expected: int) -> None:
     assert parse_moment(text, NOW, "offset=") == expected
 
 
-@pytest.mark.parametrize("text", ["", "yesterday", "5m", "2026-13-01", "--5m", "1e3", "9" * 30])
+@pytest.mark.parametrize("text", ["", "yesterday", "2026-13-01", "--5m", "1e3", "9" * 30])
 def test_what_is_no_time(text: str) -> None:
     with pytest.raises(Failure, match=r"^offset=: .* is no time") as caught:
         parse_moment(text, NOW, "offset=")

@@ -300,7 +300,59 @@ def test_a_line_that_is_no_record_is_named(line: str, text: str) -> None:
 
 
 def test_nothing_on_standard_input() -> None:
-    assert "no record in standard input" in refused("topic=a", stdin=b"\n")
+    assert "no record in standard input" in refused("topic=a", stdin=b"")
+
+
+LINE_BY_LINE: list[tuple[bytes, str | None, list[Entry]]] = [
+    (b"a\nb\n", None, [Entry(None, b"a"), Entry(None, b"b")]),
+    (b"a\nb", None, [Entry(None, b"a"), Entry(None, b"b")]),
+    (b"\n", None, [Entry(None, b"")]),
+    (b"a\n\nb\n\n", None, [Entry(None, b"a"), Entry(None, b""), Entry(None, b"b"), Entry(None, b"")]),
+    (b"x\0y\n\xff\xfe\r\n", None, [Entry(None, b"x\0y"), Entry(None, b"\xff\xfe\r")]),
+    (b"  a b \n", None, [Entry(None, b"  a b ")]),
+    (b"k=v=w\nnone\n=v\nk=\n", "=", [Entry(b"k", b"v=w"), Entry(None, b"none"), Entry(b"", b"v"), Entry(b"k", b"")]),
+    (b"k\tv\n", "\\t", [Entry(b"k", b"v")]),
+    (b"k\0v\n", "\\x00", [Entry(b"k", b"v")]),
+    ("k→v\n".encode(), "→", [Entry(b"k", b"v")]),
+    (b'{"id":1}\n{"id":2}\n', None, [Entry(None, b'{"id":1}'), Entry(None, b'{"id":2}')]),
+    (b"{broken\n", None, [Entry(None, b"{broken")]),
+    (b'{"value":1}\n', ":", [Entry(b'{"value"', b"1}")]),
+    (b"[1,2]\n", None, [Entry(None, b"[1,2]")]),
+]
+
+
+@pytest.mark.parametrize(("data", "separator", "expected"), LINE_BY_LINE)
+def test_a_line_is_a_record(data: bytes, separator: str | None, expected: list[Entry], tmp_path: Path) -> None:
+    (tmp_path / "lines").write_bytes(data)
+    assert asked("topic=orders", stdin=data, key_separator=separator).entries == expected
+    assert asked("topic=orders", f"@{tmp_path}/lines", key_separator=separator).entries == expected
+    assert asked("topic=orders", "-", "partition=3", stdin=data, key_separator=separator).entries == [
+        Entry(entry.key, entry.value, partition=3) for entry in expected
+    ]
+
+
+def test_lines_that_look_like_records_are_values_where_that_is_said() -> None:
+    data = b'{"value":1}\n{\n'
+    assert asked("topic=orders", stdin=data, lines=True).entries == [Entry(None, b'{"value":1}'), Entry(None, b"{")]
+
+
+@pytest.mark.parametrize(
+    ("words", "stdin", "options", "text"),
+    [
+        ([], b'{\n"a":1}\n', {}, "standard input: JSON over several lines"),
+        ([], b"[\n1]\n", {}, "--lines sends each line as a value"),
+        ([], b'{"key":1}\n', {}, 'standard input:1: a record without "value"'),
+        ([], b'{"value":1,"amount":2}\n', {}, "a record has no 'amount'"),
+        ([], b'{"value":1,"amount":2}\n', {}, "--lines sends each line as a value"),
+        ([], b"a\n", {"key_separator": ""}, "-K is empty"),
+        ([], b"a\n", {"key_separator": "\\q\\"}, "unknown escape"),
+        ([], b"a\n", {"key_separator": "\\n"}, "line end"),
+        (["value=1"], b"a\n", {"key_separator": ":"}, "-K is for records that come as lines"),
+        (['{"value":1}'], b"a\n", {"lines": True}, "--lines is for records that come as lines"),
+    ],
+)
+def test_lines_that_are_no_records(words: list[str], stdin: bytes, options: dict[str, Any], text: str) -> None:
+    assert text in refused("topic=a", *words, stdin=stdin, **options)
 
 
 def test_a_version_that_cannot_carry_it() -> None:

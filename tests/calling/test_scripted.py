@@ -220,7 +220,7 @@ def test_a_plain_call_in_a_pipe_loads_nothing_that_it_does_not_need() -> None:
         "run(sys.argv[1:], Environment.of_process()); sys.stderr.write(' '.join(set(sys.modules) - before))"
     )
     with Node({METADATA: (0, 12)}, {}) as node:
-        words = [sys.executable, "-c", code, "call", "ApiVersions", "-b", node.server]
+        words = [sys.executable, "-c", code, "call", "ApiVersions", "-o", "ndjson", "-b", node.server]
         done = subprocess.run(words, capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL)
     assert json.loads(done.stdout)["api"] == "ApiVersions"
     loaded = {name.split(".")[0] for name in done.stderr.split()}

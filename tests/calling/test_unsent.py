@@ -21,7 +21,7 @@ def test_a_dry_run_prints_a_record_without_response_and_addresses() -> None:
     VALIDATOR.validate(found)
     assert outcome.code == 0
     assert (found["client"], found["broker"], found["response"], found["latency_ms"]) == (None, None, None, None)
-    assert (found["status"], found["reason"], found["api_version"]) == ("unanswered", "dry_run", 11)
+    assert (found["status"], found["reason"], found["api_version"]) == ("not_sent", None, 11)
     assert "closed" not in found
     assert found["request"]["topics"][0]["name"] == "orders"
 

@@ -93,6 +93,10 @@ ROWS = [
     Row("kw sniff da", {"data.bin"}, "kw sniff data.bin "),
     # What tables and statistics are made of.
     Row("kw stats --by t", {"topic", "time"}),
+    Row("kw stats --by part", {"partition"}, "kw stats --by partition "),
+    Row("kw stats --sort p9", {"p90", "p95", "p99"}),
+    Row("kw sniff -f part", {"partition"}),
+    Row("kw stats --filter unde", {"undecoded", "undecoded_side"}),
     Row("kw stats --metric th", {"throttle"}, "kw stats --metric throttle "),
     Row("kw pipeline r", {"report", "run"}),
     Row("kw pipeline run da", {"data.bin"}, "kw pipeline run data.bin "),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from pathlib import Path
+from struct import pack
 from typing import Any
 
 import pytest
@@ -182,6 +183,13 @@ EXPLAINED = [
     (["Invalid receive (size = 369295617 larger than 104857600)"], "TLS", "a handshake, TLS 1.0 record"),
     (["1195725856"], "HTTP/1", "a GET request"),
     (["-720899"], "Telnet", "its control bytes"),
+    (["--", "-720899"], "Telnet", "its control bytes"),
+    (["Received", "-720899", "when", "expecting", "4"], "Telnet", "its control bytes"),
+    (["0x47455420"], "HTTP/1", "a GET request"),
+    (["1,195,725,856"], "HTTP/1", "a GET request"),
+    (["999999999"], "lost framing", "nothing that is known begins with the bytes 3b 9a c9 ff: they are no size"),
+    (["-0x10"], "lost framing", "nothing that is known begins with the bytes ff ff ff f0: they are no size"),
+    (["5000"], "Kafka", "a size of 5,000 bytes, as messages may have"),
     (["1603010200010001fc0303"], "TLS", "ClientHello, TLS 1.2"),
     ([METADATA.hex()], "Kafka request", "Metadata 12, correlation id 7"),
     ([ANSWER.hex()], "Kafka response", "Metadata 11-12"),
@@ -192,8 +200,6 @@ EXPLAINED = [
 
 @pytest.mark.parametrize(("words", "what", "detail"), EXPLAINED)
 def test_strange_bytes_and_numbers_are_explained(words: list[str], what: str, detail: str) -> None:
-    if words[0] == "-720899":
-        words = ["--", *words]
     done = decode("--explain", *words)
     first = records(done)[0]
     assert (done.code, first["kind"], first["what"], first["detail"]) == (0, "explanation", what, detail)
@@ -206,7 +212,8 @@ def test_of_a_log_the_lines_that_say_something_are_explained() -> None:
     assert (done.code, done.err) == (0, "")
     assert [record["detail"] for record in records(done)] == ["a GET request"]
     done = decode("--explain", stdin=b"[1] INFO started\n[2] INFO all is well\n")
-    assert (done.code, done.out, done.err) == (1, "", "kw: nothing in it is known\n")
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith("kw: nothing in it is known: give bytes, the number")
 
 
 def test_a_line_that_is_no_message_does_not_hide_the_others() -> None:
@@ -215,6 +222,51 @@ def test_a_line_that_is_no_message_does_not_hide_the_others() -> None:
         assert done.code == 1
         assert [record["api"] for record in records(done)] == ["Metadata", "Metadata"]
         assert done.err == "kw: standard input, line 2: 'what is this?' is neither hex nor base64, and no file\n"
+
+
+@pytest.mark.parametrize("given", ["foo bar", "12345678901234", "offset 1234567890 is out of range", "Bytes 5 and 6"])
+def test_text_that_says_nothing_is_a_failure(given: str) -> None:
+    for done in (decode("--explain", given), decode("--explain", stdin=given.encode())):
+        assert (done.code, done.out) == (1, "")
+        assert "kw: nothing in it is known" in done.err or "nothing that is known begins so" in done.err
+
+
+def test_one_line_of_a_log_on_standard_input() -> None:
+    done = decode("--explain", stdin=b"Invalid receive (size = 1195725856 larger than 104857600)\n")
+    assert (done.code, [record["detail"] for record in records(done)]) == (0, ["a GET request"])
+    assert [record["what"] for record in records(decode("--explain", stdin=b"-720899\n"))] == ["Telnet"]
+
+
+def test_of_a_whole_log_only_what_complains_is_lost_framing() -> None:
+    log = b"segment of size 1999999999 rolled\nInvalid receive (size = 1999999999 larger than 104857600)\n"
+    assert [record["what"] for record in records(decode("--explain", stdin=log))] == ["lost framing"]
+
+
+NEGATIVE = pack(">iiih", 10, -7, 0, 27)
+
+
+def test_a_response_with_a_negative_correlation_id_is_doubtful() -> None:
+    done = decode(NEGATIVE.hex(), "-o", "text")
+    assert done.code == 0
+    assert done.out.splitlines()[1] == "  doubtful: its correlation id -7 is negative, and clients count from 0"
+    assert (
+        records(decode(NEGATIVE.hex()))[0]["doubtful"] == "its correlation id -7 is negative, and clients count from 0"
+    )
+    for words in (["--api", "Heartbeat", "--version", "1"], ["--response"]):
+        assert "doubtful" in records(decode(NEGATIVE.hex(), *words))[0]
+    assert "doubtful" not in records(decode(ANSWER.hex()))[0]
+    found = records(decode("--explain", NEGATIVE.hex()))
+    assert "doubtful: its correlation id -7" in found[-1]["detail"]
+
+
+@pytest.mark.parametrize(
+    "given", ["-720899", "1195725856", "Invalid receive (size = 1195725856 larger than 104857600)"]
+)
+def test_a_number_without_explain_is_told_where_it_belongs(given: str) -> None:
+    done = decode(given)
+    assert (done.code != 0, done.out) == (True, "")
+    assert "as a number: " in done.err
+    assert "(--explain says more)" in done.err
 
 
 def test_what_nobody_knows_is_said_to_be_unknown() -> None:

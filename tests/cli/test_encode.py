@@ -122,7 +122,7 @@ def test_every_request_of_the_tour_as_a_frame() -> None:
             ["Metadata", "x"],
             b"{}",
             2,
-            "kw: invalid value for 'VERSION': 'x' is not a valid integer; see kw encode --help\n",
+            "kw: 'x' is no version of Metadata: write 13, v13 or latest\n",
         ),
     ],
 )

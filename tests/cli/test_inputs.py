@@ -90,6 +90,12 @@ def test_a_bomb_comes_in_bounded_pieces(codec: str) -> None:
         (b"", "x: empty: there is no capture in it"),
         (gzip.compress(b"", mtime=0), "x: empty: there is no capture in it"),
         (b"\xd4\xc3", "x: cut off at byte 2 inside the file header"),
+        (
+            b"snoop\0\0\0\0\0\0\2",
+            "x: a capture of Solaris' snoop, which kw does not read; make it a pcapng: editcap -F pcapng IN OUT",
+        ),
+        (b"BZh91AY", "x: compressed by bzip2, which kw does not read; make it a pcapng: bzip2 -dk FILE"),
+        (b"\xfd7zXZ\0", "x: compressed by xz, which kw does not read; make it a pcapng: xz -dk FILE"),
         (b"%PDF-1.7", 'x: not a capture: starts with "%PDF" (kw reads pcap and pcapng, also .gz .zst .lz4)'),
         (
             b"\x7fELF",

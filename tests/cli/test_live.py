@@ -75,8 +75,8 @@ def _hear_interrupts() -> None:
 def test_rows_come_as_they_settle(broker: socket.socket, tmp_path: Path) -> None:
     kept = tmp_path / "kept.pcapng"
     port = str(broker.getpeername()[1])
-    words = [sys.executable, "-m", "kwcli.main", "sniff", "-i", "lo", "--port", port, "--bpf", f"port {port}", "-w"]
-    words.append(str(kept))
+    words = [sys.executable, "-m", "kwcli.main", "sniff", "-i", "lo", "--port", port, "--bpf", f"port {port}"]
+    words += ["-o", "ndjson", "-w", str(kept)]
     with subprocess.Popen(
         words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=_hear_interrupts
     ) as process:
@@ -166,7 +166,7 @@ def test_a_slow_pipe_shows_rows_as_they_settle() -> None:
     """What `tcpdump -w - | kw sniff -` needs: rows come before the pipe is at its end."""
     data = (ROOT / "captures" / "first-steps.pcapng").read_bytes()
     reading, writing = os.pipe()
-    words = [sys.executable, "-m", "kwcli.main", "sniff", "-", "-q"]
+    words = [sys.executable, "-m", "kwcli.main", "sniff", "-", "-q", "-o", "ndjson"]
     with subprocess.Popen(words, cwd=ROOT, stdin=reading, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         os.close(reading)

@@ -67,7 +67,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (["snif"], "kw: no such command 'snif'; see kw --help"),
+        (["snif"], "kw: no such command 'snif' (did you mean kw sniff?); see kw --help\n"),
         (["--wat"], "kw: no such option '--wat'; see kw --help"),
         (["completion", "tcsh"], "kw: invalid value for '{bash|zsh|fish}': 'tcsh' is not one of"),
     ],

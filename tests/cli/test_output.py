@@ -113,9 +113,8 @@ def test_everything_is_written_in_pieces(stream: type[io.BytesIO]) -> None:
 )
 def test_when_there_are_colours(terminal: bool, variables: dict[str, str], color: str, colored: bool) -> None:
     env = world(terminal=terminal, variables=variables)
-    made = settings(env, output=None, color=color, verbose=0, quiet=False)
+    made = settings(env, output="text", color=color, verbose=0, quiet=False)
     assert made.color is colored
-    assert made.format == ("text" if terminal else "ndjson")
     assert made.prompt is terminal
 
 

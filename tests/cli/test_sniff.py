@@ -42,8 +42,8 @@ def exchanges(outcome: Outcome) -> int:
 # -- formats ----------------------------------------------------------------------------------------------------------
 
 
-def test_piped_output_is_ndjson_and_nothing_else(everything: list[dict[str, Any]]) -> None:
-    outcome = kw("sniff", FIRST)
+def test_ndjson_is_records_and_nothing_else(everything: list[dict[str, Any]]) -> None:
+    outcome = kw("sniff", FIRST, "-o", "ndjson")
     assert outcome.code == Exit.DONE
     assert [json.loads(line) for line in outcome.out.splitlines()] == everything
     assert outcome.err.startswith(f"{len(everything)} exchanges, ")
@@ -292,7 +292,7 @@ def test_an_empty_capture() -> None:
         (["x", "--bpf", "tcp"], "kw: --bpf is for a live capture: it needs -i IFACE; see kw sniff --help"),
         (["x", "--api", "Metadta"], "kw: no API has the name 'Metadta' (did you mean \"Metadata\"?)"),
         (["x", "--api", "zzz"], "kw: no API has the name 'zzz'"),
-        (["x", "--slower-than", "100"], "kw: invalid value for '--slower-than': '100' is no duration"),
+        (["x", "--slower-than", "100x"], "kw: invalid value for '--slower-than': '100x' is no duration"),
         (["x", "--port", "0"], "kw: invalid value for '--port': '0' is no port"),
         (["x", "--limit", "0"], "kw: invalid value for '--limit': 0 is not in the range x>=1"),
         (["x", "-o", "xml"], "kw: invalid value for '-o' / '--output': 'xml' is not one of"),

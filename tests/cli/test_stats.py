@@ -19,7 +19,7 @@ from decoders.analysis.metrics import METRICS as MEASURES
 from kwcli.env import Exit, Settings
 from kwcli.output.table import Column, draw_table
 from kwcli.output.units import PLAIN
-from kwcli.stats import BY, METRICS
+from kwcli.stats import BY, METRICS, SORTS, StatsOptions
 from kwcli.stats.options import check_options
 from kwcli.stats.text import sparkline, text
 from kwcli.stats.view import StatsResult, table
@@ -50,6 +50,51 @@ def sniffed(*words: str) -> list[dict[str, Any]]:
 def shown(*words: str, columns: int) -> Outcome:
     """What a terminal of that width shows, without colours."""
     return kw("stats", *words, env=world(terminal=True, columns=columns, variables={"NO_COLOR": "1"}))
+
+
+def test_every_column_sorts() -> None:
+    """All numbers of a row do, and both sides' bytes together; what only another metric has says which."""
+    (row, *_), (of_records, *_) = rows(TOUR), rows(TOUR, "--metric", "records")
+    numbers = {name for name, value in (row | of_records).items() if isinstance(value, int | float)}
+    assert set(SORTS) == (numbers - {"schema"}) | {"bytes", "name"}
+    for name in SORTS:
+        metric = "records" if name in ("batches", "record_bytes") else "latency"
+        found = rows(TOUR, "--sort", name, "--metric", metric)
+        assert len(found) == len(rows(TOUR, "--metric", metric))
+        if name in numbers:
+            values = [each[name] for each in found if each[name] is not None]
+            assert values == sorted(values, reverse=True)
+
+
+def test_the_first_groups_are_the_first_of_all() -> None:
+    every = rows(TOUR, "--by", "client,api", "--sort", "p95")
+    assert rows(TOUR, "--by", "client,api", "--sort", "p95", "--top", "3") == every[:3]
+    assert rows(TOUR, "--by", "client,api", "--sort", "p95", "--top", "10000") == every
+    said = shown(TOUR, "--by", "client,api", "--top", "3", columns=120).out
+    assert f"{len(every) - 3} more groups: not shown (--top 3)." in said
+
+
+def test_a_partition_counts_what_is_its_own() -> None:
+    """Records of each partition add up to those of its topic; errors are of the partition where they say of which."""
+    of_topic = {row["topic"]: row for row in rows(TOUR, "--by", "topic", "--metric", "records")}
+    parts = rows(TOUR, "--by", "partition", "--metric", "records")
+    assert all(row["partition"] is None or isinstance(row["partition"], int) for row in parts)
+    for topic, row in of_topic.items():
+        its = [each for each in parts if each["topic"] == topic]
+        for name in ("sum", "batches", "record_bytes"):
+            assert sum(each[name] for each in its) == row[name]
+    names = rows(TOUR, "--by", "partition,topic,client")
+    assert {(row["topic"], row["partition"]) for row in names} == {(row["topic"], row["partition"]) for row in parts}
+
+
+def test_partitions_are_those_of_the_bodies() -> None:
+    records = [record for record in sniffed(TOUR) if record["kind"] == "exchange" and record["api"] == "Produce"]
+    expected: Counter[tuple[str, int]] = Counter()
+    for record in records:
+        topics = record["request"]["topic_data"]
+        expected.update({(topic["name"], part["index"]) for topic in topics for part in topic["partition_data"]})
+    found = rows(TOUR, "--api", "produce", "--by", "partition")
+    assert {(row["topic"], row["partition"]): row["count"] for row in found} == expected
 
 
 def test_groups_are_those_of_the_records_of_sniff() -> None:
@@ -217,7 +262,7 @@ def test_nothing_counted() -> None:
     [
         (("--by", "topik"), '--by: there is no dimension topik (did you mean "topic"?); there are api, version, '),
         (("--metric", "speed"), "'speed' is not one of 'latency', 'bytes', 'errors', 'records', 'throttle'"),
-        (("--bucket", "10"), "'10' is no duration"),
+        (("--bucket", "x"), "'x' is no duration"),
         (("--bucket", "0s"), "--bucket: a bucket takes some time"),
         (("--metric", "bytes", "--sort", "waited"), "--sort waited goes with --metric latency"),
         (("--slowest", "3", "-o", "csv"), "--slowest is a second table, and csv has one"),
@@ -253,9 +298,11 @@ def test_too_many_groups_are_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -
 
 def test_names_from_the_wire_cannot_command_a_terminal() -> None:
     row = {"client": "\x1b[31mred\n", "count": 1, "values": 1, "errors": 0, "error_codes": {}, "unanswered": 0}
-    row |= dict.fromkeys(("rate", "sum", "min", "p50", "p90", "p99", "max", "waited", "waited_ms", "undecoded"), 0)
+    row |= dict.fromkeys(
+        ("rate", "sum", "min", "p50", "p90", "p95", "p99", "max", "waited", "waited_ms", "undecoded"), 0
+    )
     row |= {"request_bytes": 1, "response_bytes": 1, "unit": "ms", "metric": "latency"}
-    counted = StatsResult(check_options(["client"], "latency", None, None, 0), [row], [{}], (0, 0, 1), [])
+    counted = StatsResult(check_options(StatsOptions(("client",))), [row], [{}], (0, 0, 1), [])
     for show in (text, table):
         printed = show(counted, Settings(width=100))
         assert "\\x1b[31mred\\n" in printed

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from kwcli.env import Environment
 from kwcli.main import run
+from kwcli.options import OUTPUT_VARIABLE
 from kwcli.terminal import Terminal, Writable
 
 
@@ -26,12 +27,15 @@ def world(
     columns: int | None = None,
     terminal: bool = False,
 ) -> Environment:
-    """An environment whose streams are memory; `terminal` makes its output look like one."""
+    """An environment whose streams are memory; `terminal` makes its output look like one.
+
+    What is no terminal is read by a test as by a program: as ndjson, unless `variables` or -o say otherwise.
+    """
     return Environment(
         stdin=io.BytesIO(stdin),
         stdout=io.BytesIO(),
         stderr=io.BytesIO(),
-        variables=variables or {},
+        variables=variables or {} if terminal else {OUTPUT_VARIABLE: "ndjson", **(variables or {})},
         stdout_terminal=terminal,
         stderr_terminal=terminal,
         columns=columns,

@@ -20,6 +20,7 @@ from decoders.filters import Filter, Phase, parse
 from decoders.messages.bodies import Options
 from decoders.messages.record import to_json_dict
 from decoders.schema.model import Side
+from tests.captures.plain import read_bytes
 
 CAPTURES = Path(__file__).resolve().parents[2] / "captures"
 Says = Callable[[dict[str, Any]], bool]
@@ -86,7 +87,7 @@ def _named(value: Any, names: dict[str, str], key: str = "") -> list[str]:
 ROWS: list[tuple[str, Says]] = [
     ("", lambda _: True),
     ("api == Fetch", lambda r: r["api"] == "Fetch"),
-    ("api == fetch or key == 0", lambda r: r["api_key"] in (0, 1)),
+    ("api == fetch or api_key == 0", lambda r: r["api_key"] in (0, 1)),
     ("api in (Produce, join-group, 12)", lambda r: r["api_key"] in (0, 11, 12)),
     ("api not in (Produce, Fetch)", lambda r: r["api_key"] not in (0, 1)),
     ("api ~ Group", lambda r: "Group" in (r["api"] or "")),
@@ -207,3 +208,106 @@ def test_what_is_decided_early_stays(row: tuple[str, Says]) -> None:
 
 def _some(one: Filter) -> list[Exchange]:
     return list(read_exchanges(data("tour.pcapng"), needs=Wanted(one)))[::9]
+
+
+# Partitions and records: held against the records that `--records` shows.
+
+
+def _batches(record: dict[str, Any]) -> list[dict[str, Any]]:
+    """The batches of a Produce request or a Fetch response."""
+    if record["api"] == "Produce":
+        return inside(record["request"], "topic_data", "partition_data", "records")
+    return inside(record["response"], "responses", "partitions", "records") if record["api"] == "Fetch" else []
+
+
+def _kept(record: dict[str, Any]) -> list[dict[str, Any]]:
+    return [each for batch in _batches(record) for each in batch["records"]]
+
+
+def _header(record: dict[str, Any], name: str) -> list[Any]:
+    return [header["value"] for each in _kept(record) for header in each["headers"] if header["key"] == name]
+
+
+def _partitions(value: Any, name: str = "") -> set[int]:
+    """Every number of a partition in a body, by the names that such fields have."""
+    if isinstance(value, list):
+        return {number for each in value for number in _partitions(each, name)}
+    if isinstance(value, dict):
+        if "$type" in value:  # inside bytes: no field of the message
+            return set()
+        return {number for inner, each in value.items() if inner != "records" for number in _partitions(each, inner)}
+    found = name in ("partition_index", "partition", "partition_indexes", "partitions", "index", "partition_id")
+    return {value} if found and isinstance(value, int) else set()
+
+
+RECORD_ROWS: list[tuple[str, str, Says]] = [
+    ("tour.pcapng", "partition == 1", lambda r: 1 in _partitions([r["request"], r["response"]])),
+    ("tour.pcapng", "partition > 0", lambda r: max(_partitions([r["request"], r["response"]]), default=0) > 0),
+    ("tour.pcapng", "not partition == 0", lambda r: 0 not in _partitions([r["request"], r["response"]])),
+    ("three-nodes.pcapng.zst", "partition == 2", lambda r: 2 in _partitions([r["request"], r["response"]])),
+    ("zookeeper-cluster.pcap.gz", "partition == 1", lambda r: 1 in _partitions([r["request"], r["response"]])),
+    ("tour.pcapng", "records", lambda r: bool(_kept(r))),
+    ("tour.pcapng", "records > 50", lambda r: len(_kept(r)) > 50),
+    ("tour.pcapng", "records == 0", lambda r: r["api"] in ("Produce", "Fetch") and not _kept(r)),
+    ("old-clients.pcap.gz", "records >= 2", lambda r: len(_kept(r)) >= 2),
+    ("tour.pcapng", "key", lambda r: any(each["key"] is not None for each in _kept(r))),
+    ("tour.pcapng", "not key", lambda r: all(each["key"] is None for each in _kept(r))),
+    ("tour.pcapng", "key == null", lambda r: any(each["key"] is None for each in _kept(r))),
+    ("first-steps.pcapng", "key == null", lambda r: any(each["key"] is None for each in _kept(r))),
+    ("first-steps.pcapng", "value == null", lambda r: any(each["value"] is None for each in _kept(r))),
+    ("first-steps.pcapng", "value != null", lambda r: all(each["value"] is not None for each in _kept(r))),
+    ("tour.pcapng", 'value ~ "[0-9]"', lambda r: any(re.search("[0-9]", str(each["value"])) for each in _kept(r))),
+    ("tour.pcapng", "key like *7", lambda r: any(str(each["key"]).endswith("7") for each in _kept(r))),
+    ("tour.pcapng", "key in (a, null)", lambda r: any(each["key"] in ("a", None) for each in _kept(r))),
+    ("old-clients.pcap.gz", "value ~ a", lambda r: any("a" in str(each["value"] or "") for each in _kept(r))),
+    ("tour.pcapng", "side == response", lambda r: r["response"] is not None),
+    ("sasl-raw.pcap", "not side == response", lambda r: r["response_size"] is None),
+    ("old-clients.pcap.gz", "undecoded_side", lambda r: "undecoded" in r),
+]
+
+
+@cache
+def with_records(name: str) -> list[dict[str, Any]]:
+    return [to_json_dict(exchange, Options(records=True)) for exchange in read_exchanges(inflated(name))]
+
+
+@cache
+def inflated(name: str) -> bytes:
+    return read_bytes(CAPTURES / name)
+
+
+@pytest.mark.parametrize(("name", "text", "says"), RECORD_ROWS, ids=[f"{row[0]}: {row[1]}" for row in RECORD_ROWS])
+def test_records_are_asked_for_what_they_hold(name: str, text: str, says: Says) -> None:
+    one = parse(text)
+    exchanges = read_exchanges(inflated(name), needs=Wanted(one))
+    assert [one.matches(each) for each in exchanges] == [says(record) for record in with_records(name)]
+
+
+def test_every_row_about_headers_and_records_tells_some_apart() -> None:
+    telling = [text for name, text, says in RECORD_ROWS if len({says(record) for record in with_records(name)}) == 2]
+    assert len(telling) > 0.75 * len(RECORD_ROWS)
+
+
+def test_a_header_is_found_by_its_name() -> None:
+    headers = {
+        (name, header["key"])
+        for name in ("tour.pcapng", "first-steps.pcapng")
+        for record in with_records(name)
+        for each in _kept(record)
+        for header in each["headers"]
+    }
+    assert headers
+    for name, key in headers:
+        one = parse(f'header."{key}"')
+        found = [one.matches(each) for each in read_exchanges(data(name), needs=Wanted(one))]
+        assert found == [any(value is not None for value in _header(record, key)) for record in with_records(name)]
+        assert any(found)
+        other = parse(f'header."{key}-not"')
+        assert not any(other.matches(each) for each in read_exchanges(data(name), needs=Wanted(other)))
+
+
+def test_nothing_of_records_is_needed_where_nothing_is_asked_of_them() -> None:
+    for text, wanted in (("topic == a", False), ("key == a", True), ("records > 1", True), ("header.x", True)):
+        paths = parse(text).needs(1, "response")
+        assert any(path.endswith("records:span") for path in paths) is wanted
+        assert parse(text).needs(3, "request") <= {"topics[].name", "topics[].topic_id"}

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from decoders.capture.files import CaptureReader
-from decoders.frames.explain_number import STARTS, explain, explain_line, explain_number
+from decoders.frames.explain_number import STARTS, explain, explain_line, explain_number, number_of
 from decoders.protocols.signatures import MARKS
 from decoders.records.model import Record
 from decoders.records.write import encode_batch
@@ -179,6 +179,9 @@ NUMBERS = [
     (3 << 16 | 9, "lost framing: the head of a Metadata 9 request read as a size"),
     (1869767781, 'text: "orde"'),
     (104857600, "Kafka: what socket.request.max.bytes is by default"),
+    (100_000_000, "Kafka: what receive.message.max.bytes of librdkafka is by default"),
+    (1 << 30, "Kafka: what log.segment.bytes is by default"),
+    (0xFFFFFFFF, "Kafka: a null length"),
     (43, ""),
     (1 << 40, ""),
 ]
@@ -209,6 +212,20 @@ LINES = [
     ("0x47455420", "HTTP/1"),
     ("1195725856", "HTTP/1"),
     ("all is well, 3 brokers", ""),
+    ("Unreasonable length = -720899", "Telnet"),
+    ("Received -720899 when expecting 4", "Telnet"),
+    ("Received 1,195,725,856 bytes", "HTTP/1"),
+    ("Correlation id for response (1213486160) does not match request (5)", "HTTP/1"),
+    ("Correlation id for response (-1195725) does not match request (5)", "lost framing"),
+    ("Invalid receive (size = 720899123 larger than 104857600)", "lost framing"),
+    ("Invalid receive (size = -2)", "lost framing"),
+    ("Error getting request for apiKey: 18245, apiVersion: 21536", "lost framing"),
+    ("Error getting request for apiKey: 3, apiVersion: 99", ""),
+    ("Invalid receive (size = 5000 larger than 4096)", ""),
+    ("segment of size 1999999999", ""),
+    ("took 1999999999 ns", ""),
+    ("thread 1999999999 is too large", ""),
+    ("2026-11-21 10:00:00 partition 17 of orders is at 1732147200", ""),
 ]
 
 
@@ -216,6 +233,48 @@ LINES = [
 def test_a_line_of_a_log(line: str, what: str) -> None:
     found = explain_line(line)
     assert (found[0].what if found else "") == what
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (
+            "segment of size 1999999999",
+            "lost framing: nothing that is known begins with the bytes 77 35 93 ff: they are no size",
+        ),
+        ("Invalid receive (size = 5000)", "Kafka: a size of 5,000 bytes, as messages may have"),
+        ("partition 1999999999", ""),
+    ],
+)
+def test_a_line_that_stands_alone(line: str, said: str) -> None:
+    found = explain_line(line, alone=True)
+    assert (found[0].text if found else "") == said
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("-720899", -720899),
+        (" 5 ", 5),
+        ("0x47455420", 0x47455420),
+        ("-0X10", -16),
+        ("1,195,725,856", 1195725856),
+        ("1_195_725_856", 1195725856),
+        ("1,19", None),
+        ("12345678901", None),
+        ("0x", None),
+        ("", None),
+        ("5 6", None),
+    ],
+)
+def test_what_is_a_number(text: str, number: int | None) -> None:
+    assert number_of(text) == number
+
+
+@given(st.text(max_size=80), st.booleans())
+def test_whatever_line_comes(line: str, alone: bool) -> None:
+    for finding in explain_line(line, alone=alone):
+        assert finding.text.isprintable()
 
 
 def test_every_start_has_a_mark_with_a_remedy() -> None:

@@ -96,7 +96,7 @@ def test_a_node_at_a_place_that_cannot_be_one_keeps_nobody_from_the_others(name:
 def test_it_is_a_finding_before_a_proxy(name: str) -> None:
     values, says = PLACES[name]
     base = str(port_base(4))
-    done = run({METADATA: beside(values)}, "proxy", "--check", "--port-base", base, "-o", "ndjson")
+    done = run({METADATA: beside(values)}, "proxy", "--check", "-o", "text", "--port-base", base, "-o", "ndjson")
     assert (done.code, done.err) == (5, "")
     bad = [line for line in done.out.splitlines() if '"ok": false' in line]
     assert says in bad[0]
@@ -243,13 +243,21 @@ def test_half_a_list_of_versions_is_no_column_of_a_table() -> None:
 def test_versions_that_are_none_are_a_finding() -> None:
     row = {"api_key": 60, "min_version": 5, "max_version": 2}
     base = str(port_base(4))
-    done = run({API_VERSIONS: lambda answer: answer["api_keys"].append(row)}, "proxy", "--check", "--port-base", base)
+    done = run(
+        {API_VERSIONS: lambda answer: answer["api_keys"].append(row)},
+        "proxy",
+        "--check",
+        "-o",
+        "text",
+        "--port-base",
+        base,
+    )
     assert done.code == 1
     assert "offers DescribeCluster in versions 5 to 2: no client can ask for those\n" in done.out
 
 
 def test_a_cluster_id_of_any_length_and_bytes_is_one_line() -> None:
-    words = ("proxy", "--check", "--port-base", str(port_base(4)))
+    words = ("proxy", "--check", "-o", "text", "--port-base", str(port_base(4)))
     long = run({METADATA: lambda answer: answer.update(cluster_id="x" * 30_000)}, *words)
     assert long.code == 0
     assert max(map(len, long.out.splitlines())) < 200
@@ -395,7 +403,7 @@ def test_a_silent_node_leaves_time_to_ask_the_others() -> None:
 def test_a_check_is_over_when_its_time_is(tried: list[tuple[str, int]]) -> None:
     with Liar({METADATA: thousands}) as liar:
         words = ("-b", liar.bootstrap, "--timeout", "4s", "--port-base", str(port_base(300)))
-        done = kw("proxy", "--check", *words)
+        done = kw("proxy", "--check", "-o", "text", *words)
     assert len(tried) == 256
     assert done.out.count("refused the connection") == 256
     last = [line for line in done.out.splitlines() if "time is up" in line]

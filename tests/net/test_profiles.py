@@ -73,7 +73,7 @@ def test_kcats_irrelevant_properties_are_told(home: Path) -> None:
     done = run(home, "import", "k", "-", stdin=KCAT.encode())
     assert "kw: 2 properties have no meaning for kw (-v lists them)" in done.err
     again = run(home, "import", "k", "-", "-v", "--force", stdin=KCAT.encode())
-    assert "kw: enable.idempotence (-) has no meaning for kw\nkw: topic.acks (-) has no meaning for kw\n" in again.err
+    assert "kw: enable.idempotence (standard input:8) has no meaning for kw\n" in again.err
     assert ("topic.acks", "all") in Profiles(home / "kw").pairs("k")
 
 
@@ -82,7 +82,7 @@ def test_kcats_irrelevant_properties_are_told(home: Path) -> None:
     [
         (["import", "prod", "-"], KCAT, "kw: there is a profile prod already; --force replaces it"),
         (["import", "../x", "-"], KCAT, "kw: '../x' is no name of a profile: letters, digits and . _ -"),
-        (["import", "x", "-"], "hello", "kw: - has no property of a Kafka client in it"),
+        (["import", "x", "-"], "hello", "kw: standard input has no property of a Kafka client in it"),
         (["import", "x", "/no/file"], "", "kw: /no/file: No such file or directory"),
         (["use", "prd"], "", 'kw: there is no profile prd (did you mean "prod"?)'),
         (["show", "other"], "", "kw: there is no profile other; kw profile list shows all"),

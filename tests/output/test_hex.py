@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoders.exchanges.exchange import Exchange
+from decoders.records.byte_parts import NAMED_HEADERS_MAX
 from decoders.records.model import Record
 from decoders.records.write import encode_batch
 from decoders.schema.model import Side
@@ -19,6 +20,7 @@ from tests.broker.options import PASSWORDS
 from tests.captures.reading import exchanges
 from tests.captures.shipped import CLEAN, capture_bytes
 from tests.exchanges.talks import framed, request, response
+from tests.records.making import batch, varint
 
 _CODES = re.compile(r"\x1b\[[0-9;]*m")
 SIDES: tuple[Side, Side] = ("request", "response")
@@ -192,6 +194,26 @@ def test_the_fields_of_batches_and_records_are_rows() -> None:
     lines = view(bytes(broken), "request", 0, 9)
     assert any(line.endswith(" bad") for line in lines)
     assert digits(lines) == broken.hex()
+
+
+@pytest.mark.parametrize("count", [NAMED_HEADERS_MAX, NAMED_HEADERS_MAX + 1])
+def test_so_many_headers_are_one_row(count: int) -> None:
+    record = Record(7, 1_795_230_245_123, b"k", b"v", (("", None),) * count)
+    topics = [{"name": "t", "partition_data": [{"index": 0, "records": encode_batch([record])}]}]
+    data = request(0, 9, 1, "app", {"acks": -1, "topic_data": topics})
+    lines = view(data, "request", 0, 9, whole=True)
+    assert digits(lines) == data.hex()
+    assert any(f"{count:,} headers in {2 * count:,} bytes" in line for line in lines) == (count > NAMED_HEADERS_MAX)
+
+
+def test_more_headers_than_a_record_has_room_for_are_no_headers() -> None:
+    body = bytes.fromhex("00 00 00 01 01") + varint(NAMED_HEADERS_MAX * 2) + bytes(100)
+    records = batch(payload=varint(len(body)) + body, count=1)
+    topics = [{"name": "t", "partition_data": [{"index": 0, "records": records}]}]
+    data = request(0, 9, 1, "app", {"acks": -1, "topic_data": topics})
+    lines = view(data, "request", 0, 9)
+    assert any("25,000 headers in 100 bytes" in line for line in lines)
+    assert digits(lines) == data.hex()
 
 
 def test_long_arrays_and_values_are_shortened_on_a_terminal_only() -> None:

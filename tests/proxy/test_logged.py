@@ -85,7 +85,7 @@ class Logged:
 
 def test_rows_and_file_say_the_same(mock: str, tmp_path: Path) -> None:
     path = tmp_path / "x.pcapng"
-    with Logged(mock, tmp_path, "-w", str(path), "--record", "both") as proxy:
+    with Logged(mock, tmp_path, "-o", "ndjson", "-w", str(path), "--record", "both") as proxy:
         proxy.talk()
         said = proxy.end()
     rows = proxy.rows()
@@ -176,7 +176,7 @@ def test_no_log_at_all(mock: str, tmp_path: Path) -> None:
 
 def test_the_broker_of_a_row_is_where_the_proxy_listens(mock: str, tmp_path: Path) -> None:
     path = tmp_path / "x.pcapng"
-    with Logged(mock, tmp_path, "--advertise", "localhost", "-w", str(path), host="localhost") as proxy:
+    with Logged(mock, tmp_path, "--advertise", "localhost", "-o", "ndjson", "-w", str(path), host="localhost") as proxy:
         proxy.talk()
         proxy.end()
     brokers = {row["broker"].rpartition(":")[0] for row in proxy.rows()}

@@ -105,6 +105,13 @@ def _headers(size: int) -> Bomb:
     return fetch(packed("zstd", varint(len(body)) + body, 1))
 
 
+def _plain_headers(size: int) -> Bomb:
+    """One record of as many headers as fit, none of which says anything, and not compressed."""
+    count = size // 2
+    body = b"\0\0\0\1\1" + varint(count) + b"\0\1" * count
+    return produce(packed("none", varint(len(body)) + body, 1))
+
+
 def _some_headers(size: int) -> Bomb:
     """Records of 100 headers, none like those before."""
     made = [record(value=None, headers=tuple((b"h%d" % (n % 7), b"%d" % n) for n in range(100))) for _ in range(16)]
@@ -157,6 +164,11 @@ def _broken(size: int) -> Bomb:
     """Tiny records, of which the last is none."""
     count = size // len(_LEAST)
     return produce(packed("zstd", _LEAST * (count - 1) + b"\x0e" + _LEAST[1:], count))
+
+
+def _broken_batches(size: int) -> Bomb:
+    """Batches of one long record and one that is none, which say more than an exchange may."""
+    return fetch(packed("zstd", record(value=bytes(4 * size)) + b"\x0e" + _LEAST[1:], 2) * 40)
 
 
 def _strings(size: int) -> bytes:
@@ -262,6 +274,7 @@ BOMBS: Final[dict[str, Callable[[int], Bomb]]] = {
     "no utf-8": _valued(b"\xff\xfe", 3),
     "one wide": _one_wide,
     "headers": _headers,
+    "plain headers": _plain_headers,
     "some headers": _some_headers,
     "batches": _batches,
     "packed batches": _packed_batches,
@@ -272,6 +285,7 @@ BOMBS: Final[dict[str, Callable[[int], Bomb]]] = {
     "wrapper 1": _wrapped(1),
     "nested wrappers": _nested,
     "broken records": _broken,
+    "broken batches": _broken_batches,
     "topics": _topics,
     "created topics": _created,
     "failing topics": _failing_topics,

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 import zipfile
+from pathlib import Path
 
 import pytest
 
 from decoders import read_exchanges
 from decoders.apis import api
-from decoders.apis.error_codes import ERRORS
+from decoders.apis.error_codes import ERRORS, find_error
+from decoders.apis.error_names import LIBRDKAFKA_ERRORS, OTHER_NAMES
 from decoders.apis.remedies import REMEDIES
 from decoders.apis.returned import GENERIC, LISTED, OBSERVED
 from kwcli.env import Exit
+from tests.broker.jars import client_jars
 from tests.captures.shipped import CLEAN, capture_bytes
 from tests.cli.worlds import kw, world
 from tests.reference.jars import release_jars
 
+ROOT = Path(__file__).resolve().parents[2]
 NAMES = {error.name for error in ERRORS.values()}
 
 
@@ -65,10 +71,11 @@ def test_every_error_but_none_has_a_remedy() -> None:
 def test_the_list_in_json_is_every_code() -> None:
     rows = json.loads(kw("errors", "-o", "json").out)
     assert [row["code"] for row in rows] == sorted(ERRORS)
-    assert all([*row] == ["code", "name", "retriable", "meaning", "remedy", "apis", "apis_from"] for row in rows)
+    assert all([*row] == KEYS for row in rows)
     assert all(row["apis"] or row["name"] in UNUSED for row in rows)
 
 
+KEYS = ["code", "name", "retriable", "meaning", "remedy", "apis", "apis_from", "also"]
 # Clients make them themselves, no broker of today answers them, or nothing is known.
 UNUSED = {
     *("INVALID_FETCH_SIZE", "BROKER_NOT_AVAILABLE", "NETWORK_EXCEPTION", "UNKNOWN_CONTROLLER_ID"),
@@ -89,6 +96,21 @@ UNUSED = {
         ("not_l*", [6]),
         ("fenced", [74, 82, 110, 124]),
         ("none", [0]),
+        ("NOT_LEADER_FOR_PARTITION", [6]),
+        ("NOT_COORDINATOR_FOR_GROUP", [16]),
+        ("GroupLoadInProgressException", [14]),
+        ("org.apache.kafka.common.errors.NotLeaderOrFollowerException", [6]),
+        ("ERR_TOPIC_ALREADY_EXISTS", [36]),
+        ("RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE", [10]),
+        ("ErrConsumerCoordinatorNotAvailable", [15]),
+        ("UnknownTopicOrPartitionError", [3]),
+        ("UNKNOWN", [-1]),
+        ("-195", [-195]),
+        ("_TRANSPORT", [-195]),
+        ("ERR__MAX_POLL_EXCEEDED", [-147]),
+        ("Offset commit failed: NOT_COORDINATOR, then error code 27", [16, 27]),
+        ("KafkaError{code=_TIMED_OUT,val=-185,str=x}", [-185]),
+        ("caused by: org.apache.kafka.common.errors.TimeoutException: Failed", [7]),
     ],
 )
 def test_an_error_is_found_in_any_spelling(word: str, codes: list[int]) -> None:
@@ -97,12 +119,66 @@ def test_an_error_is_found_in_any_spelling(word: str, codes: list[int]) -> None:
     assert [json.loads(line)["code"] for line in outcome.out.splitlines()] == codes
 
 
-@pytest.mark.parametrize("word", ["137", "-2", "NOT_A_CODE", "…", "32768"])
+@pytest.mark.parametrize("word", ["137", "-2", "-136", "-200", "NOT_A_CODE", "…", "32768"])
 def test_an_unknown_code_is_said_to_be_unknown(word: str) -> None:
     outcome = kw("errors", word, "-o", "json")
     assert (outcome.code, outcome.out) == (Exit.FAILURE, "")
     assert outcome.err.startswith(f"kw: no error '{word}' is known")
     assert outcome.err.count("\n") == 1
+
+
+def test_each_of_several_words_is_looked_up() -> None:
+    outcome = kw("errors", "6", "NOT_COORDINATOR_FOR_GROUP", "999", "ERR__TRANSPORT", "-o", "json")
+    assert [row["code"] for row in json.loads(outcome.out)] == [6, 16, -195]
+    assert (outcome.code, outcome.err.count("\n")) == (Exit.FAILURE, 1)
+    assert "'999'" in outcome.err
+
+
+def test_retriable_errors_and_others_make_up_all() -> None:
+    again, given_up = (
+        [row["code"] for row in json.loads(kw("errors", flag, "-o", "json").out)]
+        for flag in ("--retriable", "--not-retriable")
+    )
+    assert sorted(again + given_up) == sorted(set(ERRORS) - {0})
+    assert (6 in again, 36 in given_up) == (True, True)
+
+
+def test_other_names_are_listed_only_where_they_say_something() -> None:
+    standard = {find_error(error.name): code for code, error in ERRORS.items()}
+    assert standard == {code: code for code in ERRORS}
+    for code, names in OTHER_NAMES.items():
+        assert [find_error(name) for name in names.split()] == [code] * len(names.split()), code
+        plain = {re.sub("[^a-z]", "", word.lower()) for word in (ERRORS[code].name, *names.split())}
+        assert len(plain) == 1 + len(names.split()), code
+
+
+def test_librdkafka_knows_its_own_errors_by_these_names() -> None:
+    confluent_kafka = pytest.importorskip("confluent_kafka")
+    theirs = {
+        value: name
+        for name, value in vars(confluent_kafka.KafkaError).items()
+        if name.startswith("_") and name[1:2].isupper() and isinstance(value, int)
+    }
+    assert {code: row.name for code, row in LIBRDKAFKA_ERRORS.items() if code in theirs} == theirs
+
+
+@pytest.mark.oracle
+@pytest.mark.long
+def test_every_name_that_a_release_had_is_known() -> None:
+    jars = release_jars()
+    (logging,) = (str(path) for path in client_jars("4.4.0") if path.name.startswith("slf4j-api"))
+    command = [sys.executable, "-m", "tests.reference.java_errors", logging, *map(str, jars.values())]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    for release, rows in zip(jars, json.loads(done.stdout), strict=True):
+        assert len(rows) > 10, release
+        for code, name, exception in rows:
+            assert find_error(name) == code, (release, name)
+            if exception not in SHARED:
+                assert find_error(exception) == code, (release, exception)
+
+
+# Exceptions of more than one code, in some release.
+SHARED = {"-", "ApiException", "AuthorizationException", "ProducerFencedException", "IllegalStateException"}
 
 
 def test_an_unknown_option_is_a_usage_error() -> None:

@@ -95,7 +95,10 @@ def wrap(segments: list[Segment], **options: Any) -> Wrapped:
     rows = sorted((row for wire in wires.values() for row in wire.rows), key=lambda row: row[0])
     logs = [wire.talk.log_file for wire in wires.values() if wire.talk is not None]
     return Wrapped(
-        [(key, time_ns, number, seq, ack, flags, data, 0) for number, (time_ns, key, seq, ack, flags, data) in enumerate(rows, 1)],
+        [
+            (key, time_ns, number, seq, ack, flags, data, 0)
+            for number, (time_ns, key, seq, ack, flags, data) in enumerate(rows, 1)
+        ],
         b"".join(path.read_bytes() for path in logs),
     )
 

@@ -14,6 +14,7 @@ from uuid import UUID
 
 from decoders.apis.error_codes import error_name
 from decoders.apis.keys import API_VERSIONS, DESCRIBE_CLUSTER, FIND_COORDINATOR, METADATA
+from decoders.errors import without_frames
 from decoders.messages.whole_messages import encode_message
 from decoders.schema.model import NONE
 from kwcli.env import Exit, Failure
@@ -22,6 +23,7 @@ from kwcli.net.cluster.answers import decoded, found_coordinator, highest_common
 from kwcli.net.cluster.metadata_requests import Kind, Node, TopicMetadata
 from kwcli.net.connector.connector import text_of
 from kwcli.net.session.blocking import Connection
+from kwcli.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from kwcli.net.config.client_config import Address, ClientConfig
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 # Between two look-ups; a broker that has just heard of a topic needs a moment, one that never will is not waited for.
 PAUSES_S: Final = (0.02, 0.05, 0.1, 0.2, 0.25)
 UNKNOWN_TRIES: Final = 4
+TOPICS_TOLD: Final = 8  # to who asked for one that is not there
 SAYS_WHOM: Final = 5  # the version of it from which on a client says whom it believes to reach
 
 Witness = Callable[[Connection, "Reply"], None]
@@ -90,7 +93,7 @@ class ClusterClient:
             try:
                 self._first = self._connection(address, None, self.deadline.sooner(share))
             except Failure as failure:
-                failures.append(failure)
+                failures.append(without_frames(failure))
                 if failure.code == Exit.REFUSED or not self.deadline.left():
                     break
             else:
@@ -376,8 +379,22 @@ class ClusterClient:
     def _known(self, name: str) -> TopicMetadata:
         found = self.topics([name]).get(name)
         if found is None:
-            raise Failure(f"the cluster has no topic {name!r}")
+            raise Failure(f"the cluster has no topic {name!r}{self._others(name)}")
         return found
+
+    def _others(self, name: str) -> str:
+        """What else there is, for who asked for a topic that is not there: nearly the same name, or a few."""
+        connection = self.any()
+        try:
+            version = self.version(connection, METADATA)
+            answer = self.ask(connection, METADATA, version, metadata_requests.topics_request(version, None))
+            told = [topic.name for topic in told_topics(connection, version, answer) if topic.name]
+        except Failure:
+            return ""
+        names = sorted(told, key=lambda each: (each.startswith("__"), each))  # Kafka's own behind the others
+        meant = did_you_mean(name, names)
+        listed = ", ".join(names[:TOPICS_TOLD]) + (" …" if names[TOPICS_TOLD:] else "")
+        return meant or (f"; there are {listed}" if names else "; it has none")
 
 
 def _nothing(_text: str, _important: bool) -> None:

@@ -86,9 +86,12 @@ def nodes_request(version: int) -> dict[str, Any]:
     return _body(METADATA, version, {"topics": [], "allow_auto_topic_creation": False})
 
 
-def topics_request(version: int, names: list[str]) -> dict[str, Any]:
-    """A Metadata request that creates nothing: old versions would create what is asked for, so all is asked for."""
-    topics = [{"name": name} for name in names] if version >= WITHOUT_CREATING else None if version else []
+def topics_request(version: int, names: list[str] | None) -> dict[str, Any]:
+    """A Metadata request for these topics, or for all, that creates nothing: old versions would create what is asked
+    for, so all is asked for.
+    """
+    named = names is not None and version >= WITHOUT_CREATING
+    topics = [{"name": name} for name in names or ()] if named else None if version else []
     return _body(METADATA, version, {"topics": topics, "allow_auto_topic_creation": False})
 
 

@@ -10,7 +10,7 @@ from decoders.wire.units import parse_duration
 from kwcli.env import Environment, Exit, Failure
 from kwcli.net.addresses import AddressError, address, addresses
 from kwcli.net.config import properties
-from kwcli.net.config.client_config import Address, ClientConfig, KeyStoreFile, OAuth, Protocol, Sasl, Tls
+from kwcli.net.config.client_config import Address, Aws, ClientConfig, KeyStoreFile, OAuth, Protocol, Sasl, Tls
 from kwcli.net.config.merge_settings import ChosenSettings, SettingSource, Value, choose
 from kwcli.user_files import own_folder
 
@@ -18,10 +18,19 @@ if TYPE_CHECKING:
     from kwcli.net.config.properties import Pair
 
 PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI")
+AWS_MSK_IAM: Final = "AWS_MSK_IAM"
+MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI", AWS_MSK_IAM)
 _CIPHERS_1_3: Final = ("TLS_AES_", "TLS_CHACHA20_")
 # What a login module's class says about the mechanism; SCRAM's says too little.
-_BY_MODULE: Final = {"PlainLoginModule": "PLAIN", "OAuthBearerLoginModule": "OAUTHBEARER", "Krb5LoginModule": "GSSAPI"}
+_BY_MODULE: Final = {
+    "PlainLoginModule": "PLAIN",
+    "OAuthBearerLoginModule": "OAUTHBEARER",
+    "Krb5LoginModule": "GSSAPI",
+    "IAMLoginModule": AWS_MSK_IAM,
+}
+# Java's classes that sign OAUTHBEARER's tokens with AWS' credentials.
+_AWS_HOST: Final = re.compile(r"\.kafka(?:-serverless)?\.([a-z0-9-]+)\.(?:amazonaws|api\.aws)")
+_AWS_HANDLER: Final = "software.amazon.msk.auth.iam.IAMOAuthBearer"
 _LISTENER: Final = re.compile(r"(?:^|,)\s*([A-Za-z_]+)://")
 
 TlsVersion = Literal["TLSv1.2", "TLSv1.3"]
@@ -60,6 +69,20 @@ _WITH: Final = {
     ("SSL", "SASL"): "SASL_SSL",
     ("SASL_PLAINTEXT", "SSL"): "SASL_SSL",
 }
+
+
+def unchecked(chosen: ChosenSettings, name: str) -> list[str]:
+    """What is said of settings that are there, and empty: Java takes an empty one for a word of its own."""
+    lines = []
+    check, protocol = chosen.values.get("host name check"), chosen.values.get("protocol")
+    if "SSL" in name and check is not None and not check.text and chosen.flag("verify", True):
+        lines.append(
+            f"{check.said} is empty, so brokers' host names are not checked against their certificates: "
+            "write https to check them, none to go without"
+        )
+    if protocol is not None and not protocol.text:
+        lines.append(f"{protocol.said} is empty: kw speaks {name}")
+    return lines
 
 
 def idle_settings(chosen: ChosenSettings, name: Protocol) -> list[str]:
@@ -124,10 +147,12 @@ def _store(chosen: ChosenSettings, meaning: str, password: str | None, key_passw
     return KeyStoreFile(path=value.text, password=secret, key_password=key_secret)
 
 
-def sasl(chosen: ChosenSettings) -> Sasl:
+def sasl(chosen: ChosenSettings, servers: Sequence[Address], variables: Mapping[str, str]) -> Sasl:
     """Who we are and how we prove it."""
     mechanism = _mechanism(chosen)
     username, password = chosen.text("username"), chosen.text("password")
+    if mechanism == AWS_MSK_IAM:
+        return Sasl("OAUTHBEARER", aws=_aws(chosen, servers, variables))
     if mechanism == "PLAIN" or mechanism.startswith("SCRAM"):
         for what, value in (("sasl.username", username), ("sasl.password", password)):
             if value is None:
@@ -144,13 +169,28 @@ def sasl(chosen: ChosenSettings) -> Sasl:
     )
 
 
+def _aws(chosen: ChosenSettings, servers: Sequence[Address], variables: Mapping[str, str]) -> Aws:
+    by_host = next((match[1] for host, _ in servers if (match := _AWS_HOST.search(host))), None)
+    region = chosen.text("aws region") or by_host or variables.get("AWS_REGION") or variables.get("AWS_DEFAULT_REGION")
+    if not region:
+        raise Failure(
+            f"{AWS_MSK_IAM} needs the cluster's region: -X sasl.aws.region=eu-west-1, or AWS_REGION", Exit.USAGE
+        )
+    profile, role = chosen.text("aws profile"), chosen.text("aws role")
+    if profile and role:
+        one, other = chosen.values["aws profile"].said, chosen.values["aws role"].said
+        raise Failure(f"{one} and {other}: give one of them; a profile of AWS' own files can name a role", Exit.USAGE)
+    return Aws(region, profile, role, chosen.text("aws session"))
+
+
 def _mechanism(chosen: ChosenSettings) -> str:
     value, module = chosen.values.get("mechanism"), chosen.text("login module")
     if value is not None and value.text:
         name = value.text.upper()
         if name not in MECHANISMS:
             raise Failure(f"{value.said} is {value.text!r}: kw knows {', '.join(MECHANISMS)}", Exit.USAGE)
-        return name
+        by_aws = (chosen.text("login handler") or "").startswith(_AWS_HANDLER)
+        return AWS_MSK_IAM if name == "OAUTHBEARER" and by_aws else name
     if module in _BY_MODULE:
         return _BY_MODULE[module]
     if chosen.text("oauth token") or chosen.text("oauth endpoint"):
@@ -277,33 +317,44 @@ def client_config(
     """How to reach the cluster, from all that says so; Failure (usage) where it makes no sense."""
     if servers is not None and controllers is not None:
         raise Failure("-b and --bootstrap-controller name two ways in: give one of them", Exit.USAGE)
-    sources = [SettingSource("-X", properties), *(SettingSource(f"-F {file}", _file(file)) for file in reversed(files))]
-    named, notes = _profiles(env, profile)
-    variables = _variables(env.variables)
-    sources += [*named, *variables] if profile is not None else [*variables, *named]
+    sources, notes = read_sources(env, properties=properties, files=files, profile=profile)
     _keep_secrets(env, sources, servers or controllers or "")
     chosen = choose(sources)
+    misspelt, faults = _misspelt(env.variables)
+    for fault in (*chosen.faults, *faults):  # the first is enough
+        raise Failure(fault, Exit.USAGE)
     where, origin, is_controller = _where(chosen, servers, controllers)
     protocol = read_protocol(chosen, where)
+    asked = read_servers(where)
     idle = idle_settings(chosen, protocol)
     # Who states the protocol means it.
     forgotten = [] if chosen.text("protocol") else idle
     dialled = {**_dialled(env), **dict(dial_map)}
     return ClientConfig(
-        servers=read_servers(where),
+        servers=asked,
         origin=origin,
         protocol=protocol,
         tls=tls(chosen, env.variables.get("SSLKEYLOGFILE") or None) if "SSL" in protocol else None,
-        sasl=sasl(chosen) if "SASL" in protocol else None,
+        sasl=sasl(chosen, asked, env.variables) if "SASL" in protocol else None,
         client_id=client_id if client_id is not None else chosen.text("client id") or "kw",
         connect_timeout_s=connect_timeout_s
         or chosen.seconds("connect timeout", _seconds(env, "KW_CONNECT_TIMEOUT", 5.0)),
         timeout_s=timeout_s or chosen.seconds("timeout", _seconds(env, "KW_TIMEOUT", 10.0)),
         controllers=is_controller,
         dial_map=dialled,
-        warnings=tuple(dict.fromkeys([*notes, *_misspelt(env.variables), *chosen.warnings, *forgotten])),
+        warnings=tuple(dict.fromkeys([*notes, *misspelt, *chosen.warnings, *unchecked(chosen, protocol), *forgotten])),
         remarks=tuple(dict.fromkeys([*_origins(chosen), *chosen.remarks, *idle])),
     )
+
+
+def read_sources(
+    env: Environment, *, properties: Sequence[Pair], files: Sequence[str], profile: str | None
+) -> tuple[list[SettingSource], list[str]]:
+    """Every place that says something, the highest first, and what there is to say of the profile."""
+    sources = [SettingSource("-X", properties), *(_file(file) for file in reversed(files))]
+    named, notes = _profiles(env, profile)
+    variables = _variables(env.variables)
+    return [*sources, *([*named, *variables] if profile is not None else [*variables, *named])], notes
 
 
 def _keep_secrets(env: Environment, sources: Sequence[SettingSource], servers: str) -> None:
@@ -340,7 +391,7 @@ def _where(chosen: ChosenSettings, servers: str | None, controllers: str | None)
 def _origins(chosen: ChosenSettings) -> list[str]:
     """Who says how to speak, where that is not the default: it may be another place than the one that says where."""
     given = [chosen.values[meaning] for meaning in ("protocol", "mechanism") if chosen.text(meaning)]
-    return [f"{value.name} {value.text} (from {value.origin})" for value in given]
+    return [f"{value.name} {value.text} (from {value.where})" for value in given]
 
 
 def _profiles(env: Environment, name: str | None) -> tuple[list[SettingSource], list[str]]:
@@ -361,7 +412,7 @@ def _profiles(env: Environment, name: str | None) -> tuple[list[SettingSource], 
         origin, chosen = f"active profile {active}", active
     else:
         return [], []
-    source = SettingSource(origin, profiles.pairs(chosen))
+    source = profiles.source(chosen, origin)
     notes = [f"others may read {profiles.path(chosen)}: chmod 600 it"] if profiles.open_to_others(chosen) else []
     return [source], notes
 
@@ -379,16 +430,22 @@ def _variable_names() -> dict[str, str]:
     return {f"KW_{name.upper().replace('.', '_')}": name for name in properties.BY_NAME} | VARIABLES
 
 
-def _misspelt(variables: Mapping[str, str]) -> list[str]:
-    """Warnings about variables that look like ours."""
+def _misspelt(variables: Mapping[str, str]) -> tuple[list[str], list[str]]:
+    """Variables that look like ours: what to warn of, and what may have been meant to protect the connection."""
     given = [name for name in variables if name.startswith("KW_")]
     if not given:
-        return []
+        return [], []
+    from kwcli.net.config.unknown_properties import is_about_security
     from kwcli.spelling import did_you_mean
 
     known = {*_variable_names(), *_OTHERS}
-    meant = {name: did_you_mean(name, known) for name in given if name not in known}
-    return [f"unknown variable {name}{others}" for name, others in meant.items() if others]
+    lines: tuple[list[str], list[str]] = ([], [])
+    for name in given:
+        meant = did_you_mean(name, known) if name not in known else ""
+        if meant:
+            security = is_about_security(name.removeprefix("KW_").replace("_", ".").lower(), variables[name])
+            lines[security].append(f"unknown variable {name}{meant}")
+    return lines
 
 
 def _seconds(env: Environment, name: str, default: float) -> float:
@@ -400,9 +457,8 @@ def _seconds(env: Environment, name: str, default: float) -> float:
 
 def seconds(text: str, name: str) -> float:
     """`10`, `10s`, `500ms`, `2m` → seconds. Failure names where it was said."""
-    word = text.strip().lower()
     try:
-        found = parse_duration(word if word[-1:].isalpha() else f"{word}s") / 1000
+        found = parse_duration(text.strip().lower()) / 1000
     except ValueError:
         found = 0
     if found > 0:
@@ -425,7 +481,7 @@ def dial_pair(text: str, name: str) -> tuple[Address, Address]:
         raise Failure(f"{name}: {error}", Exit.USAGE) from None
 
 
-def _file(path: str) -> list[Pair]:
+def _file(path: str) -> SettingSource:
     from kwcli.net.config import properties as property_files
 
     try:
@@ -433,4 +489,4 @@ def _file(path: str) -> list[Pair]:
             content = file.read(_FILE_MAX)
     except OSError as error:
         raise Failure(f"-F {path}: {error.strerror}", Exit.USAGE) from None
-    return property_files.parse(property_files.decoded(content))
+    return SettingSource(f"-F {path}", *property_files.numbered(property_files.decoded(content)))

@@ -72,8 +72,20 @@ class OAuth(NamedTuple):
         return _shown(self)
 
 
+class Aws(NamedTuple):
+    """For which region a token is signed, and by which of AWS' credentials: without all three by the usual ones."""
+
+    region: str
+    profile: str | None = None
+    role: str | None = None
+    session: str | None = None
+
+
 class Sasl(NamedTuple):
-    """`mechanism` as brokers name it: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER, GSSAPI."""
+    """`mechanism` as brokers name it: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER, GSSAPI.
+
+    With `aws` the mechanism is OAUTHBEARER, and its token is signed by AWS' own library.
+    """
 
     mechanism: str
     username: str | None = None
@@ -83,6 +95,7 @@ class Sasl(NamedTuple):
     principal: str | None = None  # the client's own
     keytab: str | None = None
     token_auth: bool = False  # SCRAM with a delegation token (KIP-48)
+    aws: Aws | None = None
 
     def __repr__(self) -> str:
         return _shown(self)

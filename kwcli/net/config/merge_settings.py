@@ -17,33 +17,54 @@ if TYPE_CHECKING:
 
 
 class SettingSource(NamedTuple):
-    """One place and what it says; `origin` as people are told, `-F client.properties`."""
+    """One place and what it says; `origin` as people are told, `-F client.properties`.
+
+    `lines` are the numbers of the pairs' lines where the place is a file, whose name `file` adds if `origin` lacks it.
+    """
 
     origin: str
     pairs: Sequence[Pair]
+    lines: Sequence[int] = ()
+    file: str = ""
+
+    def place(self, index: int) -> str:
+        """Where a pair stands: `-F client.properties:3`, `active profile prod, /home/me/…/prod.properties:3`."""
+        if not self.lines:
+            return self.origin
+        return f"{self.origin}{f', {self.file}' if self.file else ''}:{self.lines[index]}"
 
 
 class Value(NamedTuple):
-    """What one setting has been given, under which name and where."""
+    """What one setting has been given, under which name, by whom, and where exactly that stands."""
 
     text: str
     form: properties.Form
     name: str
     origin: str
+    place: str = ""
+
+    @property
+    def where(self) -> str:
+        """With its line, where it has one."""
+        return self.place or self.origin
 
     @property
     def said(self) -> str:
-        """`sasl.mechanism (-F client.properties)`."""
-        return f"{self.name} ({self.origin})" if self.origin != self.name else self.name
+        """`sasl.mechanism (-F client.properties:3)`."""
+        return f"{self.name} ({self.where})" if self.origin != self.name else self.name
 
 
 class ChosenSettings:
-    """The values by meaning (as in `properties.PROPERTIES`), and what there is to say about the rest."""
+    """The values by meaning (as in `properties.PROPERTIES`), and what there is to say about the rest.
 
-    __slots__ = ("remarks", "values", "warnings")
+    `faults` are the properties that nobody knows and that may have been meant to protect the connection.
+    """
+
+    __slots__ = ("faults", "remarks", "values", "warnings")
 
     def __init__(self) -> None:
         self.values: dict[str, Value] = {}
+        self.faults: list[str] = []
         self.warnings: list[str] = []
         self.remarks: list[str] = []
 
@@ -87,11 +108,27 @@ _LOGIN: Final = {
     "keyTab": "keytab",
     "serviceName": "service",
     "unsecuredLoginLifetimeSeconds": "oauth lifetime",
+    "awsProfileName": "aws profile",
+    "awsRoleArn": "aws role",
+    "awsRoleSessionName": "aws session",
+    "awsStsRegion": "aws region",
 }
 # How options that carry a name of their own begin, and Java's options that ask for what kw does anyway or never does.
 _PREFIXES: Final = ("extension_", "unsecuredLogin")
 _IDLE: Final = frozenset(
-    {"useKeyTab", "storeKey", "useTicketCache", "renewTGT", "doNotPrompt", "debug", "refreshKrb5Config", "isInitiator"}
+    {
+        "useKeyTab",
+        "storeKey",
+        "useTicketCache",
+        "renewTGT",
+        "doNotPrompt",
+        "debug",
+        "refreshKrb5Config",
+        "isInitiator",
+        "awsDebugCreds",
+        "awsMaxRetries",
+        "awsMaxBackOffTimeMs",
+    }
 )
 
 
@@ -100,12 +137,12 @@ def choose(sources: Iterable[SettingSource]) -> ChosenSettings:
     chosen = ChosenSettings()
     for source in sources:
         own: dict[str, Value] = {}
-        for name, text in source.pairs:
+        for index, (name, text) in enumerate(source.pairs):
             row = properties.BY_NAME.get(name)
             if row is None:
-                _unmeant(chosen, name, text, source.origin)
+                _unmeant(chosen, name, text, source.place(index))
             else:
-                own[row.meaning] = Value(text, row.form, name, source.origin)
+                own[row.meaning] = Value(text, row.form, name, source.origin, source.place(index))
         login = own.pop("login", None)
         if login is not None and login.text:
             for meaning, value in _login(login, chosen).items():
@@ -115,20 +152,20 @@ def choose(sources: Iterable[SettingSource]) -> ChosenSettings:
     return chosen
 
 
-def _unmeant(chosen: ChosenSettings, name: str, text: str, origin: str) -> None:
+def _unmeant(chosen: ChosenSettings, name: str, text: str, place: str) -> None:
     if name in properties.UNSUPPORTED:
-        chosen.warnings.append(f"{name} ({origin}) is not followed: {properties.UNSUPPORTED[name]}")
+        reason = properties.unfollowed(name, text)
+        if reason is not None:
+            chosen.warnings.append(f"{name} ({place}) is not followed: {reason}")
     elif properties.irrelevant(name):
-        from kwcli.net.config.properties import shown_name
-
-        chosen.remarks.append(f"{shown_name(name, text)} ({origin}) has no meaning for kw")
+        chosen.remarks.append(f"{properties.shown_name(name, text)} ({place}) has no meaning for kw")
     else:
-        from kwcli.net.config.properties import shown_name
-        from kwcli.spelling import did_you_mean
+        from kwcli.net.config.unknown_properties import is_about_security, proposal
 
-        called = shown_name(name, text) or "without a name"
-        meant = did_you_mean(name, properties.known_names()) if called == name else ""
-        chosen.warnings.append(f"unknown property {called} ({origin}){meant}")
+        called = properties.shown_name(name, text)
+        meant = proposal(name, text, option=place == "-X") if called == name else ""
+        line = f"unknown property {called or 'without a name'} ({place}){meant}"
+        (chosen.faults if is_about_security(name, text) else chosen.warnings).append(line)
 
 
 def _login(value: Value, chosen: ChosenSettings) -> dict[str, Value]:
@@ -140,7 +177,7 @@ def _login(value: Value, chosen: ChosenSettings) -> dict[str, Value]:
         raise Failure(f"{value.said} cannot be read: {error}", Exit.USAGE) from None
     found = {"login module": value._replace(text=module)}
     for name, text in options.items():
-        inner = Value(text, "text", f"{name} in {value.name}", value.origin)
+        inner = value._replace(text=text, form="text", name=f"{name} in {value.name}")
         if name in _LOGIN:
             form: properties.Form = "path" if name in ("ssl.truststore.location", "keyTab") else "text"
             found[_LOGIN[name]] = inner._replace(form=form)

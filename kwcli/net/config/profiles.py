@@ -1,4 +1,4 @@
-"""Profiles of clusters: kept in the user's folder, shown, made of files of other tools."""
+"""Profiles of clusters: kept in the user's folder, and shown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.wire.text import hole
 from kwcli.env import Environment, Exit, Failure
 from kwcli.net.config.merge_settings import SettingSource, choose
-from kwcli.net.config.properties import PUBLIC_OPTIONS, Pair, decoded, hidden, shown_name, shown_value
+from kwcli.net.config.properties import PUBLIC_OPTIONS, Pair, hidden, shown_name, shown_value
 from kwcli.user_files import own_folder, sweep
 
 if TYPE_CHECKING:
@@ -61,11 +61,16 @@ class Profiles:
 
     def pairs(self, name: str) -> list[Pair]:
         """Its properties."""
+        return [*self.source(name, name).pairs]
+
+    def source(self, name: str, origin: str) -> SettingSource:
+        """Its properties with their lines, under the name by which people are told of it."""
         from kwcli.net.config import properties
 
+        path = self.path(name)
         try:
-            with open(self.path(name), encoding="utf-8") as file:
-                return properties.java_pairs(file.read())
+            with open(path, encoding="utf-8") as file:
+                return SettingSource(origin, *properties.numbered(file.read(), java=True), path)
         except FileNotFoundError:
             from kwcli.spelling import did_you_mean
 
@@ -125,27 +130,6 @@ class Profiles:
 
 def _reason(error: Exception) -> str:
     return (error.strerror or str(error)) if isinstance(error, OSError) else "it is no text"
-
-
-def imported(text: str, folder: str) -> list[Pair]:
-    """The properties of another program's file, relative paths made good for use from anywhere.
-
-    They are relative to where a program runs; where such a file is not there but beside the configuration file, that
-    one is meant.
-    """
-    from kwcli.net.config import properties
-
-    return [(name, _absolute(name, value, folder)) for name, value in properties.parse(text)]
-
-
-def _absolute(name: str, value: str, folder: str) -> str:
-    from kwcli.net.config import properties
-
-    row = properties.BY_NAME.get(name)
-    if row is None or row.form != "path" or not value or os.path.isabs(value):
-        return value
-    here, beside = os.path.abspath(value), os.path.abspath(os.path.join(folder, value))
-    return beside if os.path.exists(beside) and not os.path.exists(here) else here
 
 
 # Profiles in, what `kw profile` prints of them out: lines for people, rows for programs; secrets only on demand.
@@ -231,46 +215,3 @@ def as_json(rows: list[Row], output: str) -> bytes:
     if output == "json":
         return (json.dumps(rows, indent=2, ensure_ascii=False) + "\n").encode()
     return "".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in rows).encode()
-
-
-# Another client's configuration file in, a profile out; what it says that kw does not follow is told.
-
-
-_FILE_MAX = 1024 * 1024
-
-
-def import_profile(env: Environment, name: str, file: str, *, active: bool, force: bool, verbose: bool) -> None:
-    """Read `file` (`-`: standard input) and keep it as `name`. Failure where it says nothing."""
-    profiles = Profiles.of(env)
-    profiles.path(name)
-    if not force and name in profiles.names():
-        raise Failure(f"there is a profile {name} already; --force replaces it", Exit.USAGE)
-    pairs = imported(_text(env, file), os.path.dirname(file))
-    chosen = choose([SettingSource(file, pairs)])
-    if not chosen.values:
-        raise Failure(f"{file} has no property of a Kafka client in it", Exit.USAGE)
-    path = profiles.write(name, pairs, comment=f"imported from {file}")
-    for line in chosen.warnings:
-        env.say(f"kw: warning: {line}")
-    if verbose:
-        for line in chosen.remarks:
-            env.say(f"kw: {line}")
-    elif chosen.remarks:
-        many = len(chosen.remarks) > 1
-        what = f"{len(chosen.remarks)} properties have" if many else "1 property has"
-        env.say(f"kw: {what} no meaning for kw (-v lists {'them' if many else 'it'})")
-    if not chosen.text("servers") and not chosen.text("controllers"):
-        env.say(f"kw: warning: {file} does not say where the cluster is: give -b, or add bootstrap.servers to {path}")
-    if active:
-        profiles.use(name)
-    env.say(f"kw: {'the active profile is' if active else 'wrote profile'} {name}: {path}")
-
-
-def _text(env: Environment, file: str) -> str:
-    try:
-        if file == "-":
-            return decoded(b"".join(iter(env.stdin.read1, b"")))
-        with open(file, "rb") as source:
-            return decoded(source.read(_FILE_MAX))
-    except OSError as error:
-        raise Failure(f"{file}: {error.strerror}", Exit.USAGE) from None

@@ -13,76 +13,217 @@ Form = Literal["text", "path", "pem", "milliseconds", "flag"]
 
 
 class Property(NamedTuple):
-    """One setting: its names (some programs know several), what a value is, whether it may be shown."""
+    """One setting: its names (some programs know several), what a value is, whether it may be shown, what it does.
+
+    `values` are those there are, where that is a closed set; `default` is what holds where none is given.
+    """
 
     meaning: str
     librdkafka: tuple[str, ...]
     java: tuple[str, ...]
     form: Form = "text"
     secret: bool = False
+    text: str = ""
+    values: tuple[str, ...] = ()
+    default: str = ""
+
+    @property
+    def name(self) -> str:
+        """The spelling that kw itself proposes."""
+        return (self.librdkafka or self.java)[0]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All spellings, the proposed one first."""
+        return tuple(dict.fromkeys((*self.librdkafka, *self.java)))
 
 
-def _row(meaning: str, librdkafka: str, java: str, form: Form = "text", *, secret: bool = False) -> Property:
-    return Property(meaning, tuple(librdkafka.split()), tuple(java.split()), form, secret)
+def _row(
+    meaning: str,
+    librdkafka: str,
+    java: str,
+    text: str,
+    form: Form = "text",
+    *,
+    secret: bool = False,
+    values: str = "",
+    default: str = "",
+) -> Property:
+    known = "true false" if form == "flag" else values
+    return Property(
+        meaning, tuple(librdkafka.split()), tuple(java.split()), form, secret, text, tuple(known.split()), default
+    )
 
 
-# meaning, librdkafka spelling, Java spelling, form of the value
+# meaning, librdkafka spelling, Java spelling, what it does, form of the value
 PROPERTIES: Final[tuple[Property, ...]] = (
-    _row("servers", "bootstrap.servers metadata.broker.list", "bootstrap.servers"),
-    _row("controllers", "", "bootstrap.controllers"),
-    _row("client id", "client.id", "client.id"),
-    _row("protocol", "security.protocol", "security.protocol"),
+    _row(
+        "servers",
+        "bootstrap.servers metadata.broker.list",
+        "bootstrap.servers",
+        "brokers to ask first: host:port,…",
+        default="localhost:9092",
+    ),
+    _row("controllers", "", "bootstrap.controllers", "controllers to ask first, instead of brokers: host:port,…"),
+    _row("client id", "client.id", "client.id", "the client id that requests carry", default="kw"),
+    _row(
+        "protocol",
+        "security.protocol",
+        "security.protocol",
+        "whether to speak TLS (SSL), to log in (SASL), or both",
+        values="PLAINTEXT SSL SASL_PLAINTEXT SASL_SSL",
+        default="PLAINTEXT",
+    ),
     _row(
         "connect timeout",
         "socket.connection.setup.timeout.ms",
         "socket.connection.setup.timeout.ms",
+        "time for one connection, in ms",
         "milliseconds",
+        default="5000",
     ),
-    _row("timeout", "", "default.api.timeout.ms", "milliseconds"),
+    _row("timeout", "", "default.api.timeout.ms", "time for the whole command, in ms", "milliseconds", default="10000"),
     # TLS
-    _row("authorities", "ssl.ca.location", "ssl.truststore.location", "path"),
-    _row("authorities", "ssl.ca.pem", "ssl.truststore.certificates", "pem"),
-    _row("authorities password", "", "ssl.truststore.password", secret=True),
-    _row("certificate", "ssl.certificate.location ssl.keystore.location", "ssl.keystore.location", "path"),
-    _row("certificate", "ssl.certificate.pem", "ssl.keystore.certificate.chain", "pem"),
-    _row("certificate password", "ssl.keystore.password", "ssl.keystore.password", secret=True),
-    _row("key", "ssl.key.location", "", "path"),
-    _row("key", "ssl.key.pem", "ssl.keystore.key", "pem", secret=True),
-    _row("key password", "ssl.key.password", "ssl.key.password", secret=True),
-    _row("verify", "enable.ssl.certificate.verification", "", "flag"),
-    _row("host name check", "ssl.endpoint.identification.algorithm", "ssl.endpoint.identification.algorithm"),
-    _row("ciphers", "ssl.cipher.suites", "ssl.cipher.suites"),
-    _row("tls versions", "", "ssl.enabled.protocols"),
+    _row(
+        "authorities",
+        "ssl.ca.location",
+        "ssl.truststore.location",
+        "file of the authorities that sign brokers' certificates (PEM, PKCS12, JKS)",
+        "path",
+        default="the system's",
+    ),
+    _row("authorities", "ssl.ca.pem", "ssl.truststore.certificates", "the authorities themselves, as PEM", "pem"),
+    _row("authorities password", "", "ssl.truststore.password", "password of ssl.truststore.location", secret=True),
+    _row(
+        "certificate",
+        "ssl.certificate.location ssl.keystore.location",
+        "ssl.keystore.location",
+        "file of the client's certificate (PEM, PKCS12, JKS), which may hold its key",
+        "path",
+    ),
+    _row(
+        "certificate",
+        "ssl.certificate.pem",
+        "ssl.keystore.certificate.chain",
+        "the client's certificate itself, as PEM",
+        "pem",
+    ),
+    _row(
+        "certificate password",
+        "ssl.keystore.password",
+        "ssl.keystore.password",
+        "password of ssl.keystore.location",
+        secret=True,
+    ),
+    _row("key", "ssl.key.location", "", "file of the client's private key (PEM)", "path"),
+    _row("key", "ssl.key.pem", "ssl.keystore.key", "the client's private key itself, as PEM", "pem", secret=True),
+    _row("key password", "ssl.key.password", "ssl.key.password", "password of the client's private key", secret=True),
+    _row(
+        "verify",
+        "enable.ssl.certificate.verification",
+        "",
+        "whether to check brokers' certificates at all",
+        "flag",
+        default="true",
+    ),
+    _row(
+        "host name check",
+        "ssl.endpoint.identification.algorithm",
+        "ssl.endpoint.identification.algorithm",
+        "whether the certificate must name the broker's host; empty means none",
+        values="https none",
+        default="https",
+    ),
+    _row("ciphers", "ssl.cipher.suites", "ssl.cipher.suites", "cipher suites of TLS 1.2, by OpenSSL's names"),
+    _row("tls versions", "", "ssl.enabled.protocols", "versions of TLS, with commas between", values="TLSv1.2 TLSv1.3"),
     # SASL
-    _row("mechanism", "sasl.mechanism sasl.mechanisms", "sasl.mechanism"),
-    _row("username", "sasl.username", ""),
-    _row("password", "sasl.password", "", secret=True),
-    _row("login", "", "sasl.jaas.config", secret=True),
-    _row("service", "sasl.kerberos.service.name", "sasl.kerberos.service.name"),
-    _row("principal", "sasl.kerberos.principal", ""),
-    _row("keytab", "sasl.kerberos.keytab", "", "path"),
-    _row("oauth method", "sasl.oauthbearer.method", ""),
-    _row("oauth grant", "sasl.oauthbearer.grant.type", ""),
-    _row("oauth token", "sasl.oauthbearer.token", "", secret=True),  # kw's own: nobody else takes a token as it is
-    _row("oauth endpoint", "sasl.oauthbearer.token.endpoint.url", "sasl.oauthbearer.token.endpoint.url"),
+    _row(
+        "mechanism",
+        "sasl.mechanism sasl.mechanisms",
+        "sasl.mechanism",
+        "how to log in",
+        values="PLAIN SCRAM-SHA-256 SCRAM-SHA-512 OAUTHBEARER GSSAPI AWS_MSK_IAM",
+    ),
+    _row("username", "sasl.username", "", "user of PLAIN and SCRAM"),
+    _row("password", "sasl.password", "", "password of PLAIN and SCRAM", secret=True),
+    _row("login", "", "sasl.jaas.config", "Java's login module with its options, which say all of this", secret=True),
+    _row(
+        "service",
+        "sasl.kerberos.service.name",
+        "sasl.kerberos.service.name",
+        "GSSAPI: first part of the broker's principal",
+        default="kafka",
+    ),
+    _row("principal", "sasl.kerberos.principal", "", "GSSAPI: the client's principal"),
+    _row("keytab", "sasl.kerberos.keytab", "", "GSSAPI: file of keys; else the ticket cache is used", "path"),
+    _row(
+        "oauth method",
+        "sasl.oauthbearer.method",
+        "",
+        "OAUTHBEARER: where tokens come from",
+        values="default oidc",
+    ),
+    _row(
+        "oauth grant",
+        "sasl.oauthbearer.grant.type",
+        "",
+        "OAUTHBEARER: the grant that the endpoint is asked for",
+        values="client_credentials",
+    ),
+    # kw's own: nobody else takes a token as it is
+    _row("oauth token", "sasl.oauthbearer.token", "", "OAUTHBEARER: the token itself", secret=True),
+    _row(
+        "oauth endpoint",
+        "sasl.oauthbearer.token.endpoint.url",
+        "sasl.oauthbearer.token.endpoint.url",
+        "OAUTHBEARER: where tokens are asked for, https://… or file:///…",
+    ),
     _row(
         "oauth client",
         "sasl.oauthbearer.client.id sasl.oauthbearer.client.credentials.client.id",
         "sasl.oauthbearer.client.credentials.client.id",
+        "OAUTHBEARER: who asks the endpoint",
     ),
     _row(
         "oauth secret",
         "sasl.oauthbearer.client.secret sasl.oauthbearer.client.credentials.client.secret",
         "sasl.oauthbearer.client.credentials.client.secret",
+        "OAUTHBEARER: the secret of who asks",
         secret=True,
     ),
-    _row("oauth scope", "sasl.oauthbearer.scope", "sasl.oauthbearer.scope"),
-    _row("oauth extensions", "sasl.oauthbearer.extensions", ""),
-    _row("oauth claims", "sasl.oauthbearer.config", ""),
-    _row("oauth unsecured", "enable.sasl.oauthbearer.unsecure.jwt", "", "flag"),
-    _row("oauth encoding", "", "sasl.oauthbearer.header.urlencode", "flag"),
-    _row("oauth authorities", "https.ca.location", "", "path"),
-    _row("oauth authorities", "https.ca.pem", "", "pem"),
+    _row("oauth scope", "sasl.oauthbearer.scope", "sasl.oauthbearer.scope", "OAUTHBEARER: the scope to ask for"),
+    _row("oauth extensions", "sasl.oauthbearer.extensions", "", "OAUTHBEARER: what goes with the token: name=text,…"),
+    _row(
+        "oauth claims", "sasl.oauthbearer.config", "", "OAUTHBEARER: claims of an unsigned token: principal=… scope=…"
+    ),
+    _row(
+        "oauth unsecured",
+        "enable.sasl.oauthbearer.unsecure.jwt",
+        "",
+        "OAUTHBEARER: librdkafka's switch for unsigned tokens; kw needs none",
+        "flag",
+    ),
+    _row(
+        "oauth encoding",
+        "",
+        "sasl.oauthbearer.header.urlencode",
+        "OAUTHBEARER: whether id and secret are URL-encoded for the endpoint",
+        "flag",
+        default="false",
+    ),
+    _row("oauth authorities", "https.ca.location", "", "file of the authorities of the token endpoint (PEM)", "path"),
+    _row("oauth authorities", "https.ca.pem", "", "the authorities of the token endpoint themselves, as PEM", "pem"),
+    # kw's own: the words of the login module and of AWS' tools, as properties
+    _row("aws region", "sasl.aws.region", "", "AWS_MSK_IAM: the cluster's region; else its host names and AWS_REGION"),
+    _row("aws profile", "sasl.aws.profile", "", "AWS_MSK_IAM: a profile of AWS' own files; else the usual credentials"),
+    _row(
+        "login handler",
+        "",
+        "sasl.login.callback.handler.class",
+        "Java's class that gets tokens; kw does the work of AWS' own",
+    ),
+    _row("aws role", "sasl.aws.role.arn", "", "AWS_MSK_IAM: the role to assume"),
+    _row("aws session", "sasl.aws.role.session.name", "", "AWS_MSK_IAM: the name of that role's session"),
 )
 
 # What would change a connection and kw cannot do: the reason, said as a warning.
@@ -106,6 +247,8 @@ UNSUPPORTED: Final[dict[str, str]] = {
     "sasl.oauthbearer.assertion.template.file": "kw makes no JWT assertions",
     "config.providers": "kw does not look up ${…} in values",
 }
+# Of Java's classes those whose work kw does itself.
+_OWN_CLASSES: Final = ("software.amazon.msk.auth.iam.",)
 
 # Known, and of no meaning to a connection made by kw.
 _IRRELEVANT: Final = """
@@ -136,7 +279,7 @@ queue.buffering.max.messages queue.buffering.max.ms queued.max.messages.kbytes q
 rebalance_cb receive.buffer.bytes receive.message.max.bytes reconnect.backoff.jitter.ms reconnect.backoff.max.ms
 reconnect.backoff.ms request.required.acks request.timeout.ms resolve_cb retries retry.backoff.max.ms retry.backoff.ms
 sasl.kerberos.kinit.cmd sasl.kerberos.min.time.before.relogin sasl.kerberos.ticket.renew.jitter
-sasl.kerberos.ticket.renew.window.factor sasl.login.callback.handler.class sasl.login.connect.timeout.ms
+sasl.kerberos.ticket.renew.window.factor sasl.login.connect.timeout.ms
 sasl.login.read.timeout.ms sasl.login.refresh.buffer.seconds sasl.login.refresh.min.period.seconds
 sasl.login.refresh.window.factor sasl.login.refresh.window.jitter sasl.login.retry.backoff.max.ms
 sasl.login.retry.backoff.ms sasl.oauthbearer.allow.unverified.audience sasl.oauthbearer.allow.unverified.issuer
@@ -156,12 +299,19 @@ throttle_cb timeout.ms topic.blacklist topic.metadata.propagation.max.ms topic.m
 topic.metadata.refresh.fast.interval.ms topic.metadata.refresh.interval.ms topic.metadata.refresh.sparse
 transaction.timeout.ms transaction.two.phase.commit.enable transactional.id value.deserializer value.serializer
 zookeeper.connect
+authorizer.class.name connections.max.reauth.ms listener.security.protocol.map principal.builder.class
+sasl.enabled.mechanisms sasl.kerberos.principal.to.local.rules sasl.mechanism.controller.protocol
+sasl.mechanism.inter.broker.protocol sasl.server.callback.handler.class sasl.server.max.receive.size
+security.inter.broker.protocol ssl.allow.dn.changes ssl.allow.san.changes ssl.client.auth
+ssl.principal.mapping.rules super.users
 """
 IRRELEVANT: Final = frozenset(_IRRELEVANT.split())
 # Whole families that other programs read from the same files.
-IRRELEVANT_FAMILIES: Final = ("topic.", "schema.registry.", "basic.auth.", "confluent.", "producer.", "consumer.")
+IRRELEVANT_FAMILIES: Final = (
+    *("topic.", "schema.registry.", "basic.auth.", "confluent.", "producer.", "consumer.", "admin.", "listener.name."),
+)
 
-BY_NAME: Final[dict[str, Property]] = {name: row for row in PROPERTIES for name in (*row.librdkafka, *row.java) if name}
+BY_NAME: Final[dict[str, Property]] = {name: row for row in PROPERTIES for name in row.names}
 # Only one of the two families reads these: they tell in which spelling a file is written.
 ONLY_JAVA: Final = frozenset(name for row in PROPERTIES for name in row.java if name not in row.librdkafka)
 ONLY_LIBRDKAFKA: Final = frozenset(name for row in PROPERTIES for name in row.librdkafka if name not in row.java)
@@ -170,6 +320,11 @@ ONLY_LIBRDKAFKA: Final = frozenset(name for row in PROPERTIES for name in row.li
 def known_names() -> list[str]:
     """Every property name that kw has heard of, those that mean something first."""
     return [*BY_NAME, *UNSUPPORTED, *sorted(IRRELEVANT)]
+
+
+def unfollowed(name: str, value: str) -> str | None:
+    """Why kw does not do what a property asks for; None where it does, or where the property asks for nothing."""
+    return None if value.startswith(_OWN_CLASSES) else UNSUPPORTED.get(name)
 
 
 def irrelevant(name: str) -> bool:
@@ -196,7 +351,7 @@ def secret(name: str) -> bool:
 # Of other programs, and no secrets.
 _HARMLESS: Final = frozenset({"schema.registry.url", "basic.auth.credentials.source"})
 # A property of the same meaning for a part of a program.
-_PREFIXES: Final = ("producer.", "consumer.", "topic.")
+_PREFIXES: Final = ("producer.", "consumer.", "admin.", "topic.")
 # Among what has no meaning for kw. A command may have a password in it.
 _TELLING: Final = ("password", "passphrase", "secret", "private.key", "kinit.cmd")
 
@@ -237,38 +392,51 @@ def is_java(text: str) -> bool:
 
 def plain_pairs(text: str) -> list[Pair]:
     """librdkafka's kind (kcat.conf, librdkafka.config): `name=value` lines, `#` comments, nothing is escaped."""
-    pairs = []
-    for line in text.splitlines():
-        line = line.strip()
-        if line and not line.startswith("#"):
-            name, _, value = line.partition("=")
-            pairs.append((name.strip(), value.strip()))
-    return pairs
+    return [pair for _, pair in _plain_lines(text)]
 
 
 def java_pairs(text: str) -> list[Pair]:
     r"""Java's kind: `name=value`, `name: value` or `name value`, `#` and `!` comments, lines joined by a last `\`."""
-    pairs = []
-    for line in _logical_lines(text):
+    return [pair for _, pair in _java_lines(text)]
+
+
+def numbered(text: str, *, java: bool | None = None) -> tuple[list[Pair], list[int]]:
+    """The pairs of a file and, for each, the line on which it begins, from 1. `java` None: of either kind."""
+    rows = [*(_java_lines(text) if (is_java(text) if java is None else java) else _plain_lines(text))]
+    return [pair for _, pair in rows], [number for number, _ in rows]
+
+
+def _plain_lines(text: str) -> Iterator[tuple[int, Pair]]:
+    for number, line in enumerate(text.splitlines(), 1):
+        line = line.strip()
+        if line and not line.startswith("#"):
+            name, _, value = line.partition("=")
+            yield number, (name.strip(), value.strip())
+
+
+def _java_lines(text: str) -> Iterator[tuple[int, Pair]]:
+    for number, line in _logical_lines(text):
         match = _KEY.fullmatch(line)
         if match is not None:
-            pairs.append((_unescaped(match[1]), _unescaped(match[2])))
-    return pairs
+            yield number, (_unescaped(match[1]), _unescaped(match[2]))
 
 
-def _logical_lines(text: str) -> Iterator[str]:
+def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
     joined: list[str] = []
-    for natural in re.split(r"\r\n|\n|\r", text):
+    first = 0
+    for number, natural in enumerate(re.split(r"\r\n|\n|\r", text), 1):
         line = natural.lstrip(_BLANK)
-        if not joined and (not line or line[0] in "#!"):
-            continue
+        if not joined:
+            if not line or line[0] in "#!":
+                continue
+            first = number
         escaping = (len(line) - len(line.rstrip("\\"))) % 2 == 1
         joined.append(line[:-1] if escaping else line)
         if not escaping:
-            yield "".join(joined)
+            yield first, "".join(joined)
             joined = []
     if any(joined):
-        yield "".join(joined)
+        yield first, "".join(joined)
 
 
 def _unescaped(text: str) -> str:

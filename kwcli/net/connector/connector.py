@@ -8,6 +8,7 @@ import socket
 import time
 from typing import Any, Final
 
+from decoders.errors import without_frames
 from kwcli.env import Exit, Failure
 from kwcli.net import addresses
 from kwcli.net.config.client_config import Address, ClientConfig, Tls
@@ -67,7 +68,7 @@ def _look_up(host: str, port: int, deadline: Deadline) -> list[Place] | Exceptio
             rows = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
             result.append(list(dict.fromkeys((row[0], row[4]) for row in rows)))
         except (OSError, UnicodeError) as error:
-            result.append(error)
+            result.append(without_frames(error))
         finally:
             waiting.release()
 
@@ -91,7 +92,7 @@ def dial(shown: str, places: list[Place], deadline: Deadline) -> socket.socket:
         try:
             connection = socket.socket(family, socket.SOCK_STREAM)
         except OSError as error:  # IPv6 where there is none
-            failures.append(error)
+            failures.append(without_frames(error))
             continue
         try:
             connection.settimeout(max(deadline.left() / left_over, 0.001))
@@ -99,7 +100,7 @@ def dial(shown: str, places: list[Place], deadline: Deadline) -> socket.socket:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         except OSError as error:
             connection.close()
-            failures.append(error)
+            failures.append(without_frames(error))
         except BaseException:
             connection.close()
             raise

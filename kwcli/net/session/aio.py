@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Final
 
+from decoders.errors import without_frames
 from kwcli.env import Exit, Failure
 from kwcli.net.config.client_config import Address, ClientConfig, Tls
 from kwcli.net.connector.connector import Connector, Place, resolve, text_of, unreachable
@@ -88,7 +89,7 @@ class Dialler:
                 async with asyncio.timeout(max(deadline.left() / left_over, 0.001)):
                     return await _connect(place)
             except OSError as error:  # TimeoutError is one
-                failures.append(error)
+                failures.append(without_frames(error))
         raise unreachable(way.text, failures, deadline)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import importlib
 import json
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import SplitResult, quote_plus, unquote, urlencode, urlsplit
 
 from kwcli.env import Exit, Failure
-from kwcli.net.config.client_config import OAuth, Sasl, Tls
+from kwcli.net.config.client_config import Aws, OAuth, Sasl, Tls
 from kwcli.net.config.properties import shown_url
 from kwcli.net.deadline import Deadline
 from kwcli.net.with_timeout import in_time
@@ -99,22 +100,66 @@ class Credentials:
 
     def __init__(self, sasl: Sasl, *, now_s: Callable[[], float], monotonic: Callable[[], float]) -> None:
         self._oauth = sasl.oauth
+        self._aws = sasl.aws
         self._now_s = now_s
         self._monotonic = monotonic
         self._kept: tuple[str, float] | None = None
 
     def token(self, deadline: Deadline) -> str | None:
         """A token that is good now; None for mechanisms without one. Raises Failure."""
-        oauth = self._oauth
+        oauth, aws = self._oauth, self._aws
+        if aws is not None:
+            return self._kept_token(lambda: signed_by_aws(aws, deadline, self._now_s))
         if oauth is None or oauth.token is not None:
             return oauth.token if oauth else None
         if oauth.endpoint is None:
             return unsigned(oauth, self._now_s())
+        return self._kept_token(lambda: ask(oauth, deadline))
+
+    def _kept_token(self, fetch: Callable[[], Token]) -> str:
+        """The last one while it is good, else a fresh one."""
         if self._kept is None or self._monotonic() >= self._kept[1]:
             asked = self._monotonic()
-            token = ask(oauth, deadline)
+            token = fetch()
             self._kept = token.text, asked + (token.lifetime_s or 0.0) * _GOOD_FOR
         return self._kept[0]
+
+
+def signed_by_aws(aws: Aws, deadline: Deadline, now_s: Callable[[], float]) -> Token:
+    """A token for Amazon MSK, signed (SigV4) by the library of its makers. Raises Failure.
+
+    Signing needs no network, getting credentials may: a role is assumed, an instance asks its metadata service.
+    """
+    try:
+        signer: Any = importlib.import_module("aws_msk_iam_sasl_signer.MSKAuthTokenProvider")
+    except ImportError as error:
+        raise Failure(
+            f"AWS_MSK_IAM needs the Python package aws-msk-iam-sasl-signer-python ({error}): pip install 'kw[msk]'",
+            Exit.USAGE,
+        ) from None
+    more = (aws.session,) if aws.session else ()
+
+    def sign() -> tuple[str, int]:
+        if aws.role is not None:
+            signed = signer.generate_auth_token_from_role_arn(aws.region, aws.role, *more)
+        elif aws.profile is not None:
+            signed = signer.generate_auth_token_from_profile(aws.region, aws.profile)
+        else:
+            signed = signer.generate_auth_token(aws.region)
+        text, good_until_ms = signed
+        return text, good_until_ms
+
+    try:
+        text, good_until_ms = in_time(sign, deadline, "AWS did not give credentials")
+    except Failure:
+        raise
+    except AttributeError:  # of None, which the library takes for credentials
+        remedy = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or name -X sasl.aws.profile=NAME"
+        raise Failure(f"AWS_MSK_IAM found no AWS credentials: {remedy}", Exit.REFUSED) from None
+    except Exception as error:  # boto's own, of which there are many
+        said = " ".join(str(error).split())[:_SHOWN]
+        raise Failure(f"AWS gives no credentials: {said}", Exit.REFUSED) from None
+    return Token(text, max(0.0, good_until_ms / 1000 - now_s()))
 
 
 def ask(oauth: OAuth, deadline: Deadline) -> Token:

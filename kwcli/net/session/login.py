@@ -78,7 +78,7 @@ class _Patient(Around):
 
 def credentials_of(config: ClientConfig) -> Credentials | None:
     """Where tokens come from, to be shared by all connections of a cluster; None where none are wanted."""
-    if config.sasl is None or config.sasl.oauth is None:
+    if config.sasl is None or (config.sasl.oauth is None and config.sasl.aws is None):
         return None
     from kwcli.net.session.credentials import Credentials
 

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, NamedTuple
 from decoders.apis import api
 from decoders.apis.headers import response_header_plan, response_header_version
 from decoders.apis.keys import API_VERSIONS, DESCRIBE_CLUSTER
-from decoders.errors import DecodeError
+from decoders.errors import DecodeError, without_frames
 from decoders.limits import FRAME_MAX
 from decoders.schema.codec import CRUDE, Projector, decoder, projector
 from decoders.schema.model import Plan, Side, Versions, resolve
@@ -343,7 +343,7 @@ def cap_api_versions(frame: bytes, version: int) -> tuple[bytes, list[Cap]]:
         try:
             value, after = walk(plan, frame, at, len(frame), spans)
         except DecodeError as error:
-            failure = failure or error
+            failure = failure or without_frames(error)
             continue
         if after == len(frame):
             return _capped(frame, plan, value["api_keys"], spans)

@@ -1,0 +1,195 @@
+"""One captured frame in, the network protocol that it carries and where that begins out: link types and PPP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from struct import Struct
+from typing import Final, Literal
+
+__all__ = [
+    "ARP",
+    "IP4",
+    "IP6",
+    "LINKS",
+    "MPLS",
+    "NO_LINK",
+    "PPPOE",
+    "SHORT",
+    "UNSUPPORTED",
+    "Follow",
+    "Link",
+    "ethernet",
+    "ppp",
+]
+
+IP4: Final = 0x0800
+IP6: Final = 0x86DD
+ARP: Final = 0x0806
+MPLS: Final = 0x8847
+PPPOE: Final = 0x8864
+# What `follow` says of a frame too short for its own header.
+SHORT: Final = -1
+# What it says where the link type is not supported.
+NO_LINK: Final = -2
+# IEEE 802.1Q, 802.1ad and two older values for the outer of two tags.
+_TAGS: Final = frozenset({0x8100, 0x88A8, 0x9100, 0x9200})
+_TAGS_MAX: Final = 8
+
+# Address families as the systems number them: the BSDs, FreeBSD, Darwin and Linux differ on IPv6.
+_FAMILIES: Final = {2: IP4, 10: IP6, 24: IP6, 28: IP6, 30: IP6}
+
+# PPP's numbers of network protocols (IANA).
+_PPP: Final = {0x21: IP4, 0x57: IP6, 0x281: MPLS, 0x283: MPLS}
+# The attribute of a netfilter log message that is the packet: NFULA_PAYLOAD.
+_NFLOG_PAYLOAD: Final = 9
+
+_U16: Final = Struct(">H").unpack_from
+
+Follow = Callable[[bytes, int, int], tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One link type. `follow(buf, at, end)` gives (EtherType, offset of what follows) for the frame in buf[at:end]."""
+
+    name: str
+    size: int
+    head: str
+    ip4: int | bytes
+    ip6: int | bytes
+    follow: Follow
+
+
+def _typed(buf: bytes, at: int, end: int, field: int, size: int) -> tuple[int, int]:
+    """A header of `size` bytes whose EtherType is at `field`; VLAN tags may follow."""
+    kind = SHORT
+    field += at
+    at += size
+    for _ in range(_TAGS_MAX):
+        if at > end:
+            return SHORT, end
+        kind = _U16(buf, field)[0]
+        if kind not in _TAGS:
+            break
+        field = at + 2
+        at += 4
+    return kind, at
+
+
+def ethernet(buf: bytes, at: int, end: int) -> tuple[int, int]:
+    return _typed(buf, at, end, 12, 14)
+
+
+def ppp(buf: bytes, at: int, end: int) -> tuple[int, int]:
+    """A PPP frame, with address and control field or without; its protocol in one byte or two (RFC 1661, 1662)."""
+    if buf[at : at + 2] == b"\xff\x03":
+        at += 2
+    if at >= end:
+        return SHORT, end
+    if buf[at] & 1:
+        return _PPP.get(buf[at], 0), at + 1
+    return (_PPP.get(_U16(buf, at)[0], 0), at + 2) if at + 2 <= end else (SHORT, end)
+
+
+def _pppoe(buf: bytes, at: int, end: int) -> tuple[int, int]:
+    del buf, end
+    return PPPOE, at
+
+
+def _hdlc(buf: bytes, at: int, end: int) -> tuple[int, int]:
+    return _typed(buf, at, end, 2, 4)
+
+
+def _cooked1(buf: bytes, at: int, end: int) -> tuple[int, int]:
+    return _typed(buf, at, end, 14, 16)
+
+
+def _cooked2(buf: bytes, at: int, end: int) -> tuple[int, int]:
+    return _typed(buf, at, end, 0, 20)
+
+
+def _loopback(buf: bytes, at: int, end: int) -> tuple[int, int]:
+    """An address family in the byte order of whichever machine captured."""
+    if at + 4 > end:
+        return SHORT, end
+    family = int.from_bytes(buf[at : at + 4], "little")
+    if family > 0xFFFF:
+        family = int.from_bytes(buf[at : at + 4], "big")
+    return _FAMILIES.get(family, 0), at + 4
+
+
+def _enc(buf: bytes, at: int, end: int) -> tuple[int, int]:
+    """OpenBSD's IPsec interface: an address family, an SPI and flags, in the byte order of the machine."""
+    return (_loopback(buf, at, end)[0], at + 12) if at + 12 <= end else (SHORT, end)
+
+
+def _pflog(buf: bytes, at: int, end: int) -> tuple[int, int]:
+    """The log of OpenBSD's packet filter: its header's length, padded to four bytes, then an address family."""
+    if at + 2 > end:
+        return SHORT, end
+    return _FAMILIES.get(buf[at + 1], 0), at + (buf[at] + 3 & -4)
+
+
+def _nflog(buf: bytes, at: int, end: int) -> tuple[int, int]:
+    """Linux' netfilter log: an address family, then attributes, of which the packet is one."""
+    family, at = buf[at] if at < end else 0, at + 4
+    while at + 4 <= end:
+        order: Literal["little", "big"] = "big" if buf[at + 3] else "little"  # the kind is below 256
+        if buf[at + 2] | buf[at + 3] == _NFLOG_PAYLOAD:
+            return _FAMILIES.get(family, 0), at + 4
+        size = int.from_bytes(buf[at : at + 2], order)
+        if size < 4:
+            break
+        at += size + 3 & -4
+    return SHORT, end
+
+
+def _pktap(buf: bytes, at: int, end: int) -> tuple[int, int]:
+    """Darwin's pktap: a header whose first word is its length and whose third is the link type behind it."""
+    if at + 12 > end:
+        return SHORT, end
+    order: Literal["little", "big"] = "little" if buf[at + 3] == 0 else "big"
+    size, _, link = (int.from_bytes(buf[at + word : at + word + 4], order) for word in (0, 4, 8))
+    behind = LINKS.get(link, UNSUPPORTED)
+    if size < 12 or at + size > end or behind.follow is _pktap:
+        return SHORT, end
+    return behind.follow(buf, at + size, end)
+
+
+def _raw(buf: bytes, at: int, end: int) -> tuple[int, int]:
+    if at >= end:
+        return SHORT, end
+    return {4: IP4, 6: IP6}.get(buf[at] >> 4, 0), at
+
+
+def _unsupported(_buf: bytes, _at: int, end: int) -> tuple[int, int]:
+    return NO_LINK, end
+
+
+# Stands for a link type that has no row.
+UNSUPPORTED: Final = Link("not supported", 0, "0s", 0, 0, _unsupported)
+
+# Numbers of https://www.tcpdump.org/linktypes.html; 12 and 14 are raw IP, 149 is pktap in files of
+# some systems. A link type whose header says too little by its place (`0s`, 0) has no usual packet.
+LINKS: Final[dict[int, Link]] = {
+    0: Link("loopback", 4, "I", 0x02000000, 0x1E000000, _loopback),
+    1: Link("Ethernet", 14, "12xH", IP4, IP6, ethernet),
+    9: Link("PPP", 0, "0s", 0, 0, ppp),
+    12: Link("raw IP", 0, "0s", b"", b"", _raw),
+    14: Link("raw IP", 0, "0s", b"", b"", _raw),
+    50: Link("PPP in HDLC", 0, "0s", 0, 0, ppp),
+    51: Link("PPPoE", 0, "0s", 0, 0, _pppoe),
+    101: Link("raw IP", 0, "0s", b"", b"", _raw),
+    104: Link("Cisco HDLC", 4, "2xH", IP4, IP6, _hdlc),
+    108: Link("OpenBSD loopback", 4, "I", 2, 24, _loopback),
+    109: Link("OpenBSD IPsec", 0, "0s", 0, 0, _enc),
+    113: Link("Linux cooked", 16, "14xH", IP4, IP6, _cooked1),
+    117: Link("OpenBSD pflog", 0, "0s", 0, 0, _pflog),
+    149: Link("Darwin pktap", 0, "0s", 0, 0, _pktap),
+    228: Link("IPv4", 0, "0s", b"", b"", _raw),
+    229: Link("IPv6", 0, "0s", b"", b"", _raw),
+    239: Link("netfilter log", 0, "0s", 0, 0, _nflog),
+    258: Link("Darwin pktap", 0, "0s", 0, 0, _pktap),
+    276: Link("Linux cooked v2", 20, "H18x", IP4, IP6, _cooked2),
+}

@@ -1,0 +1,179 @@
+"""A packet that carries another one in, the network protocol of the inner one and where it begins out.
+
+Three tables say what is inside: by EtherType (or PPP's number), by IP protocol, by UDP port. A header that
+does not look as its specification says is no tunnel: traffic of other programs on these ports stays what it is, UDP.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import Final
+
+from decoders.capture.links import IP4, IP6, MPLS, PPPOE, SHORT, Follow, ethernet, ppp
+
+__all__ = ["inner_packet", "network_packet"]
+
+_LAYERS_MAX: Final = 4
+# Transparent Ethernet bridging: a whole Ethernet frame follows (RFC 1701).
+_BRIDGED: Final = 0x6558
+_MPLS_MULTICAST: Final = 0x8848
+_PPP: Final = 0x880B
+# Cisco's ERSPAN: types I and II, and III.
+_ERSPAN: Final = 0x88BE
+_ERSPAN_3: Final = 0x22EB
+_UDP: Final = 17
+
+_U16: Final = Struct(">H").unpack_from
+_PORTS: Final = Struct(">HH").unpack_from
+_NONE: Final = (0, 0)
+
+
+def network_packet(kind: int, buf: bytes, at: int, end: int) -> tuple[int, int]:
+    """(EtherType, offset) behind the layers between link and network that are in buf[at:end]: MPLS, PPPoE, bridges."""
+    for _ in range(_LAYERS_MAX):
+        layer = _LAYERS.get(kind)
+        if layer is None:
+            break
+        kind, at = layer(buf, at, end)
+    return kind, at
+
+
+def inner_packet(protocol: int, buf: bytes, at: int, end: int) -> tuple[int, int] | None:
+    """(EtherType, offset) of the packet in the payload buf[at:end] of an IP packet; None where it carries none."""
+    if protocol == _UDP:
+        if at + 16 > end:
+            return None
+        tunnel = _UDP_TUNNELS.get(_PORTS(buf, at)[1])
+        at += 8
+    else:
+        tunnel = _IP_TUNNELS.get(protocol)
+    if tunnel is None:
+        return None
+    kind, at = tunnel(buf, at, end)
+    return (kind, at) if kind > 0 and at < end else None
+
+
+def _mpls(buf: bytes, at: int, end: int) -> tuple[int, int]:
+    """Labels to the bottom of their stack (RFC 3032), then IP, or Ethernet behind a control word or none (RFC 4448)."""
+    while at + 4 < end:
+        bottom = buf[at + 2] & 1
+        at += 4
+        if bottom:
+            first = buf[at] >> 4
+            if first in (4, 6):
+                return (IP4 if first == 4 else IP6), at
+            return _BRIDGED, at if first else at + 4
+    return SHORT, end
+
+
+def _pppoe(buf: bytes, at: int, end: int) -> tuple[int, int]:
+    """A session's frame (RFC 2516): version and type, code 0, session, length."""
+    if at + 8 > end:
+        return SHORT, end
+    return ppp(buf, at + 6, end) if buf[at] == 0x11 and buf[at + 1] == 0 else _NONE
+
+
+def _gre(buf: bytes, at: int, end: int) -> tuple[int, int]:
+    """GRE (RFC 2784, 2890), PPTP's form of it (RFC 2637), and ERSPAN in it."""
+    if at + 4 > end:
+        return _NONE
+    flags, kind = _PORTS(buf, at)
+    version = flags & 7
+    if version > 1 or flags & 0x4000:  # source routes are of RFC 1701 and gone
+        return _NONE
+    at += 4 + 4 * (bool(flags & 0x8000) + bool(flags & 0x2000) + bool(flags & 0x1000))
+    if version == 1:
+        return ppp(buf, at + (4 if flags & 0x80 else 0), end) if kind == _PPP else _NONE
+    if kind == _ERSPAN and flags & 0x1000:  # type I has no sequence number, and no header of its own
+        at += 8
+    elif kind == _ERSPAN_3:
+        if at + 12 > end:
+            return _NONE
+        at += 20 if buf[at + 11] & 1 else 12
+    if kind in (_ERSPAN, _ERSPAN_3):
+        kind = _BRIDGED
+    return kind, at
+
+
+def _vxlan(buf: bytes, at: int, end: int) -> tuple[int, int]:
+    """RFC 7348, with the bits of the group-policy extension: a flag says that the network identifier is there."""
+    del end
+    return (_BRIDGED, at + 8) if buf[at] & 0x77 == 0 and buf[at] & 8 and buf[at + 7] == 0 else _NONE
+
+
+def _vxlan_gpe(buf: bytes, at: int, end: int) -> tuple[int, int]:
+    """The generic protocol extension: the kind of what is inside stands in the header."""
+    del end
+    return (_GPE.get(buf[at + 3], 0), at + 8) if buf[at] & 0xF4 == 4 else _NONE
+
+
+def _geneve(buf: bytes, at: int, end: int) -> tuple[int, int]:
+    """RFC 8926: options in words of four bytes, and an EtherType."""
+    del end
+    if buf[at] >> 6 or buf[at + 7]:
+        return _NONE
+    return _U16(buf, at + 2)[0], at + 8 + (buf[at] & 63) * 4
+
+
+def _gtp_u(buf: bytes, at: int, end: int) -> tuple[int, int]:
+    """3GPP TS 29.281: a packet of a subscriber (message type 255), behind optional fields and extension headers."""
+    if buf[at] >> 4 != 3 or buf[at + 1] != 255:
+        return _NONE
+    extended = buf[at] & 7
+    more = buf[at] & 4
+    at += 8
+    if extended:
+        if at + 4 > end:
+            return _NONE
+        more = more and buf[at + 3]
+        at += 4
+    while more:
+        size = buf[at] * 4 if at < end else 0
+        if not size or at + size > end:
+            return _NONE
+        more = buf[at + size - 1]
+        at += size
+    return _bare_ip(buf, at, end)
+
+
+def _bare_ip(buf: bytes, at: int, end: int) -> tuple[int, int]:
+    return (_VERSIONS.get(buf[at] >> 4, 0), at) if at < end else _NONE
+
+
+def _ip4(buf: bytes, at: int, end: int) -> tuple[int, int]:
+    del buf, end
+    return IP4, at
+
+
+def _ip6(buf: bytes, at: int, end: int) -> tuple[int, int]:
+    del buf, end
+    return IP6, at
+
+
+_VERSIONS: Final = {4: IP4, 6: IP6}
+# VXLAN-GPE's next protocols.
+_GPE: Final = {1: IP4, 2: IP6, 3: _BRIDGED, 5: MPLS}
+
+_LAYERS: Final[dict[int, Follow]] = {
+    MPLS: _mpls,
+    _MPLS_MULTICAST: _mpls,
+    PPPOE: _pppoe,
+    _BRIDGED: ethernet,
+}
+
+_IP_TUNNELS: Final[dict[int, Follow]] = {
+    4: _ip4,  # IP in IP (RFC 2003)
+    41: _ip6,  # RFC 4213
+    47: _gre,
+    137: _mpls,  # RFC 4023
+}
+
+# By the port that they are sent to.
+_UDP_TUNNELS: Final[dict[int, Follow]] = {
+    2152: _gtp_u,
+    4789: _vxlan,
+    4790: _vxlan_gpe,
+    6081: _geneve,
+    6635: _mpls,  # RFC 7510
+    8472: _vxlan,  # Linux before it had a number: flannel and Cilium still
+}

@@ -1,0 +1,108 @@
+"""An exchange in, what filters ask of its partitions and records out; records are read only where one asks.
+
+Keys, values and headers are read batch by batch, decompressed within the limits of an exchange (limits.py), and no
+further than the first record that passes. What a limit or a broken batch leaves out, no filter sees.
+"""
+
+from __future__ import annotations
+
+from binascii import a2b_base64
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+from decoders.exchanges.partitions import partition_paths, partitions_named
+from decoders.exchanges.topics import RECORD_ARRAYS, structs
+from decoders.schema.model import Side
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Exchange
+
+# A record in the form of the readers (offset, timestamp, key, value, headers, control record).
+_KEY: Final = 2
+_VALUE: Final = 3
+_HEADERS: Final = 4
+
+
+def partition_numbers(exchange: Exchange) -> list[int]:
+    """The numbers of all partitions in request and response."""
+    return [number for _, _, number in partitions_named(exchange)]
+
+
+def partition_needs(key: int, side: Side) -> tuple[str, ...]:
+    """The paths read for that."""
+    return tuple(partition_paths(key, side, topics=False))
+
+
+@cache
+def record_needs(key: int, side: Side) -> tuple[str, ...]:
+    """The paths of the records of a side of an API: where their bytes are."""
+    array = RECORD_ARRAYS.get(key)
+    if array is None or array.side != side:
+        return ()
+    return (f"{array.topics}[].{array.partitions}[].{array.records}:span",)
+
+
+def record_count(exchange: Exchange) -> int | None:
+    """How many records are produced or fetched; None for what carries none."""
+    array = RECORD_ARRAYS.get(exchange.api_key) if exchange.api_key is not None else None
+    if array is None or exchange.view(array.side) is None:
+        return None
+    from decoders.analysis.exchange_facts import records_of  # what reads records is not loaded for other filters
+
+    found = records_of(exchange)
+    return found.records if found is not None else 0
+
+
+def record_keys(exchange: Exchange) -> Iterator[str | None]:
+    """The key of each record as text; None for one without."""
+    return map(_text, _found(exchange, _keys))
+
+
+def record_values(exchange: Exchange) -> Iterator[str | None]:
+    """The value of each record as text; None for one without (a tombstone)."""
+    return map(_text, _found(exchange, _values))
+
+
+def headers_named(name: str) -> Callable[[Exchange], Iterator[str | None]]:
+    """What gives the values of all headers of this name in all records."""
+
+    def its(rows: Iterator[Any]) -> list[Any]:
+        return [held for row in rows for key, held in row[_HEADERS] if key == name]
+
+    return lambda exchange: map(_text, _found(exchange, its))
+
+
+def _keys(rows: Iterator[Any]) -> list[Any]:
+    return [row[_KEY] for row in rows]
+
+
+def _values(rows: Iterator[Any]) -> list[Any]:
+    return [row[_VALUE] for row in rows]
+
+
+def _text(data: Any) -> str | None:
+    """Bytes as an expression compares them; what is no UTF-8 in them is replaced. Of an exchange record: its JSON."""
+    if isinstance(data, Mapping):
+        data = a2b_base64(data["base64"]) if "base64" in data else f"{{redacted {data.get('redacted')}}}"
+    return data.decode("utf-8", "replace") if isinstance(data, bytes) else data
+
+
+def _found(exchange: Exchange, part: Callable[[Iterator[Any]], list[Any]]) -> Iterator[Any]:
+    """A part of each record of an exchange, batch by batch."""
+    array = RECORD_ARRAYS.get(exchange.api_key) if exchange.api_key is not None else None
+    if array is None:
+        return
+    from decoders.records.model import Budget
+    from decoders.records.read import read_parts
+
+    view, raw, budget = exchange.view(array.side), exchange.raw(array.side), Budget()
+    for topic in structs(view, array.topics):
+        for partition in structs(topic, array.partitions):
+            records = partition.get(array.records)
+            if records.__class__ is tuple and raw is not None:
+                at, size = records
+                for found in read_parts(raw[at : at + size], budget, part):
+                    yield from found
+            elif isinstance(records, list):  # of an exchange record
+                yield from part(row for batch in records for row in batch.get("records") or ())

@@ -1,0 +1,134 @@
+"""The answers to Fetch in, the records in them out: values one a line, behind their keys where a separator is given.
+
+An answer begins with the batch that holds the offset that was asked for; the records before that offset are left out,
+and so are the markers of transactions. Secrets are hidden as in the exchange record, of which this is a view.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from decoders.apis.error_codes import error_name
+from decoders.wire.deferred import DeferredText
+from kwcli.output.body import scalar
+from kwcli.output.json import JsonWriter
+from kwcli.output.units import count_of
+
+# Formats that records alone have.
+FORMATS: Final = ("text", "ndjson", "json")
+_LISTED: Final = 5
+
+
+class Part(NamedTuple):
+    """What an answer says of one partition, and the offset that was asked for."""
+
+    name: str  # orders[0]
+    asked: int
+    answer: Mapping[str, Any]
+
+
+class Said(NamedTuple):
+    """A line for standard error; a `problem` is told with -q as well."""
+
+    text: str
+    problem: bool = False
+
+
+class RecordValues:
+    """Writes the records of answers; `separator` None: values alone. In JSON a pair is {"key", "value"}."""
+
+    def __init__(self, write: Callable[[bytes], None], form: str, separator: bytes | None) -> None:
+        self._write = write
+        self._text = form == "text"
+        self._separator = separator
+        self._json = JsonWriter(write, lines=form == "ndjson")
+
+    def show(self, record: Mapping[str, Any]) -> Iterator[Said]:
+        """Write what an exchange record with `records` holds; what else is to be said of its partitions comes out."""
+        empty: list[str] = []
+        shown = 0
+        for part in _parts(record):
+            if part.answer["error_code"]:
+                yield Said(f"{part.name}: {error_name(part.answer['error_code'])}{_there(part.answer)}", problem=True)
+                continue
+            count, last = 0, part.asked - 1
+            for batch in part.answer["records"] or ():
+                if "error" in batch:
+                    why = batch["error"]["text"]
+                    yield Said(f"{part.name}: the batch at offset {batch['base_offset']}: {why}", problem=True)
+                for each in () if batch["control"] else batch.get("records", ()):
+                    if each["offset"] >= part.asked:
+                        self._add(each)
+                        count += 1
+                if batch.get("records_cut"):
+                    cut = f"{count_of(batch['records_cut'], 'record')} of the batch at offset {batch['base_offset']}"
+                    yield Said(f"{part.name}: {cut} left out", problem=True)
+                if not batch["truncated"]:
+                    last = max(last, batch["last_offset"] or 0)
+            shown += count
+            left = part.answer["high_watermark"] - last - 1
+            if left > 0:
+                yield Said(f"{part.name}: {count_of(count, 'record')}, and there are more: offset={last + 1} goes on")
+            elif not count:
+                empty.append(part.name)
+        if empty and not shown:
+            more = f" and {len(empty) - _LISTED} more" if empty[_LISTED:] else ""
+            yield Said(f"no record from there on in {', '.join(empty[:_LISTED])}{more}")
+
+    def close(self) -> None:
+        """End the array of JSON."""
+        if not self._text:
+            self._json.close()
+
+    def _add(self, record: Mapping[str, Any]) -> None:
+        if self._text:
+            key = b"" if self._separator is None else _bytes(record["key"]) + self._separator
+            self._write(key + _bytes(record["value"]) + b"\n")
+        elif self._separator is None:
+            self._json.add(record["value"])
+        else:
+            self._json.add({"key": record["key"], "value": record["value"]})
+
+
+def _parts(record: Mapping[str, Any]) -> Iterator[Part]:
+    """The partitions of an answer, by name where the names of topic ids are known."""
+    request, response = record["request"], record["response"]
+    if not isinstance(request, dict) or not isinstance(response, dict):
+        return
+    asked = {
+        (_topic(topic), each["partition"]): each["fetch_offset"]
+        for topic in request.get("topics", ())
+        for each in topic["partitions"]
+    }
+    names = record.get("topic_names") or {}
+    for topic in response.get("responses", ()):
+        place = _topic(topic)
+        for each in topic.get("partitions", ()):
+            index = each["partition_index"]
+            yield Part(f"{names.get(place, place)}[{index}]", asked.get((place, index), 0), each)
+
+
+def _topic(value: Mapping[str, Any]) -> str:
+    name: str = value["topic"] if "topic" in value else value["topic_id"]
+    return name
+
+
+def _there(answer: Mapping[str, Any]) -> str:
+    """` (there are 5 to 9)`: the offsets of a partition, where an answer tells them."""
+    first, end = answer.get("log_start_offset", -1), answer["high_watermark"]
+    return f" (there are {first} to {end - 1})" if 0 <= first < end else ""
+
+
+def _bytes(value: Any) -> bytes:
+    """The bytes of a key or a value; none for null."""
+    if value is None:
+        return b""
+    if isinstance(value, str):
+        return value.encode()
+    if isinstance(value, DeferredText):
+        return value.data
+    if value.keys() == {"base64"}:
+        return b64decode(value["base64"])
+    return scalar(value).encode()

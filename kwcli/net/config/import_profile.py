@@ -1,0 +1,163 @@
+"""Another client's configuration file in, a profile out; what it says that kw does not follow is told."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kwcli.env import Environment, Exit, Failure
+from kwcli.net.config.build_config import MECHANISMS, unchecked
+from kwcli.net.config.merge_settings import SettingSource, choose
+from kwcli.net.config.other_tools import PLACES, Cluster, read_clusters
+from kwcli.net.config.profiles import Profiles
+from kwcli.net.config.properties import BY_NAME, Pair, decoded, numbered
+
+_FILE_MAX = 1024 * 1024
+
+
+class ImportOptions(NamedTuple):
+    """What the command line says: `context` names one cluster of a file that has several."""
+
+    context: str | None = None
+    active: bool = False
+    force: bool = False
+    verbose: bool = False
+
+
+def import_profiles(env: Environment, words: Sequence[str], options: ImportOptions) -> None:
+    """`[NAME] FILE`: keep what FILE says as NAME; without NAME every cluster of it under its own. Raises Failure."""
+    name, file = (words[0], words[1]) if len(words) == 2 else (None, words[0])
+    file = _found(env, file)
+    text = _text(env, file)
+    said = "standard input" if file == "-" else file
+    try:
+        clusters = read_clusters(text)
+    except ValueError as error:
+        raise Failure(f"{said}: {error}", Exit.USAGE) from None
+    if not clusters:
+        if options.context is not None:
+            raise Failure(f"{said} says of one cluster only: --context is for files of several", Exit.USAGE)
+        pairs, lines = numbered(text)
+        source = SettingSource(
+            said, [(key, absolute(key, value, os.path.dirname(file))) for key, value in pairs], lines
+        )
+        _keep(env, name or _own_name(os.path.basename(file).partition(".")[0]), source, options)
+        return
+    named = [(name or _own_name(each.name), each) for each in _chosen(clusters, name, said, options.context)]
+    _refuse_taken(Profiles.of(env), [each for each, _ in named], options)
+    for own, cluster in named:
+        _import_cluster(env, own, cluster, file, options)
+
+
+def _chosen(clusters: list[Cluster], name: str | None, file: str, context: str | None) -> list[Cluster]:
+    kind, names = clusters[0].kind, [cluster.name for cluster in clusters]
+    if context is not None:
+        if context not in names:
+            from kwcli.spelling import did_you_mean
+
+            there = did_you_mean(context, names) or f"; there are {', '.join(names)}"
+            raise Failure(f"{file} has no {kind} {context}{there}", Exit.USAGE)
+        return [cluster for cluster in clusters if cluster.name == context]
+    if name is None:
+        return clusters
+    for wanted in (name, next((cluster.name for cluster in clusters if cluster.current), None)):
+        if wanted in names:
+            return [clusters[names.index(wanted)]]
+    if len(clusters) == 1:
+        return clusters
+    raise Failure(f"{file} has the {kind}s {', '.join(names)}: choose one by --context {names[0]}", Exit.USAGE)
+
+
+def _import_cluster(env: Environment, name: str, cluster: Cluster, file: str, options: ImportOptions) -> None:
+    folder = os.path.dirname(file)
+    pairs = [(key, absolute(key, value, folder)) for key, value in cluster.pairs]
+    origin = f"{'standard input' if file == '-' else file}, {cluster.kind} {cluster.name}"
+    # Who imports all of them may have one of them in use.
+    active = options.active and (options.context is not None or cluster.current)
+    _keep(env, name, SettingSource(origin, pairs), options._replace(active=active))
+    for line in cluster.unfollowed:
+        env.say(f"kw: warning: {origin}: {line}")
+
+
+def _keep(env: Environment, name: str, source: SettingSource, options: ImportOptions) -> None:
+    profiles = Profiles.of(env)
+    _refuse_taken(profiles, [name], options)
+    chosen = choose([source])
+    for fault in chosen.faults:
+        raise Failure(fault, Exit.USAGE)
+    if not chosen.values:
+        raise Failure(f"{source.origin} has no property of a Kafka client in it", Exit.USAGE)
+    path = profiles.write(name, source.pairs, comment=f"imported from {source.origin}")
+    for line in (*chosen.warnings, *unchecked(chosen, (chosen.text("protocol") or "PLAINTEXT").upper())):
+        env.say(f"kw: warning: {line}")
+    mechanism = chosen.values.get("mechanism")
+    if mechanism is not None and mechanism.text and mechanism.text.upper() not in MECHANISMS:
+        env.say(f"kw: warning: {mechanism.said} is {mechanism.text!r}: kw knows {', '.join(MECHANISMS)}")
+    if options.verbose:
+        for line in chosen.remarks:
+            env.say(f"kw: {line}")
+    elif chosen.remarks:
+        many = len(chosen.remarks) > 1
+        what = f"{len(chosen.remarks)} properties have" if many else "1 property has"
+        env.say(f"kw: {what} no meaning for kw (-v lists {'them' if many else 'it'})")
+    if not chosen.text("servers") and not chosen.text("controllers"):
+        remedy = f"give -b, or add bootstrap.servers to {path}"
+        env.say(f"kw: warning: {source.origin} does not say where the cluster is: {remedy}")
+    if options.active:
+        profiles.use(name)
+    env.say(f"kw: {'the active profile is' if options.active else 'wrote profile'} {name}: {path}")
+
+
+def _refuse_taken(profiles: Profiles, names: Sequence[str], options: ImportOptions) -> None:
+    there = profiles.names()
+    for name in names:
+        profiles.path(name)
+        if not options.force and name in there:
+            raise Failure(f"there is a profile {name} already; --force replaces it", Exit.USAGE)
+
+
+def absolute(name: str, value: str, folder: str) -> str:
+    """A path of another program's file made good for use from anywhere; any other value as it is.
+
+    Paths are relative to where a program runs; where such a file is not there but beside the configuration file, that
+    one is meant.
+    """
+    row = BY_NAME.get(name)
+    if row is None or row.form != "path" or not value or os.path.isabs(value):
+        return value
+    here, beside = os.path.abspath(value), os.path.abspath(os.path.join(folder, value))
+    return beside if os.path.exists(beside) and not os.path.exists(here) else here
+
+
+def absolute_pairs(pairs: Sequence[Pair]) -> list[Pair]:
+    """Pairs given on the command line, whose paths are relative to where kw runs."""
+    return [(name, absolute(name, value, "")) for name, value in pairs]
+
+
+def _own_name(word: str) -> str:
+    """What another tool calls a cluster, as a name that a profile may have."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", word).strip("-._")[:64] or "imported"
+
+
+def _found(env: Environment, word: str) -> str:
+    """The file; the name of a tool stands for the file that it keeps in the user's home. Raises Failure."""
+    if word not in PLACES or os.path.exists(word):
+        return word
+    home = env.variables.get("HOME") or os.path.expanduser("~")
+    places = [os.path.join(home, place) for place in PLACES[word]]
+    for place in places:
+        if os.path.exists(place):
+            return place
+    raise Failure(f"{word} has no file at {places[0]}: name it", Exit.USAGE)
+
+
+def _text(env: Environment, file: str) -> str:
+    try:
+        if file == "-":
+            return decoded(b"".join(iter(env.stdin.read1, b"")))
+        with open(file, "rb") as source:
+            return decoded(source.read(_FILE_MAX))
+    except OSError as error:
+        raise Failure(f"{file}: {error.strerror}", Exit.USAGE) from None

@@ -1,0 +1,224 @@
+"""What `-X list` and `-X dump` print: all properties that kw knows; those in force, each with its place."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from kwcli.env import Environment
+from kwcli.net.config.merge_settings import SettingSource, Value, choose
+from kwcli.net.config.properties import (
+    BY_NAME,
+    IRRELEVANT,
+    IRRELEVANT_FAMILIES,
+    PROPERTIES,
+    UNSUPPORTED,
+    Pair,
+    Property,
+    hidden,
+    known,
+    shown_name,
+    shown_value,
+)
+
+Row = dict[str, Any]
+# In the table's order, each with the first of its rows.
+_BY_MEANING: Final[dict[str, Property]] = {
+    meaning: next(row for row in PROPERTIES if row.meaning == meaning)
+    for meaning in dict.fromkeys(row.meaning for row in PROPERTIES)
+}
+_SECRET: Final = frozenset(row.meaning for row in PROPERTIES if row.secret and row.form != "pem") - {"login"}
+# What the command line says in options of its own.
+OPTIONS: Final[dict[str, tuple[str, str]]] = {
+    "servers": ("bootstrap.servers", "-b"),
+    "controllers": ("bootstrap.controllers", "--bootstrap-controller"),
+    "client_id": ("client.id", "--client-id"),
+    "timeout_s": ("default.api.timeout.ms", "--timeout"),
+    "connect_timeout_s": ("socket.connection.setup.timeout.ms", "--connect-timeout"),
+}
+_TIMES: Final = {"KW_TIMEOUT": "default.api.timeout.ms", "KW_CONNECT_TIMEOUT": "socket.connection.setup.timeout.ms"}
+
+
+def property_rows() -> list[Row]:
+    """One row a property: its name and other spellings, whether kw follows it, what it means, values and default."""
+    rows = []
+    for row in PROPERTIES:
+        found: Row = {"property": row.name, "also": list(row.names[1:]), "followed": True, "meaning": row.text}
+        found |= {"values": list(row.values), "default": row.default or None, "secret": row.secret}
+        rows.append(found)
+    for name, reason in UNSUPPORTED.items():
+        rows.append(_unfollowed(name, reason))
+    for name in sorted(IRRELEVANT):
+        rows.append(_unfollowed(name, "no meaning for a connection of kw"))
+    return rows
+
+
+def _unfollowed(name: str, meaning: str) -> Row:
+    return {"property": name, "also": [], "followed": False, "meaning": meaning} | {
+        "values": [],
+        "default": None,
+        "secret": False,
+    }
+
+
+def list_lines(rows: list[Row], width: int | None) -> Iterator[str]:
+    """The properties that kw follows as a table, those that it warns of, and the names of those without meaning."""
+    followed = [row for row in rows if row["followed"]]
+    yield from _table(
+        [
+            ("property", [row["property"] for row in followed], 0),
+            ("meaning", [_meaning(row) for row in followed], 20),
+        ],
+        width,
+    )
+    yield from ("", "Known, and not followed, which a warning says:")
+    named = [row for row in rows if row["property"] in UNSUPPORTED]
+    yield from _table(
+        [("property", [row["property"] for row in named], 0), ("why", [row["meaning"] for row in named], 20)], width
+    )
+    families = ", ".join(f"{family}*" for family in IRRELEVANT_FAMILIES)
+    most = min(width or 120, 120)
+    yield ""
+    yield from textwrap.wrap(f"Of other programs, without meaning for kw (-v tells of them), and {families}:", most)
+    yield from textwrap.wrap(" ".join(sorted(IRRELEVANT)), most, break_on_hyphens=False)
+    yield ""
+    last = "-X NAME=VALUE sets one; so do -F FILE, a profile and $KW_NAME_IN_CAPITALS. -X dump shows those in force."
+    yield from textwrap.wrap(last, most, break_on_hyphens=False)
+
+
+def _meaning(row: Row) -> str:
+    values = f": {', '.join(row['values'])}" if row["values"] else ""
+    default = f" (default {row['default']})" if row["default"] else ""
+    also = f"; also {', '.join(row['also'])}" if row["also"] else ""
+    return f"{row['meaning']}{values}{default}{also}"
+
+
+def dump_rows(
+    env: Environment,
+    *,
+    properties: Sequence[Pair],
+    files: Sequence[str],
+    profile: str | None,
+    options: Sequence[tuple[str, Any]],
+    reveal: bool = False,
+) -> list[Row]:
+    """One row a setting that is in force: its value, and the place that it is from. `options` are those of OPTIONS."""
+    from kwcli.net.config.build_config import read_sources
+
+    sources, _ = read_sources(env, properties=properties, files=files, profile=profile)
+    own = [SettingSource(option, [(name, _said(value))]) for (name, option), value in _given(options)]
+    times = [
+        SettingSource(variable, [(name, _said_ms(env.variables[variable]))])
+        for variable, name in _TIMES.items()
+        if env.variables.get(variable)
+    ]
+    chosen = choose([*own, *sources, *times])
+    rows = []
+    for meaning in dict.fromkeys([*_BY_MEANING, *chosen.values]):
+        value = chosen.values.get(meaning)
+        row = _BY_MEANING.get(meaning)
+        if value is not None:
+            rows.append(_set(meaning, value, sources, reveal))
+        elif row is not None and row.default:
+            rows.append(_row(row.name, row.default, "default", "default"))
+    return rows + _others(sources, reveal)
+
+
+def _others(sources: Sequence[SettingSource], reveal: bool) -> list[Row]:
+    """What is set and not followed."""
+    rows: dict[str, Row] = {}
+    for source in sources:
+        for index, (name, text) in enumerate(source.pairs):
+            if name in BY_NAME:
+                continue
+            value = Value(text, "text", name, source.origin, source.place(index))
+            note = "not followed" if name in UNSUPPORTED else "no meaning for kw" if known(name) else "unknown"
+            made = _row(shown_name(name, text), _shown(name, text, reveal), *_origin(value, source))
+            rows.setdefault(made["property"], made | {"note": note})
+    return [*rows.values()]
+
+
+def _set(meaning: str, value: Value, sources: Sequence[SettingSource], reveal: bool) -> Row:
+    source = next((source for source in sources if source.origin == value.origin), None)
+    where = ("command line", value.where) if source is None else _origin(value, source)
+    if meaning in _SECRET or meaning.startswith("oauth option"):
+        text: Any = value.text if reveal or not value.text else {"redacted": len(value.text.encode())}
+    else:
+        text = _shown(value.name if value.name in BY_NAME else _BY_MEANING[meaning].name, value.text, reveal)
+    return _row(value.name, text, *where)
+
+
+def _shown(name: str, text: str, reveal: bool) -> Any:
+    if reveal:
+        return text
+    return {"redacted": len(text.encode())} if hidden(name, text) else shown_value(name, text)
+
+
+def _origin(value: Value, source: SettingSource) -> tuple[str, str]:
+    """The kind of a place, and the place as people are told."""
+    if source.origin == "-X":
+        return "command line", "-X"
+    if source.origin.startswith("-F "):
+        return "file", value.where
+    if source.file:
+        name = os.path.basename(source.file).removesuffix(".properties")
+        return "profile", f"profile {name} {value.where.rpartition(', ')[2]}"
+    return "environment", value.origin
+
+
+def _row(name: str, value: Any, kind: str, where: str) -> Row:
+    return {"property": name, "value": value, "from": kind, "where": where}
+
+
+def _given(options: Sequence[tuple[str, Any]]) -> Iterator[tuple[tuple[str, str], Any]]:
+    for field, value in options:
+        if field in OPTIONS and value is not None:
+            yield OPTIONS[field], value
+
+
+def _said(value: Any) -> str:
+    return str(round(value * 1000)) if isinstance(value, float) else str(value)
+
+
+def _said_ms(text: str) -> str:
+    from kwcli.net.config.build_config import seconds
+
+    return str(round(seconds(text, "time") * 1000))
+
+
+def dump_lines(rows: list[Row], width: int | None) -> Iterator[str]:
+    """A table; what is not followed says so behind its place."""
+    values = [
+        f"{{redacted {row['value']['redacted']}}}" if isinstance(row["value"], dict) else row["value"] for row in rows
+    ]
+    places = [f"{row['where']} ({row['note']})" if "note" in row else row["where"] for row in rows]
+    yield from _table(
+        [("property", [row["property"] for row in rows], 0), ("value", values, 12), ("from", places, 12)], width
+    )
+
+
+def csv_rows(rows: list[Row]) -> list[list[Any]]:
+    """A line of titles, then one a row; lists have commas between their words."""
+    titles = list(dict.fromkeys(name for row in rows for name in row))
+    return [titles, *([_cell(row.get(title)) for title in titles] for row in rows)]
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, dict):
+        return f"{{redacted {value['redacted']}}}"
+    return ",".join(value) if isinstance(value, list) else value
+
+
+def _table(columns: Sequence[tuple[str, list[str], int]], width: int | None) -> Iterator[str]:
+    from kwcli.output.table import Column, draw_table
+    from kwcli.output.units import PLAIN
+    from kwcli.terminal import clean
+
+    last = len(columns) - 1
+    made = [
+        Column(title, [clean(cell) for cell in cells], cut=cut, wrap=at == last and width is not None)
+        for at, (title, cells, cut) in enumerate(columns)
+    ]
+    yield from draw_table(made, width, PLAIN)

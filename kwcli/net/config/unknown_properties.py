@@ -1,0 +1,133 @@
+"""A property that nobody knows in; whether it may have been meant to protect the connection, and what to write, out."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from kwcli.net.config.properties import BY_NAME, PROPERTIES, known_names
+
+# What settings of TLS and of logins are about: a name with one of these words in it is one.
+_WORDS: Final = frozenset({
+    *("tls", "mtls", "ssl", "sasl", "security", "secure", "insecure", "verify", "auth", "authentication", "mechanism"),
+    *("oauth", "oauth2", "oauthbearer", "oidc", "scram", "kerberos", "krb5", "gssapi", "keytab", "jaas", "iam", "aws"),
+    *("user", "username", "pass", "passwd", "password", "passphrase", "token", "secret", "credentials"),
+    *("ca", "cafile", "cacert", "cert", "certs", "certfile", "certificate", "certificates", "keyfile"),
+    *("truststore", "keystore"),
+})  # fmt: skip
+# Meanings of properties that protect nothing.
+_OPEN: Final = frozenset({"servers", "controllers", "client id", "connect timeout", "timeout"})
+_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+")
+
+# Words of other clients, letters only, that turn TLS on and off.
+_SWITCHES: Final = frozenset({
+    *("tls", "ssl", "mtls", "usetls", "usessl", "enabletls", "enablessl", "tlsenable", "sslenable", "tlsenabled"),
+    *("sslenabled", "securitytls", "securityssl", "secure"),
+})  # fmt: skip
+# What kw takes, and the words of other clients for it.
+_WRITTEN: Final[tuple[tuple[str, str], ...]] = (
+    (
+        "ssl.ca.location=FILE",
+        "ca cafile cacert cacertpath sslca sslcafile sslcacert tlsca tlscafile tlscacert tlscacertpath "
+        "tlscacerts sslcalocation tlscalocation truststore tlstruststore rootca ssltruststorefile",
+    ),
+    (
+        "ssl.certificate.location=FILE",
+        "cert certfile certificate clientcert sslcert sslcertfile tlscert tlscertfile tlsclientcert "
+        "tlsclientcertpath clientfile tlscertificate sslcertlocation keystore",
+    ),
+    (
+        "ssl.key.location=FILE",
+        "keyfile clientkey clientkeyfile sslkey sslkeyfile tlskey tlskeyfile tlsclientkey tlsclientkeypath "
+        "tlscertkey certkey",
+    ),
+    (
+        "enable.ssl.certificate.verification=false",
+        "insecure tlsinsecure sslinsecure insecureskipverify tlsinsecureskipverify skipverify tlsskipverify "
+        "verify sslverify tlsverify sslcertificateverification enablesslverification",
+    ),
+    (
+        "ssl.endpoint.identification.algorithm=none",
+        "sslcheckhostname checkhostname tlscheckhostname verifyhostname endpointidentificationalgorithm",
+    ),
+    (
+        "sasl.username=NAME",
+        "user username sasluser saslplainusername saslplainuser login",
+    ),
+    (
+        "sasl.password=…",
+        "pass passwd password saslpass saslplainpassword saslsecret",
+    ),
+    (
+        "sasl.mechanism=PLAIN",
+        "sasl saslmethod saslmech mechanism mechanisms auth saslenabled",
+    ),
+    (
+        "security.protocol=SASL_SSL",
+        "security protocol tlsprotocol saslprotocol",
+    ),
+    (
+        "sasl.oauthbearer.token=…",
+        "token bearertoken oauthtoken",
+    ),
+    (
+        "sasl.aws.region=REGION",
+        "awsregion region saslawsregion",
+    ),
+    (
+        "bootstrap.servers=HOST:PORT",
+        "bootstrap broker brokers brokerlist brokerslist servers server seedbrokers hosts",
+    ),
+)
+_MEANT: Final = {word: written for written, words in _WRITTEN for word in words.split()}
+_NO: Final = frozenset({"", "0", "f", "false", "n", "no", "off"})
+
+
+def is_foreign_word(name: str) -> bool:
+    """Whether another client calls a setting so: it is no password that was put in the place of a name."""
+    folded = _folded(name)
+    return folded in _SWITCHES or folded in _MEANT
+
+
+def is_about_security(name: str, value: str) -> bool:
+    """Whether leaving the property out may leave the connection open, or make its login fail for no visible reason."""
+    if any(word.lower() in _WORDS for word in _WORD.findall(name)) or _folded(name) in _SWITCHES:
+        return True
+    near = _known(name)
+    if near is not None and near in BY_NAME:
+        return BY_NAME[near].meaning not in _OPEN
+    meant = _MEANT.get(_folded(name), "").partition("=")[0]
+    return bool(meant) and BY_NAME[meant].meaning not in _OPEN and value != ""
+
+
+def proposal(name: str, value: str, *, option: bool = False) -> str:
+    """`: write security.protocol=SSL`, ` (did you mean "sasl.password"?)`, or where to look: never empty for security.
+
+    `option`: the property was given by -X, and what is proposed is to be typed there.
+    """
+    folded, how = _folded(name), "-X " * option
+    if folded in _SWITCHES:
+        if value.strip().lower() in _NO:
+            return f": write {how}security.protocol=PLAINTEXT"
+        return f": write {how}security.protocol=SSL, or SASL_SSL where you log in"
+    if folded in _MEANT:
+        return f": write {how}{_MEANT[folded]}"
+    near = _known(name)
+    if near is not None:
+        return f' (did you mean "{near}"?)'
+    return ": kw -X list shows all there are" if is_about_security(name, value) else ""
+
+
+def _known(name: str) -> str | None:
+    """The property that is near in spelling: without letters swapped or missing, separators, or a prefix."""
+    from kwcli.spelling import nearest_words
+
+    for row in PROPERTIES:
+        for spelling in row.names:
+            if name.endswith(f".{spelling}") or _folded(name) == _folded(spelling):
+                return spelling
+    return next(iter(nearest_words(name, known_names())), None)
+
+
+def _folded(name: str) -> str:
+    return "".join(letter for letter in name.lower() if letter.isalnum())

@@ -1,0 +1,306 @@
+"""Words that people bring from tshark, tcpdump, kcat, kubectl, httpie and Kafka's own tools: what does the same in kw.
+
+Tables of text, read only when something is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+_LIMIT: Final = "--limit N (-n N, -c N) stops after so many"
+_SPAN: Final = "--since TIME and --until TIME choose a time: 17:34, 2026-11-21T17:34:05Z, 5m before the end"
+_JSON: Final = "-o json, -o ndjson, -o csv or -o text choose the format"
+_TAKES: Final = "-b HOST:PORT says where the cluster is"
+_FETCH: Final = "kw call fetch topic=orders offset=earliest --records shows records of a cluster"
+_PRODUCE: Final = "kw call produce topic=orders key=k value=v sends records"
+_LIST: Final = "kw call Metadata -b HOST:PORT lists brokers, topics and partitions"
+_LOGIN: Final = "-X sasl.username=… -X sasl.password=…, -F FILE or a profile say who you are (kw help connect)"
+
+# Options of commands that read captures.
+_READING: Final[Mapping[str, str]] = {
+    "-T": _JSON,
+    "-e": "-o json shows all fields",
+    "-E": _JSON,
+    "-V": "-v shows bodies, -vv headers too",
+    "-O": "-v shows bodies, -vv headers too",
+    "-x": "-o hex shows the bytes",
+    "-X": "-o hex shows the bytes",
+    "-A": "-v shows bodies, --records the records in them, -o hex the bytes",
+    "-a": f"{_LIMIT} rows; Ctrl-C ends a live capture: timeout 60 kw sniff -i eth0",
+    "-b": "this reads captures: kw call -b HOST:PORT asks a cluster, kw proxy -b HOST:PORT listens in",
+    "-B": "kw chooses its buffers itself: leave -B out",
+    "-C": f"captures are read here: {_FETCH}",
+    "-D": "-i any listens on all interfaces; `ip link` lists them",
+    "-d": "--port 9092 says where Kafka is, and without it all ports are looked at",
+    "-F": "kw finds out by itself what a file is, and writes pcapng: leave -F out",
+    "-g": "files of traffic are for their owner only: chmod lets others read them",
+    "-G": "--group NAME chooses a group",
+    "-J": "-o json writes JSON",
+    "-K": "--records shows keys and values",
+    "-k": "live capture is `kw sniff -i eth0`: leave -k out",
+    "-L": f"captures are read here: {_LIST}",
+    "-N": "kw looks up no names: leave -N out",
+    "-P": f"captures are read here: {_PRODUCE}",
+    "-Q": "-f 'client == 10.0.0.7' or 'broker == :9092' choose a direction",
+    "-R": "-f EXPR (-Y EXPR) filters",
+    "-S": "-o json shows all numbers",
+    "-t": "--topic NAME chooses a topic; times are shown in full by -o json",
+    "-u": "times are UTC",
+    "-W": "kw reads files that tcpdump -C -W made together: kw sniff 'dump*'",
+    "-Z": "drop privileges with sudo -u; leave -Z out",
+    "-z": "kw stats FILE counts; kw stats --by client,topic",
+    "--bootstrap-server": "this reads captures: kw call -b HOST:PORT asks a cluster, kw proxy -b HOST:PORT listens in",
+    "--broker": "-f 'broker == HOST:PORT' chooses one",
+    "--capture-filter": "--bpf EXPR filters a live capture",
+    "--count": f"{_LIMIT} rows; kw stats counts",
+    "--decode-as": "--port 9092 says where Kafka is, and without it all ports are looked at",
+    "--display-filter": "-f EXPR (-Y EXPR) filters",
+    "--dst": "-f 'broker == 10.0.0.7' chooses one",
+    "--duration": f"Ctrl-C ends a live capture: timeout 60 kw sniff -i eth0; of a file {_SPAN}",
+    "--end": _SPAN,
+    "--fields": "-o json shows all fields",
+    "--follow": "kw sniff -i eth0 follows a live capture, `tail -c +1 -f FILE | kw sniff -` a file",
+    "--format": _JSON,
+    "--from": _SPAN,
+    "--from-beginning": f"captures are read whole; {_FETCH}",
+    "--grep": "-f 'topic ~ WORD' looks for a word; so do client_id, group, error and every field of a body",
+    "--group-by": "kw stats --by client,topic groups",
+    "--group-id": "--group NAME chooses a group",
+    "--head": f"{_LIMIT} rows",
+    "--host": "-f 'client == 10.0.0.7 or broker == 10.0.0.7' chooses an address",
+    "--input": "the file is a word of its own, or -r FILE",
+    "--ip": "-f 'client == 10.0.0.7 or broker == 10.0.0.7' chooses an address",
+    "--json": "-o json writes JSON, -o ndjson one object a line",
+    "--key": "--records shows keys; -f filters",
+    "--last": "--since 5m shows the last five minutes",
+    "--latency": "--slower-than 100ms chooses what took longer; kw stats counts latencies",
+    "--max": f"{_LIMIT} rows",
+    "--max-messages": f"{_LIMIT} rows",
+    "--min-latency": "--slower-than 100ms chooses what took longer",
+    "--slow": "--slower-than 100ms chooses what took longer",
+    "--ndjson": "-o ndjson writes one object a line",
+    "--no-color": "--color never leaves colours out",
+    "--order-by": "--sort time or --sort latency",
+    "--snaplen": "kw captures packets whole: leave it out",
+    "--snapshot-length": "kw captures packets whole: leave it out",
+    "--src": "-f 'client == 10.0.0.7' chooses one",
+    "--start": _SPAN,
+    "--tail": "kw sniff -i eth0 follows a live capture; --since 1m shows the last minute of a file",
+    "--to": _SPAN,
+    "--top": "--limit N, `| head`, or kw stats --slowest N",
+    "--values": "--records shows keys and values",
+    "--where": "-f EXPR filters",
+}  # fmt: skip
+
+# Options of `kw call`.
+_CALLING: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("-t", "--topic", "--topics"), "a word says it: topic=orders"),
+    **dict.fromkeys(("-p", "--partition"), "a word says it: partition=0"),
+    **dict.fromkeys(("-G", "--group", "--group-id"), "a word says it: group=billing"),
+    **dict.fromkeys(("--offset", "--offsets"), "a word says it: offset=earliest, offset=latest-10, offset=1042"),
+    "--from-beginning": "a word says it: offset=earliest",
+    **dict.fromkeys(("--key", "-k"), "words say it: key=k value=v"),
+    **dict.fromkeys(("--value", "--data", "--body", "-d"), "words say it: value=v, path=value, or @FILE"),
+    "--header": "a word says it: header=trace:7",
+    "-H": "a word says it: header=trace:7",
+    "-K": "keys are words: key=k value=v",
+    "-C": _FETCH,
+    "-P": _PRODUCE,
+    "-L": _LIST,
+    "-Q": "kw call ListOffsets topics[].name=orders asks for offsets",
+    "-J": "-o json writes JSON",
+    "-T": _JSON,
+    "-D": "a record is one value= word, or a line of standard input",
+    "-e": "one request, one answer: leave -e out",
+    "-u": f"leave -u out, or: {_LOGIN}",
+    "-c": "--repeat N sends it N times",
+    "-n": "--repeat N sends it N times",
+    "-i": "--interval TIME is the time between repetitions",
+    "-s": "--select PATH shows a part of the answer",
+    "-j": "-o json writes JSON",
+    "-E": _LOGIN,
+    "-z": "--compression CODEC compresses records",
+    "--json": "-o json writes JSON, -o ndjson one object a line",
+    "--list": "kw call Metadata lists topics, kw call ListGroups groups",
+    "--describe": "kw call Metadata topic=orders; kw call DescribeGroups group=billing",
+    "--create": "kw call CreateTopics topics[].name=orders topics[].num_partitions=3",
+    "--delete": "kw call DeleteTopics topics[].name=orders",
+    "--partitions": "a word says it: topics[].num_partitions=3",
+    "--replication-factor": "a word says it: topics[].replication_factor=3",
+    "--max-messages": "a word says it: max_bytes=…, partition_max_bytes=…",
+    "--version": "--api-version N chooses the version of the API",
+    "--jq": "--select PATH shows a part of the answer",
+    "--path": "--select PATH shows a part of the answer",
+    "--print-headers": "-v shows what was sent",
+    "--no-verify": "-X enable.ssl.certificate.verification=false",
+}  # fmt: skip
+
+# Options of everything that connects.
+_CONNECTING: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("--bootstrap-servers", "--broker-list", "--brokers", "--broker", "--host", "--url"), _TAKES),
+    **dict.fromkeys(("--server", "--upstream", "--zookeeper"), _TAKES),
+    **dict.fromkeys(("--config", "--consumer.config", "--producer.config", "--kafka-config"), "-F FILE reads one"),
+    **dict.fromkeys(
+        ("--consumer-property", "--producer-property", "--command-property"), "-X key=value sets a property"
+    ),
+    **dict.fromkeys(("--user", "--username", "--password", "--sasl", "--mechanism"), _LOGIN),
+    **dict.fromkeys(("--tls", "--ssl", "--secure"), "-X security.protocol=SSL (or SASL_SSL)"),
+    **dict.fromkeys(("--ca", "--cacert", "--cafile", "--ca-file"), "-X ssl.ca.location=FILE"),
+    **dict.fromkeys(("--cert", "--client-cert"), "-X ssl.certificate.location=FILE"),
+    "--insecure": "-X enable.ssl.certificate.verification=false",
+    "--context": "--profile NAME chooses a cluster by its name",
+    "--cluster": "--profile NAME chooses a cluster by its name",
+}  # fmt: skip
+
+_PROXYING: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("-p", "--port", "--listen-port", "--local-port"), "--port-base N is where clients come to"),
+    **dict.fromkeys(("--listen", "--listen-host", "--address"), "--bind ADDRESS listens there"),
+    **dict.fromkeys(("-r", "--remote", "--target"), _TAKES),
+    **dict.fromkeys(("-c", "--limit"), "the log goes on: Ctrl-C ends it; -f EXPR chooses what it shows"),
+    "-L": _LIST,
+    "-Y": "-f EXPR filters",
+}  # fmt: skip
+
+_REFERENCE: Final[Mapping[str, str]] = {
+    "--version": "the version is a word: kw apis Fetch 12",
+    "--api-version": "the version is a word: kw apis Fetch 12",
+    "--api": "the API is a word: kw apis Fetch",
+    "--search": "--grep WORD looks for one",
+    "--find": "--grep WORD looks for one",
+    "--since": "--release 2.8 shows a release, --diff 2.8..4.0 what changed",
+    "--kafka": "--release 2.8 shows a release",
+    "--compare": "--diff 3.9..4.0 compares",
+    "-r": "--release 2.8 shows a release",
+    "-l": "kw apis alone lists all",
+    "--list": "kw apis alone lists all",
+    "--json": "-o json writes JSON",
+    "-J": "-o json writes JSON",
+}  # fmt: skip
+
+_BYTES: Final[Mapping[str, str]] = {
+    "-r": "a file is a word of its own: kw decode FILE",
+    "-x": "-o hex shows the bytes; --from hex reads hex",
+    "--hex": "-o hex shows the bytes; --from hex reads hex",
+    "--base64": "--from base64 reads base64",
+    "--raw": "--from raw reads plain bytes",
+    "--json": "-o json writes JSON",
+    "-J": "-o json writes JSON",
+    "-t": "--api NAME says which API it is",
+}  # fmt: skip
+
+_PROGRAM: Final[Mapping[str, str]] = {
+    "-r": "kw sniff FILE reads a capture",
+    "-i": "kw sniff -i IFACE captures live",
+    "-Y": "kw sniff FILE -f EXPR filters",
+    "-L": _LIST,
+    "-C": _FETCH,
+    "-P": _PRODUCE,
+    "-b": "kw call API -b HOST:PORT asks a cluster, kw proxy -b HOST:PORT listens in",
+    "--bootstrap-server": "kw call API -b HOST:PORT asks a cluster, kw proxy -b HOST:PORT listens in",
+    "-v": "kw --version prints the version; -v of a command shows more",
+    "-V": "kw --version prints the version",
+    "-D": "kw sniff -i any listens on all interfaces",
+}  # fmt: skip
+
+# Command → tables of its options, the first that knows one is right.
+OPTIONS: Final[Mapping[str, tuple[Mapping[str, str], ...]]] = {
+    "": (_PROGRAM,),
+    "sniff": (_READING,),
+    "stats": (_READING,),
+    "pipeline run": (_READING,),
+    "call": (_CALLING, _CONNECTING),
+    "proxy": (_PROXYING, _CONNECTING, _READING),
+    "decode": (_BYTES,),
+    "encode": (_BYTES,),
+    "apis": (_REFERENCE,),
+    "errors": (_REFERENCE,),
+}
+
+# Words that are commands elsewhere → what does it here.
+COMMANDS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("get", "list", "ls", "topics", "metadata"), _LIST),
+    **dict.fromkeys(("describe", "desc"), "kw call Metadata topic=orders, kw call DescribeGroups group=billing"),
+    **dict.fromkeys(("groups", "group", "consumer-groups", "lag"), "kw call ListGroups --node all, or OffsetFetch"),
+    **dict.fromkeys(("brokers", "nodes", "cluster"), "kw call DescribeCluster -b HOST:PORT"),
+    **dict.fromkeys(("consume", "consumer", "cat", "poll", "console-consumer"), _FETCH),
+    **dict.fromkeys(("producer", "send", "publish", "push", "console-producer"), _PRODUCE),
+    **dict.fromkeys(("create", "create-topic", "apply"), "kw call CreateTopics topics[].name=orders"),
+    **dict.fromkeys(("delete", "rm"), "kw call DeleteTopics topics[].name=orders"),
+    **dict.fromkeys(("config", "configs"), "kw call DescribeConfigs, kw profile show"),
+    **dict.fromkeys(("read", "open", "dump", "show", "view", "parse", "analyze", "pcap"), "kw sniff FILE"),
+    **dict.fromkeys(("capture", "listen", "live", "tail", "watch", "tcpdump", "tshark"), "kw sniff -i IFACE"),
+    **dict.fromkeys(("record", "write"), "kw sniff -i IFACE -w FILE.pcapng"),
+    **dict.fromkeys(("ping",), "kw call ApiVersions -b HOST:PORT --repeat 10"),
+    **dict.fromkeys(("post", "put", "patch", "request", "send-request", "invoke", "rpc"), "kw call API path=value"),
+    **dict.fromkeys(("summary", "summarize", "count", "statistics", "latency", "top"), "kw stats FILE"),
+    **dict.fromkeys(("explain",), "kw decode --explain BYTES, kw errors CODE"),
+    **dict.fromkeys(("convert", "parquet"), "kw pipeline run FILE --out DIR"),
+    **dict.fromkeys(("sql", "query"), "kw pipeline sql DIR QUERY"),
+    **dict.fromkeys(("report", "html"), "kw pipeline report DIR"),
+    **dict.fromkeys(("mitm", "intercept", "gateway"), "kw proxy -b HOST:PORT"),
+    **dict.fromkeys(("start", "up", "run", "serve", "broker", "server", "kafka"), "kw playground"),
+    **dict.fromkeys(("versions", "releases", "protocol", "spec"), "kw apis"),
+    **dict.fromkeys(("context", "contexts", "use", "login", "connect"), "kw profile"),
+    **dict.fromkeys(("man", "manual", "docs"), "kw help"),
+}  # fmt: skip
+
+# Parameter and a value that it has elsewhere → what it is here.
+VALUES: Final[Mapping[tuple[str, str], str]] = {
+    **{("output", word): "-o yaml is not there: -o json" for word in ("yaml", "yml")},
+    **{("output", word): "-o ndjson is one object a line" for word in ("jsonl", "jsonlines", "json-lines")},
+    **{("output", word): "-o hex shows the bytes" for word in ("raw", "bytes", "x", "xxd", "hexdump")},
+    **{("output", word): "-o text is the default" for word in ("txt", "plain", "wide", "pretty", "human")},
+    **{("output", word): "a word says it: offset=earliest" for word in ("beginning", "earliest", "s@", "stored")},
+    **{("output", word): "a word says it: offset=latest" for word in ("end", "latest")},
+    **{("color", word): "--color always" for word in ("yes", "on", "true", "force")},
+    **{("color", word): "--color never" for word in ("no", "off", "false", "none")},
+    **{("sort", word): "p50, p90, p99 and max are latencies" for word in ("latency", "took", "slow", "slowest", "avg")},
+    **{("sort", word): "--sort latency: slowest first" for word in ("took", "slow", "slowest")},
+    **{("acks", word): "--acks all" for word in ("-1",)},
+}
+# Options that need more than they were given → an example.
+MISSING: Final[Mapping[str, str]] = {"--diff": "--diff 3.9..4.0"}
+
+# Wireshark's names of fields → those of kw's filters.
+FIELDS: Final[Mapping[str, str]] = {
+    "kafka.api_key": "api",
+    "kafka.api_version": "api_version",
+    "kafka.client_id": "client_id",
+    "kafka.correlation_id": "correlation_id",
+    "kafka.error": "error",
+    "kafka.group_id": "group",
+    "kafka.consumer_group": "group",
+    "kafka.consumer.group": "group",
+    "kafka.len": "request_size",
+    "kafka.request_key": "api",
+    "kafka.request.key": "api",
+    "kafka.request.version": "api_version",
+    "kafka.response.key": "api",
+    "kafka.response.version": "api_version",
+    "kafka.topic_name": "topic",
+    "kafka.topic": "topic",
+    "kafka.transactional_id": "txn",
+    "tcp.port": "broker == :9092, or --port 9092",
+    "tcp.dstport": "broker == :9092, or --port 9092",
+    "tcp.srcport": "client == :54321",
+    "tcp.stream": "connection",
+    "tcp.len": "size",
+    "frame.time": "time",
+    "frame.time_epoch": "time",
+    "frame.time_relative": "time",
+    "frame.len": "size",
+    "frame.number": "time, or connection",
+    "ip.addr": "client, or broker",
+    "ip.src": "client",
+    "ip.dst": "broker",
+    "ip.host": "client, or broker",
+    "host": "client, or broker",
+    "src": "client",
+    "dst": "broker",
+    "port": "broker == :9092, or --port 9092",
+}  # fmt: skip
+# How a filter of tcpdump begins: words of pcap-filter(7).
+BPF_WORDS: Final = frozenset(
+    {"arp", "dst", "ether", "host", "icmp", "ip", "ip6", "net", "port", "portrange", "src", "tcp", "udp", "vlan"}
+)

@@ -1,0 +1,157 @@
+"""What click refuses in, the one line that says what was wrong and what to type instead out."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Container, Iterator, Sequence
+from typing import Final
+
+import click
+
+from kwcli import other_tools
+from kwcli.spelling import nearest_words
+
+__all__ = ["describe_usage"]
+
+_ADDRESS: Final = re.compile(r"(\[[0-9a-fA-F:]+\]|[A-Za-z0-9][\w.-]*):\d{1,5}(,.*)?", re.ASCII)
+_CAPTURE: Final = re.compile(r"\.(pcap|pcapng|cap|dmp)\d*(\.(gz|zst|lz4))?$", re.IGNORECASE)
+_METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
+# So long a word is repeated as it was typed.
+_SHOWN: Final = 80
+
+
+def describe_usage(error: click.UsageError, words: Sequence[str], commands: Container[str]) -> str:
+    """One line; `words` are those of the command line, `commands` the names of the program's."""
+    ctx = error.ctx
+    path = ctx.command_path if ctx else _path_of(words, commands)
+    if isinstance(error, click.exceptions.NoSuchOption):
+        text = _option(error, path, words)
+    elif isinstance(error, click.exceptions.NoSuchCommand):
+        text = _command(error, words)
+    elif isinstance(error, click.BadParameter) and error.param is not None:
+        text = _message(error) + _choice(error)
+    else:
+        text = _message(error) + _surplus(error)
+    return f"{text}; see {path} --help"
+
+
+def _message(error: click.UsageError) -> str:
+    """click's own words, as ours begin."""
+    text = " ".join(error.format_message().split()).rstrip(".")
+    return text[0].lower() + text[1:] if text[:1].isupper() and not text[1:2].isupper() else text
+
+
+def _path_of(words: Sequence[str], commands: Container[str]) -> str:
+    """`kw apis`: the command that words name, where click does not say."""
+    first = next((word for word in words if not word.startswith("-")), "")
+    return f"kw {first}" if first in commands else "kw"
+
+
+# -- options -----------------------------------------------------------------------------------------------------------
+
+
+def _option(error: click.exceptions.NoSuchOption, path: str, words: Sequence[str]) -> str:
+    name = error.option_name
+    text = f"no such option {name!r}"
+    command = path.partition(" ")[2]
+    own = list(_names(error.ctx.command, error.ctx)) if error.ctx else []
+    # One dash before a whole word, as Java's tools and Go's have it, is many short options to click.
+    for word in words:
+        if len(name) == 2 and word.startswith(name) and f"-{word.partition('=')[0]}" in own:
+            return f"no such option {word!r} (did you mean -{word}?)"
+    for table in other_tools.OPTIONS.get(command, ()):
+        if name in table:
+            return f"{text}: {table[name]}"
+    if error.ctx is None:
+        return text
+    near = nearest_words(name, [each for each in own if each.startswith("--")]) if name.startswith("--") else []
+    if near:
+        return f"{text} (did you mean {near[0]}?)"
+    elsewhere = [f"kw {other}" for other, names in _others(error.ctx) if name in names and other != command]
+    return f"{text}: {_and(elsewhere)} {'has' if len(elsewhere) == 1 else 'have'} it" if elsewhere else text
+
+
+def _names(command: click.Command, ctx: click.Context) -> Iterator[str]:
+    for param in command.get_params(ctx):
+        if isinstance(param, click.Option) and not param.hidden:
+            yield from param.opts
+
+
+def _others(ctx: click.Context) -> Iterator[tuple[str, set[str]]]:
+    """The commands of the program, and the names of their options."""
+    root = ctx.find_root()
+    program = root.command
+    for name in program.list_commands(root) if isinstance(program, click.Group) else ():
+        command = program.get_command(root, name) if isinstance(program, click.Group) else None
+        if command is not None:
+            yield name, set(_names(command, root))
+
+
+def _and(words: Sequence[str]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+# -- commands ----------------------------------------------------------------------------------------------------------
+
+
+def _command(error: click.exceptions.NoSuchCommand, words: Sequence[str]) -> str:
+    name = error.command_name
+    text = f"no such command {name[:_SHOWN]!r}"
+    group = error.ctx.command if error.ctx else None
+    known = group.list_commands(error.ctx) if isinstance(group, click.Group) and error.ctx else []
+    near = nearest_words(name, known)
+    if error.ctx is not None and error.ctx.parent is not None:
+        return (
+            f"{text} (did you mean {error.ctx.command_path} {near[0]}?)" if near else f"{text}: there are {_and(known)}"
+        )
+    if _CAPTURE.search(name) or os.path.exists(name) or name == "-":
+        return f"{text}: kw sniff {name} decodes a capture"
+    if name in _METHODS or "://" in name:
+        return f"{text}: kw call API path=value sends a request, for example kw call Metadata topic=orders"
+    if near and (near[0].startswith(name.lower()) or name.lower() not in other_tools.COMMANDS):
+        rest = " ".join(word for word in words[1:] if not word.startswith("-"))[:_SHOWN] if len(words) < 4 else ""
+        return f"{text} (did you mean kw {near[0]}{f' {rest}' if rest else ''}?)"
+    if _ADDRESS.fullmatch(name):
+        return f"{text}: kw call Metadata -b {name} asks a cluster, kw proxy -b {name} listens in"
+    if name.lower() in other_tools.COMMANDS:
+        return f"{text}: {other_tools.COMMANDS[name.lower()]}"
+    if found := _api_like(name):
+        return f"{text}: kw call {found} sends it, kw apis {found} tells of it"
+    return text
+
+
+def _api_like(name: str) -> str:
+    """The API that a word names, or nearly; else the empty text."""
+    from decoders.apis import NAMES, api_name
+
+    found = nearest_words(name, map(api_name, NAMES))
+    return found[0] if found else ""
+
+
+# -- values and words too many ---------------------------------------------------------------------------------------
+
+
+def _choice(error: click.BadParameter) -> str:
+    """` (did you mean json?)` for a value that is nearly one of those that there are."""
+    match = re.match(r"'([^']*)' is not one of ", error.message)
+    if match is None or error.param is None:
+        return ""
+    if hint := other_tools.VALUES.get((error.param.name or "", match[1].lower())):
+        return f": {hint}"
+    near = nearest_words(match[1], map(str, getattr(error.param.type, "choices", ())))
+    return f" (did you mean {near[0]}?)" if near else ""
+
+
+def _surplus(error: click.UsageError) -> str:
+    """What words too many may have been meant for."""
+    if isinstance(error, click.BadOptionUsage) and error.option_name in other_tools.MISSING:
+        return f": {other_tools.MISSING[error.option_name]}"
+    match = re.search(r"unexpected extra arguments? \((.*)\)", error.message)
+    if match is None or error.ctx is None:
+        return ""
+    options = set(_names(error.ctx.command, error.ctx))
+    for word in match[1].split():
+        if _ADDRESS.fullmatch(word) and "-b" in options:
+            return f": -b {word} says where the cluster is"
+    return ""

@@ -1,0 +1,249 @@
+"""Packets within packets: a capture that scapy has wrapped gives the segments that it gave before."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from decoders.capture.files import CaptureReader
+from decoders.capture.links import LINKS
+from decoders.capture.packets import Dissector
+from decoders.capture.pcapng_writer import PcapngWriter
+from decoders.limits import TUNNELS_MAX
+from decoders.tcp.chunks import Segment
+from tests.capture.frames import ACK, PSH, ethernet, ipv4, tcp
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    from scapy.contrib.erspan import ERSPAN, ERSPAN_II, ERSPAN_III
+    from scapy.contrib.geneve import GENEVE, GeneveOptions
+    from scapy.contrib.gtp import GTP_U_Header, GTPPDUSessionContainer
+    from scapy.contrib.mpls import MPLS, EoMCW
+    from scapy.layers.inet import IP, UDP, fragment
+    from scapy.layers.inet6 import IPv6
+    from scapy.layers.l2 import GRE, GRE_PPTP, CookedLinux, Dot1Q, Ether
+    from scapy.layers.ppp import HDLC, PPP, PPPoE
+    from scapy.layers.vxlan import VXLAN
+    from scapy.packet import Raw
+
+TIME: Final = 1_700_000_000_123_456_789
+ETHERNET: Final = 1
+
+Wrap = Callable[[bytes], Any]
+
+
+def out() -> Any:
+    return Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02") / IP(src="192.0.2.1", dst="192.0.2.2")
+
+
+def udp(port: int) -> Any:
+    return out() / UDP(sport=51234, dport=port, chksum=0)
+
+
+# What carries an Ethernet frame.
+FRAMES: dict[str, Wrap] = {
+    "VXLAN": lambda frame: udp(4789) / VXLAN(vni=42, flags="Instance") / Ether(frame),
+    "VXLAN of flannel": lambda frame: udp(8472) / VXLAN(vni=1, flags="Instance") / Ether(frame),
+    "VXLAN with a group policy": lambda frame: udp(4789) / VXLAN(vni=42, gpid=7, flags=0x88) / Ether(frame),
+    "VXLAN on IPv6": lambda frame: Ether() / IPv6() / UDP(dport=4789) / VXLAN(vni=42, flags="Instance") / Ether(frame),
+    "VXLAN-GPE": lambda frame: udp(4790) / Raw(b"\x0c\0\0\3\0\0\x2a\0" + frame),
+    "Geneve": lambda frame: udp(6081) / GENEVE(vni=42, proto=0x6558) / Ether(frame),
+    "Geneve with options": lambda frame: (
+        udp(6081)
+        / GENEVE(vni=42, proto=0x6558, options=GeneveOptions(classid=0x103, type=1, data=b"abcd"))
+        / Ether(frame)
+    ),
+    "GRE with Ethernet": lambda frame: out() / GRE(proto=0x6558) / Ether(frame),
+    "NVGRE": lambda frame: out() / GRE(proto=0x6558, key_present=1, key=0x2A00) / Ether(frame),
+    "ERSPAN I": lambda frame: out() / GRE(proto=0x88BE) / ERSPAN() / Ether(frame),
+    "ERSPAN II": lambda frame: out() / GRE(proto=0x88BE, seqnum_present=1) / ERSPAN_II() / Ether(frame),
+    "ERSPAN III": lambda frame: out() / GRE(proto=0x22EB, seqnum_present=1) / ERSPAN_III() / Ether(frame),
+    "ERSPAN III with a platform's own": lambda frame: (
+        out() / GRE(proto=0x22EB, seqnum_present=1) / Raw(bytes(ERSPAN_III())[:11] + b"\1" + bytes(8) + frame)
+    ),
+    "a pseudowire": lambda frame: Ether() / MPLS(label=7, s=0) / MPLS(label=8, s=1) / EoMCW() / Ether(frame),
+    "VLAN and VXLAN": lambda frame: (
+        Ether() / Dot1Q(vlan=7) / IP() / UDP(dport=4789) / VXLAN(vni=42, flags="Instance") / Ether(frame)
+    ),
+    "VXLAN in a mirror's ERSPAN": lambda frame: (
+        out()
+        / GRE(proto=0x88BE, seqnum_present=1)
+        / ERSPAN_II()
+        / Ether(bytes(udp(4789) / VXLAN(vni=42, flags="Instance") / Ether(frame)))
+    ),
+}
+# What carries an IP packet.
+PACKETS: dict[str, Wrap] = {
+    "IP in IP": lambda packet: out() / IP(packet),
+    "IPv4 in IPv6": lambda packet: Ether() / IPv6(nh=4) / IP(packet),
+    "GRE": lambda packet: out() / GRE(proto=0x0800) / IP(packet),
+    "GRE with all of its fields": lambda packet: (
+        out() / GRE(proto=0x0800, chksum_present=1, key_present=1, seqnum_present=1, key=9) / IP(packet)
+    ),
+    "PPTP": lambda packet: (
+        out() / GRE_PPTP(call_id=5, seqnum_present=1, acknum_present=1) / PPP(proto=0x21) / IP(packet)
+    ),
+    "MPLS": lambda packet: Ether() / MPLS(label=7, s=0) / MPLS(label=8, s=1) / IP(packet),
+    "MPLS in IP": lambda packet: Ether() / IP(proto=137) / Raw(bytes(MPLS(label=7, s=1)) + packet),
+    "MPLS in UDP": lambda packet: udp(6635) / Raw(bytes(MPLS(label=7, s=1)) + packet),
+    "MPLS in GRE": lambda packet: out() / GRE(proto=0x8847) / Raw(bytes(MPLS(label=7, s=1)) + packet),
+    "PPPoE": lambda packet: Ether() / PPPoE(sessionid=3) / PPP(proto=0x21) / IP(packet),
+    "PPPoE in a VLAN": lambda packet: Ether() / Dot1Q(vlan=9) / PPPoE(sessionid=3) / PPP(proto=0x21) / IP(packet),
+    "GTP-U": lambda packet: udp(2152) / GTP_U_Header(teid=5) / IP(packet),
+    "GTP-U with a number": lambda packet: udp(2152) / GTP_U_Header(teid=5, S=1, seq=9) / IP(packet),
+    "GTP-U of 5G": lambda packet: (
+        udp(2152) / GTP_U_Header(teid=5, E=1, next_ex=0x85) / GTPPDUSessionContainer(type=1, QFI=3) / IP(packet)
+    ),
+    "Geneve with IP": lambda packet: udp(6081) / GENEVE(vni=42, proto=0x0800) / IP(packet),
+    "VXLAN-GPE with IP": lambda packet: udp(4790) / Raw(b"\x0c\0\0\1\0\0\x2a\0" + packet),
+}
+# Link types that carry an IP packet: number, and the frame around it.
+LINK_TYPES: dict[str, tuple[int, Callable[[bytes], bytes]]] = {
+    "PPP": (9, lambda packet: bytes(PPP(proto=0x21) / IP(packet))),
+    "PPP with a short protocol": (9, lambda packet: b"\x21" + packet),
+    "PPP in HDLC": (50, lambda packet: bytes(HDLC() / PPP(proto=0x21) / IP(packet))),
+    "PPPoE": (51, lambda packet: bytes(PPPoE(sessionid=3) / PPP(proto=0x21) / IP(packet))),
+    "Cisco HDLC": (104, lambda packet: b"\x0f\0\x08\0" + packet),
+    "OpenBSD IPsec": (109, lambda packet: b"\2\0\0\0" + bytes(8) + packet),
+    "OpenBSD pflog": (117, lambda packet: b"\x3d\2" + bytes(62) + packet),
+    "netfilter log": (239, lambda packet: b"\2\0\0\5" + nfula(1, b"abcd") + nfula(10, b"in\0") + nfula(9, packet)),
+    "netfilter log, big-endian": (239, lambda packet: b"\2\0\0\5" + nfula(10, b"x\0", "big") + nfula(9, packet, "big")),
+    "pktap": (258, lambda packet: pktap(12) + packet),
+    "pktap of old tcpdump": (149, lambda packet: pktap(1) + bytes(12) + b"\x08\0" + packet),
+    "Linux cooked": (113, lambda packet: bytes(CookedLinux(proto=0x0800) / IP(packet))),
+}
+
+
+def nfula(kind: int, value: bytes, order: Any = "little") -> bytes:
+    """An attribute of a netfilter log message."""
+    size = len(value) + 4
+    padding = b"" if kind == 9 else bytes(-size % 4)  # the packet comes last, cut where the snaplen cuts it
+    return size.to_bytes(2, order) + kind.to_bytes(2, order) + value + padding
+
+
+def pktap(link: int) -> bytes:
+    """Darwin's header of 108 bytes before a packet of this link type."""
+    words = b"".join(word.to_bytes(4, "little") for word in (108, 1, link))
+    return words + b"en0".ljust(24, b"\0") + bytes(108 - 36)
+
+
+@cache
+def plain() -> tuple[bytes, ...]:
+    """Ethernet frames of a conversation: asks, answers, an ask in two fragments, an answer cut by snaplen."""
+    asks = tcp(50000, 9092, 7, 9, ACK | PSH, b"asks", bytes(12))
+    answers = tcp(9092, 50000, 9, 11, ACK | PSH, bytes(range(200)))
+    first, second = ("10.0.0.1", "10.0.0.2"), ("10.0.0.2", "10.0.0.1")
+    return (
+        ethernet(ipv4(*first, asks)),
+        ethernet(ipv4(*second, answers)),
+        ethernet(ipv4(*first, asks[:24], fragment=0x2000)),
+        ethernet(ipv4(*first, asks[24:], fragment=3)),
+        ethernet(ipv4(*second, answers))[:100],
+    )
+
+
+def read(frames: list[tuple[bytes, int]], link: int = ETHERNET, *, fused: bool = True) -> list[Segment]:
+    """The segments of frames and their sizes on the wire."""
+    writer, reader = PcapngWriter(link), CaptureReader(fused=fused)
+    segments = reader.feed(writer.header())
+    for frame, size in frames:
+        segments += reader.feed(writer.packet(TIME, frame, size))
+    segments += reader.finish()
+    assert reader.problem is None
+    return segments
+
+
+def sizes() -> list[int]:
+    whole = len(plain()[1])
+    return [*map(len, plain()[:-1]), whole]
+
+
+@cache
+def unwrapped() -> list[Segment]:
+    """The conversation as it is without tunnels."""
+    segments = read(list(zip(plain(), sizes(), strict=True)))
+    assert [(segment[6], segment[7]) for segment in segments] == [
+        (b"asks", 0),
+        (bytes(range(200)), 0),
+        (b"asks", 0),
+        (bytes(range(46)), 154),
+    ]
+    return segments
+
+
+def wrapped(make: Callable[[bytes], bytes], header: int) -> list[tuple[bytes, int]]:
+    """The conversation in a tunnel that carries it from byte `header` of its frames on."""
+    made = []
+    for frame, size in zip(plain(), sizes(), strict=True):
+        inner = frame[header:]
+        outer = make(inner)
+        made.append((outer, len(outer) + size - len(frame)))
+    return made
+
+
+@pytest.mark.parametrize("fused", [True, False])
+@pytest.mark.parametrize("name", FRAMES)
+def test_ethernet_in_a_tunnel(name: str, fused: bool) -> None:
+    assert read(wrapped(lambda frame: bytes(FRAMES[name](frame)), 0), fused=fused) == unwrapped()
+
+
+@pytest.mark.parametrize("fused", [True, False])
+@pytest.mark.parametrize("name", PACKETS)
+def test_ip_in_a_tunnel(name: str, fused: bool) -> None:
+    assert read(wrapped(lambda packet: bytes(PACKETS[name](packet)), 14), fused=fused) == unwrapped()
+
+
+@pytest.mark.parametrize("fused", [True, False])
+@pytest.mark.parametrize("name", LINK_TYPES)
+def test_link_types(name: str, fused: bool) -> None:
+    link, make = LINK_TYPES[name]
+    assert read(wrapped(make, 14), link, fused=fused) == unwrapped()
+
+
+# scapy fragments IPv4 right behind Ethernet only.
+BREAKABLE: Final = [name for name in FRAMES if not any(word in name for word in ("IPv6", "pseudowire", "VLAN and"))]
+
+
+@pytest.mark.parametrize("name", BREAKABLE)
+def test_a_tunnel_whose_own_packets_are_fragments(name: str) -> None:
+    frame = plain()[1]
+    parts = [bytes(part) for part in fragment(FRAMES[name](frame), fragsize=64)]  # type: ignore[no-untyped-call]  # of scapy
+    assert len(parts) > 2
+    segments = read([(part, len(part)) for part in parts])
+    assert [segment[6] for segment in segments] == [bytes(range(200))]
+
+
+@pytest.mark.parametrize("port", [2152, 4789, 4790, 6081, 6635, 8472])
+@pytest.mark.parametrize("payload", [b"", b"\0" * 3, b"GET / HTTP/1.1\r\n\r\n" * 3, b"\xff" * 60, bytes(60)])
+def test_other_traffic_on_the_port_of_a_tunnel_gives_no_segment(port: int, payload: bytes) -> None:
+    frame = bytes(udp(port) / Raw(payload))
+    dissector = Dissector()
+    assert dissector.segment(LINKS[ETHERNET], frame, 0, len(frame), 0, TIME, 1) is None
+    assert sum(dissector.counts.values()) == 1
+
+
+def test_tunnels_in_tunnels_end() -> None:
+    packet = plain()[0][14:]
+    for _ in range(TUNNELS_MAX - 1):
+        packet = bytes(IP(src="192.0.2.1", dst="192.0.2.2") / IP(packet))
+    assert len(read([(ethernet(packet), len(packet) + 14)])) == 1
+    packet = bytes(IP() / IP(packet))
+    assert read([(ethernet(packet), len(packet) + 14)]) == []
+
+
+@given(st.sampled_from([*FRAMES.items(), *PACKETS.items()]), st.data())
+def test_damage_does_no_harm(case: tuple[str, Wrap], data: st.DataObject) -> None:
+    name, make = case
+    frame = bytearray(bytes(make(plain()[0][14 if name in PACKETS else 0 :])))
+    for _ in range(data.draw(st.integers(0, 3))):
+        frame[data.draw(st.integers(0, len(frame) - 1))] = data.draw(st.integers(0, 255))
+    size = data.draw(st.integers(0, len(frame)))
+    dissector = Dissector()
+    found = dissector.segment(LINKS[ETHERNET], bytes(frame[:size]), 0, size, len(frame) - size, TIME, 1)
+    assert (found is not None) + sum(dissector.counts.values()) == 1

@@ -1,0 +1,52 @@
+"""`-o ndjson` of every shipped capture is what it was in 0.1.0, but for the keys that have come since.
+
+`ndjson_before.json` has the first eight digits of the SHA-256 of every line, without those keys:
+`python -m tests.habits.test_ndjson_before` writes it, from the version that is to be the measure.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.captures.shipped import CLEAN, FOLDER, NEGATIVE
+from tests.cli.worlds import kw
+
+MEASURE: Final = Path(__file__).with_name("ndjson_before.json")
+NAMES: Final = [*CLEAN, *NEGATIVE]
+
+
+def old_form(line: str) -> str:
+    """The line without what has come since: `expected` of an error, `client_software`."""
+    row: dict[str, Any] = json.loads(line)
+    row.pop("client_software", None)
+    for error in row.get("errors", ()):
+        error.pop("expected", None)
+    return json.dumps(row)
+
+
+def digests(name: str) -> list[str]:
+    """A digest of each line for a capture, in its order."""
+    outcome = kw("sniff", str(FOLDER / name), "-o", "ndjson")
+    return [hashlib.sha256(old_form(line).encode()).hexdigest()[:8] for line in outcome.out.splitlines()]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_line_is_as_before(name: str) -> None:
+    before = json.loads(MEASURE.read_text())[name]
+    now = digests(name)
+    assert [at for at, (one, other) in enumerate(zip(before, now, strict=True), 1) if one != other] == []
+
+
+def test_all_captures_are_measured() -> None:
+    measured = json.loads(MEASURE.read_text())
+    assert sorted(measured) == sorted(NAMES)
+    assert sum(map(len, measured.values())) > 1000
+
+
+if __name__ == "__main__":
+    MEASURE.write_text(json.dumps({name: digests(name) for name in NAMES}) + "\n")

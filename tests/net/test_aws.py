@@ -1,0 +1,197 @@
+"""AWS_MSK_IAM: from properties to a token that AWS' own library signed, without any network."""
+
+from __future__ import annotations
+
+import base64
+import sys
+import time
+from pathlib import Path
+from types import ModuleType
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from kwcli.env import Exit, Failure
+from kwcli.net.config.build_config import client_config
+from kwcli.net.config.client_config import Aws, Sasl
+from kwcli.net.deadline import Deadline
+from kwcli.net.session.credentials import Credentials
+from tests.cli.worlds import kw, world
+
+SIGNER = "aws_msk_iam_sasl_signer.MSKAuthTokenProvider"
+HOST = "b-1.demo.abc123.c2.kafka.eu-central-1.amazonaws.com:9098"
+JAVA = "software.amazon.msk.auth.iam"
+OAUTH = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
+SASL = ("security.protocol", "SASL_SSL")
+IAM = ("sasl.mechanism", "AWS_MSK_IAM")
+
+
+def sasl_of(*pairs: tuple[str, str], servers: str = HOST, **variables: str) -> Sasl | None:
+    return client_config(world(variables=variables), servers=servers, properties=[SASL, *pairs]).sasl
+
+
+@pytest.mark.parametrize(
+    ("pairs", "aws"),
+    [
+        ([IAM], Aws("eu-central-1")),
+        ([("sasl.mechanism", "aws_msk_iam")], Aws("eu-central-1")),
+        ([IAM, ("sasl.aws.region", "us-east-1")], Aws("us-east-1")),
+        ([IAM, ("sasl.aws.profile", "ops")], Aws("eu-central-1", profile="ops")),
+        (
+            [IAM, ("sasl.aws.role.arn", "arn:aws:iam::1:role/r"), ("sasl.aws.role.session.name", "kw")],
+            Aws("eu-central-1", role="arn:aws:iam::1:role/r", session="kw"),
+        ),
+        ([IAM, ("sasl.jaas.config", f"{JAVA}.IAMLoginModule required;")], Aws("eu-central-1")),
+        ([("sasl.jaas.config", f"{JAVA}.IAMLoginModule required;")], Aws("eu-central-1")),
+        (
+            [
+                IAM,
+                ("sasl.jaas.config", f'{JAVA}.IAMLoginModule required awsProfileName="ops" awsDebugCreds=true;'),
+                ("sasl.client.callback.handler.class", f"{JAVA}.IAMClientCallbackHandler"),
+            ],
+            Aws("eu-central-1", profile="ops"),
+        ),
+        (
+            [
+                ("sasl.mechanism", "OAUTHBEARER"),
+                ("sasl.jaas.config", f'{OAUTH} required awsStsRegion="us-west-2";'),
+                ("sasl.login.callback.handler.class", f"{JAVA}.IAMOAuthBearerLoginCallbackHandler"),
+            ],
+            Aws("us-west-2"),
+        ),
+    ],
+)
+def test_what_asks_for_it(pairs: list[tuple[str, str]], aws: Aws) -> None:
+    assert sasl_of(*pairs) == Sasl("OAUTHBEARER", aws=aws)
+    config = client_config(world(), servers=HOST, properties=[SASL, *pairs])
+    assert config.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("servers", "region"),
+    [
+        ("boot-x.c1.kafka-serverless.us-east-2.amazonaws.com:9098", "us-east-2"),
+        ("b-1.x.kafka.cn-north-1.amazonaws.com.cn:9098", "cn-north-1"),
+        ("proxy.example:9098", "ap-south-1"),
+    ],
+)
+def test_the_region(servers: str, region: str) -> None:
+    assert sasl_of(IAM, servers=servers, AWS_REGION="ap-south-1") == Sasl("OAUTHBEARER", aws=Aws(region))
+    assert sasl_of(IAM, servers="a:1", AWS_DEFAULT_REGION="sa-east-1") == Sasl("OAUTHBEARER", aws=Aws("sa-east-1"))
+
+
+def test_what_is_missing_or_too_much() -> None:
+    with pytest.raises(Failure) as caught:
+        sasl_of(IAM, servers="proxy.example:9098")
+    assert caught.value.code == Exit.USAGE
+    assert caught.value.text == ("AWS_MSK_IAM needs the cluster's region: -X sasl.aws.region=eu-west-1, or AWS_REGION")
+    with pytest.raises(Failure) as caught:
+        sasl_of(IAM, ("sasl.aws.profile", "a"), ("sasl.aws.role.arn", "b"))
+    assert caught.value.text.startswith("sasl.aws.profile (-X) and sasl.aws.role.arn (-X): give one of them")
+
+
+def provider(calls: list[tuple[object, ...]], lifetime_s: float = 900) -> ModuleType:
+    """A stand-in for AWS' library, which writes down what it is asked for."""
+    module = ModuleType(SIGNER)
+    for name in ("generate_auth_token", "generate_auth_token_from_profile", "generate_auth_token_from_role_arn"):
+
+        def sign(*asked: object, name: str = name) -> tuple[str, int]:
+            calls.append((name, *asked))
+            return f"token{len(calls)}", int((1000 + lifetime_s) * 1000)
+
+        setattr(module, name, sign)
+    return module
+
+
+def credentials(aws: Aws, clock: list[float]) -> Credentials:
+    return Credentials(Sasl("OAUTHBEARER", aws=aws), now_s=lambda: 1000.0, monotonic=lambda: clock[0])
+
+
+@pytest.mark.parametrize(
+    ("aws", "call"),
+    [
+        (Aws("r"), ("generate_auth_token", "r")),
+        (Aws("r", profile="p"), ("generate_auth_token_from_profile", "r", "p")),
+        (Aws("r", role="arn"), ("generate_auth_token_from_role_arn", "r", "arn")),
+        (Aws("r", role="arn", session="s"), ("generate_auth_token_from_role_arn", "r", "arn", "s")),
+    ],
+)
+def test_the_library_is_asked(monkeypatch: pytest.MonkeyPatch, aws: Aws, call: tuple[object, ...]) -> None:
+    calls: list[tuple[object, ...]] = []
+    monkeypatch.setitem(sys.modules, SIGNER, provider(calls))
+    clock = [0.0]
+    made = credentials(aws, clock)
+    deadline = Deadline(5.0, time.monotonic)
+    assert [made.token(deadline), made.token(deadline)] == ["token1", "token1"]
+    clock[0] = 721.0  # four fifths of the token's 900 s
+    assert made.token(deadline) == "token2"
+    assert calls == [call, call]
+
+
+def test_without_the_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, SIGNER, None)
+    done = kw("call", "Metadata", "-b", "127.0.0.1:1", *words(SASL, IAM, ("sasl.aws.region", "r")))
+    assert done.code == Exit.USAGE
+    assert done.err.startswith("kw: AWS_MSK_IAM needs the Python package aws-msk-iam-sasl-signer-python (")
+    assert done.err.endswith("): pip install 'kw[msk]'\n")
+
+
+def words(*pairs: tuple[str, str]) -> list[str]:
+    return [word for name, value in pairs for word in ("-X", f"{name}={value}")]
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (AttributeError("'NoneType' has no attribute 'access_key'"), "AWS_MSK_IAM found no AWS credentials: set "),
+        (RuntimeError("The profile (x)\n could not be found"), "AWS gives no credentials: The profile (x) could not"),
+    ],
+)
+def test_what_the_library_raises(monkeypatch: pytest.MonkeyPatch, error: Exception, text: str) -> None:
+    def fail(_region: str) -> tuple[str, int]:
+        raise error
+
+    module = provider([])
+    monkeypatch.setattr(module, "generate_auth_token", fail)
+    monkeypatch.setitem(sys.modules, SIGNER, module)
+    with pytest.raises(Failure) as caught:
+        credentials(Aws("r"), [0.0]).token(Deadline(5.0, time.monotonic))
+    assert caught.value.code == Exit.REFUSED
+    assert caught.value.text.startswith(text)
+
+
+def test_a_real_token_is_signed_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("aws_msk_iam_sasl_signer", reason="needs pip install 'kw[msk]'")
+    for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    deadline = Deadline(20.0, time.monotonic)
+
+    def query(aws: Aws) -> dict[str, list[str]]:
+        made = Credentials(Sasl("OAUTHBEARER", aws=aws), now_s=time.time, monotonic=time.monotonic)
+        token = made.token(deadline)
+        assert token is not None
+        assert made.token(deadline) == token
+        url = urlsplit(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)).decode())
+        assert url.hostname == f"kafka.{aws.region}.amazonaws.com"
+        return parse_qs(url.query)
+
+    with pytest.raises(Failure) as caught:
+        query(Aws("eu-west-1"))
+    assert caught.value.text.startswith("AWS_MSK_IAM found no AWS credentials: ")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    told = query(Aws("eu-west-1"))
+    assert told["Action"] == ["kafka-cluster:Connect"]
+    assert told["X-Amz-Expires"] == ["900"]
+    assert told["X-Amz-Credential"][0].startswith("AKIDEXAMPLE/")
+    assert told["X-Amz-Credential"][0].endswith("/eu-west-1/kafka-cluster/aws4_request")
+    (tmp_path / "AWS_SHARED_CREDENTIALS_FILE").write_text(
+        "[ops]\naws_access_key_id = AKIDOPS\naws_secret_access_key = x\n"
+    )
+    assert query(Aws("us-east-1", profile="ops"))["X-Amz-Credential"][0].startswith("AKIDOPS/")
+    with pytest.raises(Failure) as caught:
+        query(Aws("us-east-1", profile="none"))
+    assert caught.value.text.startswith("AWS gives no credentials: The config profile (none) could not be found")

@@ -1,0 +1,178 @@
+"""Properties that nobody knows: those of security stop the command, others are told, each with its file and line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kwcli.env import Exit, Failure
+from kwcli.net.config.build_config import client_config
+from kwcli.net.config.profiles import Profiles
+from kwcli.net.config.properties import PROPERTIES
+from kwcli.net.config.unknown_properties import _MEANT, is_about_security, proposal
+from tests.cli.worlds import kw, world
+
+TLS = ": write -X security.protocol=SSL, or SASL_SSL where you log in"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "rest"),
+    [
+        ("tls", "true", TLS),
+        ("ssl", "1", TLS),
+        ("tls.enabled", "true", TLS),
+        ("use_tls", "on", TLS),
+        ("ssl", "false", ": write -X security.protocol=PLAINTEXT"),
+        ("ssl.ca", "ca.pem", ": write -X ssl.ca.location=FILE"),
+        ("ssl_cafile", "ca.pem", ": write -X ssl.ca.location=FILE"),
+        ("tls.cert", "c.pem", ": write -X ssl.certificate.location=FILE"),
+        ("tls_client_key_path", "k.pem", ": write -X ssl.key.location=FILE"),
+        ("insecure", "true", ": write -X enable.ssl.certificate.verification=false"),
+        ("ssl_check_hostname", "false", ": write -X ssl.endpoint.identification.algorithm=none"),
+        ("sasl.user", "me", ": write -X sasl.username=NAME"),
+        ("sasl_plain_username", "me", ": write -X sasl.username=NAME"),
+        ("password", "hunter2", ": write -X sasl.password=…"),
+        ("sasl.pass", "hunter2", ": write -X sasl.password=…"),
+        ("sasl", "PLAIN", ": write -X sasl.mechanism=PLAIN"),
+        ("token", "abc", ": write -X sasl.oauthbearer.token=…"),
+        ("sasl.pasword", "hunter2", ' (did you mean "sasl.password"?)'),
+        ("security_protocol", "SSL", ' (did you mean "security.protocol"?)'),
+        ("securityProtocol", "SSL", ' (did you mean "security.protocol"?)'),
+        ("security.protcol", "SSL", ' (did you mean "security.protocol"?)'),
+        ("sasl.mechansim", "PLAIN", ' (did you mean "sasl.mechanism"?)'),
+        ("spring.kafka.security.protocol", "SSL", ' (did you mean "security.protocol"?)'),
+        ("scurity.potocol", "SSL", ' (did you mean "security.protocol"?)'),
+        ("ssl.zzz.frobnicate.what.now", "1", ": kw -X list shows all there are"),
+    ],
+)
+def test_one_of_security_stops_the_command(name: str, value: str, rest: str) -> None:
+    done = kw("call", "Metadata", "-b", "localhost:1", "-X", f"{name}={value}")
+    assert (done.code, done.out) == (Exit.USAGE, "")
+    assert done.err == f"kw: unknown property {name} (-X){rest}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "rest"),
+    [
+        ("foo", ""),
+        ("brokers", ": write -X bootstrap.servers=HOST:PORT"),
+        ("boostrap.servers", ' (did you mean "bootstrap.servers"?)'),
+        ("bootstrap_servers", ' (did you mean "bootstrap.servers"?)'),
+        ("client_id", ' (did you mean "client.id"?)'),
+        ("linger", ' (did you mean "linger.ms"?)'),
+    ],
+)
+def test_another_one_is_told(name: str, rest: str) -> None:
+    config = client_config(world(), properties=[(name, "x:1")])
+    assert config.warnings == (f"unknown property {name} (-X){rest}",)
+
+
+@pytest.mark.parametrize("command", [("call", "Metadata"), ("call", "Metadata", "--dry-run"), ("proxy", "--check")])
+def test_every_command_that_connects_stops(command: tuple[str, ...]) -> None:
+    done = kw(*command, "-b", "localhost:1", "-X", "tls=true")
+    assert (done.code, done.out, done.err) == (Exit.USAGE, "", f"kw: unknown property tls (-X){TLS}\n")
+
+
+@pytest.mark.parametrize("word", ["tls", "ssl", "insecure", "sasl"])
+def test_a_word_without_a_value(word: str) -> None:
+    done = kw("call", "Metadata", "-X", word)
+    assert done.code == Exit.USAGE
+    assert done.err.startswith(f"kw: invalid value for '-X' / '--property': {word!r} is no key=value: write -X ")
+
+
+def test_a_file_is_told_with_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "c.properties"
+    file.write_text("# c\nbootstrap.servers=a:1\n\nfoo=\\\n  1\nbar: 2\n")
+    config = client_config(world(), files=[str(file)])
+    assert config.warnings == (f"unknown property foo (-F {file}:4)", f"unknown property bar (-F {file}:6)")
+    file.write_text("bootstrap.servers=a:1\nsasl.username=me\ntls.enabled=true\n")  # librdkafka's kind
+    with pytest.raises(Failure) as caught:
+        client_config(world(), files=[str(file)])
+    assert caught.value.text.startswith(f"unknown property tls.enabled (-F {file}:3): write security.protocol=SSL")
+    file.write_text("bootstrap.servers=a:1\nsecurity.protocol=SSL3\n")
+    with pytest.raises(Failure) as caught:
+        client_config(world(), files=[str(file)])
+    assert caught.value.text.startswith(f"security.protocol (-F {file}:2) is 'SSL3': write one of PLAINTEXT, ")
+
+
+def test_a_profile_is_told_with_its_line(tmp_path: Path) -> None:
+    path = Profiles(tmp_path / "kw").write("p", [("bootstrap.servers", "a:1"), ("foo", "1")], comment="made by a test")
+    env = world(variables={"XDG_CONFIG_HOME": str(tmp_path)})
+    assert client_config(env, profile="p").warnings == (f"unknown property foo (--profile p, {path}:3)",)
+    Profiles(tmp_path / "kw").use("p")
+    assert client_config(env).warnings == (f"unknown property foo (active profile p, {path}:3)",)
+    Profiles(tmp_path / "kw").write("p", [("sasl.pasword", "hunter2")])
+    done = kw("call", "Metadata", env=world(variables={"XDG_CONFIG_HOME": str(tmp_path)}))
+    assert (done.code, "hunter2" in done.err) == (Exit.USAGE, False)
+    assert f"unknown property sasl.pasword (active profile p, {path}:1)" in done.err
+
+
+def test_a_variable_of_security_stops_the_command() -> None:
+    env = world(variables={"KW_SASL_PASWORD": "hunter2"})
+    done = kw("call", "Metadata", env=env)
+    assert done.code == Exit.USAGE
+    assert done.err == 'kw: unknown variable KW_SASL_PASWORD (did you mean "KW_SASL_PASSWORD"?)\n'
+
+
+def test_an_import_of_one_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "c.properties"
+    file.write_text("bootstrap.servers=a:1\nsasl.pasword=hunter2\n")
+    done = kw("profile", "import", "p", str(file), env=world(variables={"XDG_CONFIG_HOME": str(tmp_path)}))
+    assert done.code == Exit.USAGE
+    assert done.err == f'kw: unknown property sasl.pasword ({file}:2) (did you mean "sasl.password"?)\n'
+    assert Profiles(tmp_path / "kw").names() == []
+
+
+@pytest.mark.parametrize(
+    ("pairs", "told"),
+    [
+        ([("security.protocol", "SSL")], True),
+        ([("security.protocol", "SASL_SSL"), ("sasl.oauthbearer.token", "abc")], True),
+        ([("security.protocol", "PLAINTEXT")], False),
+        ([("security.protocol", "SSL"), ("enable.ssl.certificate.verification", "false")], False),
+    ],
+)
+def test_an_empty_host_name_check_is_said_where_it_is_used(pairs: list[tuple[str, str]], told: bool) -> None:
+    config = client_config(world(), properties=[*pairs, ("ssl.endpoint.identification.algorithm", "")])
+    line = "ssl.endpoint.identification.algorithm (-X) is empty, so brokers' host names are not checked"
+    assert [warning.startswith(line) for warning in config.warnings] == [True] * told
+
+
+@pytest.mark.parametrize("value", ["https", "none", "HTTPS"])
+def test_a_host_name_check_that_is_said_needs_no_words(value: str) -> None:
+    pairs = [("security.protocol", "SSL"), ("ssl.endpoint.identification.algorithm", value)]
+    assert client_config(world(), properties=pairs).warnings == ()
+
+
+@pytest.mark.parametrize("command", [("call", "Metadata"), ("proxy", "--check"), ("call", "Metadata", "--dry-run")])
+def test_every_command_says_that_the_check_is_empty(command: tuple[str, ...], tmp_path: Path) -> None:
+    file = tmp_path / "c.properties"
+    file.write_text("security.protocol=SSL\nssl.endpoint.identification.algorithm=\n")
+    done = kw(*command, "-b", "localhost:1", "-F", str(file))
+    assert f"kw: warning: ssl.endpoint.identification.algorithm (-F {file}:2) is empty, so " in done.err
+    own = world(variables={"XDG_CONFIG_HOME": str(tmp_path)})
+    assert f"algorithm ({file}:2) is empty, so " in kw("profile", "import", "p", str(file), env=own).err
+
+
+def test_an_empty_protocol_is_said() -> None:
+    warnings = client_config(world(), properties=[("security.protocol", "")]).warnings
+    assert warnings == ("security.protocol (-X) is empty: kw speaks PLAINTEXT",)
+
+
+def test_what_brokers_and_other_programs_read_stops_nothing() -> None:
+    names = ("ssl.client.auth", "sasl.enabled.mechanisms", "listener.name.x.sasl.jaas.config", "admin.ssl.ca", "acks")
+    config = client_config(world(), properties=[(name, "x") for name in names])
+    assert config.warnings == ()
+    assert len(config.remarks) == len(names)
+
+
+def test_what_is_proposed_is_known() -> None:
+    known = {name for row in PROPERTIES for name in row.names}
+    assert {meant.partition("=")[0] for meant in _MEANT.values()} <= known
+    for row in PROPERTIES:
+        security = row.meaning not in ("servers", "controllers", "client id", "connect timeout", "timeout")
+        if row.name.startswith(("ssl.", "sasl.", "security.", "enable.s", "https.")):
+            assert security
+            assert is_about_security(f"{row.name}x", "1"), row.name
+            assert proposal(f"{row.name}x", "1")
