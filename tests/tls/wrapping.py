@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from decoders.capture.files import CaptureReader
 from decoders.capture.pcapng_writer import PcapngWriter
 from decoders.tcp.chunks import Close, Gap, Segment
-from decoders.tcp.connections import turned
+from decoders.tcp.connections import HalfStream, turned
 from decoders.tcp.reassembly import Reassembly
 from tests.captures.plain import read_bytes
 from tests.tls.conversations import Talk
@@ -80,6 +80,7 @@ def wrap(segments: list[Segment], **options: Any) -> Wrapped:
     for half, time_ns, _, data in (*stage.feed(segments), *stage.finish()):
         number = half.connection.number
         if number not in wires:
+            assert isinstance(half, HalfStream)
             wires[number] = _Wire(half.connection.first.key, options)
         wire = wires[number]
         first = half is half.connection.first
@@ -94,13 +95,10 @@ def wrap(segments: list[Segment], **options: Any) -> Wrapped:
         assert not isinstance(data, Gap), "a capture with holes"
     rows = sorted((row for wire in wires.values() for row in wire.rows), key=lambda row: row[0])
     logs = [wire.talk.log_file for wire in wires.values() if wire.talk is not None]
-    return Wrapped(
-        [
-            (key, time_ns, number, seq, ack, flags, data, 0)
-            for number, (time_ns, key, seq, ack, flags, data) in enumerate(rows, 1)
-        ],
-        b"".join(path.read_bytes() for path in logs),
-    )
+    made: list[Segment] = []
+    for number, (time_ns, key, seq, ack, flags, data) in enumerate(rows, 1):
+        made.append((key, time_ns, number, seq, ack, flags, data, 0))
+    return Wrapped(made, b"".join(path.read_bytes() for path in logs))
 
 
 def segments_of(path: Path) -> list[Segment]:
