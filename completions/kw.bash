@@ -259,13 +259,13 @@ _kw_values() {
 _kw_verb() {
     case $verb in
         "") verbs="sniff call proxy stats pipeline apis errors decode encode profile playground completion help" options="--version --debug -X -h --help" ;;
-        "sniff") verbs="" options="-i --interface --bpf -w --write --port --api --client-id --topic -f --filter --errors --slower-than --limit --records --reveal-secrets --sort --strict -o --output --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
+        "sniff") verbs="" options="-i --interface --bpf -w --write --port --keylog --api --client-id --topic -f --filter --errors --slower-than --limit --records --reveal-secrets --sort --strict -o --output --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
         "call") verbs="" options="--api-version --as-kafka --force --node --split --example --skeleton --edit --dry-run --raw-body --only --select --records --reveal-secrets --compression --acks --magic --lines --values -K --key-separator --repeat --interval --against -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
         "proxy") verbs="" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map --port-base --bind --advertise --tls-in --tls-cert --tls-key --tls-client-ca --allow-anonymous --metrics --check --api --client-id --topic -f --filter --errors --slower-than --records --reveal-secrets -o --output --csv-safe --color -v --verbose -q --quiet --debug --no-log -w --write --record --rotate-size --rotate-interval --log-overflow -h --help" ;;
-        "stats") verbs="" options="-i --interface --bpf -w --write --port --by --metric --bucket --sort --top --slowest --api --client-id --topic -f --filter --errors --slower-than --limit --strict -o --output --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
+        "stats") verbs="" options="-i --interface --bpf -w --write --port --keylog --by --metric --bucket --sort --top --slowest --api --client-id --topic -f --filter --errors --slower-than --limit --strict -o --output --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
         "pipeline") verbs="report run sql" options="-h --help" ;;
         "pipeline report") verbs="" options="--target --html --master -o --output --color -v --verbose -q --quiet --debug -h --help" ;;
-        "pipeline run") verbs="" options="--out --point --since --until --api --client-id --topic -f --filter --errors --slower-than --port --tables --bodies --reveal-secrets --engine --master --split-size --strict --explain -v --verbose -q --quiet --debug -h --help" ;;
+        "pipeline run") verbs="" options="--out --point --since --until --api --client-id --topic -f --filter --errors --slower-than --port --keylog --tables --bodies --reveal-secrets --engine --master --split-size --strict --explain -v --verbose -q --quiet --debug -h --help" ;;
         "pipeline sql") verbs="" options="--views --limit --master -o --output --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
         "apis") verbs="" options="--release --diff --grep -o --output --color --debug -h --help" ;;
         "errors") verbs="" options="--retriable --grep -o --output --color --debug -h --help" ;;
@@ -290,10 +290,11 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "sniff --bpf") left=1 kind= ;;
         "sniff -w"|"sniff --write") left=1 kind=files ;;
         "sniff --port") left=1 kind= ;;
+        "sniff --keylog") left=1 kind=files ;;
         "sniff --api") left=1 kind=apis ;;
         "sniff --client-id") left=1 kind= ;;
         "sniff --topic") left=1 kind= ;;
-        "sniff -f"|"sniff --filter") left=1 kind=words list="api api_key api_version correlation_id client_id client broker software software_version connection time request_size topic group txn partition records key value response_size size latency latency_ms error duration duration_ms status reason undecoded undecoded_side side closed retransmitted header. request. response." ;;
+        "sniff -f"|"sniff --filter") left=1 kind=words list="api api_key api_version correlation_id client_id client broker software software_version tls cipher sni subject connection time request_size topic group txn partition records key value response_size size latency latency_ms error duration duration_ms status reason undecoded undecoded_side side closed retransmitted header. request. response." ;;
         "sniff --slower-than") left=1 kind= ;;
         "sniff --limit") left=1 kind= ;;
         "sniff --sort") left=1 kind=words list="time" ;;
@@ -341,7 +342,7 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "proxy --api") left=1 kind=apis ;;
         "proxy --client-id") left=1 kind= ;;
         "proxy --topic") left=1 kind= ;;
-        "proxy -f"|"proxy --filter") left=1 kind=words list="api api_key api_version correlation_id client_id client broker software software_version connection time request_size topic group txn partition records key value response_size size latency latency_ms error duration duration_ms status reason undecoded undecoded_side side closed retransmitted header. request. response." ;;
+        "proxy -f"|"proxy --filter") left=1 kind=words list="api api_key api_version correlation_id client_id client broker software software_version tls cipher sni subject connection time request_size topic group txn partition records key value response_size size latency latency_ms error duration duration_ms status reason undecoded undecoded_side side closed retransmitted header. request. response." ;;
         "proxy --slower-than") left=1 kind= ;;
         "proxy -o"|"proxy --output") left=1 kind=words list="text table ndjson json csv hex" ;;
         "proxy --color") left=1 kind=words list="auto always never" ;;
@@ -354,6 +355,7 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "stats --bpf") left=1 kind= ;;
         "stats -w"|"stats --write") left=1 kind=files ;;
         "stats --port") left=1 kind= ;;
+        "stats --keylog") left=1 kind=files ;;
         "stats --by") left=1 kind=words list="api version client client_id address software broker connection topic partition group error time" ;;
         "stats --metric") left=1 kind=words list="latency bytes errors records throttle" ;;
         "stats --bucket") left=1 kind= ;;
@@ -363,7 +365,7 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "stats --api") left=1 kind=apis ;;
         "stats --client-id") left=1 kind= ;;
         "stats --topic") left=1 kind= ;;
-        "stats -f"|"stats --filter") left=1 kind=words list="api api_key api_version correlation_id client_id client broker software software_version connection time request_size topic group txn partition records key value response_size size latency latency_ms error duration duration_ms status reason undecoded undecoded_side side closed retransmitted header. request. response." ;;
+        "stats -f"|"stats --filter") left=1 kind=words list="api api_key api_version correlation_id client_id client broker software software_version tls cipher sni subject connection time request_size topic group txn partition records key value response_size size latency latency_ms error duration duration_ms status reason undecoded undecoded_side side closed retransmitted header. request. response." ;;
         "stats --slower-than") left=1 kind= ;;
         "stats --limit") left=1 kind= ;;
         "stats -o"|"stats --output") left=1 kind=words list="text table ndjson json csv" ;;
@@ -380,9 +382,10 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "pipeline run --api") left=1 kind=apis ;;
         "pipeline run --client-id") left=1 kind= ;;
         "pipeline run --topic") left=1 kind= ;;
-        "pipeline run -f"|"pipeline run --filter") left=1 kind=words list="api api_key api_version correlation_id client_id client broker software software_version connection time request_size topic group txn partition records key value response_size size latency latency_ms error duration duration_ms status reason undecoded undecoded_side side closed retransmitted header. request. response." ;;
+        "pipeline run -f"|"pipeline run --filter") left=1 kind=words list="api api_key api_version correlation_id client_id client broker software software_version tls cipher sni subject connection time request_size topic group txn partition records key value response_size size latency latency_ms error duration duration_ms status reason undecoded undecoded_side side closed retransmitted header. request. response." ;;
         "pipeline run --slower-than") left=1 kind= ;;
         "pipeline run --port") left=1 kind= ;;
+        "pipeline run --keylog") left=1 kind=files ;;
         "pipeline run --tables") left=1 kind=words list="exchanges topic_partitions connections skipped" ;;
         "pipeline run --engine") left=1 kind=words list="auto local stitch shuffle" ;;
         "pipeline run --master") left=1 kind= ;;

@@ -148,9 +148,9 @@ class OpenedConnection:
         goes_on, self.begun = self.begun, True  # a connection that took the ports without a SYN
         assert self.connection is not None
         first, second = self.connection.first, self.connection.second
-        who = [first.source, second.source, self.connection.began_ns]
+        who: list[Any] = [first.source, second.source, self.connection.began_ns, None]
         if self.ends is not None:
-            who = [self.ends.client, self.ends.broker, self.ends.began_ns]
+            who = [self.ends.client, self.ends.broker, self.ends.began_ns, self.ends.tls]
         return pack([True, goes_on, self.segment, second.source, late_ns, who])
 
     def tail(self, until: int | None, watched: Watched, pairer: Pairer) -> tuple[bytes, int]:

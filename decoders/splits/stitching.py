@@ -183,9 +183,10 @@ class AdoptedConnection:
             return
         reassembly = self._engine.reassembly
         reassembly.count()
-        client, broker, began_ns = fields(who, str, str, int)
+        client, broker, began_ns, tls = fields(who, str, str, int, dict | None)
         number = reassembly.connection_count
         self._ends = ConnectionInfo(number, client, broker, began_ns, self._engine.pairer.context.topics)
+        self._ends.tls = tls
 
     def patch(self) -> RowCorrection:
         """What its rows lack."""

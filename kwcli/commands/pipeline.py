@@ -14,6 +14,7 @@ from kwcli.options import (
     OutputOptions,
     filter_options,
     gathered,
+    keylog_option,
     output_options,
     ports_option,
     set_debug,
@@ -72,6 +73,7 @@ def command() -> None:
 @click.option("--until", "until_ns", type=Moment(), metavar="TIME", help="Only what began before this time.")
 @filter_options
 @ports_option
+@keylog_option
 @click.option(
     "--tables",
     type=TableNames(tuple(TABLES)),
@@ -126,7 +128,10 @@ def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -
         raise click.UsageError("--since is not before --until: nothing is between them", context)
     if options.master is not None and options.engine == "local":
         raise click.UsageError("--master is for Spark: --engine local has none", context)
-    return run(env, options._replace(filter=filters.select().text))
+    from kwcli.key_logs import key_log_names
+
+    keylogs = key_log_names(options.keylogs, env.variables)
+    return run(env, options._replace(filter=filters.select().text, keylogs=keylogs))
 
 
 @command.command("report", short_help="Say what the tables hold.", epilog=_REPORT)
