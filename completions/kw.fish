@@ -1077,4 +1077,4 @@ complete -c kw -n '__kw_in \'help\'' -l search -x -d 'List the lines of all page
 complete -c kw -n '__kw_in \'help\'' -l no-pager -d 'Do not page long output on a terminal.'
 complete -c kw -n '__kw_in \'help\'' -l color -x -a 'auto always never' -d 'When to use colours.'
 complete -c kw -n '__kw_in \'help\'' -s h -l help -d 'Show this message and exit.'
-complete -c kw -n '__kw_in \'help\' 0' -a 'sniff stats call proxy decode encode apis errors playground pipeline report sql completion filter record hex words produce-fetch connect failures options exit-codes tables spark library contributing changes'
+complete -c kw -n '__kw_in \'help\' 0' -a 'sniff stats call proxy decode encode apis errors playground pipeline report sql completion filter record hex words produce-fetch connect tls failures options exit-codes tables spark library contributing changes'

@@ -48,6 +48,7 @@ from decoders.tls.key_log import (
     MASTER_SECRET,
     SERVER_HANDSHAKE,
     SERVER_TRAFFIC,
+    SESSION_SECRET,
     KeyLog,
 )
 from decoders.tls.sides import HEADER_SIZE, RECORD_HEADER, RECORD_MAX, TlsSide
@@ -334,6 +335,7 @@ class TlsConnection:
         self.facts.resumed = hello.resumed or (
             hello.version != TLS_1_3 and bool(hello.session_id) and hello.session_id == self.session_id
         )
+        self.session_id = hello.session_id
         server.hello = True
         self.facts.offered = ()
         if self.version == TLS_1_3:
@@ -389,7 +391,7 @@ class TlsConnection:
 
         client = side is self.client
         if self.version == TLS_1_2:
-            master = keys.secret(MASTER_SECRET, random)
+            master = keys.secret(MASTER_SECRET, random) or keys.secret(SESSION_SECRET, self.session_id)
             if master is None or len(self.server_random) != len(random) or suite.number >> 8 == 0x13:
                 return None
             pair = tls12_ciphers(suite, master, random, self.server_random, encrypt_then_mac=self.encrypt_then_mac)

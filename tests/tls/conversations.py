@@ -5,8 +5,10 @@ Run as a program it writes one to standard output: what TLS 1.3 offers is set by
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
+import shutil
 import ssl
 import subprocess
 import sys
@@ -51,6 +53,7 @@ class Conversation:
 def certificates() -> Path:
     """A folder with certificates, for the length of the run: an authority's, a server's and a client's."""
     folder = Path(tempfile.mkdtemp(prefix="kw-tls-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     for name, kind in (("ec", "ec"), ("rsa", "rsa"), ("client", "ec")):
         words = ["openssl", "req", "-x509", "-nodes", "-days", "30", "-newkey", "rsa:2048" if kind == "rsa" else "ec"]
         words += ["-pkeyopt", "ec_paramgen_curve:P-256"] if kind == "ec" else []
@@ -75,7 +78,9 @@ class Talk:
         alpn: Sequence[str] = (),
     ) -> None:
         folder = folder or certificates()
-        self.log_file = Path(tempfile.mkstemp(prefix="kw-keys-")[1])
+        descriptor, name = tempfile.mkstemp(prefix="keys-", dir=folder)
+        os.close(descriptor)
+        self.log_file = Path(name)
         if contexts is None:
             server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             server.load_cert_chain(folder / f"{key}.pem", folder / f"{key}.key")
