@@ -57,7 +57,8 @@ class TlsFacts:
         self.sni = hello.server_name
         self.offered = hello.versions
         self.protocol = "".join(hello.protocols[:1])
-        self.early_data = "offered" if hello.early_data else ""
+        if hello.early_data:
+            self.early_data = "offered"
         self.hello_ns = self.hello_ns or time_ns
 
     def choose(self, hello: ServerHello, time_ns: int) -> None:
