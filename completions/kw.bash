@@ -21,6 +21,14 @@ _kw_profiles() {
     done
     _kw_offer "$all"
 }
+_kw_live() {  # what kw itself knows about $1 (body, filter, node, property): in a third of a second, or nothing
+    local one limit=
+    type -P timeout > /dev/null && limit="timeout ${KW_COMPLETION_LIMIT:-0.3}"
+    while IFS=$'\t' read -r one _; do
+        [[ $one == *[=.:/\(] ]] && compopt -o nospace 2> /dev/null
+        COMPREPLY+=("$head$one")
+    done < <($limit "${line[0]}" __complete "$1${quote:+-quoted}" "$plain" "${line[@]:1:last-1}" 2> /dev/null)
+}
 _kw_versions() {
     local low=1 high=0 words= all=
     _kw_facts
@@ -46,6 +54,10 @@ _kw_body() {  # path=value: the paths of the request, then what the field may ho
     while [[ $one =~ ^(.*)\[[0-9]+\](.*)$ ]]; do one="${BASH_REMATCH[1]}[]${BASH_REMATCH[2]}"; done
     if [[ $plain == *=* ]]; then
         _kw_values "${one%:}"
+        if [[ ! $values ]]; then
+            _kw_live body
+            return
+        fi
         head=${plain%%=*}=
         plain=${plain#*=}
         _kw_offer "$values"
@@ -72,7 +84,29 @@ _kw_kind() {
         profiles) _kw_profiles ;;
         interfaces) _kw_offer "any $(command ls /sys/class/net 2> /dev/null)" ;;
         files) _kw_files ;;
+        property | filter | node) _kw_live $kind ;;
     esac
+}
+_kw_split() {  # the words of $1 as the shell parts them, into `line`; `quote` is the one that is open, from `begin` on
+    local text=$1 word= some= at one
+    line=() quote=
+    for ((at = 0; at < ${#text}; at++)); do
+        one=${text:at:1}
+        if [[ $quote ]]; then
+            if [[ $one == "$quote" ]]; then quote=; else word+=$one; fi
+        elif [[ $one == [\'\"] ]]; then
+            quote=$one some=1 begin=${#word}
+        elif [[ $one == \\ ]]; then
+            ((at++))
+            word+=${text:at:1} some=1
+        elif [[ $one == [[:space:]] ]]; then
+            [[ $some ]] && line+=("$word")
+            word= some=
+        else
+            word+=$one some=1
+        fi
+    done
+    line+=("$word")
 }
 _kw_facts() {
     case $api in
@@ -176,13 +210,18 @@ _kw_facts() {
 _kw_values() {
     case "$api $1" in
         "0 acks"|"produce acks") values="-1 0 1" ;;
+        "1 replica_id"|"fetch replica_id") values="-1 -2 -3" ;;
+        "1 replica_state.replica_id"|"fetch replica_state.replica_id") values="-1 -2 -3" ;;
         "1 isolation_level"|"fetch isolation_level") values="0 1" ;;
+        "1 session_epoch"|"fetch session_epoch") values="0 -1" ;;
+        "2 replica_id"|"listoffsets replica_id"|"listoffset replica_id") values="-1 -2 -3" ;;
         "2 isolation_level"|"listoffsets isolation_level"|"listoffset isolation_level") values="0 1" ;;
         "2 topics[].partitions[].timestamp"|"listoffsets topics[].partitions[].timestamp"|"listoffset topics[].partitions[].timestamp") values="-1 -2 -3 -4 -5 -6" ;;
         "3 allow_auto_topic_creation"|"metadata allow_auto_topic_creation") values="true false" ;;
         "3 include_cluster_authorized_operations"|"metadata include_cluster_authorized_operations") values="true false" ;;
         "3 include_topic_authorized_operations"|"metadata include_topic_authorized_operations") values="true false" ;;
         "4 is_kraft_controller"|"leaderandisr is_kraft_controller") values="true false" ;;
+        "4 type"|"leaderandisr type") values="0 1 2" ;;
         "4 ungrouped_partition_states[].is_new"|"leaderandisr ungrouped_partition_states[].is_new") values="true false" ;;
         "4 topic_states[].partition_states[].is_new"|"leaderandisr topic_states[].partition_states[].is_new") values="true false" ;;
         "4 topic_states[].partition_states[].leader_recovery_state"|"leaderandisr topic_states[].partition_states[].leader_recovery_state") values="0 1" ;;
@@ -190,12 +229,20 @@ _kw_values() {
         "5 delete_partitions"|"stopreplica delete_partitions") values="true false" ;;
         "5 topic_states[].partition_states[].delete_partition"|"stopreplica topic_states[].partition_states[].delete_partition") values="true false" ;;
         "6 is_kraft_controller"|"updatemetadata is_kraft_controller") values="true false" ;;
+        "8 generation_id_or_member_epoch"|"offsetcommit generation_id_or_member_epoch") values="-1" ;;
+        "8 retention_time_ms"|"offsetcommit retention_time_ms") values="-1" ;;
         "9 require_stable"|"offsetfetch require_stable") values="true false" ;;
         "10 key_type"|"findcoordinator key_type") values="0 1 2" ;;
         "15 include_authorized_operations"|"describegroups include_authorized_operations") values="true false" ;;
+        "19 topics[].num_partitions"|"createtopics topics[].num_partitions") values="-1" ;;
+        "19 topics[].replication_factor"|"createtopics topics[].replication_factor") values="-1" ;;
         "19 validate_only"|"createtopics validate_only") values="true false" ;;
+        "21 topics[].partitions[].offset"|"deleterecords topics[].partitions[].offset") values="-1" ;;
+        "22 producer_id"|"initproducerid producer_id") values="-1" ;;
+        "22 producer_epoch"|"initproducerid producer_epoch") values="-1" ;;
         "22 enable2_pc"|"initproducerid enable2_pc") values="true false" ;;
         "22 keep_prepared_txn"|"initproducerid keep_prepared_txn") values="true false" ;;
+        "23 replica_id"|"offsetforleaderepoch replica_id") values="-1 -2 -3" ;;
         "24 transactions[].verify_only"|"addpartitionstotxn transactions[].verify_only") values="true false" ;;
         "26 committed"|"endtxn committed") values="true false" ;;
         "27 markers[].transaction_result"|"writetxnmarkers markers[].transaction_result") values="true false" ;;
@@ -217,6 +264,8 @@ _kw_values() {
         "33 resources[].resource_type"|"alterconfigs resources[].resource_type") values="0 2 4 8 16 32" ;;
         "33 validate_only"|"alterconfigs validate_only") values="true false" ;;
         "37 validate_only"|"createpartitions validate_only") values="true false" ;;
+        "38 max_lifetime_ms"|"createdelegationtoken max_lifetime_ms") values="-1" ;;
+        "39 renew_period_ms"|"renewdelegationtoken renew_period_ms") values="-1" ;;
         "43 election_type"|"electleaders election_type"|"electpreferredleaders election_type") values="0 1" ;;
         "44 resources[].resource_type"|"incrementalalterconfigs resources[].resource_type") values="0 2 4 8 16 32" ;;
         "44 resources[].configs[].config_operation"|"incrementalalterconfigs resources[].configs[].config_operation") values="0 1 2 3" ;;
@@ -239,18 +288,25 @@ _kw_values() {
         "62 is_migrating_zk_broker"|"brokerregistration is_migrating_zk_broker") values="true false" ;;
         "63 want_fence"|"brokerheartbeat want_fence") values="true false" ;;
         "63 want_shut_down"|"brokerheartbeat want_shut_down") values="true false" ;;
+        "66 duration_filter"|"listtransactions duration_filter") values="-1" ;;
+        "68 member_epoch"|"consumergroupheartbeat member_epoch") values="0 -1 -2" ;;
+        "68 rebalance_timeout_ms"|"consumergroupheartbeat rebalance_timeout_ms") values="-1" ;;
         "69 include_authorized_operations"|"consumergroupdescribe include_authorized_operations") values="true false" ;;
         "70 zk_migration_ready"|"controllerregistration zk_migration_ready") values="true false" ;;
         "72 terminating"|"pushtelemetry terminating") values="true false" ;;
         "72 compression_type"|"pushtelemetry compression_type") values="0 1 2 3 4" ;;
         "74 resource_types[]"|"listconfigresources resource_types[]"|"listclientmetricsresources resource_types[]") values="0 2 4 8 16 32" ;;
+        "76 member_epoch"|"sharegroupheartbeat member_epoch") values="0 -1 -2" ;;
         "77 include_authorized_operations"|"sharegroupdescribe include_authorized_operations") values="true false" ;;
+        "78 share_session_epoch"|"sharefetch share_session_epoch") values="0 -1" ;;
         "78 share_acquire_mode"|"sharefetch share_acquire_mode") values="0 1" ;;
         "78 is_renew_ack"|"sharefetch is_renew_ack") values="true false" ;;
         "78 topics[].partitions[].acknowledgement_batches[].acknowledge_types[]"|"sharefetch topics[].partitions[].acknowledgement_batches[].acknowledge_types[]") values="0 1 2 3 4" ;;
+        "79 share_session_epoch"|"shareacknowledge share_session_epoch") values="0 -1" ;;
         "79 is_renew_ack"|"shareacknowledge is_renew_ack") values="true false" ;;
         "79 topics[].partitions[].acknowledgement_batches[].acknowledge_types[]"|"shareacknowledge topics[].partitions[].acknowledgement_batches[].acknowledge_types[]") values="0 1 2 3 4" ;;
         "80 ack_when_committed"|"addraftvoter ack_when_committed") values="true false" ;;
+        "88 member_epoch"|"streamsgroupheartbeat member_epoch") values="0 -1 -2" ;;
         "88 shutdown_application"|"streamsgroupheartbeat shutdown_application") values="true false" ;;
         "89 include_authorized_operations"|"streamsgroupdescribe include_authorized_operations") values="true false" ;;
         "89 include_topology_description"|"streamsgroupdescribe include_topology_description") values="true false" ;;
@@ -258,51 +314,65 @@ _kw_values() {
 }
 _kw_verb() {
     case $verb in
-        "") verbs="sniff call proxy stats pipeline apis errors decode encode profile playground completion help" options="--version --debug -X -h --help" ;;
-        "sniff") verbs="" options="-i --interface --bpf -w --write --port --keylog --api --client-id --topic -f --filter --errors --slower-than --limit --records --reveal-secrets --sort --strict -o --output --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
-        "call") verbs="" options="--api-version --as-kafka --force --node --split --example --skeleton --edit --dry-run --raw-body --only --select --records --reveal-secrets --compression --acks --magic --lines --values -K --key-separator --repeat --interval --against -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
-        "proxy") verbs="" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map --port-base --bind --advertise --tls-in --tls-cert --tls-key --tls-client-ca --allow-anonymous --metrics --check --api --client-id --topic -f --filter --errors --slower-than --records --reveal-secrets -o --output --csv-safe --color -v --verbose -q --quiet --debug --no-log -w --write --record --rotate-size --rotate-interval --log-overflow -h --help" ;;
-        "stats") verbs="" options="-i --interface --bpf -w --write --port --keylog --by --metric --bucket --sort --top --slowest --api --client-id --topic -f --filter --errors --slower-than --limit --strict -o --output --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
+        "") verbs="sniff call proxy stats pipeline apis errors decode encode profile playground completion help version" options="--version --debug -X -h --help" ;;
+        "sniff") verbs="" options="-r --read -i --interface --bpf -w --write --port --keylog --since --until --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit --records --reveal-secrets --sort --strict -o --output -J -e --field -E --field-option --columns --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
+        "call") verbs="" options="--api-version --as-kafka --force --node --split --example --skeleton --edit --dry-run --raw-body --only --select --records --reveal-secrets --compression --acks --magic --lines --values -K --key-separator --repeat --interval --against -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output -J -e --field -E --field-option --columns --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
+        "proxy") verbs="" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map --port-base --bind --advertise --tls-in --tls-cert --tls-key --tls-client-ca --allow-anonymous --metrics --check --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --records --reveal-secrets -o --output -J -e --field -E --field-option --columns --csv-safe --color -v --verbose -q --quiet --debug --no-log -w --write --record --rotate-size --rotate-interval --log-overflow -h --help" ;;
+        "stats") verbs="" options="-r --read -i --interface --bpf -w --write --port --keylog --since --until --by --metric --bucket --sort --top --slowest --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit --strict -o --output -J -e --field -E --field-option --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
         "pipeline") verbs="report run sql" options="-h --help" ;;
-        "pipeline report") verbs="" options="--target --html --master -o --output --color -v --verbose -q --quiet --debug -h --help" ;;
-        "pipeline run") verbs="" options="--out --point --since --until --api --client-id --topic -f --filter --errors --slower-than --port --keylog --tables --bodies --reveal-secrets --engine --master --split-size --strict --explain -v --verbose -q --quiet --debug -h --help" ;;
-        "pipeline sql") verbs="" options="--views --limit --master -o --output --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
-        "apis") verbs="" options="--release --diff --grep -o --output --color --debug -h --help" ;;
-        "errors") verbs="" options="--retriable --grep -o --output --color --debug -h --help" ;;
-        "decode") verbs="" options="--api --version --api-version --request --response --from --explain --records --reveal-secrets -o --output --color -v --verbose --debug -h --help" ;;
+        "pipeline report") verbs="" options="--target --html --master -o --output -J --color -v --verbose -q --quiet --debug -h --help" ;;
+        "pipeline run") verbs="" options="--out --point --since --until --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --port --keylog --tables --bodies --reveal-secrets --engine --master --split-size --strict --explain -v --verbose -q --quiet --debug -h --help" ;;
+        "pipeline sql") verbs="" options="--views -n -c --limit --master -o --output -J --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
+        "apis") verbs="" options="--release --diff --grep -o --output -J -e --field -E --field-option --csv-safe --color --debug -h --help" ;;
+        "errors") verbs="" options="--retriable --grep -o --output -J -e --field -E --field-option --csv-safe --color --debug -h --help" ;;
+        "decode") verbs="" options="--api --version --api-version --request --response --from --explain --records --reveal-secrets -o --output -J -e --field -E --field-option --color -v --verbose --debug -h --help" ;;
         "encode") verbs="" options="--response --frame --correlation-id --client-id --skeleton -o --output --debug -h --help" ;;
-        "profile") verbs="import list remove show use" options="-h --help" ;;
+        "profile") verbs="add current edit export import list remove rename show use" options="-h --help" ;;
+        "profile add") verbs="" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --use --force -h --help" ;;
+        "profile current") verbs="" options="-o --output -J --color --debug -h --help" ;;
+        "profile edit") verbs="" options="-h --help" ;;
+        "profile export") verbs="" options="--as --reveal-secrets -h --help" ;;
         "profile import") verbs="" options="--context --use --force -v --verbose -h --help" ;;
-        "profile list") verbs="" options="-o --output --color --debug -h --help" ;;
+        "profile list") verbs="" options="-o --output -J --color --debug -h --help" ;;
         "profile remove") verbs="" options="-h --help" ;;
-        "profile show") verbs="" options="--reveal-secrets -o --output --color --debug -h --help" ;;
+        "profile rename") verbs="" options="--force -h --help" ;;
+        "profile show") verbs="" options="--reveal-secrets -o --output -J --color --debug -h --help" ;;
         "profile use") verbs="" options="--none -h --help" ;;
         "playground") verbs="node" options="--nodes --version --port --listeners --topics --traffic --run --jars --mock --keep-going -q --quiet --debug -h --help" ;;
         "playground node") verbs="" options="--port --timeout -o --output -h --help" ;;
         "completion") verbs="" options="-h --help" ;;
-        "help") verbs="" options="--search --no-pager --color -h --help" ;;
+        "help") verbs="" options="--search --man --no-pager --color -h --help" ;;
+        "version") verbs="" options="-o --output -J --color --debug -h --help" ;;
     esac
 }
 _kw_option() {  # how many values an option takes, and what they may be; `--option=` has its value with it
     case ${1%=} in
-        " -X") left=1 kind= ;;
+        " -X") left=1 kind=property ;;
+        "sniff -r"|"sniff --read") left=1 kind=files ;;
         "sniff -i"|"sniff --interface") left=1 kind=interfaces ;;
         "sniff --bpf") left=1 kind= ;;
         "sniff -w"|"sniff --write") left=1 kind=files ;;
         "sniff --port") left=1 kind= ;;
         "sniff --keylog") left=1 kind=files ;;
+        "sniff --since") left=1 kind= ;;
+        "sniff --until") left=1 kind= ;;
         "sniff --api") left=1 kind=apis ;;
         "sniff --client-id") left=1 kind= ;;
+        "sniff --client") left=1 kind= ;;
         "sniff --topic") left=1 kind= ;;
-        "sniff -f"|"sniff --filter") left=1 kind=words list="api api_key api_version correlation_id client_id client broker software software_version tls cipher sni subject connection time request_size topic group txn partition records key value response_size size latency latency_ms error duration duration_ms status reason undecoded undecoded_side side closed retransmitted header. request. response." ;;
+        "sniff --group") left=1 kind= ;;
+        "sniff -f"|"sniff -Y"|"sniff --filter") left=1 kind=filter ;;
         "sniff --slower-than") left=1 kind= ;;
-        "sniff --limit") left=1 kind= ;;
-        "sniff --sort") left=1 kind=words list="time" ;;
-        "sniff -o"|"sniff --output") left=1 kind=words list="text table ndjson json csv hex" ;;
+        "sniff -n"|"sniff -c"|"sniff --limit") left=1 kind= ;;
+        "sniff --sort") left=1 kind=words list="time latency size" ;;
+        "sniff -o"|"sniff --output") left=1 kind=words list="text table ndjson json csv yaml fields hex" ;;
+        "sniff -e"|"sniff --field") left=1 kind= ;;
+        "sniff -E"|"sniff --field-option") left=1 kind= ;;
+        "sniff --columns") left=1 kind= ;;
         "sniff --color") left=1 kind=words list="auto always never" ;;
         "call --api-version") left=1 kind=versions ;;
         "call --as-kafka") left=1 kind=releases ;;
-        "call --node") left=1 kind= ;;
+        "call --node") left=1 kind=node ;;
         "call --raw-body") left=1 kind= ;;
         "call --only") left=1 kind=words list="request response" ;;
         "call --select") left=1 kind= ;;
@@ -315,18 +385,21 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "call --against") left=1 kind= ;;
         "call -b"|"call --bootstrap-server") left=1 kind= ;;
         "call --bootstrap-controller") left=1 kind= ;;
-        "call -X"|"call --property") left=1 kind= ;;
+        "call -X"|"call --property") left=1 kind=property ;;
         "call -F"|"call --command-config") left=1 kind=files ;;
         "call --profile") left=1 kind=profiles ;;
         "call --client-id") left=1 kind= ;;
         "call --timeout") left=1 kind= ;;
         "call --connect-timeout") left=1 kind= ;;
         "call --dial-map") left=1 kind= ;;
-        "call -o"|"call --output") left=1 kind=words list="text table ndjson json csv hex" ;;
+        "call -o"|"call --output") left=1 kind=words list="text table ndjson json csv yaml fields hex" ;;
+        "call -e"|"call --field") left=1 kind= ;;
+        "call -E"|"call --field-option") left=1 kind= ;;
+        "call --columns") left=1 kind= ;;
         "call --color") left=1 kind=words list="auto always never" ;;
         "proxy -b"|"proxy --bootstrap-server") left=1 kind= ;;
         "proxy --bootstrap-controller") left=1 kind= ;;
-        "proxy -X"|"proxy --property") left=1 kind= ;;
+        "proxy -X"|"proxy --property") left=1 kind=property ;;
         "proxy -F"|"proxy --command-config") left=1 kind=files ;;
         "proxy --profile") left=1 kind=profiles ;;
         "proxy --timeout") left=1 kind= ;;
@@ -341,21 +414,29 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "proxy --metrics") left=1 kind= ;;
         "proxy --api") left=1 kind=apis ;;
         "proxy --client-id") left=1 kind= ;;
+        "proxy --client") left=1 kind= ;;
         "proxy --topic") left=1 kind= ;;
-        "proxy -f"|"proxy --filter") left=1 kind=words list="api api_key api_version correlation_id client_id client broker software software_version tls cipher sni subject connection time request_size topic group txn partition records key value response_size size latency latency_ms error duration duration_ms status reason undecoded undecoded_side side closed retransmitted header. request. response." ;;
+        "proxy --group") left=1 kind= ;;
+        "proxy -f"|"proxy -Y"|"proxy --filter") left=1 kind=filter ;;
         "proxy --slower-than") left=1 kind= ;;
-        "proxy -o"|"proxy --output") left=1 kind=words list="text table ndjson json csv hex" ;;
+        "proxy -o"|"proxy --output") left=1 kind=words list="text table ndjson json csv yaml fields hex" ;;
+        "proxy -e"|"proxy --field") left=1 kind= ;;
+        "proxy -E"|"proxy --field-option") left=1 kind= ;;
+        "proxy --columns") left=1 kind= ;;
         "proxy --color") left=1 kind=words list="auto always never" ;;
         "proxy -w"|"proxy --write") left=1 kind=files ;;
         "proxy --record") left=1 kind=words list="client both" ;;
         "proxy --rotate-size") left=1 kind= ;;
         "proxy --rotate-interval") left=1 kind= ;;
         "proxy --log-overflow") left=1 kind=words list="drop block" ;;
+        "stats -r"|"stats --read") left=1 kind=files ;;
         "stats -i"|"stats --interface") left=1 kind=interfaces ;;
         "stats --bpf") left=1 kind= ;;
         "stats -w"|"stats --write") left=1 kind=files ;;
         "stats --port") left=1 kind= ;;
         "stats --keylog") left=1 kind=files ;;
+        "stats --since") left=1 kind= ;;
+        "stats --until") left=1 kind= ;;
         "stats --by") left=1 kind=words list="api version client client_id address software broker connection topic partition group error time" ;;
         "stats --metric") left=1 kind=words list="latency bytes errors records throttle" ;;
         "stats --bucket") left=1 kind= ;;
@@ -364,11 +445,15 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "stats --slowest") left=1 kind= ;;
         "stats --api") left=1 kind=apis ;;
         "stats --client-id") left=1 kind= ;;
+        "stats --client") left=1 kind= ;;
         "stats --topic") left=1 kind= ;;
-        "stats -f"|"stats --filter") left=1 kind=words list="api api_key api_version correlation_id client_id client broker software software_version tls cipher sni subject connection time request_size topic group txn partition records key value response_size size latency latency_ms error duration duration_ms status reason undecoded undecoded_side side closed retransmitted header. request. response." ;;
+        "stats --group") left=1 kind= ;;
+        "stats -f"|"stats -Y"|"stats --filter") left=1 kind=filter ;;
         "stats --slower-than") left=1 kind= ;;
-        "stats --limit") left=1 kind= ;;
-        "stats -o"|"stats --output") left=1 kind=words list="text table ndjson json csv" ;;
+        "stats -n"|"stats -c"|"stats --limit") left=1 kind= ;;
+        "stats -o"|"stats --output") left=1 kind=words list="text table ndjson json csv yaml fields" ;;
+        "stats -e"|"stats --field") left=1 kind= ;;
+        "stats -E"|"stats --field-option") left=1 kind= ;;
         "stats --color") left=1 kind=words list="auto always never" ;;
         "pipeline report --target") left=1 kind=releases ;;
         "pipeline report --html") left=1 kind=files ;;
@@ -381,8 +466,10 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "pipeline run --until") left=1 kind= ;;
         "pipeline run --api") left=1 kind=apis ;;
         "pipeline run --client-id") left=1 kind= ;;
+        "pipeline run --client") left=1 kind= ;;
         "pipeline run --topic") left=1 kind= ;;
-        "pipeline run -f"|"pipeline run --filter") left=1 kind=words list="api api_key api_version correlation_id client_id client broker software software_version tls cipher sni subject connection time request_size topic group txn partition records key value response_size size latency latency_ms error duration duration_ms status reason undecoded undecoded_side side closed retransmitted header. request. response." ;;
+        "pipeline run --group") left=1 kind= ;;
+        "pipeline run -f"|"pipeline run -Y"|"pipeline run --filter") left=1 kind=filter ;;
         "pipeline run --slower-than") left=1 kind= ;;
         "pipeline run --port") left=1 kind= ;;
         "pipeline run --keylog") left=1 kind=files ;;
@@ -390,26 +477,39 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "pipeline run --engine") left=1 kind=words list="auto local stitch shuffle" ;;
         "pipeline run --master") left=1 kind= ;;
         "pipeline run --split-size") left=1 kind= ;;
-        "pipeline sql --limit") left=1 kind= ;;
+        "pipeline sql -n"|"pipeline sql -c"|"pipeline sql --limit") left=1 kind= ;;
         "pipeline sql --master") left=1 kind= ;;
         "pipeline sql -o"|"pipeline sql --output") left=1 kind=words list="text table ndjson json csv" ;;
         "pipeline sql --color") left=1 kind=words list="auto always never" ;;
         "apis --release") left=1 kind=releases ;;
         "apis --diff") left=2 kind=releases ;;
         "apis --grep") left=1 kind= ;;
-        "apis -o"|"apis --output") left=1 kind=words list="text ndjson json" ;;
+        "apis -o"|"apis --output") left=1 kind=words list="text ndjson json csv yaml fields" ;;
+        "apis -e"|"apis --field") left=1 kind= ;;
+        "apis -E"|"apis --field-option") left=1 kind= ;;
         "apis --color") left=1 kind=words list="auto always never" ;;
         "errors --grep") left=1 kind= ;;
-        "errors -o"|"errors --output") left=1 kind=words list="text ndjson json" ;;
+        "errors -o"|"errors --output") left=1 kind=words list="text ndjson json csv yaml fields" ;;
+        "errors -e"|"errors --field") left=1 kind= ;;
+        "errors -E"|"errors --field-option") left=1 kind= ;;
         "errors --color") left=1 kind=words list="auto always never" ;;
         "decode --api") left=1 kind=apis ;;
         "decode --version"|"decode --api-version") left=1 kind=versions ;;
         "decode --from") left=1 kind=words list="auto hex base64 raw" ;;
-        "decode -o"|"decode --output") left=1 kind=words list="text json ndjson hex" ;;
+        "decode -o"|"decode --output") left=1 kind=words list="text json ndjson yaml fields hex" ;;
+        "decode -e"|"decode --field") left=1 kind= ;;
+        "decode -E"|"decode --field-option") left=1 kind= ;;
         "decode --color") left=1 kind=words list="auto always never" ;;
         "encode --correlation-id") left=1 kind= ;;
         "encode --client-id") left=1 kind= ;;
         "encode -o"|"encode --output") left=1 kind=words list="hex base64 raw" ;;
+        "profile add -b"|"profile add --bootstrap-server") left=1 kind= ;;
+        "profile add --bootstrap-controller") left=1 kind= ;;
+        "profile add -X"|"profile add --property") left=1 kind=property ;;
+        "profile add -F"|"profile add --command-config") left=1 kind=files ;;
+        "profile current -o"|"profile current --output") left=1 kind=words list="text ndjson json" ;;
+        "profile current --color") left=1 kind=words list="auto always never" ;;
+        "profile export --as") left=1 kind=words list="kw java librdkafka env" ;;
         "profile import --context") left=1 kind= ;;
         "profile list -o"|"profile list --output") left=1 kind=words list="text ndjson json" ;;
         "profile list --color") left=1 kind=words list="auto always never" ;;
@@ -427,6 +527,8 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "playground node -o"|"playground node --output") left=1 kind=words list="text ndjson json" ;;
         "help --search") left=1 kind= ;;
         "help --color") left=1 kind=words list="auto always never" ;;
+        "version -o"|"version --output") left=1 kind=words list="text ndjson json" ;;
+        "version --color") left=1 kind=words list="auto always never" ;;
     esac
     [[ $1 == *= ]] && left=0
 }
@@ -446,29 +548,31 @@ _kw_place() {  # what the argument at a place may be
         "encode 0") kind=apis ;;
         "encode 1") kind=versions ;;
         "encode "*) kind=body ;;
+        "profile add "*) kind=property ;;
+        "profile edit 0") kind=profiles ;;
+        "profile export 0") kind=profiles ;;
         "profile import "*) kind=files ;;
         "profile remove 0") kind=profiles ;;
+        "profile rename 0") kind=profiles ;;
         "profile show 0") kind=profiles ;;
         "profile use 0") kind=profiles ;;
         "playground node 0") kind=words list="list stop kill start restart pause unpause" ;;
         "completion 0") kind=words list="bash zsh fish" ;;
-        "help 0") kind=words list="sniff stats call proxy decode encode apis errors playground pipeline report sql completion filter record hex words produce-fetch connect tls failures options exit-codes tables spark library contributing changes" ;;
+        "help "*) kind=words list="sniff stats call proxy decode encode apis errors playground pipeline report sql completion other-tools filter columns record hex words produce-fetch connect tls failures options exit-codes tables spark library contributing changes" ;;
     esac
 }
 _kw() {
-    local verb= api= wanted= left=0 place=0 kind= list= verbs= options= head= quoted= at last plain typed cut fold=1
+    local verb= api= left=0 place=0 kind= list= verbs= options= head= quote= begin=0 fold=1 at last plain typed cut
     local -a line
     COMPREPLY=()
-    read -ra line <<< "${COMP_LINE:0:COMP_POINT}"
-    [[ ${COMP_LINE:0:COMP_POINT} == *[[:space:]] ]] && line+=("")
+    _kw_split "${COMP_LINE:0:COMP_POINT}"
     last=$((${#line[@]} - 1))
     ((last > 0)) || return 0
     shopt -q nocasematch && fold=0
     shopt -s nocasematch
     _kw_verb
     for ((at = 1; at < last; at++)); do
-        plain=${line[at]#[\'\"]}
-        plain=${plain%[\'\"]}
+        plain=${line[at]}
         if ((left)); then
             [[ $kind == apis ]] && api=$plain
             ((left--))
@@ -486,8 +590,6 @@ _kw() {
         fi
     done
     typed=${line[last]}
-    [[ $typed == [\'\"]* ]] && quoted=1
-    typed=${typed#[\'\"]}
     plain=$typed
     if ((!left)); then
         kind= list=
@@ -504,8 +606,13 @@ _kw() {
     fi
     api=${api//[-_]/}
     _kw_kind
-    if [[ ! $quoted && $typed == *[=:]* && ${COMP_WORDBREAKS-} == *=* ]]; then
+    cut=
+    if [[ $quote ]]; then
+        cut=${typed:0:begin}
+    elif [[ $typed == *[=:]* && ${COMP_WORDBREAKS-} == *=* ]]; then
         cut=${typed%"${typed##*[=:]}"}
+    fi
+    if [[ $cut ]]; then
         for ((at = 0; at < ${#COMPREPLY[@]}; at++)); do COMPREPLY[at]=${COMPREPLY[at]#"$cut"}; done
     fi
     ((fold)) && shopt -u nocasematch

@@ -27,6 +27,8 @@ HEADERS_OF_RECORD_MAX: Final = 10**5
 HEADER_KEY_MAX: Final = MIB
 # JSON of the records of one exchange, where they are written as they are read: what 256 MiB of records come to.
 RECORDS_SHOWN_MAX: Final = 512 * MIB
+# A line of NDJSON is held whole, and several times as values: the record of the largest frame, without its records.
+RECORD_LINE_MAX: Final = 256 * MIB
 # Bytes that the records of one exchange may take as values before they are written as they are read: one batch takes
 # 1.5 KiB; a byte of records up to 75, which is a header without key and value in its JSON form.
 RECORDS_HELD_MAX: Final = 20 * MIB
@@ -40,6 +42,10 @@ PIECE: Final = 64 * 1024
 VALUE_WHOLE_MAX: Final = 256 * 1024
 # A structure inside bytes is held three times to be shown; the assignment of 10**5 partitions has 0.4 MB.
 EMBEDDED_MAX: Final = MIB
+# Secrets of one exchange that are searched for in its error messages, and bytes of all their spellings; with more the
+# messages are hidden whole. A login has one secret, a request that sets all configs of a broker some hundred.
+SECRETS_MAX: Final = 2000
+SECRETS_SIZE_MAX: Final = 8 * MIB
 # Error codes of one exchange that are listed: each takes about 0.4 KiB.
 ERRORS_SHOWN_MAX: Final = 10**5
 # Elements of arrays that a view of a large message keeps, 0.3 KiB each: a line, a filter and a fold look at these.

@@ -8,7 +8,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, cast
@@ -72,23 +72,15 @@ class Settings(NamedTuple):
     heading: bool = True  # the names of the columns above them
     prompt: bool = False  # rows are wanted as they settle, not in large pieces
     csv_safe: bool = False  # no cell of CSV is a formula to a spreadsheet
+    columns: Sequence[str] = ()  # those asked for by -e or --columns
+    marks: Sequence[str] = ()  # what -E says of the marks around fields
 
     def allow_colors(self, env: Environment) -> None:
         """Let a terminal have the codes of colours where these settings make some."""
         env.allow_colors(self.color and self.format in PAINTED)
 
 
-def settings(
-    env: Environment,
-    *,
-    output: str,
-    color: str,
-    verbose: int,
-    quiet: bool,
-    records: bool = False,
-    reveal_secrets: bool = False,
-    live: bool = False,
-) -> Settings:
+def settings(env: Environment, *, output: str, color: str, live: bool = False) -> Settings:
     """Settings by the rules of every command: colours on a terminal only, NO_COLOR and COLUMNS honoured.
 
     Raises Failure.
@@ -99,10 +91,6 @@ def settings(
         format=output,
         width=env.columns,
         color=_color(env, color),
-        verbose=verbose,
-        quiet=quiet,
-        records=records,
-        reveal_secrets=reveal_secrets,
         prompt=live or env.stdout_terminal,
         csv_safe=env.csv_safe,
     )
@@ -143,6 +131,7 @@ class Environment:
         "debug",
         "monotonic",
         "now_ns",
+        "profile_output",
         "stderr",
         "stderr_terminal",
         "stdin",
@@ -178,6 +167,8 @@ class Environment:
         self.monotonic = monotonic
         self.debug = False
         self.csv_safe = False  # asked for by --csv-safe
+        # The format of output that a profile states, the one in use where none is named; empty for none.
+        self.profile_output: Callable[[str | None], str] = lambda _: ""
         self._secrets: frozenset[str] = frozenset()
         self._hide: Callable[[str], str] | None = None
 

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING
 
+from decoders.exchanges.exchange import rfc3339
 from decoders.filters import Filter, FilterError, parse
+from kwcli.capture_paths import is_read_once
 from kwcli.env import Exit, Failure
 from kwcli.spelling import did_you_mean, find_api
 
+if TYPE_CHECKING:
+    from decoders.wire.units import Moment
+    from kwcli.env import Environment
+
 # What --errors means: an error code, something undecodable, or a request that the end of its connection left alone.
-WENT_WRONG = "(error or undecoded or (status == unanswered and closed in (fin, rst)))"
+# What the capture lacks (a snap length, a direction) went wrong with the capture and not with Kafka; codes that the
+# protocol means so are no errors.
+_LEFT_ALONE = "(status == unanswered and closed in (fin, rst) and reason != one_direction)"
+_UNREAD = "(undecoded and not undecoded in (snaplen, no_request))"
+WENT_WRONG = f"(unexpected or {_UNREAD} or {_LEFT_ALONE})"
+# The same with those codes.
+EVERY_ERROR = f"(error or {WENT_WRONG})"
 
 
 def select(
@@ -19,7 +34,10 @@ def select(
     client_ids: Iterable[str] = (),
     topics: Iterable[str] = (),
     errors: bool = False,
+    errors_all: bool = False,
     slower_than: float | None = None,
+    clients: Iterable[str] = (),
+    groups: Iterable[str] = (),
 ) -> Filter:
     """What -f and the short options ask for, all of which must hold; several values of one option are alternatives.
 
@@ -30,24 +48,94 @@ def select(
         ("--api", "api", "in", [_api(name) for name in apis]),
         ("--client-id", "client_id", "like", client_ids),
         ("--topic", "topic", "like", topics),
+        ("--group", "group", "like", groups),
     ):
         if texts := [_quoted(value) for value in values]:
             part = f"{field} {sign} ({', '.join(texts)})"
             _parsed(part, option)
             parts.append(part)
+    if named := [_client(value) for value in clients]:
+        parts.append(f"({' or '.join(named)})")
     if slower_than is not None:
         parts.append(f"latency > {f'{slower_than:.9f}'.rstrip('0').rstrip('.')}ms")
-    if errors:
-        parts.append(WENT_WRONG)
+    if errors or errors_all:
+        parts.append(EVERY_ERROR if errors_all else WENT_WRONG)
     if expression is not None and expression.strip():
         _parsed(expression, "-f")
         parts.append(f"({expression})")
     return parse(" and ".join(parts))
 
 
+def without_expected(selection: Filter) -> Filter | None:
+    """What --errors of a filter leaves out and --errors all shows in its place; None where it says no such thing."""
+    text = selection.text
+    return parse(text.replace(WENT_WRONG, f"(error and not {WENT_WRONG})")) if WENT_WRONG in text else None
+
+
 def _api(name: str) -> str:
     """A number may be one that kw does not know."""
     return name if name.isascii() and name.isdecimal() else find_api(name).name
+
+
+def both(expression: str, selection: Filter) -> Filter:
+    """The filter that asks what an expression of our own asks, and what another filter does."""
+    return parse(" and ".join(text for text in (expression, selection.text) if text))
+
+
+def _client(name: str) -> str:
+    """The question for a client: by its address where the name is one, else by its id."""
+    by_address = f"client == {_quoted(name)}"
+    try:
+        parse(by_address)
+    except FilterError:
+        return f"client_id like {_quoted(name)}"
+    return by_address
+
+
+def time_expression(since: Moment | None, until: Moment | None, files: Sequence[str], env: Environment) -> str:
+    """`time >= … and time < …`. Of standard input a time of day is that of any day.
+
+    No `files`: a live capture, which begins now. Raises Failure (usage).
+    """
+    parts = []
+    moments = [since, until]
+    for at, sign in enumerate((">=", "<")):
+        moment = moments[at]
+        if moment is not None and moment.since == "midnight" and any(map(is_read_once, files)):
+            parts.append(f"time {sign} {timedelta(microseconds=moment.ns // 1000)}")
+            moments[at] = None
+    found = resolve_times(moments[0], moments[1], files, env)
+    parts += [f'time {sign} "{rfc3339(ns)}"' for sign, ns in zip((">=", "<"), found, strict=True) if ns is not None]
+    return " and ".join(parts)
+
+
+def resolve_times(
+    since: Moment | None, until: Moment | None, files: Sequence[str], env: Environment
+) -> tuple[int | None, int | None]:
+    """Nanoseconds since 1970; captures are read for their first and last packet where that matters.
+
+    No `files`: a live capture, which begins now. Raises Failure (usage).
+    """
+    span = (env.now_ns(), env.now_ns())
+    if files and any(moment is not None and moment.since != "1970" for moment in (since, until)):
+        for word in files:
+            if is_read_once(word) or "://" in word:
+                name = "standard input" if word == "-" else word
+                text = f"when {name} begins and ends is not known before: write a whole time: 2026-11-21T17:34:05Z"
+                raise Failure(f"--since, --until: {text}", Exit.USAGE)
+        from kwcli.inputs import capture_span
+
+        found = capture_span(files, env)
+        if found is None and all(map(os.path.isfile, files)):
+            raise Failure(
+                f"--since, --until: {files[0]} says not when it begins and ends: write a whole time", Exit.USAGE
+            )
+        span = found or (0, 0)  # what is wrong with the files is said when they are read
+    first = None if since is None else max(since.resolve(*span), 0)
+    last = None if until is None else max(until.resolve(*span), 0)
+    if first is not None and last is not None and first >= last:
+        raise Failure("--since is not before --until: nothing is between them", Exit.USAGE)
+    return first, last
 
 
 def _quoted(text: str) -> str:
@@ -61,6 +149,14 @@ def _parsed(text: str, option: str) -> Filter:
         hint = did_you_mean(error.word, error.candidates) if error.word else ""
         if option != "-f":
             raise Failure(f"{error.text}{hint}", Exit.USAGE) from None
+        from kwcli.other_tools import FIELDS, is_bpf
+
+        if text.strip().lower() == "kafka":
+            raise Failure("-f: kw shows nothing but Kafka: leave -f kafka out", Exit.USAGE) from None
+        if is_bpf(text):
+            hint = f"; --bpf '{text}' filters a live capture, --port 9092 chooses ports"
+        elif meant := FIELDS.get(error.word.lower(), FIELDS.get(error.word.lower().rpartition(".")[0])):
+            hint = f" (did you mean {meant}?)"
         place = f"at column {error.column}: {_marked(text, error.column)}"
         raise Failure(f"-f: {error.text}{hint}, {place}", Exit.USAGE) from None
 

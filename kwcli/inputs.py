@@ -7,18 +7,22 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import partial
 from itertools import chain
 from threading import Lock
 from typing import TYPE_CHECKING, Final, Protocol
 
 from decoders.capture.files import CaptureReader
-from decoders.capture.merge import merged
+from decoders.capture.merge import before, merged
 from decoders.limits import COMPRESSED_NESTING_MAX, MERGED_MAX, OPEN_FILES_MAX
+from kwcli.capture_paths import is_named_capture, is_named_records, is_read_once, list_paths
 from kwcli.inflating import PIECE_SIZE, InputProblem, inflated, is_compressed, shown
 
 if TYPE_CHECKING:
     from decoders.errors import DecodeError
+    from decoders.exchanges.exchange import Settled
+    from decoders.messages.record_lines import RecordLines
     from decoders.tcp.chunks import Segment
     from kwcli.env import Environment, Readable
 
@@ -31,6 +35,7 @@ __all__ = [
     "OpenFiles",
     "Replaced",
     "StoredFile",
+    "capture_span",
     "open_source",
     "placed",
     "reason",
@@ -194,6 +199,8 @@ def open_files_limit() -> int | None:
 
 # Where a first segment is looked for: the first bytes, and where it is not in these, all of a piece.
 _LOOKS: Final = (4096, PIECE_SIZE)
+# What may stand before the first record: blanks, the mark of byte order.
+_BLANKS: Final = b" \t\r\n\xef\xbb\xbf"
 # Fewer bytes at a time cost more than they save.
 _PIECE_MIN: Final = 4096
 
@@ -201,36 +208,97 @@ _PIECE_MIN: Final = 4096
 class Captures:
     """The inputs of one run. `problems` are those that cannot be opened, then those that cannot be read on.
 
-    `size` is that of all together, where each has one; `taken` how much of it has been read. `on_secrets` gets the TLS
-    key logs in them (decoders/capture/files.py).
+    Inputs that hold records which kw wrote, and no packets, are told apart by their first bytes: segments come of the
+    others alone (`__iter__`), then `recorded` gives what the records say. `size` is that of all together, where each
+    has one; `taken` how much of it has been read. `on_secrets` gets the TLS key logs in them (capture/files.py).
     """
 
     def __init__(
-        self, names: Iterable[str], env: Environment, on_secrets: Callable[[bytes], None] | None = None
+        self,
+        names: Iterable[str],
+        env: Environment,
+        *,
+        numbered: bool = False,
+        on_secrets: Callable[[bytes], None] | None = None,
     ) -> None:
+        """`numbered`: the numbers of packets name the file as well (capture/merge.py)."""
         self.problems: list[str] = []
         self.taken = 0
         self._on_secrets = on_secrets
+        self._numbered = numbered
         self._files = OpenFiles()
         self._sources: list[CaptureSource] = []
         self._ended: Counter[str] = Counter()  # what the readers of those that have ended have counted
         self._reading: dict[int, CaptureReader] = {}
         self._cut: dict[int, DecodeError] = {}
+        self._recorded: list[CaptureSource] = []
+        self.lines = 0  # of records, read so far
+        # Real paths of those that were named one by one, and of those that a folder or a pattern has.
+        self._named: set[str] = set()
+        self._listed: set[str] = set()
         for name in names:
             try:
-                self._sources.append(open_source(name, env, self._files))
+                self._open(name, env)
             except InputProblem as problem:
                 self.problems.append(problem.text)
+
+    def _open(self, word: str, env: Environment) -> None:
+        """Open what a word stands for; of a folder and a pattern only captures, each file once."""
+        if word == "-":
+            self._add(open_source(word, env, self._files))
+            return
+        found = False
+        for path, is_listed, error in list_paths(word):
+            if error is not None:
+                self.problems.append(f"{path}: {reason(error)}")
+                continue
+            real = os.path.realpath(path)
+            if real in self._listed or (is_listed and real in self._named):
+                found = True
+                continue
+            if is_listed and not os.path.isfile(path):
+                continue
+            try:
+                source = open_source(path, env, self._files)
+            except InputProblem as problem:
+                self.problems.append(problem.text)
+                found = True
+                continue
+            if is_listed and not ((source.size and is_named_capture(path)) or source.is_capture() or _is_ours(source)):
+                source.close()
+                continue
+            (self._listed if is_listed else self._named).add(real)
+            self._add(source)
+            found = True
+        if not found:
+            raise InputProblem(f"{word}: no capture in it")
+
+    def _add(self, source: CaptureSource) -> None:
+        (self._recorded if _is_records(source.head()) else self._sources).append(source)
 
     @property
     def count(self) -> int:
         """How many could be opened."""
-        return len(self._sources)
+        return len(self._sources) + len(self._recorded)
+
+    @property
+    def records(self) -> list[str]:
+        """The names of those that hold records."""
+        return [source.name for source in self._recorded]
+
+    def stored(self) -> Iterator[CaptureSource]:
+        """Those that can be read again, each from its beginning."""
+        return (source.again() for source in self._sources if source.is_stored)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of these, in the order of their numbers."""
+        return [source.name for source in self._sources]
 
     @property
     def size(self) -> int | None:
         """Bytes of all together, None where one of them has no size."""
-        sizes = [source.size for source in self._sources]
+        sizes = [source.size for source in (*self._sources, *self._recorded)]
         return None if None in sizes else sum(size or 0 for size in sizes)
 
     def __iter__(self) -> Iterator[list[Segment]]:
@@ -242,7 +310,7 @@ class Captures:
             yield from merged(feeds, [_first_ns(source) for source in self._sources])
 
     def _segments(self, number: int, source: CaptureSource) -> Iterator[list[Segment]]:
-        reader = self._reading[number] = CaptureReader()
+        reader = self._reading[number] = CaptureReader(before=before(number) if self._numbered else 0)
         reader.on_secrets = self._on_secrets
         taken = 0
         try:
@@ -260,6 +328,36 @@ class Captures:
         finally:
             source.close()
             self._end(number)
+
+    def recorded(self) -> Iterator[tuple[str, list[Settled]]]:
+        """Names of files of records, each with some of its exchanges and skipped runs, file by file.
+
+        Lines that are none are noted, the others read.
+        """
+        for source in self._recorded:
+            for rows in self._read_lines(source):
+                yield source.name, rows
+
+    def _read_lines(self, source: CaptureSource) -> Iterator[list[Settled]]:
+        from decoders.messages.record_lines import RecordLines
+
+        lines = RecordLines()
+        taken = before = 0
+        try:
+            for piece in source.plain():
+                self.taken += source.taken - taken
+                taken = source.taken
+                rows = lines.feed(piece)
+                self.lines, before = self.lines + lines.lines - before, lines.lines
+                yield rows
+            rows = lines.finish()
+            self.lines += lines.lines - before
+            yield rows
+        except InputProblem as problem:
+            self.problems.append(problem.text)
+        finally:
+            source.close()
+            self.problems += _broken(source.name, lines)
 
     def _parts(self, piece: bytes) -> Iterator[bytes]:
         """A piece, in parts where many captures have one at hand."""
@@ -290,8 +388,43 @@ class Captures:
 
     def close(self) -> None:
         """Give all files back to the system."""
-        for source in self._sources:
+        for source in (*self._sources, *self._recorded):
             source.close()
+
+
+def _broken(name: str, lines: RecordLines) -> Iterator[str]:
+    """What is wrong with the lines of an input, in a few words."""
+    problems = [f"line {each.line:,}: {each.text}" for each in lines.problems]
+    if problems and not lines.found:
+        yield f"{name}: neither a capture nor exchanges that kw wrote, one a line: {problems[0]}"
+        return
+    yield from (f"{name}: {problem}" for problem in problems)
+    if more := lines.broken - len(problems):
+        yield f"{name}: {more:,} more lines are no exchanges"
+
+
+def capture_span(words: Iterable[str], env: Environment) -> tuple[int, int] | None:
+    """The times of the first and the last packet of captures, which are read for this from end to end by their headers.
+
+    None where one of them can be read only once, and where there is no packet.
+    """
+    from decoders.capture.packet_index import Walk
+
+    captures = Captures((word for word in words if not is_read_once(word)), env)
+    lows: list[int] = []
+    highs: list[int] = []
+    try:
+        for source in captures.stored():
+            walk = Walk()
+            with suppress(InputProblem):  # told when it is decoded
+                for piece in source.pieces():
+                    walk.feed(piece)
+            mark = walk.mark()
+            lows += [mark.low_ns] if mark.low_ns is not None else []
+            highs += [mark.high_ns] if mark.high_ns is not None else []
+    finally:
+        captures.close()
+    return (min(lows), max(highs)) if lows else None
 
 
 def _first_ns(source: CaptureSource) -> int:
@@ -351,7 +484,7 @@ class Pieces(Protocol):
 class CaptureSource:
     """One opened input. `size` is its size on disk where it has one, `taken` the bytes read from disk so far."""
 
-    __slots__ = ("_file", "_read", "name", "size", "taken")
+    __slots__ = ("_ahead", "_file", "_read", "name", "size", "taken")
 
     def __init__(self, name: str, read: Pieces, *, file: StoredFile | None = None) -> None:
         self.name = name
@@ -359,11 +492,16 @@ class CaptureSource:
         self.taken = 0
         self._read = read
         self._file = file
+        self._ahead: Iterator[bytes] | None = None  # of what can be read only once, where its head was looked at
 
     @property
     def is_stored(self) -> bool:
         """Whether it can be read again from its beginning."""
         return self._file is not None and self._file.is_regular
+
+    def is_capture(self) -> bool:
+        """Whether it begins as a capture, decompressed where need be, or as records and is called so."""
+        return self.head()[:4] in CAPTURE_MAGICS or (is_named_records(self.name) and _is_records(self.head()))
 
     def again(self) -> CaptureSource:
         """The same file from its beginning, as an input of its own."""
@@ -378,14 +516,33 @@ class CaptureSource:
         self.taken += len(data)
         return data
 
+    def head(self) -> bytes:
+        """The first bytes, decompressed, which stay to be read; none where they cannot be read, which is told then."""
+        pieces = self.again().plain() if self.is_stored else self.plain()
+        try:
+            head = _head(pieces)
+        except InputProblem as problem:
+            head, pieces = b"", _raising(problem)
+        if not self.is_stored:
+            self._ahead = chain([head], pieces) if head else pieces
+        return head
+
     def pieces(self) -> Iterator[bytes]:
-        """The capture's bytes, decompressed; raises InputProblem where they end badly."""
+        """The capture's bytes, decompressed; raises InputProblem where they end badly, or are none of a capture."""
+        return _checked(self.name, self.plain())
+
+    def plain(self) -> Iterator[bytes]:
+        """The bytes, decompressed, whatever they are; raises InputProblem where they end badly."""
+        if self._ahead is not None:
+            ahead, self._ahead = self._ahead, None
+            yield from ahead
+            return
         pieces: Iterator[bytes] = iter(partial(self._piece, PIECE_SIZE), b"")
         for _ in range(COMPRESSED_NESTING_MAX + 1):
             head = _head(pieces)
             pieces = chain([head], pieces) if head else iter(())
             if not is_compressed(head[:4]):
-                yield from _checked(self.name, pieces)
+                yield from pieces
                 return
             pieces = inflated(self.name, pieces)
         raise InputProblem(f"{self.name}: compressed more than {COMPRESSED_NESTING_MAX} times")
@@ -403,11 +560,26 @@ def open_source(name: str, env: Environment, files: OpenFiles | None = None) -> 
     try:
         file = (files or OpenFiles()).open(name)
     except (OSError, ValueError) as error:
-        raise InputProblem(f"{name}: {reason(error)}") from None
+        why = f"{reason(error)} (kw pipeline run reads URLs)" if "://" in name else reason(error)
+        raise InputProblem(f"{name}: {why}{_nearest_file(name, error)}") from None
     if file.is_folder:
         file.close()
         raise InputProblem(f"{name}: a directory, not a capture")
     return _stored(file)
+
+
+def _nearest_file(name: str, error: OSError | ValueError) -> str:
+    """` (did you mean "x.pcap"?)` where there is no such file, and nearly one."""
+    if not isinstance(error, FileNotFoundError):
+        return ""
+    from kwcli.spelling import nearest_words
+
+    folder, last = os.path.split(name)
+    try:
+        near = nearest_words(last, sorted(os.listdir(folder or "."))) if last else []
+    except OSError:
+        return ""
+    return f' (did you mean "{os.path.join(folder, near[0])}"?)' if near else ""
 
 
 def _stored(file: StoredFile) -> CaptureSource:
@@ -445,6 +617,22 @@ def _head(pieces: Iterator[bytes]) -> bytes:
         if len(head) >= 4:
             break
     return head
+
+
+def _raising(problem: InputProblem) -> Iterator[bytes]:
+    raise problem
+    yield b""
+
+
+def _is_records(head: bytes) -> bool:
+    """Whether an input that begins so may hold records as JSON, one a line: no capture begins so."""
+    return head.lstrip(_BLANKS).startswith((b"{", b"["))
+
+
+def _is_ours(source: CaptureSource) -> bool:
+    """Whether a file in a folder is named as records are and may hold some."""
+    plain = source.name.removesuffix(".gz").removesuffix(".zst").removesuffix(".lz4")
+    return plain.endswith((".ndjson", ".jsonl")) and _is_records(source.head())
 
 
 # First bytes of files that hold captures in other forms → what they are, and the command that makes a pcapng of one.

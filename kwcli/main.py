@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Final, NoReturn
 
 import click
 
@@ -34,11 +34,26 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "playground": ("playground", "Start a throw-away Kafka cluster on this machine."),
     "completion": ("completion", "Print the completion script for a shell."),
     "help": ("help", "Show a page of the handbook."),
+    "version": ("version", "Show which kw this is, and what it knows."),
 }
 
 
+# What the scripts of shells call; it is no command of people.
+COMPLETE: Final = "__complete"
+# Commands whose --errors may be followed by the word `all`.
+FILTERING: Final = frozenset({"sniff", "stats", "pipeline", "proxy"})
+
+
 class Commands(click.Group):
-    """The table above as a click group."""
+    """The table above as a click group. `kw COMMAND help` is `kw help COMMAND`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if len(args) > 1 and args[-1] == "help" and args[0] in COMMANDS and not os.path.exists("help"):
+            if args[1] == "help":
+                args = ["help", args[0]]
+            elif len(args) == 3 and isinstance(self.get_command(ctx, args[0]), click.Group):
+                args = ["help", *args[:-1]]
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
         return list(COMMANDS)
@@ -50,9 +65,28 @@ class Commands(click.Group):
         command: click.Command = module.command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name, command, words = super().resolve_command(ctx, args)
+        return name, command, _with_errors_all(words) if name in FILTERING else words
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  # click's signature
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+def _with_errors_all(words: list[str]) -> list[str]:
+    """`--errors all` as one word: what follows --errors is mostly a file."""
+    out: list[str] = []
+    for at, word in enumerate(words):
+        if word == "--":
+            return [*out, *words[at:]]
+        if word == "all" and out and out[-1] == "--errors":
+            out[-1] = "--errors-all"
+        else:
+            out.append("--errors-all" if word == "--errors=all" else word)
+    return out
 
 
 def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
@@ -118,7 +152,12 @@ kw = Commands(
 
 def run(words: Sequence[str], env: Environment) -> int:
     """Run `kw WORDS…` in `env`; the exit code. Nothing but the end of the interpreter gets past it."""
+    env.profile_output = lambda name: _profile_output(env, name)
     try:
+        if words and words[0] == COMPLETE:
+            from kwcli.completion.candidates import complete
+
+            return complete(env, words[1:])
         outcome = kw.main(list(words), prog_name="kw", standalone_mode=False, obj=env)
         return int(outcome) if isinstance(outcome, int) else Exit.DONE
     except Failure as failure:
@@ -154,6 +193,24 @@ def run(words: Sequence[str], env: Environment) -> int:
         place = "" if env.debug else " (--debug shows where)"
         env.say(f"kw: defect: {type(defect).__name__}: {defect}{place}")
         return Exit.FAILURE
+
+
+def _profile_output(env: Environment, name: str | None) -> str:
+    """`kw.output` of the profile with this name, else of the one in use; a profile that cannot be read states none."""
+    if name is None and not env.variables.get("KW_PROFILE"):
+        from kwcli.user_files import own_folder
+
+        if not (own_folder("config", env.variables) / "active-profile").exists():
+            return ""
+    from kwcli.net.config.profiles import Profiles
+    from kwcli.options import OUTPUT_PROPERTY
+
+    profiles = Profiles.of(env)
+    chosen = (name, "") if name is not None else profiles.in_use(env)
+    try:
+        return dict(profiles.pairs(chosen[0])).get(OUTPUT_PROPERTY, "") if chosen else ""
+    except Failure:
+        return ""  # who needs the profile says so
 
 
 def _interrupt(_number: int, _frame: object) -> NoReturn:

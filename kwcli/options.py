@@ -8,15 +8,25 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import click
 
-from kwcli.env import Environment, Settings, settings
+from kwcli.env import Environment, Exit, Failure, Settings, settings
+from kwcli.spelling import or_list
 
 if TYPE_CHECKING:
     from decoders.filters import Filter
+    from decoders.wire.units import Moment
 
-FORMATS: Final = ("text", "table", "ndjson", "json", "csv", "hex")
+FORMATS: Final = ("text", "table", "ndjson", "json", "csv", "yaml", "fields", "hex")
+# Other words for formats.
+FORMAT_WORDS: Final = {"jsonl": "ndjson", "jsonlines": "ndjson", "ndjson": "ndjson", "yml": "yaml", "txt": "text"}
 # Names another default of -o, for the commands that have this format.
 OUTPUT_VARIABLE: Final = "KW_OUTPUT"
+# The same in a profile.
+OUTPUT_PROPERTY: Final = "kw.output"
 COLORS: Final = ("auto", "always", "never")
+# Formats that have columns.
+WITH_COLUMNS: Final = ("text", "table", "csv", "fields")
+# Where an option leaves the format that it asks for.
+ASKED: Final = "kwcli.format"
 
 # A file, or a part of one, that is smaller than this would be all beginnings.
 AMOUNT_LEAST: Final = 1000
@@ -89,7 +99,7 @@ class Amount(click.ParamType[int]):
 
 
 class PortList(click.ParamType[tuple[int, ...]]):
-    """`9092,9093`: a tuple of port numbers."""
+    """`9092,9093`, `9092-9094`: a tuple of port numbers."""
 
     name = "ports"
 
@@ -98,11 +108,15 @@ class PortList(click.ParamType[tuple[int, ...]]):
     ) -> tuple[int, ...]:
         if isinstance(value, tuple):
             return value
-        ports = []
+        ports: list[int] = []
         for word in value.split(","):
-            if not word.strip().isdecimal() or not 0 < int(word) < 65536:
-                self.fail(f"{word!r} is no port (write 9092 or 9092,9093)", param, ctx)
-            ports.append(int(word))
+            low, dash, high = word.strip().partition("-")
+            ends = [low, high if dash else low]
+            if not all(end.isascii() and end.isdecimal() and 0 < int(end) < 65536 for end in ends):
+                self.fail(f"{word!r} is no port (write 9092, 9092,9093 or 9092-9094)", param, ctx)
+            if int(ends[0]) > int(ends[1]):
+                self.fail(f"{word!r} has no port in it: write {ends[1]}-{ends[0]}", param, ctx)
+            ports += range(int(ends[0]), int(ends[1]) + 1)
         return tuple(ports)
 
 
@@ -125,6 +139,38 @@ class Words(click.ParamType[tuple[str, ...]]):
         return words
 
 
+class TimeWord(click.ParamType["Moment"]):
+    """`2026-11-21T03:04:05Z`, `17:34`, `5m` before the end: a Moment, in UTC where no zone is said."""
+
+    name = "time"
+
+    def convert(self, value: str | Moment, param: click.Parameter | None, ctx: click.Context | None) -> Moment:
+        if not isinstance(value, str):
+            return value
+        from decoders.wire.units import parse_moment
+
+        try:
+            return parse_moment(value)
+        except ValueError:
+            self.fail(f"{value!r} is no time (write 17:34, 2026-11-21T17:34:05Z, or 5m before the end)", param, ctx)
+
+
+class RowCount(click.ParamType[int]):
+    """A number of rows. tcpdump's -nn (no names), which -n would make of it, asks for what is so anyway: None."""
+
+    name = "integer"
+
+    def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        if value == "n":
+            return None  # type: ignore[return-value]  # as if the option were not there
+        if not (value.isascii() and value.isdecimal() and int(value)):
+            hint = "; names are never looked up, so leave tcpdump's -n out" if not value[:1].isdigit() else ""
+            self.fail(f"{value!r} is no number of rows (write -n 10){hint}", param, ctx)
+        return int(value)
+
+
 class Word(click.ParamType[str]):
     """One word. `known` are offered by completion; others may be as good."""
 
@@ -137,6 +183,14 @@ class Word(click.ParamType[str]):
         return value.strip()
 
 
+class OutputFormat(click.Choice[str]):
+    """One of the formats of a command; `jsonl` and its like are other words for them."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        word = FORMAT_WORDS.get(value.lower(), value.lower())
+        return super().convert(word if word in self.choices else value, param, ctx)
+
+
 class CaptureOptions(NamedTuple):
     """What a command reads, and on which ports it takes connections for Kafka's."""
 
@@ -145,12 +199,26 @@ class CaptureOptions(NamedTuple):
     bpf: str | None
     write: str | None
     ports: tuple[int, ...]
+    since: Moment | None = None
+    until: Moment | None = None
     keylogs: tuple[str, ...] = ()
+
+    def times(self, env: Environment) -> str:
+        """The part of a filter that --since and --until are; empty where they say nothing. Raises Failure (usage)."""
+        if self.since is None and self.until is None:
+            return ""
+        from kwcli.filter_options import time_expression
+
+        return time_expression(self.since, self.until, () if self.interface else self.files, env)
 
     def check(self) -> None:
         """UsageError when these do not say what to read, once."""
         context = click.get_current_context()
         if self.files and self.interface:
+            from kwcli.other_tools import is_bpf
+
+            if is_bpf(self.files[0]):
+                raise click.UsageError(f"the filter of a live capture is --bpf '{' '.join(self.files)}'", context)
             files = ", ".join(self.files[:2]) + (" …" if self.files[2:] else "")
             raise click.UsageError(f"{files} and -i {self.interface}: not both; give files, or an interface", context)
         if not self.files and not self.interface:
@@ -168,13 +236,16 @@ class FilterOptions(NamedTuple):
     topics: tuple[str, ...]
     expression: str | None
     errors: bool
+    errors_all: bool
     slower_than: float | None
+    clients: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
 
-    def select(self) -> Filter:
-        """The filter that they make. Raises Failure (usage)."""
-        from kwcli.filter_options import select
+    def select(self, also: str = "") -> Filter:
+        """The filter that they make, together with another expression. Raises Failure (usage)."""
+        from kwcli.filter_options import both, select
 
-        return select(**self._asdict())
+        return both(also, select(**self._asdict()))
 
 
 class ContentOptions(NamedTuple):
@@ -191,10 +262,30 @@ class OutputOptions(NamedTuple):
     color: str
     verbose: int = 0
     quiet: bool = False
+    fields: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
 
     def settings(self, env: Environment, content: ContentOptions | None = None, *, live: bool = False) -> Settings:
         """The settings that they make on this terminal, or in this pipe. Raises Failure."""
-        return settings(env, **self._asdict(), **(content or ContentOptions())._asdict(), live=live)
+        if self.fields and self.output != "fields":
+            raise Failure(f"-e is for -o fields, not for -o {self.output}", Exit.USAGE)
+        if self.marks and self.output != "fields":
+            raise Failure(f"-E is for -o fields, not for -o {self.output}", Exit.USAGE)
+        if self.columns and self.output not in WITH_COLUMNS:
+            raise Failure(f"--columns is for {or_list(WITH_COLUMNS)}, not for -o {self.output}", Exit.USAGE)
+        found = settings(env, output=self.output, color=self.color, live=live)._replace(
+            verbose=self.verbose,
+            quiet=self.quiet,
+            columns=self.fields or self.columns,
+            marks=self.marks,
+            **(content or ContentOptions())._asdict(),
+        )
+        if self.output == "fields":
+            from kwcli.output.fields import FieldMarks
+
+            FieldMarks.parse(self.marks)
+        return found
 
 
 def gathered(name: str, make: Callable[..., object], names: Iterable[str]) -> Callable[[Command], Command]:
@@ -235,16 +326,43 @@ def set_debug(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
 
 
 def _default_format(ctx: click.Context, param: click.Parameter, value: str | None) -> str:
-    """The callback of -o: the format asked for, else that of $KW_OUTPUT if this command has it, else text."""
+    """The callback of -o: the format asked for, else that of $KW_OUTPUT or of the profile if this command has it."""
     if value is not None:
+        if ctx.meta.get(ASKED) == "json" != value:
+            raise click.UsageError(f"-J is -o json, and -o {value} was asked for", ctx)
         return value
-    wanted = ctx.obj.variables.get(OUTPUT_VARIABLE, "") if isinstance(ctx.obj, Environment) else ""
+    if ASKED in ctx.meta:
+        return str(ctx.meta[ASKED])
+    wanted, where = "", OUTPUT_VARIABLE
+    if isinstance(ctx.obj, Environment):
+        wanted = ctx.obj.variables.get(OUTPUT_VARIABLE, "")
+        if not wanted:
+            given = dict(ctx.params.get("properties") or ()).get(OUTPUT_PROPERTY)
+            wanted, where = given or ctx.obj.profile_output(ctx.params.get("profile")), OUTPUT_PROPERTY
+    wanted = FORMAT_WORDS.get(wanted.lower(), wanted.lower())
     assert isinstance(param.type, click.Choice)
     if wanted in param.type.choices:
         return wanted
     if wanted and wanted not in FORMATS:
-        raise click.UsageError(f"{OUTPUT_VARIABLE}: {wanted!r} is no format; there are {', '.join(FORMATS)}", ctx)
+        raise click.UsageError(f"{where}: {wanted!r} is no format; there are {', '.join(FORMATS)}", ctx)
     return "text"
+
+
+def _ask(name: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """The callback of an eager option that asks for a format by itself, where -o says nothing."""
+
+    def callback(ctx: click.Context, _param: click.Parameter, value: Any) -> Any:
+        if value:
+            ctx.meta[ASKED] = name
+        return value
+
+    return callback
+
+
+def _ask_fields(ctx: click.Context, _param: click.Parameter, values: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
+    if values:
+        ctx.meta.setdefault(ASKED, "fields")
+    return _flatten(ctx, _param, values)
 
 
 def _set_csv_safe(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
@@ -275,7 +393,7 @@ ports_option: Final = click.option(
     type=PortList(),
     metavar="PORT,...",
     callback=_flatten,
-    help="Broker ports; without it Kafka is recognised on any port.",
+    help="Broker ports, 9092-9094 for a range; without it Kafka is recognised on any port.",
 )
 
 
@@ -294,12 +412,46 @@ def words_option(*names: str, known: tuple[str, ...] = (), help: str, metavar: s
     return click.option(*names, multiple=True, type=Words(known), metavar=metavar, callback=_flatten, help=help)
 
 
+fields_option: Final = click.option(
+    "-e",
+    "--field",
+    "fields",
+    multiple=True,
+    is_eager=True,
+    type=Words(),
+    metavar="PATH,...",
+    callback=_ask_fields,
+    help="With -o fields: the paths to show, as topic, latency_ms or request.topics[].name.",
+)
+marks_option: Final = click.option(
+    "-E",
+    "--field-option",
+    "marks",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="With -o fields: header=y, separator=, quote=d and so on, as tshark has them.",
+)
+columns_option: Final = click.option(
+    "--columns",
+    "columns",
+    multiple=True,
+    type=Words(),
+    metavar="PATH,...",
+    callback=_flatten,
+    help="The columns of text, table and csv: words as for -f, or any path of the record.",
+)
+
+
 def output_options(
-    *, verbose: str | None = None, quiet: str | None = None, formats: Sequence[str] = FORMATS
+    *,
+    verbose: str | None = None,
+    quiet: str | None = None,
+    formats: Sequence[str] = FORMATS,
+    columns: bool = False,
 ) -> Callable[[Command], Command]:
     """The options of a command that shows something, which it gets as `shown`: an OutputOptions.
 
-    `verbose` and `quiet` say what -v and -q mean; None: there is no such option.
+    `verbose` and `quiet` say what -v and -q mean; None: there is no such option. `columns`: there is --columns.
     """
 
     def decorated(command: Command) -> Command:
@@ -308,10 +460,27 @@ def output_options(
             click.option(
                 "-o",
                 "--output",
-                type=click.Choice(formats),
+                type=OutputFormat(formats),
                 callback=_default_format,
                 help="Output format; text where $KW_OUTPUT names no other.",
             ),
+            *(
+                [
+                    click.option(
+                        "-J",
+                        "as_json",
+                        is_flag=True,
+                        is_eager=True,
+                        expose_value=False,
+                        callback=_ask("json"),
+                        help="The same as -o json.",
+                    )
+                ]
+                if "json" in formats
+                else []
+            ),
+            *([fields_option, marks_option] if "fields" in formats else []),
+            *([columns_option] if columns else []),
             *([csv_safe_option] if "csv" in formats else []),
             click.option("--color", type=click.Choice(COLORS), default="auto", help="When to use colours."),
             *([] if verbose is None else [click.option("-v", "--verbose", count=True, help=verbose)]),
@@ -325,8 +494,17 @@ def output_options(
 def capture_options(command: Command) -> Command:
     """Files, standard input or an interface to read; the command gets them as `capture`: a CaptureOptions."""
     return with_options(
-        gathered("capture", CaptureOptions, CaptureOptions._fields)(command),
+        gathered("capture", _captures, (*CaptureOptions._fields, "read_files"))(command),
         click.argument("files", nargs=-1, metavar="[FILE...]", type=click.Path(readable=False)),
+        click.option(
+            "-r",
+            "--read",
+            "read_files",
+            multiple=True,
+            metavar="FILE",
+            type=click.Path(readable=False),
+            help="A capture to read, as FILE is.",
+        ),
         click.option(
             "-i", "--interface", metavar="IFACE", help="Capture live on this interface (`any`: on all of them)."
         ),
@@ -340,7 +518,21 @@ def capture_options(command: Command) -> Command:
         ),
         ports_option,
         keylog_option,
+        click.option("--since", type=TimeWord(), metavar="TIME", help="Only what began then or later: 17:34, 5m."),
+        click.option("--until", type=TimeWord(), metavar="TIME", help="Only what began before this time."),
+        # What tcpdump and tshark take and kw does anyway: rows at once, packets whole, no promiscuous mode.
+        click.option("-l", "-U", "-p", "line_buffered", is_flag=True, hidden=True, expose_value=False),
+        click.option("-s", "snaplen", hidden=True, expose_value=False),
     )
+
+
+def _captures(files: tuple[str, ...] = (), read_files: tuple[str, ...] = (), **others: Any) -> CaptureOptions:
+    return CaptureOptions((*read_files, *files), **others)
+
+
+def limit_option(help: str) -> Callable[[Command], Command]:
+    """--limit, as -n and -c too, which are called so elsewhere."""
+    return click.option("-n", "-c", "--limit", type=RowCount(), metavar="N", help=help)
 
 
 def filter_options(command: Command) -> Command:
@@ -348,19 +540,24 @@ def filter_options(command: Command) -> Command:
     return with_options(
         gathered("filters", FilterOptions, FilterOptions._fields)(command),
         words_option("--api", "apis", metavar="API,...", help="Only these APIs, by name or number."),
-        click.option("--client-id", "client_ids", multiple=True, metavar="GLOB", help="Only clients whose id matches."),
-        click.option(
-            "--topic", "topics", multiple=True, metavar="GLOB", help="Only exchanges about a topic that matches."
-        ),
+        words_option("--client-id", "client_ids", metavar="GLOB,...", help="Only clients whose id matches."),
+        words_option("--client", "clients", metavar="NAME,...", help="Only these clients, by id or by address."),
+        words_option("--topic", "topics", metavar="GLOB,...", help="Only exchanges about a topic that matches."),
+        words_option("--group", "groups", metavar="GLOB,...", help="Only exchanges about a group that matches."),
         click.option(
             "-f",
+            "-Y",
             "--filter",
             "expression",
             metavar="EXPR",
             help="Only exchanges for which this holds, for example 'api == Fetch and latency > 100ms'.",
         ),
+        click.option("--errors-all", is_flag=True, hidden=True),
         click.option(
-            "--errors", is_flag=True, help="Only what went wrong: error codes, undecodable, cut off unanswered."
+            "--errors",
+            is_flag=True,
+            help="Only what went wrong: error codes, undecodable, cut off unanswered; `--errors all`: also error codes"
+            " that the protocol means so.",
         ),
         click.option("--slower-than", type=Duration(), metavar="TIME", help="Only latencies above, for example 100ms."),
     )

@@ -5,12 +5,13 @@ Tables of text, read only when something is refused.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
 _LIMIT: Final = "--limit N (-n N, -c N) stops after so many"
 _SPAN: Final = "--since TIME and --until TIME choose a time: 17:34, 2026-11-21T17:34:05Z, 5m before the end"
-_JSON: Final = "-o json, -o ndjson, -o csv or -o text choose the format"
+_JSON: Final = "-o chooses the format: -o json, -o ndjson, -o csv, -o fields -e time,api,topic"
 _TAKES: Final = "-b HOST:PORT says where the cluster is"
 _FETCH: Final = "kw call fetch topic=orders offset=earliest --records shows records of a cluster"
 _PRODUCE: Final = "kw call produce topic=orders key=k value=v sends records"
@@ -20,7 +21,6 @@ _LOGIN: Final = "-X sasl.username=… -X sasl.password=…, -F FILE or a profile
 # Options of commands that read captures.
 _READING: Final[Mapping[str, str]] = {
     "-T": _JSON,
-    "-e": "-o json shows all fields",
     "-E": _JSON,
     "-V": "-v shows bodies, -vv headers too",
     "-O": "-v shows bodies, -vv headers too",
@@ -81,6 +81,8 @@ _READING: Final[Mapping[str, str]] = {
     "--slow": "--slower-than 100ms chooses what took longer",
     "--ndjson": "-o ndjson writes one object a line",
     "--no-color": "--color never leaves colours out",
+    "--only-errors": "--errors shows what went wrong",
+    "--failed": "--errors shows what went wrong",
     "--order-by": "--sort time or --sort latency",
     "--snaplen": "kw captures packets whole: leave it out",
     "--snapshot-length": "kw captures packets whole: leave it out",
@@ -133,6 +135,7 @@ _CALLING: Final[Mapping[str, str]] = {
     "--jq": "--select PATH shows a part of the answer",
     "--path": "--select PATH shows a part of the answer",
     "--print-headers": "-v shows what was sent",
+    **dict.fromkeys(("-w", "--watch"), "--repeat 0 sends it until Ctrl-C"),
     "--no-verify": "-X enable.ssl.certificate.verification=false",
 }  # fmt: skip
 
@@ -159,10 +162,11 @@ _PROXYING: Final[Mapping[str, str]] = {
     **dict.fromkeys(("-r", "--remote", "--target"), _TAKES),
     **dict.fromkeys(("-c", "--limit"), "the log goes on: Ctrl-C ends it; -f EXPR chooses what it shows"),
     "-L": _LIST,
-    "-Y": "-f EXPR filters",
 }  # fmt: skip
 
 _REFERENCE: Final[Mapping[str, str]] = {
+    "--code": "the code is a word: kw errors 6",
+    "--name": "the name is a word: kw errors NOT_LEADER, kw apis Fetch",
     "--version": "the version is a word: kw apis Fetch 12",
     "--api-version": "the version is a word: kw apis Fetch 12",
     "--api": "the API is a word: kw apis Fetch",
@@ -203,12 +207,18 @@ _PROGRAM: Final[Mapping[str, str]] = {
     "-D": "kw sniff -i any listens on all interfaces",
 }  # fmt: skip
 
+_TABLES: Final[Mapping[str, str]] = {
+    "-r": "a capture is a word of its own: kw pipeline run FILE --out DIR",
+    "--output": "--out DIR is the folder of the tables",
+    "-o": "--out DIR is the folder of the tables",
+}  # fmt: skip
+
 # Command → tables of its options, the first that knows one is right.
 OPTIONS: Final[Mapping[str, tuple[Mapping[str, str], ...]]] = {
     "": (_PROGRAM,),
     "sniff": (_READING,),
     "stats": (_READING,),
-    "pipeline run": (_READING,),
+    "pipeline run": (_TABLES, _READING),
     "call": (_CALLING, _CONNECTING),
     "proxy": (_PROXYING, _CONNECTING, _READING),
     "decode": (_BYTES,),
@@ -262,6 +272,32 @@ VALUES: Final[Mapping[tuple[str, str], str]] = {
 # Options that need more than they were given → an example.
 MISSING: Final[Mapping[str, str]] = {"--diff": "--diff 3.9..4.0"}
 
+# Words that are no names of APIs → what they are called here.
+APIS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("topics", "topic", "list", "ls", "get", "brokers", "listtopics", "describetopic"), "Metadata"),
+    **dict.fromkeys(("describetopics", "cluster", "partitions", "describe"), "Metadata"),
+    **dict.fromkeys(("groups", "group", "consumergroups", "listconsumergroups"), "ListGroups"),
+    **dict.fromkeys(("describegroup", "describeconsumergroup", "describeconsumergroups"), "DescribeGroups"),
+    **dict.fromkeys(("consume", "consumer", "read", "poll", "consumerecords"), "Fetch"),
+    **dict.fromkeys(("producer", "send", "publish", "write"), "Produce"),
+    **dict.fromkeys(("createtopic", "create"), "CreateTopics"),
+    **dict.fromkeys(("deletetopic", "delete"), "DeleteTopics"),
+    **dict.fromkeys(("configs", "config", "describeconfig", "describetopicconfigs"), "DescribeConfigs"),
+    **dict.fromkeys(("alterconfig", "setconfig"), "IncrementalAlterConfigs"),
+    **dict.fromkeys(("lag", "committed", "commits", "listconsumergroupoffsets", "groupoffsets"), "OffsetFetch"),
+    **dict.fromkeys(("getoffsets", "endoffsets", "beginningoffsets", "watermarks"), "ListOffsets"),
+    **dict.fromkeys(("acls", "acl", "listacls"), "DescribeAcls"),
+    **dict.fromkeys(("versions", "version", "ping", "apis"), "ApiVersions"),
+    **dict.fromkeys(("coordinator", "groupmetadata", "consumermetadata"), "FindCoordinator"),
+    **dict.fromkeys(("quotas",), "DescribeClientQuotas"),
+    **dict.fromkeys(("users", "scram"), "DescribeUserScramCredentials"),
+    **dict.fromkeys(("transactions", "txns"), "ListTransactions"),
+    **dict.fromkeys(("quorum", "controller"), "DescribeQuorum"),
+    **dict.fromkeys(("logdirs", "disk"), "DescribeLogDirs"),
+}  # fmt: skip
+# Of httpie and curl.
+METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
+
 # Wireshark's names of fields → those of kw's filters.
 FIELDS: Final[Mapping[str, str]] = {
     "kafka.api_key": "api",
@@ -301,6 +337,32 @@ FIELDS: Final[Mapping[str, str]] = {
     "port": "broker == :9092, or --port 9092",
 }  # fmt: skip
 # How a filter of tcpdump begins: words of pcap-filter(7).
-BPF_WORDS: Final = frozenset(
+_BPF_WORDS: Final = frozenset(
     {"arp", "dst", "ether", "host", "icmp", "ip", "ip6", "net", "port", "portrange", "src", "tcp", "udp", "vlan"}
 )
+
+
+_ADDRESS: Final = re.compile(
+    r"(?:[A-Za-z_]+://)?((?:\[[0-9a-fA-F:]+\]|[A-Za-z0-9](?:[\w-]*\.)*[\w-]*):\d{1,5}(?:,[^/=]*)?)(?:/.*)?", re.ASCII
+)
+
+
+def is_bpf(text: str) -> bool:
+    """Whether a text begins as a filter of tcpdump does."""
+    return text.replace("(", " ").split(maxsplit=1)[:1] != [] and text.replace("(", " ").split()[0] in _BPF_WORDS
+
+
+def as_address(text: str) -> str | None:
+    """The HOST:PORT that a text is, with or without the beginning of a URL or more of them; None where it is none."""
+    match = _ADDRESS.fullmatch(text)
+    return match[1] if match else None
+
+
+def hint_for_api(word: str) -> str:
+    """What a word that is no API may have been meant for, behind a colon; else the empty text."""
+    if (address := as_address(word)) is not None:
+        return f": the API comes first: kw call Metadata -b {address}"
+    if word in METHODS:
+        return ": the API is the verb: kw call Metadata topic=orders -b HOST:PORT"
+    name = APIS.get(word.replace("-", "").replace("_", "").lower())
+    return f' (did you mean "{name}"?)' if name else ""

@@ -14,9 +14,7 @@ from kwcli.spelling import nearest_words
 
 __all__ = ["describe_usage"]
 
-_ADDRESS: Final = re.compile(r"(\[[0-9a-fA-F:]+\]|[A-Za-z0-9][\w.-]*):\d{1,5}(,.*)?", re.ASCII)
 _CAPTURE: Final = re.compile(r"\.(pcap|pcapng|cap|dmp)\d*(\.(gz|zst|lz4))?$", re.IGNORECASE)
-_METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
 # So long a word is repeated as it was typed.
 _SHOWN: Final = 80
 
@@ -25,8 +23,10 @@ def describe_usage(error: click.UsageError, words: Sequence[str], commands: Cont
     """One line; `words` are those of the command line, `commands` the names of the program's."""
     ctx = error.ctx
     path = ctx.command_path if ctx else _path_of(words, commands)
-    if isinstance(error, click.exceptions.NoSuchOption):
-        text = _option(error, path, words)
+    if one_dash := _one_dash(error, words):
+        text = f"no such option {one_dash!r} (did you mean -{one_dash}?)"
+    elif isinstance(error, click.exceptions.NoSuchOption):
+        text = _option(error, path)
     elif isinstance(error, click.exceptions.NoSuchCommand):
         text = _command(error, words)
     elif isinstance(error, click.BadParameter) and error.param is not None:
@@ -51,15 +51,20 @@ def _path_of(words: Sequence[str], commands: Container[str]) -> str:
 # -- options -----------------------------------------------------------------------------------------------------------
 
 
-def _option(error: click.exceptions.NoSuchOption, path: str, words: Sequence[str]) -> str:
+def _one_dash(error: click.UsageError, words: Sequence[str]) -> str:
+    """The word that is an option with one dash, as Java's tools and Go's have it; to click it is many short ones."""
+    if error.ctx is None:
+        return ""
+    own = set(_names(error.ctx.command, error.ctx))
+    found = (word.partition("=")[0] for word in words if word[:1] == "-" and word[1:2] != "-" and len(word) > 3)
+    return next((word for word in found if f"-{word}" in own), "")
+
+
+def _option(error: click.exceptions.NoSuchOption, path: str) -> str:
     name = error.option_name
     text = f"no such option {name!r}"
     command = path.partition(" ")[2]
     own = list(_names(error.ctx.command, error.ctx)) if error.ctx else []
-    # One dash before a whole word, as Java's tools and Go's have it, is many short options to click.
-    for word in words:
-        if len(name) == 2 and word.startswith(name) and f"-{word.partition('=')[0]}" in own:
-            return f"no such option {word!r} (did you mean -{word}?)"
     for table in other_tools.OPTIONS.get(command, ()):
         if name in table:
             return f"{text}: {table[name]}"
@@ -107,13 +112,13 @@ def _command(error: click.exceptions.NoSuchCommand, words: Sequence[str]) -> str
         )
     if _CAPTURE.search(name) or os.path.exists(name) or name == "-":
         return f"{text}: kw sniff {name} decodes a capture"
-    if name in _METHODS or "://" in name:
+    if name in other_tools.METHODS or "://" in name:
         return f"{text}: kw call API path=value sends a request, for example kw call Metadata topic=orders"
     if near and (near[0].startswith(name.lower()) or name.lower() not in other_tools.COMMANDS):
         rest = " ".join(word for word in words[1:] if not word.startswith("-"))[:_SHOWN] if len(words) < 4 else ""
         return f"{text} (did you mean kw {near[0]}{f' {rest}' if rest else ''}?)"
-    if _ADDRESS.fullmatch(name):
-        return f"{text}: kw call Metadata -b {name} asks a cluster, kw proxy -b {name} listens in"
+    if (address := other_tools.as_address(name)) is not None:
+        return f"{text}: kw call Metadata -b {address} asks a cluster, kw proxy -b {address} listens in"
     if name.lower() in other_tools.COMMANDS:
         return f"{text}: {other_tools.COMMANDS[name.lower()]}"
     if found := _api_like(name):
@@ -152,6 +157,6 @@ def _surplus(error: click.UsageError) -> str:
         return ""
     options = set(_names(error.ctx.command, error.ctx))
     for word in match[1].split():
-        if _ADDRESS.fullmatch(word) and "-b" in options:
-            return f": -b {word} says where the cluster is"
+        if (address := other_tools.as_address(word)) is not None and "-b" in options:
+            return f": -b {address} says where the cluster is"
     return ""

@@ -9,7 +9,7 @@ flexible 2+
 listeners broker controller
 request
     resources      []struct  0+
-        resource_type  int8      0+  key
+        resource_type  int8      0+  key  means config_resource
         resource_name  string    0+  key
         configs        []struct  0+
             name   string  0+  key
@@ -20,6 +20,6 @@ response
     responses         []struct  0+  was resources
         error_code     int16   0+
         error_message  string  0+  null 0+
-        resource_type  int8    0+
+        resource_type  int8    0+  means config_resource
         resource_name  string  0+
 """

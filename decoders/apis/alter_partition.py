@@ -19,7 +19,7 @@ request
             new_isr_with_epochs    []struct  3+
                 broker_id     int32  3+  is brokerId
                 broker_epoch  int64  3+  = -1
-            leader_recovery_state  int8      1+
+            leader_recovery_state  int8      1+   means recovery
             partition_epoch        int32     0+   was current_isr_version
 response
     throttle_time_ms  int32     0+
@@ -33,6 +33,6 @@ response
             leader_id              int32    0+  is brokerId
             leader_epoch           int32    0+
             isr                    []int32  0+  is brokerId
-            leader_recovery_state  int8     1+  ignorable
+            leader_recovery_state  int8     1+  ignorable  means recovery
             partition_epoch        int32    0+  was current_isr_version
 """

@@ -8,10 +8,10 @@ listeners broker controller
 request
     deletions   []struct  0+
         name       string  0+
-        mechanism  int8    0+
+        mechanism  int8    0+  means mechanism
     upsertions  []struct  0+
         name             string  0+
-        mechanism        int8    0+
+        mechanism        int8    0+  means mechanism
         iterations       int32   0+
         salt             bytes   0+  secret
         salted_password  bytes   0+  secret

@@ -21,7 +21,7 @@ response
         name         string  3+  key
         min_version  int16   3+
         max_version  int16   3+
-    finalized_features_epoch  int64     3+  tag 1  = -1  ignorable  since 2.7
+    finalized_features_epoch  int64     3+  tag 1  = -1  ignorable  means unknown  since 2.7
     finalized_features        []struct  3+  tag 2  ignorable  since 2.7
         name               string  3+  key
         max_version_level  int16   3+

@@ -29,8 +29,8 @@ response
             subscribed_topic_regex  string      0+  null 0+  = null
             assignment              Assignment  0+
             target_assignment       Assignment  0+
-            member_type             int8        1+  = -1  ignorable
-        authorized_operations  int32     0+  = -2147483648
+            member_type             int8        1+  = -1  ignorable  means member
+        authorized_operations  int32     0+  = -2147483648  means operations
 struct Assignment 0+
     topic_partitions  []TopicPartitions  0+
 struct TopicPartitions 0+
@@ -72,5 +72,5 @@ early response 0 in 3.7
                 error             int8      0+
                 metadata_version  int32     0+
                 metadata_bytes    bytes     0+
-        authorized_operations  int32     0+  = -2147483648
+        authorized_operations  int32     0+  = -2147483648  means operations
 """

@@ -10,10 +10,10 @@ listeners broker
 request
     group_id                string    0+  is groupId
     member_id               string    0+
-    member_epoch            int32     0+
+    member_epoch            int32     0+  means member_epoch
     instance_id             string    0+  null 0+  = null
     rack_id                 string    0+  null 0+  = null
-    rebalance_timeout_ms    int32     0+  = -1
+    rebalance_timeout_ms    int32     0+  = -1  means unchanged
     subscribed_topic_names  []string  0+  null 0+  = null  is topicName
     subscribed_topic_regex  string    1+  null 1+  = null
     server_assignor         string    0+  null 0+  = null
@@ -25,7 +25,7 @@ response
     error_code             int16   0+
     error_message          string  0+  null 0+  = null
     member_id              string  0+  null 0+  = null
-    member_epoch           int32   0+
+    member_epoch           int32   0+  means member_epoch
     heartbeat_interval_ms  int32   0+
     assignment             struct  0+  null 0+  = null
         topic_partitions  []struct  0+
@@ -34,10 +34,10 @@ response
 early request 0 in 3.5 3.6
     group_id                string    0+  is groupId
     member_id               string    0+
-    member_epoch            int32     0+
+    member_epoch            int32     0+  means member_epoch
     instance_id             string    0+  null 0+  = null
     rack_id                 string    0+  null 0+  = null
-    rebalance_timeout_ms    int32     0+  = -1
+    rebalance_timeout_ms    int32     0+  = -1  means unchanged
     subscribed_topic_names  []string  0+  null 0+  = null  is topicName
     subscribed_topic_regex  string    0+  null 0+  = null
     server_assignor         string    0+  null 0+  = null
@@ -56,7 +56,7 @@ early response 0 in 3.5 3.6
     error_code                 int16   0+
     error_message              string  0+  null 0+  = null
     member_id                  string  0+  null 0+  = null
-    member_epoch               int32   0+
+    member_epoch               int32   0+  means member_epoch
     should_compute_assignment  bool    0+
     heartbeat_interval_ms      int32   0+
     assignment                 struct  0+  null 0+  = null

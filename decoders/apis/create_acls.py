@@ -7,13 +7,13 @@ flexible 2+
 listeners broker controller
 request
     creations  []struct  0+
-        resource_type          int8    0+
+        resource_type          int8    0+  means acl_resource
         resource_name          string  0+
-        resource_pattern_type  int8    1+  = 3
+        resource_pattern_type  int8    1+  = 3  means pattern
         principal              string  0+
         host                   string  0+
-        operation              int8    0+
-        permission_type        int8    0+
+        operation              int8    0+  means operation
+        permission_type        int8    0+  means permission
 response
     throttle_time_ms  int32     0+
     results           []struct  0+

@@ -11,7 +11,7 @@ request
     renewers              []struct  0+
         principal_type  string  0+
         principal_name  string  0+
-    max_lifetime_ms       int64     0+
+    max_lifetime_ms       int64     0+  means broker_default
 response
     error_code                      int16   0+
     principal_type                  string  0+

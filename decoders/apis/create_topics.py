@@ -8,8 +8,8 @@ listeners broker controller
 request
     topics         []struct  0+
         name                string    0+  key  is topicName
-        num_partitions      int32     0+
-        replication_factor  int16     0+
+        num_partitions      int32     0+  means broker_default
+        replication_factor  int16     0+  means broker_default
         assignments         []struct  0+
             partition_index  int32    0+  key
             broker_ids       []int32  0+  is brokerId
@@ -26,12 +26,12 @@ response
         error_code               int16     0+
         error_message            string    1+  null 1+  ignorable
         topic_config_error_code  int16     5+  tag 0  ignorable
-        num_partitions           int32     5+  = -1  ignorable
-        replication_factor       int16     5+  = -1  ignorable
+        num_partitions           int32     5+  = -1  ignorable  means broker_default
+        replication_factor       int16     5+  = -1  ignorable  means broker_default
         configs                  []struct  5+  null 5+  ignorable
             name           string  5+
             value          string  5+  null 5+  secret unless name
             read_only      bool    5+
-            config_source  int8    5+  = -1  ignorable
+            config_source  int8    5+  = -1  ignorable  means config_source
             is_sensitive   bool    5+
 """

@@ -7,13 +7,13 @@ flexible 2+
 listeners broker controller
 request
     filters  []struct  0+
-        resource_type_filter  int8    0+
+        resource_type_filter  int8    0+  means acl_resource
         resource_name_filter  string  0+  null 0+
-        pattern_type_filter   int8    1+  = 3
+        pattern_type_filter   int8    1+  = 3  means pattern
         principal_filter      string  0+  null 0+
         host_filter           string  0+  null 0+
-        operation             int8    0+
-        permission_type       int8    0+
+        operation             int8    0+  means operation
+        permission_type       int8    0+  means permission
 response
     throttle_time_ms  int32     0+
     filter_results    []struct  0+
@@ -22,11 +22,11 @@ response
         matching_acls  []struct  0+
             error_code       int16   0+
             error_message    string  0+  null 0+
-            resource_type    int8    0+
+            resource_type    int8    0+  means acl_resource
             resource_name    string  0+
-            pattern_type     int8    1+  = 3
+            pattern_type     int8    1+  = 3  means pattern
             principal        string  0+
             host             string  0+
-            operation        int8    0+
-            permission_type  int8    0+
+            operation        int8    0+  means operation
+            permission_type  int8    0+  means permission
 """

@@ -10,7 +10,7 @@ request
         name        string    0+  is topicName
         partitions  []struct  0+
             partition_index  int32  0+
-            offset           int64  0+
+            offset           int64  0+  means high_watermark
     timeout_ms  int32     0+
 response
     throttle_time_ms  int32     0+

@@ -6,24 +6,24 @@ versions 0-3
 flexible 2+
 listeners broker controller
 request
-    resource_type_filter  int8    0+  was resource_type
+    resource_type_filter  int8    0+  means acl_resource  was resource_type
     resource_name_filter  string  0+  null 0+
-    pattern_type_filter   int8    1+  = 3  was resource_pattern_type
+    pattern_type_filter   int8    1+  = 3  means pattern  was resource_pattern_type
     principal_filter      string  0+  null 0+
     host_filter           string  0+  null 0+
-    operation             int8    0+
-    permission_type       int8    0+
+    operation             int8    0+  means operation
+    permission_type       int8    0+  means permission
 response
     throttle_time_ms  int32     0+
     error_code        int16     0+
     error_message     string    0+  null 0+
     resources         []struct  0+
-        resource_type  int8      0+  was type
+        resource_type  int8      0+  means acl_resource  was type
         resource_name  string    0+  was name
-        pattern_type   int8      1+  = 3
+        pattern_type   int8      1+  = 3  means pattern
         acls           []struct  0+
             principal        string  0+
             host             string  0+
-            operation        int8    0+
-            permission_type  int8    0+
+            operation        int8    0+  means operation
+            permission_type  int8    0+  means permission
 """

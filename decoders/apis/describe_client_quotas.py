@@ -8,7 +8,7 @@ listeners broker
 request
     components  []struct  0+
         entity_type  string  0+
-        match_type   int8    0+
+        match_type   int8    0+  means match
         match        string  0+  null 0+
     strict      bool      0+
 response

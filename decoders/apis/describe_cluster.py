@@ -7,13 +7,13 @@ flexible 0+
 listeners broker controller
 request
     include_cluster_authorized_operations  bool  0+
-    endpoint_type                          int8  1+  = 1
+    endpoint_type                          int8  1+  = 1  means endpoint
     include_fenced_brokers                 bool  2+
 response
     throttle_time_ms               int32     0+
     error_code                     int16     0+
     error_message                  string    0+  null 0+  = null
-    endpoint_type                  int8      1+  = 1
+    endpoint_type                  int8      1+  = 1  means endpoint
     cluster_id                     string    0+
     controller_id                  int32     0+  = -1  is brokerId
     brokers                        []struct  0+
@@ -22,5 +22,5 @@ response
         port       int32   0+
         rack       string  0+  null 0+  = null
         is_fenced  bool    2+
-    cluster_authorized_operations  int32     0+  = -2147483648
+    cluster_authorized_operations  int32     0+  = -2147483648  means operations
 """

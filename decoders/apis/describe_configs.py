@@ -9,7 +9,7 @@ flexible 4+
 listeners broker controller
 request
     resources              []struct  0+
-        resource_type       int8      0+
+        resource_type       int8      0+  means config_resource
         resource_name       string    0+
         configuration_keys  []string  0+  null 0+
     include_synonyms       bool      1+  was include_synoyms
@@ -19,19 +19,19 @@ response
     results           []struct  0+
         error_code     int16     0+
         error_message  string    0+  null 0+
-        resource_type  int8      0+
+        resource_type  int8      0+  means config_resource
         resource_name  string    0+
         configs        []struct  0+
             name           string    0+
             value          string    0+  null 0+  secret unless name
             read_only      bool      0+
             is_default     bool      0
-            config_source  int8      1+  = -1  ignorable
+            config_source  int8      1+  = -1  ignorable  means config_source
             is_sensitive   bool      0+
             synonyms       []struct  1+  ignorable
                 name    string  1+
                 value   string  1+  null 1+  secret unless name
-                source  int8    1+
-            config_type    int8      3+  ignorable
+                source  int8    1+  means config_source
+            config_type    int8      3+  ignorable  means config_type
             documentation  string    3+  null 3+  ignorable
 """

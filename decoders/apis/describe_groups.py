@@ -24,5 +24,5 @@ response
             client_host        string  0+
             member_metadata    bytes   0+
             member_assignment  bytes   0+
-        authorized_operations  int32     3+  = -2147483648
+        authorized_operations  int32     3+  = -2147483648  means operations
 """

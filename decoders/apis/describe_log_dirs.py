@@ -24,7 +24,7 @@ response
                 partition_size   int64  0+
                 offset_lag       int64  0+
                 is_future_key    bool   0+
-        total_bytes   int64     4+  = -1  ignorable
-        usable_bytes  int64     4+  = -1  ignorable
+        total_bytes   int64     4+  = -1  ignorable  means unknown
+        usable_bytes  int64     4+  = -1  ignorable  means unknown
         is_cordoned   bool      5+  ignorable
 """

@@ -23,5 +23,5 @@ response
                 last_sequence             int32  0+  = -1
                 last_timestamp            int64  0+  = -1
                 coordinator_epoch         int32  0+
-                current_txn_start_offset  int64  0+  = -1
+                current_txn_start_offset  int64  0+  = -1  means offset
 """

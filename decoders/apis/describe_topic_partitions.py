@@ -22,14 +22,14 @@ response
         partitions                   []struct  0+
             error_code                int16    0+
             partition_index           int32    0+
-            leader_id                 int32    0+  is brokerId
+            leader_id                 int32    0+  is brokerId  means broker
             leader_epoch              int32    0+  = -1  ignorable
             replica_nodes             []int32  0+  is brokerId
             isr_nodes                 []int32  0+  is brokerId
             eligible_leader_replicas  []int32  0+  null 0+  = null  is brokerId
             last_known_elr            []int32  0+  null 0+  = null  is brokerId
             offline_replicas          []int32  0+  ignorable  is brokerId
-        topic_authorized_operations  int32     0+  = -2147483648
+        topic_authorized_operations  int32     0+  = -2147483648  means operations
     next_cursor       struct    0+  null 0+  = null
         topic_name       string  0+  is topicName
         partition_index  int32   0+

@@ -17,6 +17,6 @@ response
         error_code        int16     0+
         error_message     string    0+  null 0+
         credential_infos  []struct  0+
-            mechanism   int8   0+
+            mechanism   int8   0+  means mechanism
             iterations  int32  0+
 """

@@ -7,7 +7,7 @@ flexible 2+
 listeners broker controller
 was ElectPreferredLeaders
 request
-    election_type     int8      1+
+    election_type     int8      1+  means election
     topic_partitions  []struct  0+  null 0+
         topic       string   0+  key  is topicName
         partitions  []int32  0+  was partition_id

@@ -1,4 +1,7 @@
-"""What the numbers in fields of a closed set stand for, in Kafka's own words where it has some."""
+"""Words for numbers of fields, in Kafka's own words where it has some: closed sets, and numbers that mean no number.
+
+The word `means` of a declaration names the set of a field.
+"""
 
 from __future__ import annotations
 
@@ -84,73 +87,70 @@ _TIMESTAMP: Final = {
     -5: "latest_tiered",
     -6: "earliest_pending_upload",
 }
+_BROKER: Final = {-1: "none"}
+_REPLICA: Final = {-1: "consumer", -2: "debugging_consumer", -3: "future_local_replica"}
+_SESSION_EPOCH: Final = {0: "initial", -1: "final"}
+_MEMBER_EPOCH: Final = {0: "join", -1: "leave", -2: "leave_static"}
+_LEADER_AND_ISR: Final = {0: "unknown", 1: "incremental", 2: "full"}
 _MATCH: Final = {0: "exact", 1: "default", 2: "any"}
 _MEMBER: Final = {-1: "unknown", 0: "classic", 1: "consumer"}
 _ACQUIRE: Final = {0: "batch_optimized", 1: "record_limit"}
 
-# API key → path of the field, in either direction → what its numbers stand for. Of timestamps only the negative ones.
-ENUMS: Final[dict[int, dict[str, dict[int, str]]]] = {
-    0: {"acks": _ACKS},
-    1: {"isolation_level": _ISOLATION},
-    2: {"isolation_level": _ISOLATION, "topics[].partitions[].timestamp": _TIMESTAMP},
-    4: {"topic_states[].partition_states[].leader_recovery_state": _RECOVERY},
-    10: {"key_type": _KEY},
-    19: {"topics[].configs[].config_source": _CONFIG_SOURCE},
-    29: {
-        "resource_type_filter": _ACL_RESOURCE,
-        "pattern_type_filter": _PATTERN,
-        "operation": _OPERATION,
-        "permission_type": _PERMISSION,
-        "resources[].resource_type": _ACL_RESOURCE,
-        "resources[].pattern_type": _PATTERN,
-        "resources[].acls[].operation": _OPERATION,
-        "resources[].acls[].permission_type": _PERMISSION,
-    },
-    30: {
-        "creations[].resource_type": _ACL_RESOURCE,
-        "creations[].resource_pattern_type": _PATTERN,
-        "creations[].operation": _OPERATION,
-        "creations[].permission_type": _PERMISSION,
-    },
-    31: {
-        "filters[].resource_type_filter": _ACL_RESOURCE,
-        "filters[].pattern_type_filter": _PATTERN,
-        "filters[].operation": _OPERATION,
-        "filters[].permission_type": _PERMISSION,
-        "filter_results[].matching_acls[].resource_type": _ACL_RESOURCE,
-        "filter_results[].matching_acls[].pattern_type": _PATTERN,
-        "filter_results[].matching_acls[].operation": _OPERATION,
-        "filter_results[].matching_acls[].permission_type": _PERMISSION,
-    },
-    32: {
-        "resources[].resource_type": _CONFIG_RESOURCE,
-        "results[].resource_type": _CONFIG_RESOURCE,
-        "results[].configs[].config_source": _CONFIG_SOURCE,
-        "results[].configs[].synonyms[].source": _CONFIG_SOURCE,
-        "results[].configs[].config_type": _CONFIG_TYPE,
-    },
-    33: {"resources[].resource_type": _CONFIG_RESOURCE, "responses[].resource_type": _CONFIG_RESOURCE},
-    43: {"election_type": _ELECTION},
-    44: {
-        "resources[].resource_type": _CONFIG_RESOURCE,
-        "resources[].configs[].config_operation": _CONFIG_OPERATION,
-        "responses[].resource_type": _CONFIG_RESOURCE,
-    },
-    48: {"components[].match_type": _MATCH},
-    50: {"results[].credential_infos[].mechanism": _MECHANISM},
-    51: {"deletions[].mechanism": _MECHANISM, "upsertions[].mechanism": _MECHANISM},
-    56: {
-        "topics[].partitions[].leader_recovery_state": _RECOVERY,
-    },
-    57: {"feature_updates[].upgrade_type": _UPGRADE},
-    60: {"endpoint_type": _ENDPOINT},
-    69: {"groups[].members[].member_type": _MEMBER},
-    71: {"accepted_compression_types": _COMPRESSION},
-    72: {"compression_type": _COMPRESSION},
-    74: {"resource_types": _CONFIG_RESOURCE, "config_resources[].resource_type": _CONFIG_RESOURCE},
-    78: {
-        "share_acquire_mode": _ACQUIRE,
-        "topics[].partitions[].acknowledgement_batches[].acknowledge_types": _ACKNOWLEDGE,
-    },
-    79: {"topics[].partitions[].acknowledgement_batches[].acknowledge_types": _ACKNOWLEDGE},
+ENUMS: Final[dict[str, dict[int, str]]] = {
+    "acknowledge": _ACKNOWLEDGE,
+    "acks": _ACKS,
+    "acl_resource": _ACL_RESOURCE,
+    "acquire": _ACQUIRE,
+    "any": {-1: "any"},
+    "broker": _BROKER,
+    "broker_default": {-1: "broker_default"},
+    "compression": _COMPRESSION,
+    "config_operation": _CONFIG_OPERATION,
+    "config_resource": _CONFIG_RESOURCE,
+    "config_source": _CONFIG_SOURCE,
+    "config_type": _CONFIG_TYPE,
+    "coordinator": _KEY,
+    "election": _ELECTION,
+    "endpoint": _ENDPOINT,
+    "generation": {-1: "no_group"},
+    "high_watermark": {-1: "high_watermark"},
+    "isolation": _ISOLATION,
+    "leader_and_isr": _LEADER_AND_ISR,
+    "match": _MATCH,
+    "mechanism": _MECHANISM,
+    "member": _MEMBER,
+    "member_epoch": _MEMBER_EPOCH,
+    "offset": {-1: "none"},
+    "operation": _OPERATION,
+    "pattern": _PATTERN,
+    "permission": _PERMISSION,
+    "producer": {-1: "none"},
+    "recovery": _RECOVERY,
+    "replica": _REPLICA,
+    "session_epoch": _SESSION_EPOCH,
+    "timestamp": _TIMESTAMP,
+    "unchanged": {-1: "unchanged"},
+    "unknown": {-1: "unknown"},
+    "upgrade": _UPGRADE,
 }
+# Fields with a bit for each member of a set: the set, and the number that stands for no answer (KIP-430).
+BITS: Final[dict[str, tuple[dict[int, str], int, str]]] = {
+    "operations": (_OPERATION, -(1 << 31), "not_asked_for"),
+}
+
+
+def words_of(means: str, number: int) -> str | None:
+    """The word for a number in a field that `means` this set, or the words for its bits; None where it has none."""
+    bits = BITS.get(means)
+    if bits is None:
+        return ENUMS[means].get(number) if means else None
+    known, unasked, text = bits
+    if number == unasked:
+        return text
+    rest = number & 0xFFFF_FFFF
+    words = []
+    while rest:
+        bit = (rest & -rest).bit_length() - 1
+        words.append(known.get(bit, f"bit_{bit}"))
+        rest &= rest - 1
+    return ",".join(words) or "none"

@@ -7,16 +7,16 @@ flexible 12+
 listeners broker controller
 request
     cluster_id             string    12+   null 12+  tag 0  = null  ignorable
-    replica_id             int32     0-14  = -1  is brokerId
+    replica_id             int32     0-14  = -1  is brokerId  means replica
     replica_state          struct    15+   tag 1
-        replica_id     int32  15+  = -1  is brokerId
+        replica_id     int32  15+  = -1  is brokerId  means replica
         replica_epoch  int64  15+  = -1
     max_wait_ms            int32     0+    was max_wait
     min_bytes              int32     0+
     max_bytes              int32     3+    = 2147483647  ignorable
-    isolation_level        int8      4+    ignorable
+    isolation_level        int8      4+    ignorable  means isolation
     session_id             int32     7+    ignorable
-    session_epoch          int32     7+    = -1  ignorable  was epoch
+    session_epoch          int32     7+    = -1  ignorable  means session_epoch  was epoch
     topics                 []struct  0+
         topic       string    0-12  ignorable  is topicName  was name
         topic_id    uuid      13+   ignorable
@@ -59,7 +59,7 @@ response
             aborted_transactions    []struct  4+   null 4+  ignorable  was aborted
                 producer_id   int64  4+  is producerId
                 first_offset  int64  4+
-            preferred_read_replica  int32     11+  = -1  is brokerId
+            preferred_read_replica  int32     11+  = -1  is brokerId  means broker
             records                 records   0+   null 0+  = null  was record_set
     node_endpoints    []struct  16+  tag 0
         node_id  int32   16+  key  is brokerId

@@ -7,18 +7,18 @@ flexible 3+
 listeners broker
 request
     key               string    0-3
-    key_type          int8      1+
+    key_type          int8      1+   means coordinator
     coordinator_keys  []string  4+
 response
     throttle_time_ms  int32     1+   ignorable
     error_code        int16     0-3
     error_message     string    1-3  null 1-3  ignorable
-    node_id           int32     0-3  is brokerId
+    node_id           int32     0-3  is brokerId  means broker
     host              string    0-3
     port              int32     0-3
     coordinators      []struct  4+
         key            string  4+
-        node_id        int32   4+  is brokerId
+        node_id        int32   4+  is brokerId  means broker
         host           string  4+
         port           int32   4+
         error_code     int16   4+

@@ -12,7 +12,7 @@ response
     error_code                  int16     0+
     client_instance_id          uuid      0+
     subscription_id             int32     0+
-    accepted_compression_types  []int8    0+
+    accepted_compression_types  []int8    0+  means compression
     push_interval_ms            int32     0+
     telemetry_max_bytes         int32     0+
     delta_temporality           bool      0+

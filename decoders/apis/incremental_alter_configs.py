@@ -7,11 +7,11 @@ flexible 1+
 listeners broker controller
 request
     resources      []struct  0+
-        resource_type  int8      0+  key
+        resource_type  int8      0+  key  means config_resource
         resource_name  string    0+  key
         configs        []struct  0+
             name              string  0+  key
-            config_operation  int8    0+  key
+            config_operation  int8    0+  key  means config_operation
             value             string  0+  null 0+  secret unless name
     validate_only  bool      0+
 response
@@ -19,6 +19,6 @@ response
     responses         []struct  0+
         error_code     int16   0+
         error_message  string  0+  null 0+
-        resource_type  int8    0+
+        resource_type  int8    0+  means config_resource
         resource_name  string  0+
 """

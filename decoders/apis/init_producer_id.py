@@ -8,15 +8,15 @@ listeners broker
 request
     transactional_id        string  0+  null 0+  is transactionalId
     transaction_timeout_ms  int32   0+
-    producer_id             int64   3+  = -1  is producerId
-    producer_epoch          int16   3+  = -1
+    producer_id             int64   3+  = -1  is producerId  means producer
+    producer_epoch          int16   3+  = -1  means producer
     enable2_pc              bool    6+
     keep_prepared_txn       bool    6+
 response
     throttle_time_ms            int32  0+  ignorable
     error_code                  int16  0+
-    producer_id                 int64  0+  = -1  is producerId
-    producer_epoch              int16  0+
+    producer_id                 int64  0+  = -1  is producerId  means producer
+    producer_epoch              int16  0+  means producer
     ongoing_txn_producer_id     int64  6+  = -1  is producerId
     ongoing_txn_producer_epoch  int16  6+  = -1
 """

@@ -10,7 +10,7 @@ request
     is_kraft_controller         bool      7+
     controller_epoch            int32     0+
     broker_epoch                int64     2+   = -1  ignorable
-    type                        int8      5+
+    type                        int8      5+   means leader_and_isr
     ungrouped_partition_states  []struct  0-1  was partition_states_v0
         topic_name        string   0-1  ignorable  is topicName
         partition_index   int32    0-1
@@ -35,7 +35,7 @@ request
             adding_replicas        []int32  3+  ignorable  is brokerId
             removing_replicas      []int32  3+  ignorable  is brokerId
             is_new                 bool     2+  ignorable
-            leader_recovery_state  int8     6+
+            leader_recovery_state  int8     6+  means recovery
     live_leaders                []struct  0+
         broker_id  int32   0+  is brokerId
         host_name  string  0+

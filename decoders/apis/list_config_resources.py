@@ -7,11 +7,11 @@ flexible 0+
 listeners broker
 was ListClientMetricsResources
 request
-    resource_types  []int8  1+
+    resource_types  []int8  1+  means config_resource
 response
     throttle_time_ms  int32     0+
     error_code        int16     0+
     config_resources  []struct  0+  was client_metrics_resources
         resource_name  string  0+  was name
-        resource_type  int8    1+  = 16  ignorable
+        resource_type  int8    1+  = 16  ignorable  means config_resource
 """

@@ -10,7 +10,7 @@ listeners broker
 request
     state_filters             []string  0+
     producer_id_filters       []int64   0+  is producerId
-    duration_filter           int64     1+  = -1
+    duration_filter           int64     1+  = -1  means any
     transactional_id_pattern  string    2+  null 2+  = null
 response
     throttle_time_ms       int32     0+

@@ -22,7 +22,7 @@ response
         port     int32   0+
         rack     string  1+  null 1+  = null  ignorable
     cluster_id                     string    2+    null 2+  = null  ignorable
-    controller_id                  int32     1+    = -1  ignorable  is brokerId
+    controller_id                  int32     1+    = -1  ignorable  is brokerId  means broker
     topics                         []struct  0+
         error_code                   int16     0+
         name                         string    0+   null 12+  key  is topicName
@@ -31,12 +31,12 @@ response
         partitions                   []struct  0+
             error_code        int16    0+
             partition_index   int32    0+
-            leader_id         int32    0+  is brokerId
+            leader_id         int32    0+  is brokerId  means broker
             leader_epoch      int32    7+  = -1  ignorable
             replica_nodes     []int32  0+  is brokerId
             isr_nodes         []int32  0+  is brokerId
             offline_replicas  []int32  5+  ignorable  is brokerId
-        topic_authorized_operations  int32     8+   = -2147483648
-    cluster_authorized_operations  int32     8-10  = -2147483648
+        topic_authorized_operations  int32     8+   = -2147483648  means operations
+    cluster_authorized_operations  int32     8-10  = -2147483648  means operations
     error_code                     int16     13+   ignorable
 """

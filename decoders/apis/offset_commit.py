@@ -7,10 +7,10 @@ flexible 8+
 listeners broker
 request
     group_id                       string    0+   is groupId
-    generation_id_or_member_epoch  int32     1+   = -1  ignorable  was generation_id
+    generation_id_or_member_epoch  int32     1+   = -1  ignorable  means generation  was generation_id
     member_id                      string    1+   ignorable
     group_instance_id              string    7+   null 7+  = null
-    retention_time_ms              int64     2-4  = -1  ignorable
+    retention_time_ms              int64     2-4  = -1  ignorable  means broker_default
     topics                         []struct  0+
         name        string    0-9  ignorable  is topicName
         topic_id    uuid      10+  ignorable

@@ -27,7 +27,7 @@ response
         name        string    0-7  is topicName
         partitions  []struct  0-7
             partition_index         int32   0-7
-            committed_offset        int64   0-7
+            committed_offset        int64   0-7  means offset
             committed_leader_epoch  int32   5-7  = -1  ignorable
             metadata                string  0-7  null 0-7
             error_code              int16   0-7
@@ -39,7 +39,7 @@ response
             topic_id    uuid      10+  ignorable
             partitions  []struct  8+
                 partition_index         int32   8+
-                committed_offset        int64   8+
+                committed_offset        int64   8+  means offset
                 committed_leader_epoch  int32   8+  = -1  ignorable
                 metadata                string  8+  null 8+
                 error_code              int16   8+

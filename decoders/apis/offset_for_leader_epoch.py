@@ -6,7 +6,7 @@ versions 0-4
 flexible 4+
 listeners broker
 request
-    replica_id  int32     3+  = -2  ignorable  is brokerId
+    replica_id  int32     3+  = -2  ignorable  is brokerId  means replica
     topics      []struct  0+
         topic       string    0+  key  is topicName  was name
         partitions  []struct  0+

@@ -1,16 +1,21 @@
 """A path into a body as people write it (`topics[].partitions[0].leader_id`) in, its steps out.
 
-Four languages have this syntax and each its own meaning of it: words of `kw call` (`[]` is a new element), --select and
-filters (`[]`, or no brackets at an array: every element), and the paths that declarations are spelt out to, which
-`schema/getter` takes apart by itself: those are made by code, and read for each message.
+Three languages have this syntax and each its own meaning of it: words of `kw call` (`[]` is a new element); --select,
+columns and filters (`[]`, or no brackets at an array: every element), whose values `values_at` gives; and the paths
+that declarations are spelt out to, which `schema/getter` takes apart by itself: those are made by code, and read for
+each message.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, Final, NamedTuple
 
-__all__ = ["PathStep", "parse_path"]
+from decoders.wire.deferred import DeferredList
+
+__all__ = ["PathStep", "parse_path", "values_at"]
 
 _STEP: Final = re.compile(r"([A-Za-z0-9_$-]+)((?:\[\d{0,9}\])*)", re.ASCII)
 _INDEX: Final = re.compile(r"\[(\d*)\]")
@@ -32,3 +37,29 @@ def parse_path(text: str) -> tuple[PathStep, ...]:
             raise ValueError(part)
         steps.append(PathStep(match[1], tuple(int(one) if one else None for one in _INDEX.findall(match[2]))))
     return tuple(steps)
+
+
+def values_at(value: Any, steps: Sequence[PathStep]) -> Iterator[Any]:
+    """What is there in a value of JSON's form; of an array without brackets, every element where steps follow.
+
+    Nothing where the way ends before.
+    """
+    if not steps:
+        yield value
+        return
+    (name, indices), rest = steps[0], steps[1:]
+    if isinstance(value, dict) and name in value:
+        yield from _indexed(value[name], indices, rest)
+
+
+def _indexed(value: Any, indices: tuple[int | None, ...], rest: Sequence[PathStep]) -> Iterator[Any]:
+    if indices:
+        elements = value if isinstance(value, list | DeferredList) else ()
+        chosen: Iterable[Any] = elements if indices[0] is None else islice(elements, indices[0], indices[0] + 1)
+        for element in chosen:
+            yield from _indexed(element, indices[1:], rest)
+    elif rest and isinstance(value, list | DeferredList):
+        for element in value:
+            yield from values_at(element, rest)
+    else:
+        yield from values_at(value, rest)

@@ -9,7 +9,7 @@ flexible 9+
 listeners broker
 request
     transactional_id  string    3+  null 3+  = null  is transactionalId
-    acks              int16     0+
+    acks              int16     0+  means acks
     timeout_ms        int32     0+
     topic_data        []struct  0+  was topics
         name            string    0-12  ignorable  key  is topicName

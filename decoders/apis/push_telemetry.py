@@ -9,7 +9,7 @@ request
     client_instance_id  uuid   0+
     subscription_id     int32  0+
     terminating         bool   0+
-    compression_type    int8   0+
+    compression_type    int8   0+  means compression
     metrics             bytes  0+
 response
     throttle_time_ms  int32  0+

@@ -8,7 +8,7 @@ listeners broker
 request
     group_id             string    0+  null 0+  = null  is groupId
     member_id            string    0+  null 0+
-    share_session_epoch  int32     0+
+    share_session_epoch  int32     0+  means session_epoch
     is_renew_ack         bool      2+
     topics               []struct  0+
         topic_id    uuid      0+  key
@@ -17,7 +17,7 @@ request
             acknowledgement_batches  []struct  0+
                 first_offset       int64   0+
                 last_offset        int64   0+
-                acknowledge_types  []int8  0+
+                acknowledge_types  []int8  0+  means acknowledge
 response
     throttle_time_ms             int32     0+
     error_code                   int16     0+

@@ -8,13 +8,13 @@ listeners broker
 request
     group_id               string    0+  null 0+  = null  is groupId
     member_id              string    0+  null 0+
-    share_session_epoch    int32     0+
+    share_session_epoch    int32     0+  means session_epoch
     max_wait_ms            int32     0+
     min_bytes              int32     0+
     max_bytes              int32     0+  = 2147483647
     max_records            int32     1+
     batch_size             int32     1+
-    share_acquire_mode     int8      2+  ignorable
+    share_acquire_mode     int8      2+  ignorable  means acquire
     is_renew_ack           bool      2+
     topics                 []struct  0+
         topic_id    uuid      0+  key
@@ -24,7 +24,7 @@ request
             acknowledgement_batches  []struct  0+
                 first_offset       int64   0+
                 last_offset        int64   0+
-                acknowledge_types  []int8  0+
+                acknowledge_types  []int8  0+  means acknowledge
     forgotten_topics_data  []struct  0+
         topic_id    uuid     0+
         partitions  []int32  0+

@@ -30,5 +30,5 @@ response
                     topic_id    uuid     0+
                     topic_name  string   0+  is topicName
                     partitions  []int32  0+
-        authorized_operations  int32     0+  = -2147483648
+        authorized_operations  int32     0+  = -2147483648  means operations
 """

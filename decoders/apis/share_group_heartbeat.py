@@ -8,7 +8,7 @@ listeners broker
 request
     group_id                string    0+  is groupId
     member_id               string    0+
-    member_epoch            int32     0+
+    member_epoch            int32     0+  means member_epoch
     rack_id                 string    0+  null 0+  = null
     subscribed_topic_names  []string  0+  null 0+  = null  is topicName
 response
@@ -16,7 +16,7 @@ response
     error_code             int16   0+
     error_message          string  0+  null 0+  = null
     member_id              string  0+  null 0+  = null
-    member_epoch           int32   0+
+    member_epoch           int32   0+  means member_epoch
     heartbeat_interval_ms  int32   0+
     assignment             struct  0+  null 0+  = null
         topic_partitions  []struct  0+

@@ -46,7 +46,7 @@ response
             assignment         Assignment    0+
             target_assignment  Assignment    0+
             is_classic         bool          0+
-        authorized_operations        int32     0+  = -2147483648
+        authorized_operations        int32     0+  = -2147483648  means operations
         topology_description         struct    1+  null 1+  = null
             subtopologies  []struct  1+
                 subtopology_id  string                     1+

@@ -10,7 +10,7 @@ listeners broker
 request
     group_id                    string        0+  is groupId
     member_id                   string        0+
-    member_epoch                int32         0+
+    member_epoch                int32         0+  means member_epoch
     endpoint_information_epoch  int32         0+
     instance_id                 string        0+  null 0+  = null
     rack_id                     string        0+  null 0+  = null
@@ -44,7 +44,7 @@ response
     error_code                      int16      0+
     error_message                   string     0+  null 0+  = null
     member_id                       string     0+
-    member_epoch                    int32      0+
+    member_epoch                    int32      0+  means member_epoch
     heartbeat_interval_ms           int32      0+
     acceptable_recovery_lag_legacy  int32      0   was acceptable_recovery_lag
     task_offset_interval_ms         int32      0+

@@ -11,7 +11,7 @@ request
         feature            string  0+  key
         max_version_level  int16   0+
         allow_downgrade    bool    0
-        upgrade_type       int8    1+  = 1
+        upgrade_type       int8    1+  = 1  means upgrade
     validate_only    bool      1+
 response
     throttle_time_ms  int32     0+

@@ -7,12 +7,13 @@ Only what views, filters and folds ask for (needs.py) is projected.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
 from decoders.apis import NAMES, api
+from decoders.apis.expected_errors import expected_codes
 from decoders.apis.keys import API_VERSIONS, CONTROLLED_SHUTDOWN, PRODUCE, SASL_HANDSHAKE
 from decoders.errors import DecodeError, UnknownApi, UnsupportedVersion, without_frames
 from decoders.exchanges.needs import Needs
@@ -116,12 +117,11 @@ def layouts(key: int, version: int, side: Side) -> tuple[Layout, ...]:
 class ApiVersion:
     """One (API, version). What the loop needs is in slots; projections are made when first used."""
 
-    record: Mapping[str, Any] | None = None  # messages/from_record.py: where an exchange was read from
-
     __slots__ = (
         "_nameless",
         "_needs",
         "_quick",
+        "expected",
         "flexible",
         "json",
         "key",
@@ -149,6 +149,7 @@ class ApiVersion:
         self._quick: tuple[Projector, Projector] | None = None
         self.json: list[Any] = [None, None]  # what messages/bodies.py has made: without and with secrets
         self.watched = key == SASL_HANDSHAKE or teaches(key, version)
+        self.expected = expected_codes(key)
         self._needs = needs
         self._nameless: dict[Side, tuple[str, ...]] = {}
 

@@ -6,8 +6,7 @@ further than the first record that passes. What a limit or a broken batch leaves
 
 from __future__ import annotations
 
-from binascii import a2b_base64
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,7 +15,7 @@ from decoders.exchanges.topics import RECORD_ARRAYS, structs
 from decoders.schema.model import Side
 
 if TYPE_CHECKING:
-    from decoders.exchanges.exchange import Exchange
+    from decoders.exchanges.exchange import Exchange, Settled
 
 # A record in the form of the readers (offset, timestamp, key, value, headers, control record).
 _KEY: Final = 2
@@ -82,9 +81,7 @@ def _values(rows: Iterator[Any]) -> list[Any]:
 
 
 def _text(data: Any) -> str | None:
-    """Bytes as an expression compares them; what is no UTF-8 in them is replaced. Of an exchange record: its JSON."""
-    if isinstance(data, Mapping):
-        data = a2b_base64(data["base64"]) if "base64" in data else f"{{redacted {data.get('redacted')}}}"
+    """Bytes as an expression compares them; what is no UTF-8 in them is replaced."""
     return data.decode("utf-8", "replace") if isinstance(data, bytes) else data
 
 
@@ -106,3 +103,16 @@ def _found(exchange: Exchange, part: Callable[[Iterator[Any]], list[Any]]) -> It
                     yield from found
             elif isinstance(records, list):  # of an exchange record
                 yield from part(row for batch in records for row in batch.get("records") or ())
+
+
+def lacks_records(settled: Settled) -> bool:
+    """Whether an exchange that was read from its record has records of which only the number is there."""
+    if settled.kind != "exchange" or settled.record is None or settled.api_key not in RECORD_ARRAYS:
+        return False
+    array = RECORD_ARRAYS[settled.api_key]
+    return any(
+        batch["record_count"] and "records" not in batch
+        for topic in structs(settled.view(array.side), array.topics)
+        for partition in structs(topic, array.partitions)
+        for batch in partition.get(array.records) or ()
+    )

@@ -170,6 +170,9 @@ FIELDS: Final[dict[str, FieldRow]] = {
     "latency": FieldRow(R, "duration", lambda x: x.latency_ms, "request's last byte to response's first"),
     "latency_ms": FieldRow(R, "number", lambda x: x.latency_ms, "the same as a number of milliseconds"),
     "error": FieldRow(R, "error", lambda x: [each.code for each in x.errors], "error codes in the response"),
+    "unexpected": FieldRow(
+        R, "error", lambda x: [code for _, code in x.unexpected], "error codes that the protocol does not mean so"
+    ),
     "duration": FieldRow(S, "duration", lambda x: x.duration_ms, "request's first byte to response's last"),
     "duration_ms": FieldRow(S, "number", lambda x: x.duration_ms, "the same as a number of milliseconds"),
     "status": FieldRow(S, "text", lambda x: x.status, "complete, unanswered, undecoded …"),
@@ -178,6 +181,7 @@ FIELDS: Final[dict[str, FieldRow]] = {
     "undecoded_side": FieldRow(S, "text", lambda x: list(x.failures), "the side that is undecoded: request, response"),
     "side": FieldRow(S, "text", _sides, "sides that the capture has: request, response"),
     "closed": FieldRow(S, "text", lambda x: x.closed, "how the connection ended that left it unanswered"),
+    "file": FieldRow(S, "text", lambda x: x.extra and x.extra.get("file"), "file that it was read from"),
     "retransmitted": FieldRow(S, "any", lambda x: x.retransmitted, "whether bytes of it were sent again"),
 }
 # Other words for fields, and for body fields that are asked for often.

@@ -24,7 +24,8 @@ from decoders.schema.large_body import BodyReader, check, is_large
 from decoders.schema.large_body import partial as partial_body
 from decoders.schema.model import Plan, Side
 from decoders.schema.walk import BytePart
-from decoders.wire.text import Conceal, concealer, json_bytes, spellings
+from decoders.wire.deferred import DeferredList, DeferredText
+from decoders.wire.text import Conceal, conceal_secrets, hole, json_bytes
 
 Found = list[dict[str, Any]]
 Finder = Callable[[Any, Found], None]
@@ -378,47 +379,48 @@ def _secret(plan: Plan) -> bool:
 # A broker says why it refuses a value, and says the value with it (`Invalid value … for configuration …`), also where
 # the value is redacted in the same exchange. So the secrets of both sides are read once more, in clear, where there is
 # an error message at all; and what is found of them in one becomes `{redacted N}`.
+#
+# Of a large body the long arrays are deferred: secrets are collected while they are read once more, and messages are
+# concealed whenever they are read. Nothing of them is held but the secrets, SECRETS_MAX at most.
 
 
 # The APIs with a secret in one of their sides and an error message in their answer.
 ECHOING: Final = frozenset({19, 32, 33, 36, 44, 51, 88, 89})
 REDACTED: Final = redacted(0).keys()
-_SHOWN: Final = Options()
-_CLEAR: Final = Options(reveal_secrets=True)
+_SHOWN: Final = Options(deferred=True)
+_CLEAR: Final = Options(reveal_secrets=True, deferred=True)
 
 
 def conceal_of(exchange: Exchange) -> Conceal | None:
     """What takes the secrets of an exchange from a text; None where there is none, or nothing that could repeat it."""
-    if exchange.spec.key not in ECHOING:
+    if exchange.spec.key not in ECHOING or exchange.response_raw is None:
         return None
-    return concealer(_told_of(exchange, {side: body_json(exchange, side, _SHOWN)[0] for side in SIDES}))
+    return _conceal(exchange, {side: body_json(exchange, side, _SHOWN)[0] for side in SIDES})
 
 
-def _told_of(exchange: Exchange, shown: Mapping[str, Any]) -> set[str]:
-    """The texts by which its secrets may be repeated; `shown` are its bodies by side, with secrets redacted."""
-    found: list[str | bytes] = []
+def _conceal(exchange: Exchange, shown: Mapping[str, Any]) -> Conceal | None:
+    """What takes its secrets from a text; `shown` are its bodies by side, with secrets redacted."""
+    answer = exchange.response_raw or b""
+    return conceal_secrets(_secrets_of(exchange, shown), len(answer))
+
+
+def _secrets_of(exchange: Exchange, shown: Mapping[str, Any]) -> Iterator[str | bytes]:
     for side in SIDES:
-        if _is_redacted(shown[side]):
-            found += _secrets(shown[side], body_json(exchange, side, _CLEAR)[0])
-    return set(spellings(found))
+        if any(isinstance(each, dict) and each.keys() == REDACTED for each in _values(shown[side])):
+            yield from _secrets(shown[side], body_json(exchange, side, _CLEAR)[0])
 
 
-def _is_redacted(body: Any) -> bool:
-    return any(isinstance(each, dict) and each.keys() == REDACTED for each in _values(body))
+def hide_echoes(exchange: Exchange, request: Any, response: Any) -> bool:
+    """Take the secrets of an exchange from the error messages of its answer; bodies as JSON with secrets redacted.
 
-
-def hide_echoes(exchange: Exchange, request: Any, response: Any) -> None:
-    """Take the secrets of an exchange from the error messages of its answer; bodies as JSON with secrets redacted."""
-    said = [each for each in _values(response) if isinstance(each, dict) and each.get(MESSAGE)]
-    told = _told_of(exchange, {"request": request, "response": response}) if said else None
-    if not told:
-        return
-    # Most messages repeat nothing, and to search for that costs less than to compile a pattern.
-    said = [each for each in said if not isinstance(each[MESSAGE], str) or any(map(each[MESSAGE].__contains__, told))]
-    conceal = concealer(told) if said else None
+    True where it has so many secrets that the messages are hidden whole.
+    """
+    if not any(isinstance(each, dict) and each.get(MESSAGE) for each in _values(response)):
+        return False
+    conceal = _conceal(exchange, {"request": request, "response": response})
     if conceal is not None:
-        for struct in said:
-            struct[MESSAGE] = _hidden(struct[MESSAGE], conceal)
+        _hide(response, conceal)
+    return conceal is hole
 
 
 def echoes(parts: Iterable[BytePart], conceal: Conceal) -> Iterator[BytePart]:
@@ -428,40 +430,98 @@ def echoes(parts: Iterable[BytePart], conceal: Conceal) -> Iterator[BytePart]:
         yield part._replace(secret=True) if told and conceal(str(part.value)) != part.value else part
 
 
-def _hidden(message: Any, conceal: Callable[[str], str]) -> Any:
+class _Concealed(DeferredList):
+    """A deferred list of structs whose error messages are concealed while it is read."""
+
+    __slots__ = ("_conceal", "_plain")
+
+    def __init__(self, plain: DeferredList, conceal: Conceal) -> None:
+        self._plain = plain
+        self._conceal = conceal
+
+    def chunks(self) -> Iterator[list[Any]]:
+        """Its elements, some at a time."""
+        for chunk in self._plain.chunks():
+            _hide(chunk, self._conceal)
+            yield chunk
+
+    def holds_structs(self) -> bool:
+        """Whether the elements are structs, not plain values."""
+        return self._plain.holds_structs()
+
+    def beside(self) -> dict[str, Any]:
+        """What stands beside the list in its struct."""
+        return self._plain.beside()
+
+
+def _hide(body: Any, conceal: Conceal) -> None:
+    """Conceal the error messages of a body, those of deferred lists once they are read."""
+    waiting = [body]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, list):
+            waiting += each
+        elif isinstance(each, dict):
+            if each.get(MESSAGE):
+                each[MESSAGE] = _hidden(each[MESSAGE], conceal)
+            for name, item in each.items():
+                if isinstance(item, DeferredList):
+                    each[name] = _Concealed(item, conceal)
+                else:
+                    waiting.append(item)
+
+
+def _hidden(message: Any, conceal: Conceal) -> Any:
     if isinstance(message, str):
         return conceal(message)
-    try:
-        data = b64decode(message["base64"], validate=True)
-    except (KeyError, TypeError, NotBase64):
-        return message
+    if isinstance(message, DeferredText):
+        data = message.data
+    else:
+        try:
+            data = b64decode(message["base64"], validate=True)
+        except (KeyError, TypeError, NotBase64):
+            return message
     text = data.decode("utf-8", "surrogateescape")
     return redacted(len(data)) if conceal(text) != text else message
 
 
 def _values(body: Any) -> Iterator[Any]:
     """The body and all that is nested in it."""
-    waiting = [body]
+    waiting = [iter((body,))]
     while waiting:
-        each = waiting.pop()
-        yield each
-        if isinstance(each, dict):
-            waiting += each.values()
-        elif isinstance(each, list):
-            waiting += each
+        for each in waiting[-1]:
+            yield each
+            if isinstance(each, dict):
+                waiting.append(iter(each.values()))
+                break
+            if isinstance(each, list | DeferredList):
+                waiting.append(iter(each))
+                break
+        else:
+            waiting.pop()
 
 
 def _secrets(shown: Any, clear: Any) -> Iterator[str | bytes]:
     """What is redacted in the first form and stands in the second."""
-    waiting = [(shown, clear)]
+    waiting: list[Iterator[tuple[Any, Any]]] = [iter(((shown, clear),))]
     while waiting:
-        one, other = waiting.pop()
-        if isinstance(one, dict) and one.keys() == REDACTED:
-            if isinstance(other, str):
-                yield other
-            elif isinstance(other, Mapping) and "base64" in other:
-                yield b64decode(other["base64"])
-        elif isinstance(one, dict) and isinstance(other, dict):
-            waiting += [(item, other.get(name)) for name, item in one.items()]
-        elif isinstance(one, list) and isinstance(other, list):
-            waiting += zip(one, other, strict=False)
+        for one, other in waiting[-1]:
+            if isinstance(one, dict) and one.keys() == REDACTED:
+                if isinstance(other, str):
+                    yield other
+                elif isinstance(other, DeferredText):
+                    yield other.data
+                elif isinstance(other, Mapping) and "base64" in other:
+                    yield b64decode(other["base64"])
+            elif isinstance(one, dict) and isinstance(other, dict):
+                waiting.append(_fields_of(one, other))
+                break
+            elif isinstance(one, list | DeferredList) and isinstance(other, list | DeferredList):
+                waiting.append(zip(one, other, strict=False))
+                break
+        else:
+            waiting.pop()
+
+
+def _fields_of(shown: Mapping[str, Any], clear: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:
+    return ((item, clear.get(name)) for name, item in shown.items())

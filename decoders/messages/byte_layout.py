@@ -196,7 +196,8 @@ def _parts(plan: Plan, spans: Iterable[Span], reveal: bool) -> Iterator[BytePart
             secret = not (isinstance(name, str) and is_public(name))
         element = span.path.endswith("]")
         array = field.array and not element
-        yield BytePart(*span, _kind(field, array), secret and span.what == "value", array and span.what == "size")
+        hidden, count = secret and span.what == "value", array and span.what == "size"
+        yield BytePart(*span, _kind(field, array), hidden, count, field.means)
 
 
 _KINDS: Final = {"tags": "uvarint", "tag": "uvarint", "value": "bytes"}

@@ -1,120 +1,338 @@
 """The exchange record in, the exchange back: what was written as NDJSON is read as if it came from a capture.
 
-Bodies are those of the record, in JSON form, and so are views; the frames' bytes are not in a record. When the
-request's last byte came is not in it either: it is taken for the time of the first.
+Values of sides are those of the record, in JSON form. Views are made of them, with what folds and filters go by in the
+form that they know: topic ids as UUID, records as rows; a value of another type than its field has is an error here, so
+that nobody stumbles over it later. The frames' bytes are not in a record. When the request's last byte came is not in
+it either: it is taken for the time of the first, which leaves latency and duration as they were.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from binascii import Error as NotBase64
+from binascii import a2b_base64
+from collections.abc import Callable, Mapping
+from functools import cache, lru_cache
+from typing import Any, Final, get_args
 from uuid import UUID
 
 from decoders.errors import Malformed
-from decoders.exchanges.api_versions import SIDES, ApiVersion, Failure, Sides
-from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled, Skipped
+from decoders.exchanges.api_versions import SIDES, SPECS_MAX, ApiVersion, Failure, Sides
+from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled, Skipped, Status
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.pairing import begin
 from decoders.exchanges.topics import Topics
-from decoders.schema.model import Side
-from decoders.wire.primitives import uuid_bytes
+from decoders.schema.json_form import shown
+from decoders.schema.model import Plan, PlanField, Side
+from decoders.tls.facts import TlsInfo
+from decoders.wire.primitives import RANGES, uuid_bytes
 from decoders.wire.units import parse_time
 
-EXTRA: Final = ("closed", "retransmitted", "via", "fault", "upstream_latency_ms")
+EXTRA: Final = ("closed", "retransmitted", "via", "fault", "upstream_latency_ms", "file")
+# Kinds of records that are exchanges, or stand for them.
+KINDS: Final = ("exchange", "skipped")
+STATUSES: Final = get_args(Status)
+
+
+class RecordedExchange(Exchange):
+    """An exchange that holds the record that it was read from, and its views."""
+
+    __slots__ = ("record", "views")
+
+    record: Mapping[str, Any]
+    views: tuple[Any, Any]
 
 
 class Recorded(ApiVersion):
-    """Stands for the API version of a record, and reads from it."""
+    """Stands for the API version of records, and reads from these."""
 
-    __slots__ = ("record",)
+    __slots__ = ()
 
-    record: Mapping[str, Any]
-
-    def __init__(self, record: Mapping[str, Any]) -> None:
-        super().__init__(record["api_key"], record["api_version"], Needs())
-        self.record = record
+    def __init__(self, key: int | None, version: int | None) -> None:
+        super().__init__(key, version, Needs())
         self.quick = False
 
     def look(self, exchange: Sides) -> None:
-        """Views are the bodies."""
-        record = self.record
+        """The views were made with it."""
+        assert isinstance(exchange, RecordedExchange)
+        record = exchange.record
         failures: dict[Side, Failure] = {
             side: Failure(row["reason"], row["offset"], row["path"], "")
             for side, row in record.get("undecoded", {}).items()
         }
         codes = [(error["path"], error["code"]) for error in record["errors"]]
-        exchange.note(record["request"], record["response"], codes or None, failures or None, record.get("layout"))
+        exchange.note(*exchange.views, codes or None, failures or None, record.get("layout"))
 
-    def values(self, exchange: Sides, side: Side) -> Any:  # noqa: ARG002 - as ApiVersion has it
+    def values(self, exchange: Sides, side: Side) -> Any:
         """A body in JSON form."""
-        return self.record[side]
+        assert isinstance(exchange, RecordedExchange)
+        return exchange.record[side]
 
-    def topic_names(self, exchange: Sides) -> dict[str, str]:  # noqa: ARG002 - as ApiVersion has it
+    def topic_names(self, exchange: Sides) -> dict[str, str]:
         """The names in the record."""
-        names: dict[str, str] = self.record.get("topic_names", {})
+        assert isinstance(exchange, RecordedExchange)
+        names: dict[str, str] = exchange.record.get("topic_names", {})
         return names
 
 
+@lru_cache(SPECS_MAX)
+def _version(key: int | None, version: int | None) -> Recorded:
+    return Recorded(key, version)
+
+
+class FromRecords:
+    """Reads the records of one sequence of exchanges, whose connections it knows again."""
+
+    def __init__(self) -> None:
+        self._ends: dict[tuple[int, str, str], ConnectionInfo] = {}
+
+    def read(self, record: Any) -> Settled:
+        """The exchange or skipped run of a record. Raises Malformed when it is none."""
+        kind = record.get("kind") if isinstance(record, Mapping) else None
+        if kind not in KINDS:
+            what = f"a record of kind {shown(kind)}" if kind is not None else shown(record)
+            raise Malformed(f"no exchange, but {what}")
+        try:
+            return self._skipped(record) if kind == "skipped" else self._exchange(record)
+        except KeyError as problem:
+            raise Malformed(f"an exchange without {problem.args[0]!r}") from None
+        except (TypeError, ValueError, AttributeError, OverflowError) as problem:
+            raise Malformed(f"no exchange record: {problem}") from None
+
+    def _connection(self, record: Mapping[str, Any]) -> ConnectionInfo:
+        number = record["connection"]
+        client, broker = (_text(record, name) or "" for name in ("client", "broker"))  # null: nothing was sent
+        ends = self._ends.get((number, client, broker))
+        if ends is None:
+            ends = ConnectionInfo(_int(record, "connection") or 0, client, broker, 0, Topics())
+            ends.tls = _tls(record.get("tls"))
+            self._ends[number, client, broker] = ends
+        for identity, name in record.get("topic_names", {}).items():
+            key = UUID(bytes=uuid_bytes(identity))
+            if key not in ends.topics.names:
+                ends.topics.add(key, str(name))
+        return ends
+
+    def _skipped(self, record: Mapping[str, Any]) -> Skipped:
+        direction = record["direction"]
+        if direction not in (None, *SIDES):
+            raise ValueError(f"direction {shown(direction)}")
+        return Skipped(
+            self._connection(record),
+            direction,
+            _int(record, "size") or 0,
+            str(record["reason"]),
+            str(record["detail"]),
+            parse_time(record["time"]),
+        )
+
+    def _exchange(self, record: Mapping[str, Any]) -> Exchange:
+        key, version = _int(record, "api_key"), _int(record, "api_version")
+        spec = _version(key, version)
+        exchange = RecordedExchange()
+        exchange.record = record
+        begin(exchange, self._connection(record), spec)
+        for name in ("api_key", "api_version", "correlation_id", "request_size", "response_size"):
+            setattr(exchange, name, _int(record, name))
+        exchange.client_id = _string(record["client_id"], "client_id")
+        exchange.client_software = _software(record.get("client_software"))
+        status = _text(record, "status")
+        if status not in STATUSES:
+            raise ValueError(f"status is {shown(status)}")
+        exchange.outcome = "complete" if status == "undecoded" else status  # type: ignore[assignment]  # it is one
+        extra = {name: record[name] for name in EXTRA if name in record}
+        if record["reason"] is not None and status != "undecoded":
+            extra["reason"] = record["reason"]
+        exchange.extra = extra or None
+        exchange.request_raw = exchange.response_raw = None
+        exchange.known = len(exchange.ends.topics.names)
+        _check_said(record)
+        exchange.views = (_view(spec, record, "request"), _view(spec, record, "response"))
+        _set_times(exchange, record)
+        return exchange
+
+
+def _tls(said: Any) -> TlsInfo | None:
+    if said is None:
+        return None
+    return {
+        "version": str(said["version"]),
+        "cipher": str(said["cipher"]),
+        "sni": _string(said["sni"], "sni"),
+        "client_subject": _string(said["client_subject"], "client_subject"),
+    }
+
+
 def from_json_dict(record: Mapping[str, Any]) -> Settled:
-    """The exchange or skipped run of a record. Raises Malformed when it is none."""
-    try:
-        return _skipped(record) if record["kind"] == "skipped" else _exchange(record)
-    except (KeyError, TypeError, ValueError, AttributeError) as problem:
-        raise Malformed(f"no exchange record: {problem!r}") from None
+    """The exchange or skipped run of one record. Raises Malformed when it is none."""
+    return FromRecords().read(record)
 
 
-def _ends(record: Mapping[str, Any]) -> ConnectionInfo:
-    topics = Topics()
-    for identity, name in record.get("topic_names", {}).items():
-        topics.add(UUID(bytes=uuid_bytes(identity)), name)
-    ends = ConnectionInfo(record["connection"], record["client"], record["broker"], 0, topics)
-    ends.tls = record.get("tls")
-    return ends
-
-
-def _skipped(record: Mapping[str, Any]) -> Skipped:
-    return Skipped(
-        _ends(record),
-        record["direction"],
-        record["size"],
-        record["reason"],
-        record["detail"],
-        parse_time(record["time"]),
-    )
-
-
-def _exchange(record: Mapping[str, Any]) -> Exchange:
-    exchange = Exchange()
-    begin(exchange, _ends(record), Recorded(record))
-    for name in ("api_key", "api_version", "correlation_id", "request_size", "response_size"):
-        setattr(exchange, name, record[name])
-    client_id = record["client_id"]
-    exchange.client_id = client_id if client_id is None or isinstance(client_id, str) else _text(client_id)
-    exchange.client_software = record.get("client_software")
-    exchange.outcome = "complete" if record["status"] == "undecoded" else record["status"]
-    extra = {name: record[name] for name in EXTRA if name in record}
-    if record["reason"] is not None and record["status"] != "undecoded":
-        extra["reason"] = record["reason"]
-    exchange.extra = extra or None
-    exchange.request_raw = exchange.response_raw = None
-    exchange.known = len(exchange.ends.topics.names)
-    _times(exchange, record)
-    return exchange
-
-
-def _times(exchange: Exchange, record: Mapping[str, Any]) -> None:
+def _set_times(exchange: Exchange, record: Mapping[str, Any]) -> None:
     exchange.time_ns = begun = parse_time(record["time"])
     latency, duration = record["latency_ms"], record["duration_ms"]
-    request, response = (record["packets"][side] or (None, None) for side in SIDES)
-    exchange.request_packet, exchange.request_packet_end = request
-    exchange.response_packet, exchange.response_packet_end = response
-    exchange.request_end_ns = None if request[0] is None else begun
-    orphan = begun if response[0] is not None and request[0] is None else None
+    packets = record["packets"]
+    exchange.request_packet, exchange.request_packet_end = _packets(packets["request"])
+    exchange.response_packet, exchange.response_packet_end = _packets(packets["response"])
+    asked, answered = exchange.request_size is not None, exchange.response_size is not None
+    exchange.request_end_ns = begun if asked else None
+    orphan = begun if answered and not asked else None
     exchange.response_ns = orphan if latency is None else begun + round(latency * 1e6)
     exchange.response_end_ns = orphan if duration is None else begun + round(duration * 1e6)
 
 
-def _text(client_id: Mapping[str, str]) -> str:
-    from base64 import b64decode  # only for client ids that are no text
+def _packets(span: Any) -> tuple[int | None, int | None]:
+    if span is None:
+        return None, None
+    first, last = span
+    if first.__class__ is not int or last.__class__ is not int:
+        raise ValueError(f"packets are {shown(first)} and {shown(last)}")
+    return first, last
 
-    return b64decode(client_id["base64"]).decode("utf-8", "surrogateescape")
+
+def _check_said(record: Mapping[str, Any]) -> None:
+    """What is said beside the bodies has the types that it should have."""
+    for error in record["errors"]:
+        if error["code"].__class__ is not int or not all(isinstance(error[name], str) for name in ("path", "name")):
+            raise ValueError("an error without path, code and name")
+    for side, row in record.get("undecoded", {}).items():
+        if side not in SIDES or not isinstance(row["reason"], str) or not isinstance(row["path"], str):
+            raise ValueError(f"undecoded {shown(side)}")
+        _int(row, "offset")
+
+
+def _int(record: Mapping[str, Any], name: str) -> int | None:
+    value = record[name]
+    if value is not None and value.__class__ is not int:
+        raise ValueError(f"{name} is {shown(value)}")
+    number: int | None = value
+    return number
+
+
+def _text(record: Mapping[str, Any], name: str) -> str | None:
+    value = record[name]
+    if value is not None and not isinstance(value, str):
+        raise ValueError(f"{name} is {shown(value)}")
+    return value
+
+
+def _software(value: Any) -> Any:
+    if value is None:
+        return None
+    return {name: _string(value[name], "client_software") or "" for name in ("name", "version")}
+
+
+def _string(value: Any, path: str) -> Any:
+    """A string of the record: text, or its bytes in base64 where they are no UTF-8."""
+    if isinstance(value, str) or value is None:
+        return value
+    try:
+        return a2b_base64(value["base64"]).decode("utf-8", "surrogateescape")
+    except (KeyError, TypeError, NotBase64):
+        raise ValueError(f"{path} is {shown(value)}") from None
+
+
+# A body in JSON form in, its view out.
+
+
+def _view(spec: Recorded, record: Mapping[str, Any], side: Side) -> Any:
+    """The fields of a side that this version has; None where the side is not there, or has no fields."""
+    body = record[side]
+    if body is None or spec.key is None:
+        return None
+    layouts, release = spec.layouts(side), record.get("layout", {}).get(side)
+    plan = next((layout.plan for layout in layouts if layout.release == release), None)
+    return {} if plan is None else _struct(plan, body, side)
+
+
+@cache
+def _fields(plan: Plan) -> dict[str, PlanField]:
+    return {field.name: field for field in (*plan.fields, *plan.tagged)}
+
+
+def _struct(plan: Plan, body: Any, path: str) -> dict[str, Any]:
+    if not isinstance(body, dict):
+        raise ValueError(f"{path} is {shown(body)}")
+    fields, out = _fields(plan), {}
+    for name, value in body.items():
+        field = fields.get(name)  # None: unknown tags, or what only a newer kw knows
+        if field is not None:
+            out[name] = None if value is None else _value(field, value, f"{path}.{name}")
+    return out
+
+
+def _value(field: PlanField, value: Any, path: str) -> Any:
+    if not field.array:
+        return _element(field, value, path)
+    if not isinstance(value, list):
+        raise ValueError(f"{path} is {shown(value)}")
+    return [_element(field, each, f"{path}[{index}]") for index, each in enumerate(value)]
+
+
+def _element(field: PlanField, value: Any, path: str) -> Any:
+    if field.plan is not None:
+        return None if value is None else _struct(field.plan, value, path)
+    if value is None or (field.secret and isinstance(value, dict)):
+        return value
+    return _LEAVES[field.kind](value, path)
+
+
+def _of(*types: type) -> Callable[[Any, str], Any]:
+    def check(value: Any, path: str) -> Any:
+        if value.__class__ not in types:
+            raise ValueError(f"{path} is {shown(value)}")
+        return value
+
+    return check
+
+
+def _uuid(value: Any, path: str) -> UUID:
+    try:
+        return UUID(bytes=uuid_bytes(value))
+    except (ValueError, TypeError, AttributeError):
+        raise ValueError(f"{path} is {shown(value)}, no uuid") from None
+
+
+def _records(value: Any, path: str) -> list[dict[str, Any]]:
+    """The batches; with their records as the readers give them."""
+    if not isinstance(value, list):
+        raise ValueError(f"{path} is {shown(value)}")
+    return [_batch(batch, f"{path}[{index}]") for index, batch in enumerate(value)]
+
+
+def _batch(batch: Any, path: str) -> dict[str, Any]:
+    if not isinstance(batch, dict):
+        raise ValueError(f"{path} is {shown(batch)}")
+    for name in ("record_count", "size", "magic", "last_offset"):
+        _int(batch, name)
+    _text(batch, "codec")
+    batch["truncated"]  # has to be there
+    rows = batch.get("records")
+    return batch if rows is None else {**batch, "records": [_row(row) for row in rows]}
+
+
+def _row(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """One record; what it holds is text or, where that cannot be, what stands for it."""
+    headers = tuple((_string(each["key"], "key"), _held(each["value"])) for each in row["headers"])
+    return row["offset"], row["timestamp"], _held(row["key"]), _held(row["value"]), headers, row.get("control_record")
+
+
+def _held(value: Any) -> Any:
+    if value is None or isinstance(value, str):
+        return value
+    if "redacted" in value:
+        return f"{{redacted {value['redacted']}}}"
+    try:
+        return a2b_base64(value["base64"])
+    except (KeyError, TypeError, NotBase64):
+        raise ValueError(f"a record holds {shown(value)}") from None
+
+
+_LEAVES: Final[dict[str, Callable[[Any, str], Any]]] = {
+    **dict.fromkeys(RANGES, _of(int)),
+    "bool": _of(bool),
+    "float64": _of(int, float, str),
+    "string": _string,
+    "bytes": _of(str, dict, list),
+    "records": _records,
+    "uuid": _uuid,
+}

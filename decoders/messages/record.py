@@ -118,8 +118,10 @@ def to_json_dict(settled: Settled, options: Options = PLAIN) -> dict[str, Any]:
     """The record of an exchange or of a skipped run, ready for JSON."""
     if isinstance(settled, Skipped):
         return skipped_json(settled)
-    recorded = settled.spec.record
-    return exchange_json(settled, options) if recorded is None else dict(recorded)
+    if settled.record is None:
+        return exchange_json(settled, options)
+    file = settled.extra.get("file") if settled.extra else None
+    return {**settled.record, "file": file} if file else dict(settled.record)
 
 
 def skipped_json(skipped: Skipped) -> dict[str, Any]:
@@ -144,8 +146,7 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
     ends = exchange.ends
     spec = exchange.spec
     request, response, errors, plans, failures, layout, trailing = _read(exchange, options)
-    if spec.key in ECHOING and not options.reveal_secrets:
-        hide_echoes(exchange, request, response)
+    hidden = spec.key in ECHOING and not options.reveal_secrets and hide_echoes(exchange, request, response)
     status: str = exchange.outcome
     reason = undecoded = None
     if failures:
@@ -157,6 +158,8 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
     response_end_ns = exchange.response_end_ns
     paired = request_end_ns is not None and response_ns is not None
     whole = request_end_ns is not None and response_end_ns is not None
+    if errors and spec.expected:
+        _mark_expected(errors, spec.expected)
     record: dict[str, Any] = {
         "kind": "exchange",
         "schema": SCHEMA,
@@ -189,6 +192,8 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
         record["tls"] = dict(ends.tls)
     if errors and isinstance(errors, Most) and errors.more:
         record["errors_cut"] = errors.more
+    if hidden:
+        record["messages_hidden"] = True
     if layout or trailing or undecoded:
         rare = {"layout": layout, "trailing": trailing, "undecoded": undecoded}
         record |= {name: said for name, said in rare.items() if said}
@@ -219,6 +224,13 @@ def _errors(exchange: Exchange, plan: Plan, response: Any, options: Options) -> 
     if not options.deferred or not side_is_large(exchange, "response"):
         return errors_in(plan, response)
     return large_errors(exchange, plan)
+
+
+def _mark_expected(errors: list[dict[str, Any]], expected: frozenset[int]) -> None:
+    """Say of which errors the protocol means them so."""
+    for error in errors:
+        if error["code"] in expected:
+            error["expected"] = True
 
 
 def _add_said(record: dict[str, Any], exchange: Exchange, plans: Plans, options: Options) -> None:

@@ -14,10 +14,11 @@ from decoders.apis.headers import (
 from decoders.exchanges.api_versions import ApiVersion, Failure
 from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.needs import Needs
-from decoders.messages.bodies import ECHOING, PLAIN, Options, body_json, hide_echoes, trailing_json
+from decoders.messages.bodies import ECHOING, PLAIN, Options, body_json, conceal_of, hide_echoes, trailing_json
 from decoders.messages.record import undecoded_json
 from decoders.schema.codec import partial
 from decoders.schema.model import Plan, Side
+from decoders.wire.text import Conceal
 
 _NO_NEEDS: Final = Needs()
 _SIZE: Final = 4
@@ -56,6 +57,11 @@ def fits(alone: SingleMessage) -> bool:
     return alone.missing is None and _exchange(alone).spec.project(alone.side, alone.frame) is not None
 
 
+def conceal_of_message(alone: SingleMessage) -> Conceal | None:
+    """What takes the secrets of a response from its own error messages; None where there is nothing to take."""
+    return conceal_of(_exchange(alone))
+
+
 def header_size(side: Side, key: int, version: int) -> int:
     """The bytes of the header that stands in where there is none, with the size field."""
     return len(framed(b"", side, key, version))
@@ -76,8 +82,8 @@ def message_json(alone: SingleMessage, options: Options = PLAIN) -> Told:
     exchange = _exchange(alone)
     side, spec = alone.side, exchange.spec
     body, failure, release, plan = body_json(exchange, side, options)
-    if spec.key in ECHOING and side == "response" and not options.reveal_secrets:
-        hide_echoes(exchange, None, body)
+    echoing = spec.key in ECHOING and side == "response" and not options.reveal_secrets
+    hidden = echoing and hide_echoes(exchange, None, body)
     header = None if alone.bare else _header(alone)
     size = None if alone.bare else int.from_bytes(alone.frame[:_SIZE], "big", signed=True)
     record: dict[str, Any] = {
@@ -92,6 +98,8 @@ def message_json(alone: SingleMessage, options: Options = PLAIN) -> Told:
         "header": header,
         "body": body,
     }
+    if hidden:
+        record["messages_hidden"] = True
     if release is not None:
         record["layout"] = release
     if side == "request" and plan is not None and release is None and failure is None:

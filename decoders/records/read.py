@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import repeat
 from struct import Struct
 from typing import Any, Final, NamedTuple
@@ -335,10 +335,34 @@ def summarize(buf: bytes, at: int = 0, size: int | None = None, budget: Budget |
     return _with_rest(found, buf[at:end], budget or Budget())
 
 
+def summarize_json(batches: Iterable[Mapping[str, Any]]) -> RecordsSummary:
+    """The summary of a `records` value of the exchange record, as that of the bytes that it was made of."""
+    batches = list(batches)
+    size = sum(batch["size"] or 0 for batch in batches)
+    return _with(RecordsSummary(0, 0, size, (), (), None, False), batches)
+
+
+def summarize_view(records: Any, raw: bytes | None) -> RecordsSummary | None:
+    """The summary of what a view has of a records field: the span of its bytes in `raw`, or the value of a record.
+
+    None where there is nothing.
+    """
+    if not records:
+        return None
+    if records.__class__ is tuple:
+        return summarize(raw, *records) if raw is not None and records[1] else None
+    return summarize_json(records) if isinstance(records, list) else None
+
+
 def _with_rest(found: RecordsSummary, data: bytes, budget: Budget) -> RecordsSummary:
     """The same with the batches that are not whole ones of magic 2."""
+    return _with(found, batches_json(data, budget=budget) or [])
+
+
+def _with(found: RecordsSummary, more: Iterable[Mapping[str, Any]]) -> RecordsSummary:
+    """The same with batches in JSON form."""
     batches, records, size, codecs, magics, last, truncated = found
-    for fields in batches_json(data, budget=budget) or []:
+    for fields in more:
         if fields["truncated"]:
             truncated = True
             continue

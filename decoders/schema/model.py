@@ -91,6 +91,7 @@ class Field(NamedTuple):
     secret: bool = False
     unless: str = ""  # the sibling before it that holds a config's name: secret unless that name is known to be public
     entity: str = ""
+    means: str = ""  # the set in decoders/apis/enums.py that has words for some of its numbers
     was: tuple[str, ...] = ()
     since: str = ""  # the release that put a tagged field into versions that were out already
     struct: str = ""  # the common struct's name, where it is one
@@ -158,6 +159,7 @@ class PlanField(NamedTuple):
     secret: bool
     entity: str
     plan: Plan | None  # a struct's, or an array of structs' element
+    means: str = ""  # as Field.means
     unless: str = ""  # as Field.unless; the JSON decoder asks `public(name)`, which it is given, about that sibling
 
 
@@ -210,7 +212,8 @@ class Plan:
 #     NAME TYPE VERSIONS then any of: `null V` nullable versions · `tag N [V]` tagged (in V, else in all its versions) ·
 #     `= LITERAL` default (JSON, no blanks) · `ignorable` · `key` map key · `inflexible` never compact · `secret` ·
 #     `secret unless FIELD` (a config value: unless FIELD, a sibling before it, holds a name known to be public) ·
-#     `is ENTITY` · `was NAME[,NAME]` older names · `since RELEASE` a tagged field that this release put into versions
+#     `is ENTITY` · `means SET` words for numbers (decoders/apis/enums.py) · `was NAME[,NAME]` older names ·
+#     `since RELEASE` a tagged field that this release put into versions
 #     which were out already. TYPE is a primitive, `struct`, a common struct's name, or [] of these.
 
 
@@ -293,6 +296,8 @@ def _option(line: _Line, word: str, words: Iterator[str], versions: Versions, op
         options["nullable"] = Versions.parse(_next(line, words))
     elif word == "is":
         options["entity"] = _next(line, words)
+    elif word == "means":
+        options["means"] = _next(line, words)
     elif word == "since":
         options["since"] = _next(line, words)
     elif word == "was":
@@ -449,6 +454,7 @@ def _plan_field(owner: str, field: Field, version: int, flexible: bool) -> PlanF
         field.secret,
         field.entity,
         plan,
+        field.means,
         field.unless,
     )
 

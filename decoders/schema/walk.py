@@ -42,6 +42,7 @@ class BytePart(NamedTuple):
     kind: str = ""
     secret: bool = False
     array: bool = False
+    means: str = ""  # as Field.means
 
 
 # Plan and bytes in, Python values out, slowly and exactly: with the path and the byte span of everything read.

@@ -89,7 +89,9 @@ class TlsFacts:
             parts += [self.version, self.cipher]
         elif self.offered:
             names = [VERSIONS[number] for number in sorted(set(self.offered) & VERSIONS.keys())]
-            parts.append(", ".join(["ClientHello", *names[:1], *(name.partition(" ")[2] for name in names[1:])]))
+            parts += ["TLS", " ".join(["ClientHello of", ", ".join(name.partition(" ")[2] for name in names)])]
+        else:
+            parts.append("TLS")
         if self.sni:
             parts.append(f"for {self.sni}")
         if self.protocol:

@@ -7,6 +7,8 @@ from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
+from decoders.limits import SECRETS_MAX, SECRETS_SIZE_MAX
+
 _KEPT: Final = frozenset(b"\t\n\r")
 # One pass in C over the bytes: what is no plain ASCII text becomes a byte that is no ASCII.
 _PLAIN: Final = bytes(byte if 0x20 <= byte < 0x7F or byte in _KEPT else 0x80 for byte in range(256))
@@ -58,8 +60,10 @@ def json_text(text: str) -> str | dict[str, str]:
 Conceal = Callable[[str], str]
 
 _ANYWHERE: Final = 8
-# What parts the words of a value that has several: a login configuration, a list, a SASL token.
-_BETWEEN: Final = re.compile(r"[\x00-\x20\"',;=]+")
+# So many values are searched for one after the other; more are looked up by how they begin.
+_FEW: Final = 32
+# The words of a value that has several: a login configuration, a list, a SASL token.
+_WORD: Final = re.compile(r"[^\x00-\x20\"',;=]+")
 # A Java class or another dotted name, and the words of every login configuration.
 _NAME: Final = re.compile(r"[A-Za-z]\w*(?:\.[A-Za-z]\w*)+|required|username|password")
 # RFC 4616 and RFC 7628.
@@ -73,8 +77,69 @@ def concealer(values: Iterable[str]) -> Conceal | None:
     wanted = sorted({value for value in values if value.strip()}, key=len, reverse=True)
     if not wanted:
         return None
-    found = re.compile("|".join(map(_pattern, wanted))).sub
-    return lambda text: found(_hole, text)
+    return _few(wanted) if len(wanted) <= _FEW else _many(wanted)
+
+
+def _few(values: list[str]) -> Conceal:
+    # Most texts repeat nothing, and to search for that costs less than to compile a pattern.
+    pattern: list[re.Pattern[str]] = []
+
+    def conceal(text: str) -> str:
+        if not any(map(text.__contains__, values)):
+            return text
+        if not pattern:
+            pattern.append(_any_of(values))
+        return pattern[0].sub(_hole, text)
+
+    return conceal
+
+
+def _many(values: list[str]) -> Conceal:
+    by_head: dict[int, dict[str, list[str]]] = {}
+    for value in values:
+        size = min(len(value), _ANYWHERE)
+        by_head.setdefault(size, {}).setdefault(value[:size], []).append(value)
+
+    def conceal(text: str) -> str:
+        found = {
+            value
+            for size, heads in by_head.items()
+            for at in range(len(text) - size + 1)
+            for value in heads.get(text[at : at + size], ())
+            if text.startswith(value, at)
+        }
+        return _any_of(sorted(found, key=len, reverse=True)).sub(_hole, text) if found else text
+
+    return conceal
+
+
+def _any_of(values: list[str]) -> re.Pattern[str]:
+    """Finds the values, of which the longer ones come first."""
+    return re.compile("|".join(map(_pattern, values)))
+
+
+def conceal_secrets(secrets: Iterable[str | bytes], size: int) -> Conceal | None:
+    """The function that takes secrets, however they are spelt, from texts of at most `size` bytes; None for no secrets.
+
+    It is `hole` itself, which takes the whole text, where there are more secrets than SECRETS_MAX.
+    """
+    seen: set[str | bytes] = set()
+    wanted: set[str] = set()
+    held = 0
+    for secret in secrets:
+        if secret in seen:
+            continue
+        if len(seen) == SECRETS_MAX:
+            return hole
+        if len(secret) <= size:
+            seen.add(secret)
+        for text in spellings((secret,), size):
+            if text not in wanted:
+                wanted.add(text)
+                held += len(text)
+            if held > SECRETS_SIZE_MAX or len(wanted) > 4 * SECRETS_MAX:
+                return hole
+    return concealer(wanted)
 
 
 def with_parts(value: str) -> Iterable[str]:
@@ -82,16 +147,23 @@ def with_parts(value: str) -> Iterable[str]:
     yield value
     if value != value.strip():
         yield value.strip()
-    for part in _BETWEEN.split(value):
+    for match in _WORD.finditer(value):
+        part = match[0]
         if _ANYWHERE <= len(part) < len(value) and not _NAME.fullmatch(part):
             yield part
 
 
-def spellings(secrets: Iterable[str | bytes]) -> Iterator[str]:
-    """The texts by which somebody may repeat a secret: as it is, its parts, in base64 and in hex.
+def spellings(secrets: Iterable[str | bytes], most: int | None = None) -> Iterator[str]:
+    """The texts by which somebody may repeat a secret: as it is, its parts, in base64, in hex; none above `most` bytes.
 
     Of a token of PLAIN the password is one, of one of OAUTHBEARER the bearer's token.
     """
+    for text in _spellings(secrets, most):
+        if most is None or len(text) <= most:
+            yield text
+
+
+def _spellings(secrets: Iterable[str | bytes], most: int | None) -> Iterator[str]:
     for secret in secrets:
         data = secret if isinstance(secret, bytes) else secret.encode("utf-8", "surrogateescape")
         if not data:
@@ -105,7 +177,7 @@ def spellings(secrets: Iterable[str | bytes]) -> Iterator[str]:
         if bearer is not None:
             yield bearer[1]
         yield from with_parts(text)
-        if len(data) >= _ANYWHERE:
+        if len(data) >= _ANYWHERE and (most is None or len(data) <= most):
             yield b64encode(data).decode()
             yield data.hex()
 

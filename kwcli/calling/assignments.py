@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import Any, Final, NamedTuple
 
+from decoders.apis.keys import FETCH, PRODUCE
 from decoders.apis.names import current_names, find_field
 from decoders.errors import EncodeError
 from decoders.schema.json_form import bytes_from_json
@@ -23,12 +24,15 @@ from decoders.schema.model import Api, Field, Side
 from decoders.wire.text import json_bytes
 from kwcli.calling.bodies import STDIN, SourceBody, body_in, element, parse, parse_json, read_file, read_stdin
 from kwcli.calling.body_paths import APPEND, RECORDS, TAGS, Step, below, fail, field_of, parse_path
+from kwcli.calling.entity_words import expand
 from kwcli.calling.validate import Checker, PlainWord
 from kwcli.env import Environment, Exit, Failure
 
 __all__ = ["GivenWords", "check_words", "compose", "encode_body"]
 
 INLINE: Final = "the command line"
+# A name such as topics and groups have.
+_WORD_LIKE: Final = re.compile(r"[A-Za-z0-9._-]{1,249}", re.ASCII)
 _WORD: Final = re.compile(r"([^=:@]+?)(:=@|:=|=@|=)(.*)", re.DOTALL)
 
 
@@ -38,6 +42,7 @@ class Assignment(NamedTuple):
     text: str
     steps: tuple[Step, ...]
     value: Any
+    others: tuple[Assignment, ...] = ()  # what stands for it in versions that have no such field
 
 
 class GivenWords(NamedTuple):
@@ -71,7 +76,9 @@ def check_words(
                 fail(f"{text:.60}: a second body; {body.source} is the first")
             body = _whole(text, api, side, env)
         else:
-            found.append(_word(text, api, side))
+            for ways in expand(api, side, text) or [(text,)]:
+                first, *others = (_word(way, api, side) for way in ways)
+                found.append(first._replace(others=tuple(others)))
     if body is not None:
         try:
             body = body._replace(value=Checker(api, side).body(body.value))
@@ -150,7 +157,7 @@ def _whole(text: str, api: Api, side: Side, env: Environment | None) -> SourceBo
 def _word(text: str, api: Api, side: Side) -> Assignment:
     match = _WORD.fullmatch(text)
     if match is None:
-        fail(f'"{text}" is no path=value (nor path:=JSON, path=@file, path:=@file, @file)')
+        fail(f'"{text}" is no path=value{_meant(text, api)}')
     path, operator, rest = match.groups()
     steps = parse_path(path)
     field = _field(api, side, steps, None)
@@ -167,6 +174,26 @@ def _word(text: str, api: Api, side: Side) -> Assignment:
     word = Assignment(text, steps, value)
     _value(api, side, word, field, None)
     return word
+
+
+def _meant(text: str, api: Api) -> str:
+    """What a word without `=` may have been meant for."""
+    from kwcli.other_tools import as_address
+
+    address = as_address(text)
+    if address is not None:
+        return f": -b {address} says where the cluster is"
+    if text.removeprefix("v").isdecimal() and int(text.removeprefix("v")) in api.versions:
+        return f": --api-version {text} chooses the version"
+    if os.path.isfile(text):
+        return f": @{text} reads the body from the file"
+    if ":" in text and not text.startswith(":"):
+        name, _, value = text.partition(":")
+        return f": write {name}={value.lstrip('=')}"
+    for name in ("topic", "group"):
+        if _WORD_LIKE.fullmatch(text) and (api.key in (PRODUCE, FETCH) or expand(api, "request", f"{name}={text}")):
+            return f": write {name}={text}"
+    return " (nor path:=JSON, path=@file, path:=@file, @file)"
 
 
 def _contents(data: bytes, field: Field | None, name: str) -> Any:
@@ -247,6 +274,8 @@ class _Edits:
 
     def apply(self, word: Assignment) -> None:
         """Put the value of a word into the body."""
+        if word.others and not self._has(word):
+            word = next(filter(self._has, word.others), word)
         steps, field = self._named(word)
         value = _value(self.api, self.side, word, field, self.version)
         place = self._concrete(steps)
@@ -259,6 +288,14 @@ class _Edits:
         self._put(place, value)
         self.set.add(path)
         self.set.update(_leaves(value, path))
+
+    def _has(self, word: Assignment) -> bool:
+        """Whether this version has the field of a word."""
+        try:
+            field_of(self.api, self.side, word.steps, version=self.version)
+        except Failure:
+            return False
+        return True
 
     def _named(self, word: Assignment) -> tuple[tuple[Step, ...], Field | None]:
         """The steps with the names that this version has."""

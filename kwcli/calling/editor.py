@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 import os
-import shlex
-import subprocess
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from decoders.schema.model import Api, Side
 from kwcli.calling.assignments import GivenWords, check_words
 from kwcli.calling.bodies import body_in, parse
-from kwcli.calling.body_paths import fail
-from kwcli.env import Environment, Exit, Failure
+from kwcli.env import Environment, Failure
+from kwcli.text_editor import run_editor
 
-if TYPE_CHECKING:
-    pass
-
-
-_TERMINAL = "/dev/tty"
 _SOURCE = "the edited text"
 
 
@@ -36,7 +26,7 @@ def edit_body(api: Api, text: str, env: Environment, *, side: Side = "request") 
         file.write(text)
     keep = False
     try:
-        _run(env.variables.get("VISUAL") or env.variables.get("EDITOR") or "vi", name, env)
+        run_editor(env, name, "nothing is sent")
         data = path.read_bytes()
         if data == text.encode():
             return None
@@ -48,35 +38,3 @@ def edit_body(api: Api, text: str, env: Environment, *, side: Side = "request") 
     finally:
         if not keep:
             path.unlink(missing_ok=True)
-
-
-def _run(editor: str, name: str, env: Environment) -> None:
-    """Run the editor until it ends. Raises Failure."""
-    try:
-        words = shlex.split(editor)
-    except ValueError as failure:
-        fail(f"$EDITOR: {failure}: {editor}")
-    try:
-        with _terminal(env) as terminal:
-            code = subprocess.run([*words, name], stdin=terminal, stdout=terminal, check=False).returncode
-    except OSError as failure:
-        fail(f"cannot start the editor {editor}: {failure.strerror} (set $EDITOR)", Exit.FAILURE)
-    if code:
-        fail(f"the editor {editor} ended with {code}; nothing is sent", Exit.FAILURE)
-
-
-@contextmanager
-def _terminal(env: Environment) -> Iterator[int | None]:
-    """The terminal as a file descriptor where our own streams are none; None: take ours."""
-    if env.stdin_terminal and env.stdout_terminal:
-        yield None
-        return
-    try:
-        descriptor = os.open(_TERMINAL, os.O_RDWR)
-    except OSError:
-        yield None
-        return
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)

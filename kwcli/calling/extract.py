@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from decoders.apis.names import find_field
-from decoders.apis.paths import PathStep, parse_path
+from decoders.apis.paths import PathStep, parse_path, values_at
 from decoders.schema.model import Api, Field, Side, Versions
-from decoders.wire.deferred import DeferredList
 from kwcli.env import Exit, Failure
 from kwcli.spelling import did_you_mean
 
@@ -52,27 +50,4 @@ class Path:
 
     def values(self, body: Any) -> Iterator[Any]:
         """What is there; nothing where the way ends before."""
-        yield from _values(body, self._steps)
-
-
-def _values(value: Any, steps: tuple[PathStep, ...]) -> Iterator[Any]:
-    if not steps:
-        yield value
-        return
-    (name, indices), rest = steps[0], steps[1:]
-    if not isinstance(value, dict) or name not in value:
-        return
-    yield from _indexed(value[name], indices, rest)
-
-
-def _indexed(value: Any, indices: tuple[int | None, ...], rest: tuple[PathStep, ...]) -> Iterator[Any]:
-    if indices:
-        elements = value if isinstance(value, list | DeferredList) else ()
-        chosen: Iterable[Any] = elements if indices[0] is None else islice(elements, indices[0], indices[0] + 1)
-        for element in chosen:
-            yield from _indexed(element, indices[1:], rest)
-    elif rest and isinstance(value, list | DeferredList):
-        for element in value:
-            yield from _values(element, rest)
-    else:
-        yield from _values(value, rest)
+        yield from values_at(body, self._steps)

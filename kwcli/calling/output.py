@@ -14,6 +14,7 @@ from decoders.wire.deferred import Deferred, DeferredText
 from kwcli.calling.extract import Path
 from kwcli.output import Wanted, needs, open_renderer
 from kwcli.output.json import JsonWriter
+from kwcli.output.records import record_writer
 from kwcli.output.units import palette
 from kwcli.terminal import clean
 
@@ -53,7 +54,7 @@ def remarks(exchange: Exchange) -> Iterator[str]:
 
 
 # Formats whose rows are exchange records.
-RECORDS: Final = ("ndjson", "json")
+RECORDS: Final = ("ndjson", "json", "yaml")
 # Formats for people that show one exchange after the other.
 LINES: Final = ("text", "hex")
 
@@ -83,7 +84,7 @@ class CallOutput:
         self._brief = brief
         self._matrix: Matrix | None = None
         self._begun = False
-        self._json = JsonWriter(self._write, lines=settings.format == "ndjson")
+        self._writer = record_writer(settings._replace(columns=()), self._write)
         self._records = values
         self._options = Options(settings.records or values is not None, settings.reveal_secrets, deferred=True)
         self._renderer: Renderer | None = None
@@ -104,7 +105,7 @@ class CallOutput:
         elif self._select is not None or (self._only is not None and settings.format in RECORDS):
             self._values(exchange)
         elif settings.format in RECORDS:
-            self._json.add(self._record(exchange))
+            self._writer.add(self._record(exchange))
         elif settings.format in LINES and not self._brief:
             way = " · ".join(part for part in (node, *more) if part)
             self._write_lines(
@@ -129,7 +130,7 @@ class CallOutput:
         elif self._renderer is not None:
             self._renderer.close()
         elif self._settings.format == "json":
-            self._json.close()
+            self._writer.close()
         self._env.stdout.flush()
 
     def _record(self, exchange: Exchange) -> dict[str, Any]:
@@ -161,7 +162,7 @@ class CallOutput:
             self._env.say(f"kw: {exchange.api} {version} has no {self._select.text} (it {said}; see --api-version)")
         for value in values:
             if self._settings.format in RECORDS:
-                self._json.add(value)
+                self._writer.add(value)
             elif isinstance(value, DeferredText) and value.is_text():
                 for text in value.texts():
                     self._write((clean(text) if self._env.stdout_terminal else text).encode())

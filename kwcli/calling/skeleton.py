@@ -80,7 +80,7 @@ class _Skeleton:
         self, field: PlanField, declared: Field, whole: Versions, value: Any, depth: int, *, off: bool, path: str
     ) -> Iterator[Line]:
         """The lines of one field, whose struct is in the versions `whole`."""
-        comment = _comment(field, declared, whole, ENUMS.get(self.api.key, {}).get(path))
+        comment = _comment(field, declared, whole, ENUMS.get(declared.means))
         name = field.name
         if field.array:
             yield from self._array(field, declared, value, depth, comment, off, path)

@@ -18,7 +18,7 @@ from kwcli.spelling import did_you_mean
 _LISTED = 8
 
 
-def number_of(api: Api, side: Side, field: Field, word: str, path: list[str]) -> int | None:
+def number_of(field: Field, word: str, path: list[str]) -> int | None:
     """The number that a word means in a field at this path (its steps as text); None where no word means one.
 
     Raises EncodeError for a word that is none of the field's.
@@ -34,7 +34,7 @@ def number_of(api: Api, side: Side, field: Field, word: str, path: list[str]) ->
             meant = did_you_mean(word, [row.name for row in ERRORS.values()])
             raise EncodeError(f'no error is called "{word:.60}"{meant}', path=place)
         return found
-    known = ENUMS.get(api.key, {}).get(canonical(api, side, path))
+    known = ENUMS.get(field.means)
     if known is None:
         return None
     words = {_folded(name): number for number, name in known.items()}
@@ -44,19 +44,6 @@ def number_of(api: Api, side: Side, field: Field, word: str, path: list[str]) ->
         meant = did_you_mean(word, known.values())
         raise EncodeError(f'a number or one of {listed} expected, not "{word:.60}"{meant}', path=place)
     return number
-
-
-def canonical(api: Api, side: Side, path: list[str]) -> str:
-    """A path with the names of the declaration and without numbers: `topics[].partitions[].timestamp`."""
-    fields = api.message(side).fields
-    steps = []
-    for text in path:
-        field = find_field(fields, text.partition("[")[0])
-        if field is None:
-            break
-        steps.append(field.name + ("[]" if field.array and field.fields else ""))
-        fields = field.fields
-    return ".".join(steps)
 
 
 def _folded(word: str) -> str:
@@ -151,7 +138,7 @@ class Checker:
             return self.struct(field.fields, value, path)
         place = ".".join(path)
         if isinstance(value, PlainWord):
-            number = number_of(self.api, self.side, field, str(value), path)
+            number = number_of(field, str(value), path)
             value = typed(field.kind, str(value)) if number is None else number
         elif isinstance(value, list | Mapping):
             value = generic(value, place)

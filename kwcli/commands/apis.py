@@ -52,7 +52,7 @@ class RangeCommand(click.Command):
     help="What changed between two releases; of one API also between two versions.",
 )
 @click.option("--grep", metavar="WORD", help="APIs and fields whose name, or older name, holds this word.")
-@output_options(formats=("text", "ndjson", "json"))
+@output_options(formats=("text", "ndjson", "json", "csv", "yaml", "fields"))
 @click.pass_obj
 def command(
     env: Environment,

@@ -13,7 +13,7 @@ from kwcli.options import ContentOptions, OutputOptions, VersionWord, content_op
 if TYPE_CHECKING:
     from decoders.schema.model import Side
 
-FORMATS = ("text", "json", "ndjson", "hex")
+FORMATS = ("text", "json", "ndjson", "yaml", "fields", "hex")
 FORMS = ("auto", "hex", "base64", "raw")
 NEGATIVE = re.compile(r"-(?:\d[\d,_]*|0x[0-9a-f]+)", re.IGNORECASE)
 # No word of a command line has it in it.

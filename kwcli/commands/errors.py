@@ -21,7 +21,7 @@ Examples:
 @click.argument("error", nargs=-1, metavar="[CODE|NAME|LINE]...")
 @click.option("--retriable/--not-retriable", default=None, help="Errors after which clients send again, or give up.")
 @click.option("--grep", metavar="WORD", help="Errors whose name or meaning holds this word.")
-@output_options(formats=("text", "ndjson", "json"))
+@output_options(formats=("text", "ndjson", "json", "csv", "yaml", "fields"))
 @click.pass_obj
 def command(
     env: Environment, error: tuple[str, ...], retriable: bool | None, grep: str | None, shown: OutputOptions

@@ -12,7 +12,9 @@ EXAMPLES = """\b
 Examples:
   kw help
   kw help filter
-  kw help --search snaplen"""
+  kw help --search latency
+  kw help profile add
+  kw help --man > kw.1; man ./kw.1"""
 
 
 class TopicName(click.ParamType[str]):
@@ -23,19 +25,30 @@ class TopicName(click.ParamType[str]):
 
 
 @click.command("help", epilog=EXAMPLES)
-@click.argument("topic", required=False, type=TopicName(), metavar="[TOPIC]")
+@click.argument("words", nargs=-1, type=TopicName(), metavar="[TOPIC | COMMAND]")
 @click.option("--search", metavar="WORD", help="List the lines of all pages that hold this word.")
+@click.option("--man", is_flag=True, help="Print a manual page, of all pages or of one, as man reads it.")
 @click.option("--no-pager", is_flag=True, help="Do not page long output on a terminal.")
 @click.option("--color", type=click.Choice(COLORS), default="auto", help="When to use colours.")
-@click.pass_obj
-def command(env: Environment, topic: str | None, search: str | None, no_pager: bool, color: str) -> int:
-    """Show a page of the handbook, or list its topics."""
-    from kwcli.help.view import show_found, show_page, show_topics
+@click.pass_context
+def command(
+    ctx: click.Context, words: tuple[str, ...], search: str | None, man: bool, no_pager: bool, color: str
+) -> int:
+    """Show a page of the handbook, or list its topics. The name of a command is that of its page; of a command of a
+    group, `kw help profile add`, the options are shown."""
+    from kwcli.help.view import show_found, show_man, show_options, show_page, show_topics
 
-    if topic is not None and search is not None:
+    env: Environment = ctx.obj
+    program = ctx.find_root().command
+    assert isinstance(program, click.Group)
+    if words and search is not None:
         raise click.UsageError("either a topic or --search")
     if search is not None:
         return show_found(env, search)
-    if topic is None:
+    if man:
+        return show_man(env, program, words[0] if words else None)
+    if not words:
         return show_topics(env)
-    return show_page(env, topic, color=color, pager=not no_pager)
+    if len(words) > 1:
+        return show_options(env, ctx.find_root(), words)
+    return show_page(env, words[0], color=color, pager=not no_pager)

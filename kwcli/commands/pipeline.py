@@ -12,14 +12,16 @@ from kwcli.options import (
     Amount,
     FilterOptions,
     OutputOptions,
+    TimeWord,
     filter_options,
     gathered,
     keylog_option,
+    limit_option,
     output_options,
     ports_option,
     set_debug,
 )
-from kwcli.pipeline.command_words import Moment, Point, TableNames
+from kwcli.pipeline.command_words import Point, TableNames
 from kwcli.pipeline.run_options import RunOptions
 from kwcli.pipeline.tables.columns import TABLES
 
@@ -69,8 +71,8 @@ def command() -> None:
     metavar="NAME=GLOB",
     help="Captures of one place in the network; the same connection at two points is two.",
 )
-@click.option("--since", "since_ns", type=Moment(), metavar="TIME", help="Only what began at this time or later; UTC.")
-@click.option("--until", "until_ns", type=Moment(), metavar="TIME", help="Only what began before this time.")
+@click.option("--since", "since_ns", type=TimeWord(), metavar="TIME", help="Only what began then or later: 17:34, 5m.")
+@click.option("--until", "until_ns", type=TimeWord(), metavar="TIME", help="Only what began before this time.")
 @filter_options
 @ports_option
 @keylog_option
@@ -124,14 +126,16 @@ def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -
         raise click.UsageError("give captures: files, globs or URLs, or --point NAME=GLOB", context)
     if not options.out:
         raise click.UsageError("--out is empty: it names the folder of the tables", context)
-    if options.since_ns is not None and options.until_ns is not None and options.since_ns >= options.until_ns:
-        raise click.UsageError("--since is not before --until: nothing is between them", context)
     if options.master is not None and options.engine == "local":
         raise click.UsageError("--master is for Spark: --engine local has none", context)
+    from kwcli.filter_options import resolve_times
     from kwcli.key_logs import key_log_names
 
+    words = [*options.sources, *(place for _, place in options.points)]
+    since_ns, until_ns = resolve_times(options.since_ns, options.until_ns, words, env)  # type: ignore[arg-type]  # as typed
     keylogs = key_log_names(options.keylogs, env.variables)
-    return run(env, options._replace(filter=filters.select().text, keylogs=keylogs))
+    asked = options._replace(filter=filters.select().text, since_ns=since_ns, until_ns=until_ns, keylogs=keylogs)
+    return run(env, asked)
 
 
 @command.command("report", short_help="Say what the tables hold.", epilog=_REPORT)
@@ -175,7 +179,7 @@ def report_command(
 @click.argument("folder", metavar="DIR", type=click.Path(readable=False))
 @click.argument("query", required=False)
 @click.option("--views", is_flag=True, help="List the tables and views that there are, and what they hold.")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most N rows.")
+@limit_option("At most N rows.")
 @click.option(
     "--master", metavar="URL", help="Where Spark runs: local[2], spark://head:7077, yarn; this machine without it."
 )

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from kwcli.env import Environment
-from kwcli.options import Seconds, debug_option
+from kwcli.options import OutputFormat, Seconds, debug_option
 
 EXAMPLES = """\b
 Examples:
@@ -134,7 +134,7 @@ def command(ctx: click.Context, /, **wanted: Any) -> int | None:
 @click.option(
     "--timeout", "timeout_s", type=Seconds(), default=30.0, metavar="TIME", help="Wait so long; 30s without it."
 )
-@click.option("-o", "--output", type=click.Choice(["text", "ndjson", "json"]), default="text", help="The form.")
+@click.option("-o", "--output", type=OutputFormat(["text", "ndjson", "json"]), default="text", help="The form.")
 @click.pass_obj
 def node(
     env: Environment, action: str, numbers: tuple[int, ...], port: int | None, timeout_s: float, output: str

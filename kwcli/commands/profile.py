@@ -1,4 +1,4 @@
-"""`kw profile`: named ways to reach clusters: list, show, choose, import, remove them."""
+"""`kw profile`: named ways to reach clusters: made, imported, listed, shown, chosen, edited, written for others."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ from typing import Any
 
 import click
 
-from kwcli.env import Environment
+from kwcli.env import Environment, Exit, Failure
+from kwcli.net.options import KeyValue
 from kwcli.options import OutputOptions, output_options
+
+Pair = tuple[str, str]
 
 EXAMPLES = """\b
 Examples:
+  kw profile add local -b localhost:9092 --use
   kw profile import prod ~/.config/kcat.conf
   kw profile import staging client.properties --use
   kw profile list
@@ -21,6 +25,28 @@ Examples:
   kw profile import local ~/.config/kcat.conf --use
   kw profile import rpk
   kw profile import prod ~/.config/kafkactl/config.yml --context production"""
+_ADD = """\b
+Examples:
+  kw profile add local -b localhost:9092 --use
+  kw profile add prod -b kafka1:9093 security.protocol=SASL_SSL sasl.mechanism=PLAIN sasl.username=me
+  kw profile add stage -F client.properties -b stage1:9092"""
+_CURRENT = """\b
+Examples:
+  kw profile current
+  kw profile current -o json"""
+_EDIT = """\b
+Examples:
+  kw profile edit prod
+  EDITOR=nano kw profile edit"""
+_RENAME = """\b
+Examples:
+  kw profile rename prod production
+  kw profile rename new prod --force"""
+_EXPORT = """\b
+Examples:
+  kw profile export prod --as java --reveal-secrets > client.properties
+  kw profile export prod --as librdkafka
+  source <(kw profile export prod --as env --reveal-secrets)"""
 _LIST = """\b
 Examples:
   kw profile list
@@ -39,9 +65,82 @@ Examples:
   kw profile remove prod"""
 
 
-@click.group("profile", epilog=EXAMPLES)
+# What other tools call these commands.
+_ALIASES = {
+    "ls": "list",
+    "get": "list",
+    "create": "add",
+    "new": "add",
+    "mv": "rename",
+    "rm": "remove",
+    "delete": "remove",
+    "switch": "use",
+    "select": "use",
+    "view": "show",
+    "describe": "show",
+}
+
+
+class ProfileCommands(click.Group):
+    """The commands below, under the names that other tools have for them as well."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return super().get_command(ctx, _ALIASES.get(cmd_name, cmd_name))
+
+
+@click.group("profile", cls=ProfileCommands, epilog=EXAMPLES)
 def command() -> None:
     """Keep ways to reach clusters under names."""
+
+
+@command.command("add", short_help="Make a profile of properties.", epilog=_ADD)
+@click.argument("name")
+@click.argument("pairs", nargs=-1, type=KeyValue(), metavar="[KEY=VALUE]...")
+@click.option("-b", "--bootstrap-server", "servers", metavar="HOST:PORT,...", help="The brokers to ask first.")
+@click.option("--bootstrap-controller", "controllers", metavar="HOST:PORT,...", help="Controllers, instead.")
+@click.option(
+    "-X", "--property", "properties", multiple=True, type=KeyValue(), metavar="KEY=VALUE", help="A client property."
+)
+@click.option(
+    "-F",
+    "--command-config",
+    "files",
+    multiple=True,
+    type=click.Path(readable=False),
+    metavar="FILE",
+    help="A file of client properties.",
+)
+@click.option("--use", "active", is_flag=True, help="Make it the active profile.")
+@click.option("--force", is_flag=True, help="Replace a profile that is there.")
+@click.pass_obj
+def add_command(
+    env: Environment, /, name: str, pairs: tuple[Pair, ...], properties: tuple[Pair, ...], **given: Any
+) -> None:
+    """Make a profile NAME of properties; kw -X list shows all there are."""
+    from kwcli.net.config.change_profiles import NewProfile, add_profile
+
+    add_profile(env, name, NewProfile(properties=(*properties, *pairs), **given))
+
+
+@command.command("current", epilog=_CURRENT)
+@output_options(formats=("text", "ndjson", "json"))
+@click.pass_obj
+def current_command(env: Environment, shown: OutputOptions) -> int:
+    """Show the profile in use: that of KW_PROFILE, else the active one."""
+    from kwcli.net.config.profiles import Profiles, as_json
+
+    how = shown.settings(env)
+    profiles = Profiles.of(env)
+    found = profiles.in_use(env)
+    if found is None:
+        raise Failure("no profile is active; kw profile use NAME chooses one")
+    name, origin = found
+    profiles.pairs(name)
+    if how.format == "text":
+        env.stdout.write(f"{name}\n".encode())
+    else:
+        env.stdout.write(as_json([{"profile": name, "from": origin, "file": profiles.path(name)}], how.format))
+    return Exit.DONE
 
 
 @command.command("list", epilog=_LIST)
@@ -70,11 +169,8 @@ def show_command(env: Environment, name: str | None, reveal_secrets: bool, shown
     from kwcli.net.config.profiles import shown as described
 
     how = shown.settings(env)
-    profiles = Profiles.of(env)
-    name = name or profiles.active()
-    if name is None:
-        raise click.UsageError("no profile is active: name one", click.get_current_context())
-    row = described(profiles.pairs(name), reveal=reveal_secrets)
+    name = _named(env, name)
+    row = described(Profiles.of(env).pairs(name), reveal=reveal_secrets)
     if how.format != "text":
         env.stdout.write(as_json([{"profile": name, "properties": row}], how.format))
         return
@@ -111,6 +207,58 @@ def import_command(env: Environment, /, words: tuple[str, ...], **options: Any) 
     if len(words) > 2:
         raise click.UsageError("give one FILE, and before it the NAME of the profile", click.get_current_context())
     import_profiles(env, words, ImportOptions(**options))
+
+
+@command.command("edit", short_help="Edit a profile in $EDITOR.", epilog=_EDIT)
+@click.argument("name", required=False)
+@click.pass_obj
+def edit_command(env: Environment, name: str | None) -> None:
+    """Edit a profile in $VISUAL, $EDITOR or vi; without NAME, the active one. What is wrong in it is not kept."""
+    from kwcli.net.config.change_profiles import edit_profile
+
+    edit_profile(env, _named(env, name))
+
+
+@command.command("rename", epilog=_RENAME)
+@click.argument("name")
+@click.argument("new_name")
+@click.option("--force", is_flag=True, help="Replace a profile that is there.")
+@click.pass_obj
+def rename_command(env: Environment, name: str, new_name: str, force: bool) -> None:
+    """Give the profile NAME another name; the active one stays active."""
+    from kwcli.net.config.profiles import Profiles
+
+    path = Profiles.of(env).rename(name, new_name, force=force)
+    env.say(f"kw: profile {name} is {new_name} now: {path}")
+
+
+@command.command("export", short_help="Write a profile for another client.", epilog=_EXPORT)
+@click.argument("name", required=False)
+@click.option("--as", "kind", type=click.Choice(["kw", "java", "librdkafka", "env"]), default="kw", help="For whom.")
+@click.option("--reveal-secrets", is_flag=True, help="Write passwords and keys, too.")
+@click.pass_obj
+def export_command(env: Environment, name: str | None, kind: str, reveal_secrets: bool) -> None:
+    """Print a profile as a file of properties; without NAME, the active one.
+
+    --as java writes a client.properties, librdkafka a kcat.conf, env lines that set KW_* variables.
+    """
+    from kwcli.net.config.export_profile import export, note_lines
+    from kwcli.net.config.profiles import Profiles
+
+    name = _named(env, name)
+    exported = export(name, Profiles.of(env).pairs(name), kind, reveal=reveal_secrets)
+    env.stdout.write(exported.text.encode("utf-8", "surrogateescape"))
+    for line in note_lines(exported):
+        env.say(f"kw: {line}")
+
+
+def _named(env: Environment, name: str | None) -> str:
+    from kwcli.net.config.profiles import Profiles
+
+    found = name or next(iter(Profiles.of(env).in_use(env) or ()), None)
+    if found is None:
+        raise click.UsageError("no profile is active: name one", click.get_current_context())
+    return found
 
 
 @command.command("remove", epilog=_REMOVE)

@@ -13,6 +13,7 @@ from kwcli.options import (
     capture_options,
     content_options,
     filter_options,
+    limit_option,
     output_options,
 )
 
@@ -28,11 +29,15 @@ Examples:
 @click.command("sniff", epilog=EXAMPLES)
 @capture_options
 @filter_options
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop reading after N rows that are shown.")
+@limit_option("Stop reading after N rows that are shown.")
 @content_options
-@click.option("--sort", type=click.Choice(["time"]), help="Sort by time; keeps everything in memory until the end.")
+@click.option(
+    "--sort",
+    type=click.Choice(["time", "latency", "size"]),
+    help="By time, or slowest or largest first; keeps everything in memory until the end.",
+)
 @click.option("--strict", is_flag=True, help="Exit code 3 when traffic was lost or could not be decoded.")
-@output_options(verbose="Show bodies too; -vv headers as well.", quiet="No summary and no progress bar.")
+@output_options(verbose="Show bodies too; -vv headers as well.", quiet="No summary and no progress bar.", columns=True)
 @click.pass_obj
 def command(
     env: Environment,
@@ -46,8 +51,8 @@ def command(
 ) -> int:
     """Decode captures into Kafka request/response exchanges.
 
-    FILE is a pcap or pcapng capture, also compressed with gzip, zstd or lz4; several are merged by packet time; `-` is
-    standard input. Kafka is found on any port.
+    FILE is a pcap or pcapng capture, also compressed with gzip, zstd or lz4, a folder of them or a pattern; several are
+    merged by packet time; `-` is standard input. Kafka is found on any port.
     """
     from kwcli.key_logs import KeyLogFiles, key_log_names
     from kwcli.sniff.run import Sniffing
@@ -57,10 +62,10 @@ def command(
     sniffing = Sniffing(
         env,
         shown.settings(env, content, live=live),
-        filters.select(),
+        filters.select(capture.times(env)),
         ports=frozenset(capture.ports) or None,
         limit=limit,
-        sort=sort is not None,
+        sort=sort,
         strict=strict,
         key_logs=KeyLogFiles(key_log_names(capture.keylogs, env.variables), follow=live),
     )

@@ -14,6 +14,7 @@ from kwcli.options import (
     capture_options,
     filter_options,
     gathered,
+    limit_option,
     output_options,
     words_option,
 )
@@ -25,6 +26,7 @@ Examples:
   kw stats orders.pcapng --by client,topic --metric records -o csv > records.csv
   kw stats broker1.pcap.gz broker2.pcap.gz --bucket 10s --api produce --slowest 5
   kw stats orders.pcapng --by partition --sort p95 --top 10
+  kw sniff orders.pcapng -o ndjson | kw stats -
   kw stats orders.pcapng --by broker,error --metric errors -f 'client_id like "billing-*"'"""
 
 
@@ -49,13 +51,13 @@ Examples:
     help="Show the N slowest exchanges too, with their packet numbers.",
 )
 @filter_options
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop reading after N exchanges counted.")
+@limit_option("Stop reading after N exchanges counted.")
 @click.option("--strict", is_flag=True, help="Exit code 3 when traffic was lost or could not be decoded.")
 @gathered("words", StatsOptions, StatsOptions._fields)
 @output_options(
     verbose="Leave out no column and no group.",
     quiet="No summary and no progress bar.",
-    formats=("text", "table", "ndjson", "json", "csv"),
+    formats=("text", "table", "ndjson", "json", "csv", "yaml", "fields"),
 )
 @click.pass_obj
 def command(
@@ -84,10 +86,10 @@ def command(
     sniffing = Sniffing(
         env,
         settings,
-        filters.select(),
+        filters.select(capture.times(env)),
         ports=frozenset(capture.ports) or None,
         limit=limit,
-        sort=False,
+        sort=None,
         strict=strict,
         view=view(check_options(words), settings),
         key_logs=KeyLogFiles(

@@ -12,7 +12,6 @@ from decoders.apis import KEYS, api
 from decoders.apis.enums import ENUMS
 from decoders.apis.error_codes import ERRORS
 from decoders.apis.releases import RELEASES
-from decoders.filters.fields import BODIES, FIELDS, HEADER
 from decoders.schema.model import Field
 from kwcli.calling import fetch, produce
 from kwcli.reference.catalog import paths
@@ -51,17 +50,17 @@ def _known(key: int) -> Known:
             continue
         place = path + "[]" * field.array
         words.append(f"{place}=")
-        meanings = _values(key, path, field)
+        meanings = _values(field)
         if meanings:
             values[place] = meanings
     labels = (str(key), found.name.lower(), *(name.lower() for name in found.was))
     return Known(labels, found.name, found.versions.low, found.versions.high, tuple(dict.fromkeys(words)), values)
 
 
-def _values(key: int, path: str, field: Field) -> tuple[tuple[str, str], ...]:
+def _values(field: Field) -> tuple[tuple[str, str], ...]:
     if field.kind == "bool":
         return _BOOLEANS
-    return tuple((str(number), word) for number, word in ENUMS.get(key, {}).get(path, {}).items())
+    return tuple((str(number), word) for number, word in ENUMS.get(field.means, {}).items())
 
 
 def api_names() -> tuple[str, ...]:
@@ -77,11 +76,6 @@ def error_names() -> tuple[tuple[str, str], ...]:
 def releases() -> tuple[str, ...]:
     """All releases, newest first."""
     return tuple(reversed(RELEASES))
-
-
-def filter_fields() -> tuple[str, ...]:
-    """The fields that an expression may name; what ends in a point goes on with a name of its own."""
-    return (*FIELDS, *(f"{name}." for name in (HEADER, *BODIES)))
 
 
 # click commands in, what a completion script has to know of them out: verbs, options, and what values may be.
@@ -100,6 +94,10 @@ class ValueKind(Enum):
     ERRORS = "errors"
     RELEASES = "releases"
     PROFILES = "profiles"
+    # What `kw __complete` knows (candidates.py): the value is what it is asked for.
+    PROPERTY = "property"
+    FILTER = "filter"
+    NODE = "node"
 
 
 class OptionFacts(NamedTuple):
@@ -148,7 +146,12 @@ _BY_NAME: Final = {
     "version": ValueKind.VERSIONS,
     "api_version": ValueKind.VERSIONS,
     "words": ValueKind.BODY,
+    "properties": ValueKind.PROPERTY,
+    "pairs": ValueKind.PROPERTY,
+    "expression": ValueKind.FILTER,
+    "node": ValueKind.NODE,
 }
+LIVE: Final = frozenset({ValueKind.PROPERTY, ValueKind.FILTER, ValueKind.NODE})
 
 
 def verbs(group: click.Group) -> list[CommandFacts]:
@@ -177,15 +180,13 @@ def _word(param: click.Parameter, path: tuple[str, ...], *, names_api: bool) -> 
     option = param if isinstance(param, click.Option) else None
     values: tuple[str, ...] = ()
     kind = _BY_NAME.get(param.name or "", ValueKind.ANY)
-    if path[:1] == ("profile",) and option is None and param.name == "name" and path[1:] != ("import",):
+    if path[:1] == ("profile",) and option is None and param.name == "name" and path[1:] != ("add",):
         kind = ValueKind.PROFILES
     if kind is ValueKind.BODY and not names_api:
         kind = ValueKind.FILES if "FILE" in (param.metavar or "") else ValueKind.ANY
-    if param.name == "expression":  # it begins with a field
-        kind, values = ValueKind.WORDS, filter_fields()
-    elif isinstance(param.type, click.Choice):
+    if isinstance(param.type, click.Choice):
         kind, values = ValueKind.WORDS, tuple(str(choice) for choice in param.type.choices)
-    elif known := getattr(param.type, "known", ()):  # a list with commas
+    elif kind not in LIVE and (known := getattr(param.type, "known", ())):  # a list with commas
         kind, values = ValueKind.WORDS, known
     elif isinstance(param.type, click.Path | click.File):
         kind = ValueKind.FILES

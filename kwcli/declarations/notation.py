@@ -170,6 +170,8 @@ def _options(field: Field) -> str:
         words.append("inflexible")
     if field.entity:
         words.append(f"is {field.entity}")
+    if field.means:
+        words.append(f"means {field.means}")
     if field.was:
         words.append(f"was {','.join(field.was)}")
     if field.since:

@@ -254,7 +254,7 @@ def _marked(message: Message, mine: Message) -> Message:
 
 
 def _mark(fields: Sequence[Field], mine: Sequence[Field]) -> tuple[Field, ...]:
-    """What no definition file says is carried over: secrets, `since`, older names that these releases do not show."""
+    """What no definition file says is carried over: secrets, words, `since`, older names not in these releases."""
     exact = {field.name: field for field in reversed(mine)}
     older = {name: field for field in reversed(mine) for name in field.was}
     marked = []
@@ -265,6 +265,7 @@ def _mark(fields: Sequence[Field], mine: Sequence[Field]) -> tuple[Field, ...]:
             field = field._replace(
                 secret=old.secret,
                 unless=old.unless,
+                means=old.means,
                 since=old.since,
                 was=tuple(dict.fromkeys(names)),
                 fields=_mark(field.fields, old.fields),

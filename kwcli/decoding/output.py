@@ -7,15 +7,17 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.messages.bodies import Options
-from decoders.messages.single_message import Told, message_json
+from decoders.messages.single_message import Told, conceal_of_message, message_json
 from decoders.wire.text import in_bytes
 from kwcli.decoding.messages import Message, doubt_of
-from kwcli.output.json import JsonWriter
+from kwcli.output.records import record_writer
 
 if TYPE_CHECKING:
     from kwcli.env import Environment, Settings
 
 ARROWS: Final = {"request": "→", "response": "←"}
+# Formats whose rows are records.
+RECORDS: Final = ("json", "ndjson", "yaml", "fields")
 # Candidates that are listed; the others are hardly better than chance.
 CANDIDATES: Final = 6
 
@@ -27,7 +29,7 @@ class MessageOutput:
         self._env = env
         self._settings = settings
         self._options = Options(settings.records, settings.reveal_secrets, deferred=True)
-        self._json = JsonWriter(self._write, lines=settings.format != "json")
+        self._records = record_writer(settings, self._write)
         self._explained: set[int] = set()
 
     def show(self, message: Message) -> Told:
@@ -38,18 +40,18 @@ class MessageOutput:
             if doubt:
                 told.record["doubtful"] = doubt
         form = self._settings.format
-        if form in ("json", "ndjson"):
+        if form in RECORDS:
             record = dict(told.record)
             if message.candidates:
                 record["candidates"] = _candidates(message)
-            self._json.add(record)
+            self._records.add(record)
         else:
             self._lines(chain(self._hex(message, told) if form == "hex" else self._text(message, told), ("",)))
         return told
 
     def record(self, record: dict[str, Any]) -> None:
         """Write one object."""
-        self._json.add(record)
+        self._records.add(record)
 
     def text(self, lines: list[str]) -> None:
         """Write lines as they are."""
@@ -61,8 +63,8 @@ class MessageOutput:
 
     def close(self) -> None:
         """End the array."""
-        if self._settings.format == "json":
-            self._json.close()
+        if self._settings.format in RECORDS:
+            self._records.close()
         self._env.stdout.flush()
 
     def _lines(self, lines: Iterable[str]) -> None:
@@ -99,13 +101,15 @@ class MessageOutput:
         from kwcli.output.units import palette
 
         settings, alone = self._settings, message.alone
+        colors, reveal = palette(settings.color), settings.reveal_secrets
+        style = HexStyle(settings.width, colors, reveal, settings.verbose > 0, conceal_of_message(alone))
         yield from self._head(message, told)
         yield from hex_lines(
             alone.frame,
             alone.side,
             alone.key,
             alone.version,
-            HexStyle(settings.width, palette(settings.color), settings.reveal_secrets, settings.verbose > 0),
+            style,
             missing=alone.missing,
             made_up=alone.shift,
         )

@@ -12,7 +12,7 @@ from decoders.limits import FRAME_MAX
 from decoders.messages.guess_api import guess_request, guess_response
 from kwcli.decoding.inputs import InputBytes, gather
 from kwcli.decoding.messages import Message, MessageHints, doubt_of, find_messages
-from kwcli.decoding.output import MessageOutput, failure_text
+from kwcli.decoding.output import RECORDS, MessageOutput, failure_text
 from kwcli.env import Exit, Failure
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def _named(message: Message) -> str:
 
 def run_explain(words: Sequence[str], env: Environment, settings: Settings, form: str) -> Exit:
     """Say of bytes, of numbers and of lines of a log what they are; 1 when of one of them nothing is known."""
-    screen = MessageOutput(env, settings if settings.format in ("json", "ndjson") else settings._replace(format="text"))
+    screen = MessageOutput(env, settings if settings.format in RECORDS else settings._replace(format="text"))
     code = Exit.DONE
     known = 0
     try:
@@ -77,7 +77,7 @@ def run_explain(words: Sequence[str], env: Environment, settings: Settings, form
                 code = Exit.FAILURE
                 env.say(f"kw: {given.name or 'these bytes'}: nothing that is known begins so")
             for finding in found:
-                if settings.format in ("json", "ndjson"):
+                if settings.format in RECORDS:
                     screen.record({"kind": "explanation", **finding._asdict()})
                 else:
                     screen.text(_lines(finding, settings))

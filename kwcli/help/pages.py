@@ -14,11 +14,19 @@ from typing import Final, NamedTuple
 TOPICS: Final = (
     *("sniff", "stats", "call", "proxy", "decode", "encode", "apis", "errors"),
     *("playground", "pipeline", "report", "sql", "completion"),
-    *("filter", "record", "hex", "words", "produce-fetch", "connect", "tls", "failures", "options"),
+    *("other-tools", "filter", "columns", "record", "hex", "words", "produce-fetch", "connect", "tls", "failures"),
+    "options",
     *("exit-codes", "tables", "spark", "library", "contributing", "changes"),
 )
 # Names of commands that have no page of their own → the page that tells of them.
-ALIASES: Final = {"profile": "connect", "produce": "produce-fetch", "fetch": "produce-fetch"}
+ALIASES: Final = {
+    "profile": "connect",
+    "version": "options",
+    "help": "options",
+    "fields": "columns",
+    "produce": "produce-fetch",
+    "fetch": "produce-fetch",
+}
 
 
 class Found(NamedTuple):

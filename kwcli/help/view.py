@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
+
+import click
 
 from kwcli.env import Environment, Exit, Failure, settings
 from kwcli.help.pages import ALIASES, TOPICS, describe_topic, read_page, search
@@ -31,16 +34,40 @@ def show_topics(env: Environment) -> int:
 
 def show_page(env: Environment, word: str, *, color: str, pager: bool) -> int:
     """Print the page of a topic. Raises Failure (usage) with the nearest topic where there is none of that name."""
-    topic = ALIASES.get(word, word)
-    if topic not in TOPICS:
-        hint = did_you_mean(word, (*TOPICS, *ALIASES))
-        raise Failure(f"no topic {word[:80]!r}{hint}; kw help lists them, kw help --search finds a word", Exit.USAGE)
-    text = read_page(topic)
+    text = read_page(_find_topic(word))
     if not env.stdout_terminal:
         env.stdout.write(text.encode())
         return Exit.DONE
-    shown = settings(env, output="text", color=color, verbose=0, quiet=False)
+    shown = settings(env, output="text", color=color)
     write_paged(env, _lay_out(text, width=min(shown.width or 80, WIDEST), color=shown.color), pager=pager)
+    return Exit.DONE
+
+
+def _find_topic(word: str) -> str:
+    topic = ALIASES.get(word.lower(), word.lower())
+    if topic not in TOPICS:
+        hint = did_you_mean(word, (*TOPICS, *ALIASES))
+        raise Failure(f"no topic {word[:80]!r}{hint}; kw help lists them, kw help --search finds a word", Exit.USAGE)
+    return topic
+
+
+def show_man(env: Environment, program: click.Group, word: str | None) -> int:
+    """Print the manual page of the program, or that of a topic. Raises Failure (usage) as show_page does."""
+    from kwcli.help.man import man_page
+
+    env.stdout.write(man_page(program, None if word is None else _find_topic(word)).encode())
+    return Exit.DONE
+
+
+def show_options(env: Environment, root: click.Context, words: Sequence[str]) -> int:
+    """Print what `kw WORDS… --help` prints. Raises Failure (usage) where there is no such command."""
+    ctx, command = root, root.command
+    for word in words:
+        found = command.get_command(ctx, word) if isinstance(command, click.Group) else None
+        if found is None:
+            raise Failure(f"no command {' '.join(words)[:80]!r}; kw help lists topics, kw --help commands", Exit.USAGE)
+        command, ctx = found, click.Context(found, ctx, info_name=word, **found.context_settings)
+    env.stdout.write(f"{ctx.get_help()}\n".encode())
     return Exit.DONE
 
 

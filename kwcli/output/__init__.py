@@ -26,14 +26,19 @@ FORMATS: Final[dict[str, tuple[str, str]]] = {
     "ndjson": ("json", "Ndjson"),
     "json": ("json", "Json"),
     "csv": ("csv", "Csv"),
+    "yaml": ("yaml", "Yaml"),
+    "fields": ("fields", "Fields"),
     "hex": ("hex", "Hex"),
 }
+# Text with the columns of --columns.
+CHOSEN: Final = ("table", "ChosenColumns")
 
 
 class Renderer(Protocol):
     """Writes rows as they come. `shows_skipped`: whether bytes that are no exchange have a row of their own.
 
-    `errors` and `undecoded` count the exchanges shown whose answer has an error code, that could not be decoded.
+    `errors`, `expected` and `undecoded` count the exchanges shown whose answer has an error code, that have only such
+    as the protocol means so, that could not be decoded.
     """
 
     @property
@@ -41,6 +46,9 @@ class Renderer(Protocol):
 
     @property
     def errors(self) -> int: ...
+
+    @property
+    def expected(self) -> int: ...
 
     @property
     def undecoded(self) -> int: ...
@@ -56,7 +64,7 @@ class Renderer(Protocol):
 
 def open_renderer(settings: Settings, write: Write) -> Renderer:
     """The renderer of the format in `settings`; `write` takes what it makes."""
-    module, name = FORMATS[settings.format]
+    module, name = CHOSEN if settings.columns and settings.format == "text" else FORMATS[settings.format]
     renderer: Renderer = getattr(import_module(f"kwcli.output.{module}"), name)(settings, write)
     return renderer
 
@@ -75,6 +83,11 @@ class Wanted(needs_of_engine.Needs):
 
 def needs(settings: Settings) -> Needs:
     """What the format reads of bodies; those that show whole bodies, or none, need nothing beforehand."""
+    if settings.columns or settings.format in ("csv", "table", "fields"):
+        from kwcli.output.row_cells import asked_columns, columns
+
+        found = columns(asked_columns(settings), "-e" if settings.format == "fields" else "--columns")
+        return lambda key, side: frozenset().union(*(column.needs(key, side) for column in found))
     if settings.format not in ("text", "hex"):
         return _nothing
     from kwcli.output.fact_functions import needs as of_facts

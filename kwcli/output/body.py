@@ -12,7 +12,7 @@ from decoders.apis import NAMES, api, api_name
 from decoders.schema.model import resolve
 from decoders.wire.deferred import Deferred, DeferredList, DeferredText, json_pieces
 from decoders.wire.text import in_bytes
-from kwcli.output.units import Palette, cell_width, cut
+from kwcli.output.units import Palette, cell_width, cut, with_word
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
@@ -455,7 +455,10 @@ class BodyPrinter:
             return f"{value:>2} {api_name(value)}", ""
         if isinstance(value, Deferred):
             return self._long.mark(value), ""
-        return scalar(value), "dim" if _is_default(value, field) else ""
+        paint: Paint = "dim" if _is_default(value, field) else ""
+        if field is not None and field.means:
+            return _worded(value, field.means), paint
+        return scalar(value), paint
 
     def _paint(self, text: str, paint: Paint) -> str:
         if not paint or not text:
@@ -538,6 +541,13 @@ def scalar(value: Any) -> str:
     if isinstance(value, DeferredText):
         return clean(next(value.texts(), ""))
     return str(value)
+
+
+def _worded(value: Any, means: str) -> str:
+    """A number, or a list of them, each with its word: `0 read_uncommitted`; a set of bits by its words alone."""
+    if isinstance(value, list):
+        return ",".join(_worded(one, means) for one in value) or "[]"
+    return with_word(value, means) if isinstance(value, int) else scalar(value)
 
 
 def _listed(value: list[Any]) -> str:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable
-from itertools import chain
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.messages.record import SCALARS, SCHEMA
+from kwcli.output.row_cells import RowReader, asked_columns, plain_text
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from kwcli.output import Write
 
 # What a formula begins with, in the widths that East Asian keyboards have too; and what spreadsheets skip before it.
+_PLAIN: Final = frozenset({str, int, float})
 FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
@@ -42,22 +42,26 @@ class Csv:
     def __init__(self, settings: Settings, write: Write) -> None:
         self._write = write
         self._safe = settings.csv_safe
+        self._reader = RowReader(asked_columns(settings), settings)
         self._header = True
-        self.errors = self.undecoded = 0
+        self.errors = self.expected = self.undecoded = 0
 
     def write(self, rows: list[Settled]) -> None:
         """Write the rows."""
-        head = [SCALARS] if self._header else []
+        self._reader.learn(rows)
+        lines: list[list[Any]] = [[column.word for column in self._reader.columns]] if self._header else []
         self._header = False
         for row in rows:
             if row.kind == "exchange":
-                self.errors += bool(row.errors)
+                self.errors += bool(row.unexpected)
+                self.expected += bool(row.error_codes and not row.unexpected)
                 self.undecoded += row.status == "undecoded"
-        cells = ([_cell(row, name) for name in SCALARS] for row in rows)
-        self._write(csv_lines(chain(head, cells), safe=self._safe).encode("utf-8", "backslashreplace"))
+            lines.append([cell(values) for values in self._reader.cells(row)])
+        self._write(csv_lines(lines, safe=self._safe).encode("utf-8", "backslashreplace"))
 
     def notice(self, rows: list[Settled]) -> None:
-        """Nothing is learnt."""
+        """Rows that are not shown still tell which node has which address."""
+        self._reader.learn(rows)
 
     def close(self) -> None:
         """A table without rows still has its header."""
@@ -65,5 +69,9 @@ class Csv:
             self.write([])
 
 
-def _cell(row: Settled, name: str) -> Any:
-    return SCHEMA if name == "schema" else getattr(row, name, None)
+def cell(values: Sequence[Any]) -> Any:
+    """One value as it is, several with commas between them."""
+    if len(values) != 1:
+        return ",".join(map(plain_text, values)) if values else None
+    value = values[0]
+    return value if value.__class__ in _PLAIN else plain_text(value)

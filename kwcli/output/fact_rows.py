@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.records.read import sole, summarize
+from decoders.records.read import sole, summarize_view
 from kwcli.output.facts import WORDS, Names, Shape, View, topic_of
 from kwcli.output.units import format_period, format_ranges, format_size, join_some
 
@@ -38,18 +38,16 @@ def partitions(elements: list[dict[str, Any]], inner: str, index: str, names: Na
 
 def _batches(raw: bytes | None, span: Any) -> tuple[str, str, str]:
     """Records, bytes and codecs of one records field; `0 rec` alone where there are none."""
-    if not span or raw is None or span.__class__ is not tuple:
-        return NOTHING
-    at, size = span
-    if not size:
-        return NOTHING
-    alone = sole(raw, at, size)
+    alone = sole(raw, *span) if span.__class__ is tuple and raw is not None else None
     if alone is not None:
         count, codec = alone
+        size = span[1]
         named = "" if codec == "none" else codec
     else:
-        found = summarize(raw, at, size)
-        count = found.records
+        found = summarize_view(span, raw)
+        if found is None:
+            return NOTHING
+        count, size = found.records, found.size
         named = ",".join(codec for codec in found.codecs if codec != "none")
     return COUNTS[count] if count < 1000 else f"{count} rec", f"{size}B" if size < 1000 else format_size(size), named
 
@@ -60,11 +58,10 @@ def _contents(raw: bytes | None, elements: list[dict[str, Any]], inner: str) -> 
     codecs: tuple[str, ...] = ()
     for element in elements:
         for part in element.get(inner) or ():
-            span = part.get("records")
-            if span and span.__class__ is tuple and raw is not None:
-                found = summarize(raw, span[0], span[1])
+            found = summarize_view(part.get("records"), raw)
+            if found is not None:
                 records += found.records
-                size += span[1]
+                size += found.size
                 if found.codecs != UNCOMPRESSED:
                     codecs += found.codecs
     if not size:

@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
 
 
-def _words_of(key: int, path: str) -> dict[int, str]:
+def _words_of(means: str) -> dict[int, str]:
     """A closed set of Kafka's, as people say its words; what stands for nothing is left out."""
-    return {number: name.replace("_", " ") for number, name in ENUMS[key][path].items() if name != "unknown"}
+    return {number: name.replace("_", " ") for number, name in ENUMS[means].items() if name != "unknown"}
 
 
 # The negative times of ListOffsets, coordinators and so on are Kafka's words; the others are short forms for a line.
 WORDS: Final[dict[str, dict[int, str]]] = {
-    "coordinator": _words_of(10, "key_type"),
-    "config": _words_of(32, "resources[].resource_type"),
-    "acl": _words_of(30, "creations[].resource_type"),
-    "pattern": _words_of(30, "creations[].resource_pattern_type"),
-    "operation": _words_of(30, "creations[].operation"),
-    "permission": _words_of(30, "creations[].permission_type"),
-    "election": _words_of(43, "election_type"),
-    "codec": _words_of(72, "compression_type"),
-    "timestamp": _words_of(2, "topics[].partitions[].timestamp"),
-    "isolation": ENUMS[1]["isolation_level"],
+    "coordinator": _words_of("coordinator"),
+    "config": _words_of("config_resource"),
+    "acl": _words_of("acl_resource"),
+    "pattern": _words_of("pattern"),
+    "operation": _words_of("operation"),
+    "permission": _words_of("permission"),
+    "election": _words_of("election"),
+    "codec": _words_of("compression"),
+    "timestamp": _words_of("timestamp"),
+    "isolation": ENUMS["isolation"],
     "scram": {1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"},
     "endpoint": {1: "brokers", 2: "controllers"},
     "acks": {-1: "acks=all", 0: "acks=0", 1: "acks=1"},

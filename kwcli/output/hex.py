@@ -19,7 +19,7 @@ from decoders.wire.primitives import uuid_text
 from decoders.wire.text import in_bytes, json_bytes
 from kwcli.output.body import in_pieces
 from kwcli.output.text import Lined
-from kwcli.output.units import Palette, cell_width, cut, palette
+from kwcli.output.units import Palette, cell_width, cut, palette, with_word
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
@@ -241,6 +241,8 @@ def shown(part: BytePart) -> str:
             return f"{value} {error_name(value)}" if value else "0"
         if name in ("request_api_key", "api_key"):
             return f"{value} {api(value).name if value in NAMES else 'UNKNOWN'}"
+        if part.means and part.what == "value":
+            return with_word(value, part.means)
         if name in _TIMES and value in _TIME_RANGE:
             return f"{value} {rfc3339(value * 1_000_000)}"
     return str(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kwcli.output.units import cell_width, cut, cut_left, palette
 from kwcli.terminal import clean
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
     from kwcli.env import Settings
     from kwcli.output import Write
+    from kwcli.output.row_cells import RowColumn
     from kwcli.output.units import Palette
 
 # Columns of ready cells in, aligned lines out: what a terminal is too narrow for goes by importance, then is cut.
@@ -32,6 +33,7 @@ WRAPPED_LEAST: Final = 6  # a column that wraps is cut so far before another is 
 WRAPPED_NARROWEST: Final = 8
 ROOM_LEAST: Final = 20
 NOTHING: Final = "–"
+LEAST_SHORT: Final = 12  # cells that a column of short forms has at least, where a table would give it more
 
 
 class Column(NamedTuple):
@@ -166,25 +168,8 @@ def _padded(column: Column, text: str, width: int, palette: Palette | None = Non
     return padding + text if column.right else text + padding
 
 
-# Exchanges in, aligned columns out, the same for every exchange: for sorting and cutting with tools.
-
-
-# Title, least width, whether numbers (to the right). What does not fit a terminal goes from the end of this list.
-COLUMNS: Final[tuple[tuple[str, int, bool], ...]] = (
-    ("time", 27, False),
-    ("latency_ms", 10, True),
-    ("client_id", 12, False),
-    ("api", 18, False),
-    ("version", 7, True),
-    ("status", 10, False),
-    ("errors", 8, False),
-    ("client", 21, False),
-    ("broker", 21, False),
-    ("connection", 10, True),
-    ("correlation_id", 14, True),
-    ("request_size", 12, True),
-    ("response_size", 13, True),
-)
+# Exchanges in, aligned columns out, the same for every exchange: for sorting and cutting with tools; and, with the
+# short forms of text, for people who ask for other columns than those of its lines.
 
 
 class ExchangeTable:
@@ -193,19 +178,27 @@ class ExchangeTable:
     shows_skipped = True
 
     def __init__(self, settings: Settings, write: Write) -> None:
+        from kwcli.output.row_cells import RowReader, asked_columns
+
         self._write = write
         self._width = settings.width
         self._palette = palette(settings.color)
+        self._reader = RowReader(asked_columns(settings), settings)
+        self._right = [column.look.right for column in self._reader.columns]
+        self._forms = [self._form(column) for column in self._reader.columns]
         self._widths: list[int] | None = None
-        self.errors = self.undecoded = 0
+        self._heading = settings.heading
+        self.errors = self.expected = self.undecoded = 0
 
     def write(self, rows: list[Settled]) -> None:
         """Write the rows."""
+        self._reader.learn(rows)
         for row in rows:
             if row.kind == "exchange":
-                self.errors += bool(row.errors)
+                self.errors += bool(row.unexpected)
+                self.expected += bool(row.error_codes and not row.unexpected)
                 self.undecoded += row.status == "undecoded"
-        lines = [_cells(row) for row in rows]
+        lines = [self._cells(row) for row in rows if self.shows_skipped or row.kind == "exchange"]
         if self._widths is None:
             if not lines:
                 return
@@ -215,54 +208,69 @@ class ExchangeTable:
         self._write("".join(out).encode("utf-8", "backslashreplace"))
 
     def _begin(self, lines: list[list[str]]) -> None:
-        widths = [max(least, len(title)) for title, least, _ in COLUMNS]
+        titles = [column.word for column in self._reader.columns]
+        widths = [max(self._least(column), len(column.word)) for column in self._reader.columns]
         for line in lines:
             widths = [max(width, cell_width(cell)) for width, cell in zip(widths, line, strict=True)]
         if self._width is not None:
-            while len(widths) > 1 and sum(widths) + 2 * (len(widths) - 1) > self._width:
+            while len(widths) > 1 and sum(widths) + GAP * (len(widths) - 1) > self._width:
                 widths.pop()
         self._widths = widths
-        title = self._line([title for title, _, _ in COLUMNS], widths).rstrip("\n")
-        self._write(f"{self._palette.dim}{title}{self._palette.off}\n".encode())
+        if self._heading:
+            title = self._line(titles, widths).rstrip("\n")
+            self._write(f"{self._palette.dim}{title}{self._palette.off}\n".encode())
 
     def _line(self, line: list[str], widths: list[int]) -> str:
         parts = []
-        for cell, width, (_, _, right) in zip(line, widths, COLUMNS, strict=False):
-            text = cut(cell, width) if self._width is not None else cell
-            padding = " " * (width - cell_width(text))
-            parts.append(padding + text if right else text + padding)
+        for text, width, right in zip(line, widths, self._right, strict=False):
+            if not text.isascii() or (len(text) > width and self._width is not None):
+                shown = cut(text, width) if self._width is not None else text
+                padding = " " * (width - cell_width(shown))
+                parts.append(padding + shown if right else shown + padding)
+            else:
+                parts.append(text.rjust(width) if right else text.ljust(width))
         return "  ".join(parts).rstrip() + "\n"
 
+    def _least(self, column: RowColumn) -> int:
+        return column.look.width
+
+    def _cells(self, row: Settled) -> list[str]:
+        texts = []
+        for form, values in zip(self._forms, self._reader.cells(row), strict=True):
+            text = form(values[0]) if len(values) == 1 else ",".join(map(form, values)) if values else NOTHING
+            texts.append(text if text.isprintable() else clean(text))
+        words = [column.word for column in self._reader.columns]
+        if row.kind == "exchange":
+            if row.api is None and "api" in words:
+                texts[words.index("api")] = "answer" if row.is_orphan else "SASL token"
+            return texts
+        size = "response_size" if row.direction == "response" else "request_size"
+        instead = {"api": "(skipped)", "status": row.reason, size: str(row.size)}
+        return [instead.get(word, text) for word, text in zip(words, texts, strict=True)]
+
+    def _form(self, column: RowColumn) -> Callable[[Any], str]:
+        """What makes text of a value."""
+        from kwcli.output.row_cells import plain_text
+
+        return "{:.3f}".format if column.word in ("latency_ms", "duration_ms") else plain_text
+
     def notice(self, rows: list[Settled]) -> None:
-        """Nothing is learnt."""
+        """Rows that are not shown still tell which node has which address."""
+        self._reader.learn(rows)
 
     def close(self) -> None:
         """Nothing is owed."""
 
 
-def _cells(row: Settled) -> list[str]:
-    if row.kind == "exchange":
-        latency = row.latency_ms
-        values: tuple[object, ...] = (
-            row.time,
-            None if latency is None else f"{latency:.3f}",
-            row.client_id,
-            row.api or "SASL token",
-            row.api_version,
-            row.status,
-            ",".join(dict.fromkeys(error.name for error in row.errors)) or None,
-            row.client,
-            row.broker,
-            row.connection,
-            row.correlation_id,
-            row.request_size,
-            row.response_size,
-        )
-    else:
-        to = {"request": row.size, "response": None}.get(row.direction or "")
-        back = row.size if to is None else None
-        values = (
-            *(row.time, None, None, "(skipped)", None, row.reason, None),
-            *(row.client, row.broker, row.connection, None, to, back),
-        )
-    return ["–" if value is None else clean(str(value)) for value in values]
+class ChosenColumns(ExchangeTable):
+    """Text with the columns of --columns: the same table, its values said as in the lines of text."""
+
+    def __init__(self, settings: Settings, write: Write) -> None:
+        super().__init__(settings, write)
+        self.shows_skipped = settings.verbose > 0
+
+    def _least(self, column: RowColumn) -> int:
+        return min(column.look.width, LEAST_SHORT)
+
+    def _form(self, column: RowColumn) -> Callable[[Any], str]:
+        return column.look.short or super()._form(column)

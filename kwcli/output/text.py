@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from decoders.apis.keys import DESCRIBE_CLUSTER, METADATA
+from kwcli.output.columns import COLUMNS, TEXT
 from kwcli.output.fact_functions import NO_VIEW, no_facts, row_of
-from kwcli.output.facts import Shape, View
+from kwcli.output.facts import Shape
+from kwcli.output.nodes import NODE_LISTS, Nodes
+from kwcli.output.summary import facts_in, trouble_of
 from kwcli.output.units import NS, cell_width, cut, cut_left, format_latency, format_size, palette, short_name
 from kwcli.terminal import clean
 
@@ -40,11 +42,20 @@ class Layout(NamedTuple):
     facts: int | None
     shapes: tuple[Shape, ...]
 
+    @property
+    def before_api(self) -> tuple[int, ...]:
+        """The widths of the columns between the time and the sign."""
+        return (
+            *(self.took, self.client, self.software, self.address, self.broker),
+            *(self.connection, self.correlation, self.sent, self.got),
+        )
+
 
 TIME_WIDTH: Final = 12
 SIGN_WIDTH: Final = 1
 TOOK_WIDTH: Final = 6
 FACTS_LEAST: Final = 12
+NODE_ALONE: Final = 7  # cells of a column that has a node's number, or the end of its address
 # The columns of a line on the narrowest terminal, in cells.
 _NARROWEST: Final = {"time": TIME_WIDTH, "took": TOOK_WIDTH, "client": 6, "sign": SIGN_WIDTH, "api": 10, "facts": 20}
 # What the cells of a wider one go to, in this order: a column and how wide it becomes, a new one from so many cells on.
@@ -94,55 +105,6 @@ def _made(widths: Mapping[str, int], facts: int | None, shapes: tuple[Shape, ...
     return Layout(**columns, facts=facts, shapes=shapes)
 
 
-# Metadata answers in, the node id behind a broker's address out, as far as the capture proves it.
-
-
-LOOPBACK: Final = {"localhost": ("127.0.0.1", "[::1]")}
-
-
-class Nodes:
-    """Addresses as captured → node id. A host name is no proof of an address, but for localhost."""
-
-    def __init__(self) -> None:
-        self._ids: dict[str, int] = {}
-        self._shown: dict[tuple[str, int | None], str] = {}
-
-    def learn(self, view: View) -> bool:
-        """Take the brokers of a Metadata or DescribeCluster answer; whether they said anything new."""
-        news = False
-        for broker in view.get("brokers") or ():
-            number = broker.get("node_id", broker.get("broker_id"))
-            host = broker.get("host")
-            if number is None or not host:
-                continue
-            for name in LOOPBACK.get(host, (f"[{host}]" if ":" in host else host,)):
-                address = f"{name}:{broker.get('port')}"
-                if self._ids.get(address) != number:
-                    self._ids[address] = number
-                    news = True
-        if news:
-            self._shown.clear()
-        return news
-
-    def shown(self, address: str, width: int | None) -> str:
-        """The node's id, with its address where there is room (None: there is); unknown, as much as fits of the end of
-        the address, which tells it apart.
-        """
-        text = self._shown.get((address, width))
-        if text is None:
-            if len(self._shown) > 10_000:
-                self._shown.clear()
-            number = self._ids.get(address)
-            if number is None:
-                text = address if width is None else cut_left(address, width)
-            else:
-                text = f"{number} {address}"
-                if width is not None and len(text) > width:
-                    text = str(number)
-            self._shown[(address, width)] = text
-        return text
-
-
 # Exchanges in, one line for each out, as wide as the terminal is; colours say what the signs say too.
 #
 # Lines are f-strings with ready escape codes: a line costs about as much as reading its two projections.
@@ -152,12 +114,10 @@ class Nodes:
 MILLISECONDS: Final = [f"{number:03d}" for number in range(1000)]
 MICROSECONDS: Final = [f"{number:>4d}µs" for number in range(1000)]
 TENTHS: Final = [f"{number // 10:>2d}.{number % 10}ms" for number in range(1000)]
-# Metadata and DescribeCluster tell which node has which address.
-NODE_LISTS: Final = (METADATA, DESCRIBE_CLUSTER)
 # Cells of connections kept; beyond that they are made again.
 CELLS_MAX: Final = 20_000
 
-# Status → sign; an exchange with an error code in its answer has ✗.
+# Status → sign; an exchange with an error code in its answer has ✗, with one that the protocol means so ·.
 SIGNS: Final[dict[str, str]] = {
     "complete": " ",
     "not_sent": " ",
@@ -167,16 +127,10 @@ SIGNS: Final[dict[str, str]] = {
     "orphan_response": "←",
     "undecoded": "!",
 }
-ENDINGS: Final[dict[str | None, str]] = {
-    "fin": "unanswered at close",
-    "rst": "unanswered at reset",
-    "idle": "unanswered when the connection was given up",
-    "capture_end": "unanswered at the end of the capture",
-    None: "unanswered",
-}
 SKIPPED: Final[dict[str, str]] = {
     "lost": "lost in the capture",
     "midstream": "before the first whole frame",
+    "one_direction": "one direction only",
     "garbage": "no Kafka frame",
     "oversized": "a frame larger than kw keeps",
     "not_kafka": "not Kafka",
@@ -193,6 +147,7 @@ class TextLines:
         self.layout: Layout = layout(width)
         self.palette = palette(color)
         self.errors = 0  # exchanges whose answer has an error code
+        self.expected = 0  # that have only such as the protocol means so
         self.undecoded = 0
         self._room, (*self._smaller, self._shape) = self.layout.facts, self.layout.shapes
         self._broker = None if self._room is None else self.layout.broker
@@ -208,16 +163,13 @@ class TextLines:
     def header(self) -> str:
         """The names of the columns."""
         w = self.layout
-        parts = [f"{'time':<{TIME_WIDTH}}", f"{'took':>{w.took}}", f"{'client':<{w.client}}"]
-        for title, width in (("software", w.software), ("address", w.address)):
+        parts = []
+        for word, width in zip(TEXT, (TIME_WIDTH, *w.before_api), strict=True):
             if width:
-                parts.append(f"{title:<{width}}")
-        if w.broker:
-            parts.append(f"{'broker' if w.broker > 7 else 'node':<{w.broker}}")
-        for title, width in (("conn", w.connection), ("corr", w.correlation), ("sent", w.sent), ("got", w.got)):
-            if width:
-                parts.append(f"{title:>{width}}")
-        return f"{self.palette.dim}{' '.join(parts)}   request{self.palette.off}"
+                column = COLUMNS[word]
+                title = "node" if word == "broker" and width <= NODE_ALONE else column.title
+                parts.append(f"{title:>{width}}" if column.right else f"{title:<{width}}")
+        return f"{self.palette.dim}{' '.join(parts)}   {COLUMNS['summary'].title}{self.palette.off}"
 
     def line(self, exchange: Exchange) -> str:
         """The line of an exchange; before it a line for a new day."""
@@ -229,7 +181,10 @@ class TextLines:
             self.learn(exchange)
         ends = (exchange.ends, exchange.client_id, exchange.client_software is None)
         between = self._ends.get(ends) or self._between(ends, exchange)
-        facts = facts_of(exchange, request or NO_VIEW, response or NO_VIEW, self._shape)
+        if exchange.failed:
+            facts = facts_in(exchange, facts_of, self._shape)
+        else:
+            facts = facts_of(exchange, request or NO_VIEW, response or NO_VIEW, self._shape)
         if exchange.ends.tls is not None:
             facts = [*facts, f"TLS{exchange.ends.tls['version']}"]
         text = " ".join(facts)
@@ -240,7 +195,7 @@ class TextLines:
         sign = " "
         if exchange.error_codes or exchange.failed or exchange.outcome != "complete":
             sign = self._sign(exchange)
-            text = self._fitted(exchange, facts_of, facts, self._trouble(exchange))
+            text = self._fitted(exchange, facts_of, facts, trouble_of(exchange), bad="·" not in sign)
         elif room is not None and (len(text) > room or not text.isascii()):
             text = self._fitted(exchange, facts_of, facts, "")
         if self._wide:
@@ -258,11 +213,15 @@ class TextLines:
 
     def _sign(self, exchange: Exchange) -> str:
         status = exchange.status
+        failed = bool(exchange.unexpected)
         if exchange.error_codes:
-            self.errors += 1
+            self.errors += failed
+            self.expected += not failed
         if status == "undecoded":
             self.undecoded += 1
-        sign = "✗" if exchange.error_codes and status == "complete" else SIGNS[status]
+        sign = SIGNS[status]
+        if exchange.error_codes and status == "complete":
+            sign = "✗" if failed else "·"
         return f"{self.palette.sign[sign]}{sign}{self.palette.off}" if sign != " " else " "
 
     def skipped(self, row: Skipped) -> str:
@@ -307,6 +266,8 @@ class TextLines:
         """What all exchanges of an API version share: the function of their facts, and `Produce 9`."""
         width = self.layout.api
         name, version = exchange.api, exchange.api_version
+        if name is None and exchange.is_orphan:  # it shares its API version with tokens: kept by none
+            return no_facts, f"{self.palette.api}{'answer':<{width}}{self.palette.off}"
         text = "SASL token" if name is None else name
         number = "" if version is None else f" {version}"
         if self.layout.facts is not None:
@@ -362,51 +323,33 @@ class TextLines:
         version = cut(clean(software["version"].partition("-")[0]), room // 2)
         return f"{cut(clean(software['name']), room - len(version) - 1)} {version}"
 
-    def _fitted(self, exchange: Exchange, facts_of: Facts, facts: list[str], trouble: str) -> str:
+    def _fitted(self, exchange: Exchange, facts_of: Facts, facts: list[str], trouble: str, *, bad: bool = True) -> str:
         """What it was about, what went wrong, then the rest: all of it, its lists and ids as long as there is room
         for; else as much as there is room for with the shortest ones.
         """
         room = self._room
         said = [trouble] if trouble else []
         if room is None or _fits([*facts, *said], room):
-            return self._joined(facts, trouble)
-        views = exchange.view("request") or NO_VIEW, exchange.view("response") or NO_VIEW
+            return self._joined(facts, trouble, bad=bad)
         for shape in reversed(self._smaller):
-            facts = [clean(fact) for fact in facts_of(exchange, *views, shape)]
+            facts = [clean(fact) for fact in facts_in(exchange, facts_of, shape)]
             if _fits([*facts, *said], room):
-                return self._joined(facts, trouble)
+                return self._joined(facts, trouble, bad=bad)
         if not trouble:
             return self._joined(_beginning(facts, room), "")
         head = facts[0] if facts else ""
         if cell_width(head) + 1 + cell_width(trouble) <= room:
             left = room - cell_width(trouble) - 1
-            return self._joined(_beginning(facts, left), trouble)
-        head = head.rpartition(" ")[2]  # `group billing`: the name says enough
+            return self._joined(_beginning(facts, left), trouble, bad=bad)
+        head = head.removeprefix("group ")  # the name says enough
         head = cut(head, max(room - cell_width(trouble) - 1, room // 4))
-        return self._joined([head] if head else [], cut(trouble, room - cell_width(head) - bool(head)))
+        return self._joined([head] if head else [], cut(trouble, room - cell_width(head) - bool(head)), bad=bad)
 
-    def _joined(self, facts: list[str], trouble: str) -> str:
+    def _joined(self, facts: list[str], trouble: str, *, bad: bool = True) -> str:
         if not trouble:
             return " ".join(facts)
         p = self.palette
-        return " ".join([*facts[:1], f"{p.bad}{trouble}{p.off}", *facts[1:]])
-
-    @staticmethod
-    def _trouble(exchange: Exchange) -> str:
-        """What went wrong, in words; empty when nothing did."""
-        words: list[str] = []
-        if exchange.error_codes:
-            words += dict.fromkeys(error.name for error in exchange.errors)
-        status = exchange.status
-        if status == "unanswered":
-            words.append(ENDINGS.get(exchange.closed, "unanswered"))
-        elif status == "orphan_response":
-            words.append("its request is not in the capture")
-        for side, failure in exchange.failures.items():
-            if status != "orphan_response":
-                place = f" at {failure.path}" if failure.path else ""
-                words.append(f"{side} undecoded: {failure.reason}{place}")
-        return clean(" ".join(words))
+        return " ".join([*facts[:1], f"{p.bad if bad else p.dim}{trouble}{p.off}", *facts[1:]])
 
 
 def _fits(texts: list[str], room: int) -> bool:
@@ -453,6 +396,11 @@ class Lined:
     def errors(self) -> int:
         """Exchanges shown whose answer has an error code."""
         return self._lines.errors
+
+    @property
+    def expected(self) -> int:
+        """Exchanges shown whose error codes the protocol means so."""
+        return self._lines.expected
 
     @property
     def undecoded(self) -> int:

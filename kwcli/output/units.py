@@ -25,6 +25,7 @@ class Palette(NamedTuple):
 
 _SIGNS: Final[dict[str, str]] = {
     "✗": "\x1b[1;31m",
+    "·": "\x1b[2m",
     "?": "\x1b[1;33m",
     "!": "\x1b[1;35m",
     "←": "\x1b[33m",
@@ -147,3 +148,11 @@ def short_name(name: str, room: int) -> str:
     last = next(iter(re.findall("[A-Z][a-z]*$", name)), "")
     head = name[: room - 1 - len(last)]
     return f"{head}…{last}" if last and len(last) + 4 <= room else cut(name, room)
+
+
+def with_word(number: int, means: str) -> str:
+    """A number and its word in the set that its field means: `0 read_uncommitted`; a set of bits by its words alone."""
+    from decoders.apis.enums import BITS, words_of
+
+    word = words_of(means, number)
+    return f"{number} {word}" if word and means not in BITS else word or str(number)

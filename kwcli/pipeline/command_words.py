@@ -1,4 +1,4 @@
-"""Words of the command line in, checked values out: times, capture points, tables; what only `kw pipeline` takes."""
+"""Words of the command line in, checked values out: capture points, tables; what only `kw pipeline` takes."""
 
 from __future__ import annotations
 
@@ -7,30 +7,9 @@ from typing import Final
 
 import click
 
-__all__ = ["Moment", "Point", "TableNames"]
+__all__ = ["Point", "TableNames"]
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][\w.:-]{0,99}", re.ASCII)
-
-
-class Moment(click.ParamType[int]):
-    """`2026-11-21T03:04:05.123456789Z`, `2026-11-21 03:04`, `2026-11-21` (its midnight): nanoseconds since 1970.
-
-    A time without a zone is UTC, as all times that kw prints.
-    """
-
-    name = "time"
-
-    def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        if isinstance(value, int):
-            return value
-        from decoders.wire.units import parse_time
-
-        try:
-            return parse_time(value.strip())
-        except ValueError:
-            self.fail(
-                f"{value!r} is no time (write 2026-11-21, 2026-11-21T03:04 or 2026-11-21T03:04:05.5Z)", param, ctx
-            )
 
 
 class Point(click.ParamType[tuple[str, str]]):

@@ -12,17 +12,23 @@ from typing import Final, NamedTuple
 
 from decoders.analysis.fold import BINS_PER_E, VALUE_MAX, edges, value_of
 from decoders.analysis.statistics import PERCENTS
+from decoders.apis.expected_errors import EXPECTED
 from decoders.apis.releases import HISTORY, RELEASES, spoken
 
 _ADDRESS: Final = "regexp_replace(client, ':[^:]*$', '')"
 _CLIENT: Final = f"coalesce(nullif(client_id, ''), {_ADDRESS})"
-_FAILED: Final = "size(error_codes) > 0"
+# An error that the protocol means so is none.
+_FAILED: Final = "exists(error_expected, expected -> not expected)"
+_ERRORS: Final = """filter(transform(error_names, (name, n) -> case when not error_expected[n] then name end),
+        name -> name is not null)"""
+_NO_ERROR: Final = " or ".join(f"(api_key = {row.api_key} and error_code = {row.code})" for row in EXPECTED)
 # In a group of a topic those errors count that are about the topic, or about none.
-_FAILED_OF_TOPIC: Final = f"{_FAILED} and (topic is null or exists(error_topics, t -> t is null or t = topic))"
+_OF_TOPIC: Final = "transform(error_topics, (t, n) -> not error_expected[n] and (t is null or t = topic))"
+_FAILED_OF_TOPIC: Final = f"{_FAILED} and (topic is null or exists({_OF_TOPIC}, its -> its))"
 
 
 class View(NamedTuple):
-    """One view; `of` are the tables and views without which it cannot be."""
+    """One view; `of` are the tables and views without which it cannot be. COLUMNS has the names of its columns."""
 
     text: str
     of: tuple[str, ...]
@@ -68,7 +74,7 @@ _TIMED: Final = ("exchanges", "bins")
 VIEWS: Final[dict[str, View]] = {
     "bins": View("bins of latencies in ns: least, the least above it, the value that stands for all", (), ""),
     "latency_by_api": View("latencies, errors and bytes of each API", _TIMED, _latency("api", "api")),
-    "latency_by_client": View("of each client (client id, else address)", _TIMED, _latency("client", _CLIENT)),
+    "latency_by_client": View("of each client (client id, else address)", _TIMED, _latency("client_id", _CLIENT)),
     "latency_by_broker": View("of each broker", _TIMED, _latency("broker", "broker")),
     "latency_by_topic": View(
         *("of each topic; an exchange about several counts for each", _TIMED),
@@ -77,13 +83,13 @@ VIEWS: Final[dict[str, View]] = {
     "latency_by_minute": View("of each minute", _TIMED, _latency("minute", "date_trunc('minute', time)")),
     "errors_by_api": View(
         *("error codes of each API: exchanges that have one, codes", ("exchanges",)),
-        """select api, error, count(distinct struct(point, client, broker, connection_began_ns, place)) as exchanges,
-        count(*) as codes from exchanges lateral view explode(error_names) as error group by 1, 2""",
+        f"""select api, error, count(distinct struct(point, client, broker, connection_began_ns, place)) as exchanges,
+        count(*) as codes from exchanges lateral view explode({_ERRORS}) as error group by 1, 2""",
     ),
     "errors_by_client": View(
         *("error codes of each client", ("exchanges",)),
-        f"""select {_CLIENT} as client, api, error, count(*) as codes, min(time) as first, max(time) as last
-        from exchanges lateral view explode(error_names) as error group by 1, 2, 3""",
+        f"""select {_CLIENT} as client_id, api, error, count(*) as codes, min(time) as first, max(time) as last
+        from exchanges lateral view explode({_ERRORS}) as error group by 1, 2, 3""",
     ),
     "slowest": View(
         *("the 1,000 slowest exchanges, with their captures and packets", ("exchanges",)),
@@ -98,17 +104,27 @@ VIEWS: Final[dict[str, View]] = {
     ),
     "clients": View(
         *("clients: software, exchanges, bytes, first and last time", ("exchanges",)),
-        f"""select {_CLIENT} as client, {_ADDRESS} as address, max(client_software_name) as software,
-        max(client_software_version) as software_version, count(*) as exchanges,
-        sum(coalesce(request_size, 0)) as request_bytes, sum(coalesce(response_size, 0)) as response_bytes,
-        min(time) as first, max(time) as last from exchanges group by 1, 2""",
+        f"""
+    with asked as (
+      select {_CLIENT} as client, {_ADDRESS} as address, client_software_name as software,
+        client_software_version as software_version, request_size, response_size, time
+      from exchanges where api_key is not null),
+    named as (
+      select *, struct(software, software_version) as its,
+        min(case when software is not null then struct(software, software_version) end) over who as least,
+        max(case when software is not null then struct(software, software_version) end) over who as most
+      from asked window who as (partition by client, address)),
+    known as (select *, case when software is null and least = most then most else its end as program from named)
+    select client, address, program.software as software, program.software_version as software_version,
+      count(*) as exchanges, sum(coalesce(request_size, 0)) as request_bytes,
+      sum(coalesce(response_size, 0)) as response_bytes, min(time) as first, max(time) as last
+    from known group by client, address, program""",
     ),
     "versions": View(
         *("versions of APIs that each client uses", ("exchanges",)),
-        f"""select {_CLIENT} as client, {_ADDRESS} as address, client_software_name as software,
-        client_software_version as software_version, api_key, api, api_version, count(*) as count,
-        min(time) as first, max(time) as last from exchanges where api_version is not null
-        group by 1, 2, 3, 4, api_key, api, api_version""",
+        f"""select {_CLIENT} as client_id, client_ip, client_software_name, client_software_version, api_key, api,
+        api_version, count(*) as count, min(time) as first, max(time) as last from exchanges
+        where api_version is not null group by 1, 2, 3, 4, 5, 6, 7""",
     ),
     "served": View("versions that each Kafka release serves; null where it has the API no more", (), ""),
     "old_versions": View(
@@ -118,7 +134,7 @@ VIEWS: Final[dict[str, View]] = {
     ),
     "throttled": View(
         *("responses that had clients wait", ("exchanges",)),
-        f"""select {_CLIENT} as client, api, count(*) as throttled, sum(throttle_time_ms) as sum_ms,
+        f"""select {_CLIENT} as client_id, api, count(*) as throttled, sum(throttle_time_ms) as sum_ms,
         max(throttle_time_ms) as max_ms from exchanges where throttle_time_ms > 0 group by 1, 2""",
     ),
     "topics": View(
@@ -139,8 +155,8 @@ VIEWS: Final[dict[str, View]] = {
     ),
     "partition_errors": View(
         *("errors of single partitions", ("topic_partitions",)),
-        """select api, coalesce(topic, topic_id) as topic, partition, error, count(*) as count, min(time) as first,
-        max(time) as last from topic_partitions where error is not null group by 1, 2, 3, 4""",
+        f"""select api, coalesce(topic, topic_id) as topic, partition, error, count(*) as count, min(time) as first,
+        max(time) as last from topic_partitions where error is not null and not ({_NO_ERROR}) group by 1, 2, 3, 4""",
     ),
     "not_kafka": View(
         *("connections of something else", ("connections",)),
@@ -153,6 +169,59 @@ VIEWS: Final[dict[str, View]] = {
         client_missing + server_missing as missing_bytes,
         client_retransmissions + server_retransmissions as retransmissions, closed from connections
         where client_gaps + server_gaps + client_retransmissions + server_retransmissions > 0""",
+    ),
+}
+
+
+# View → the names of its columns, in their order: what a query may name, known before Spark has started.
+_LATENCY_COLUMNS: Final = (
+    *("count", "errors", "waited", *(f"p{percent}_ms" for percent in PERCENTS), "max_ms"),
+    *("request_bytes", "response_bytes"),
+)
+COLUMNS: Final[dict[str, tuple[str, ...]]] = {
+    "bins": ("number", "least", "above", "value"),
+    "latency_by_api": ("api", *_LATENCY_COLUMNS),
+    "latency_by_client": ("client_id", *_LATENCY_COLUMNS),
+    "latency_by_broker": ("broker", *_LATENCY_COLUMNS),
+    "latency_by_topic": ("topic", *_LATENCY_COLUMNS),
+    "latency_by_minute": ("minute", *_LATENCY_COLUMNS),
+    "errors_by_api": ("api", "error", "exchanges", "codes"),
+    "errors_by_client": ("client_id", "api", "error", "codes", "first", "last"),
+    "slowest": (
+        *("latency_ms", "api", "api_version", "client_id", "client", "broker", "time", "source_file"),
+        *("request_packet", "response_packet"),
+    ),
+    "unanswered": (
+        *("time", "api", "api_version", "client_id", "client", "broker", "closed", "source_file"),
+        "request_packet",
+    ),
+    "clients": (
+        *("client_id", "client_ip", "client_software_name", "client_software_version", "count"),
+        *("request_bytes", "response_bytes", "first", "last"),
+    ),
+    "versions": (
+        *("client_id", "client_ip", "client_software_name", "client_software_version", "api_key", "api"),
+        *("api_version", "count", "first", "last"),
+    ),
+    "served": ("release", "api_key", "served_from", "served_to"),
+    "old_versions": (
+        *("release", "client_id", "client_ip", "client_software_name", "client_software_version"),
+        *("api_key", "api", "api_version", "count", "first", "last", "served_from", "served_to"),
+    ),
+    "throttled": ("client_id", "api", "throttled", "sum_ms", "max_ms"),
+    "topics": ("topic", "partitions", "produced_records", "produced_bytes", "fetched_records", "fetched_bytes"),
+    "batches": ("api", "topic", "codec", "batches", "records", "bytes", "records_per_batch", "bytes_per_batch"),
+    "partition_errors": ("api", "topic", "partition", "error", "count", "first", "last"),
+    "not_kafka": ("broker", "reason", "detail", "connections", "first", "last"),
+    "lossy_connections": (
+        "client",
+        "broker",
+        "client_id",
+        "time",
+        "gaps",
+        "missing_bytes",
+        "retransmissions",
+        "closed",
     ),
 }
 

@@ -1,6 +1,6 @@
 """What the command line says in, a line for each thing that has to be right before clients come out, and an exit code.
 
-Nothing is left behind: connections are closed, ports are free again. Exit codes: 0 all is well, 1 a port, a certificate
+Nothing is left behind: connections are closed, ports are free again. Exit codes: 0 all is well, 4 a port, a certificate
 or a broker's versions are not, 5 a broker cannot be reached, 6 it refuses the login, 124 it is silent.
 """
 
@@ -74,7 +74,7 @@ def check(env: Environment, options: CheckOptions, output: str | None = None) ->
         codes.add(finding.code)
     env.stdout.write(ends[1:])
     env.stdout.flush()
-    order = (Exit.REFUSED, Exit.UNREACHABLE, Exit.TIMEOUT, Exit.FAILURE)
+    order = (Exit.REFUSED, Exit.UNREACHABLE, Exit.TIMEOUT, Exit.FINDINGS)
     return next((code for code in order if code in codes), Exit.DONE)
 
 
@@ -116,7 +116,7 @@ def findings(variables: Mapping[str, str], options: CheckOptions) -> Iterator[Fi
             else:
                 found, cluster_id = dict(nodes), cluster.cluster_id
                 named = cut(cluster_id, _ID_SHOWN_MAX) if cluster_id else "unknown"
-                code = Exit.DONE if found else Exit.FAILURE
+                code = Exit.DONE if found else Exit.FINDINGS
                 yield Finding("cluster", f"{count_of(len(found), 'broker')}, cluster id {named}", code)
                 for place, node in enumerate(found.values()):
                     if not deadline.left():
@@ -179,7 +179,7 @@ def _versions(name: str, connection: Connection) -> Iterator[Finding]:
     if not strange:
         yield Finding(name, f"{where} speaks {count_of(len(offered), 'API')}, all known to kw")
     for text in strange:
-        yield Finding(name, f"{where}: {text}", Exit.FAILURE)
+        yield Finding(name, f"{where}: {text}", Exit.FINDINGS)
 
 
 def _above(offered: Mapping[int, Versions]) -> Iterator[str]:
@@ -208,7 +208,7 @@ def _ports(options: CheckOptions, ports: ProxyPorts, nodes: Collection[int], dea
         try:
             metrics_socket(options.metrics).close()
         except Failure as failure:
-            yield Finding("metrics", failure.text, Exit.FAILURE)
+            yield Finding("metrics", failure.text, Exit.FINDINGS)
     count = 1 + len(nodes)
     wanted = chain([("bootstrap", ports.bootstrap)], ((f"node {number}", ports.port(number)) for number in nodes))
     free: list[str] = []
@@ -217,12 +217,12 @@ def _ports(options: CheckOptions, ports: ProxyPorts, nodes: Collection[int], dea
             yield _late("ports", count - place, count, deadline)
             return
         if port is None:
-            yield Finding("ports", f"no port is left for {name}: give a lower --port-base", Exit.FAILURE)
+            yield Finding("ports", f"no port is left for {name}: give a lower --port-base", Exit.FINDINGS)
             continue
         try:
             listening(options.bind, port).close()
         except Failure as failure:
-            yield Finding("ports", f"for {name}: {failure.text}", Exit.FAILURE)
+            yield Finding("ports", f"for {name}: {failure.text}", Exit.FINDINGS)
         else:
             free.append(str(port))
     if len(free) == count:
@@ -233,16 +233,16 @@ def _certificate(make: Callable[[], Inbound], advertise: str) -> Finding:
     try:
         tls = make()
     except Failure as failure:
-        return Finding("certificate", failure.text, Exit.FAILURE)
+        return Finding("certificate", failure.text, Exit.FINDINGS)
     if tls.trust is not None:
         return Finding("certificate", f"made for {advertise}; clients trust {tls.trust}")
     ends, names = tls.shown()
     if ends < datetime.now(UTC):
-        return Finding("certificate", f"it ended on {ends:%Y-%m-%d}: give another --tls-cert", Exit.FAILURE)
+        return Finding("certificate", f"it ended on {ends:%Y-%m-%d}: give another --tls-cert", Exit.FINDINGS)
     if not _covers(names, advertise):
         known = ", ".join(names) or "nobody"
         text = f"it is for {known}, not for {advertise}, which clients are told: see --advertise"
-        return Finding("certificate", text, Exit.FAILURE)
+        return Finding("certificate", text, Exit.FINDINGS)
     return Finding("certificate", f"given, good for {advertise} until {ends:%Y-%m-%d}")
 
 

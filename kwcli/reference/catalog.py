@@ -143,14 +143,14 @@ def _row(found: Api, field: Field, versions: Versions, path: str) -> Row:
         "since": since,
         "until": until,
         "was": list(field.was),
-        "values": values(found.key, path),
+        "values": values(field),
         "fields": _rows(found, field.fields, versions, path + "[]" * field.array + "."),
     }
 
 
-def values(key: int, path: str) -> dict[str, str] | None:
-    """What the numbers of a field stand for, by number as text; None where any number will do."""
-    known = ENUMS.get(key, {}).get(path)
+def values(field: Field) -> dict[str, str] | None:
+    """What the numbers of a field stand for, by number as text; None where no number has a word."""
+    known = ENUMS.get(field.means)
     return None if known is None else {str(number): word for number, word in known.items()}
 
 

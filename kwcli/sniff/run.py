@@ -7,18 +7,24 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import repeat
-from typing import TYPE_CHECKING, Final, NamedTuple
+from math import inf
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from decoders.capture.files import CaptureReader
+from decoders.capture.merge import file_of, number_of
 from decoders.exchanges.engine import Engine
-from decoders.exchanges.exchange import Skipped
+from decoders.exchanges.exchange import Skipped, count_clients
+from decoders.filters import parse
 from decoders.limits import CONNECTIONS_MAX
-from kwcli.env import Exit
-from kwcli.inputs import Captures, placed
+from kwcli.env import Exit, Failure
+from kwcli.filter_options import WENT_WRONG, without_expected
+from kwcli.inputs import Captures, placed, utf8_text
 from kwcli.key_logs import KeyLogFiles
 from kwcli.output import Needs, Renderer, Wanted, Write, needs, open_renderer
 from kwcli.output.units import NS, count_of, format_size
 from kwcli.progress import Progress
+from kwcli.sniff.capture_faults import counts_of_summary, fault_lines, is_cut
+from kwcli.sniff.unmatched import Unmatched
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -50,6 +56,11 @@ LOSSY: Final = ("undecoded", "orphan_response")
 
 # Reasons of skipped bytes that are connections of something else; all others are gaps in Kafka traffic.
 FOREIGN: Final = {"not_kafka": "other connection", "tls": "TLS connection"}
+# Reasons of skipped bytes that are whole connections, and what these are called.
+CONNECTIONS: Final = {"one_direction": "one-direction connection", **FOREIGN}
+
+# Packets of an exchange.
+PACKETS: Final = ("request_packet", "request_packet_end", "response_packet", "response_packet_end")
 
 # Counts of packets and segments that may have held Kafka and gave nothing → how they are called.
 PASSED_OVER: Final = {
@@ -63,7 +74,7 @@ PASSED_OVER: Final = {
 
 def is_lossy(summary: Summary) -> bool:
     """Whether Kafka traffic is missing from the capture."""
-    return summary.gaps > 0 or bool(missing(summary.skipped))
+    return summary.gaps > 0 or bool(missing(summary.skipped)) or bool(summary.requests_only)
 
 
 def missing(runs: Mapping[str, int]) -> dict[str, int]:
@@ -73,13 +84,13 @@ def missing(runs: Mapping[str, int]) -> dict[str, int]:
 
 def left_unread(runs: Mapping[str, int], sizes: Mapping[str, int]) -> list[str]:
     """`2 gaps (123B)`, `1 TLS connection`: runs of bytes that are no exchange and their bytes, by reason, in words."""
-    gaps = missing(runs)
+    gaps = {reason: count for reason, count in runs.items() if count and reason not in CONNECTIONS}
     parts = (
         [f"{count_of(sum(gaps.values()), 'gap')} ({format_size(sum(sizes[reason] for reason in gaps))})"]
         if gaps
         else []
     )
-    return parts + [count_of(runs[reason], noun) for reason, noun in FOREIGN.items() if runs.get(reason)]
+    return parts + [count_of(runs[reason], noun) for reason, noun in CONNECTIONS.items() if runs.get(reason)]
 
 
 def left_over(counts: Mapping[str, int]) -> list[str]:
@@ -100,22 +111,27 @@ def closing_lines(
     *,
     shown: int,
     errors: int,
+    expected: int = 0,
     undecoded: int,
     packets: int,
+    lines: int = 0,
     seconds: float,
     passed_over: Sequence[str] = (),
 ) -> list[str]:
     """`6 exchanges, 4 clients, 3 brokers, 1 error, 1 unanswered, 1 gap · 2026-11-21 03:04:05–03:04:06 · …`.
 
-    `shown`, `errors` and `undecoded` are of the exchanges that passed the filters; `seconds` is how long it took,
-    `passed_over` what left_over() says. The same line several times, the longest first: the terminal decides.
+    `shown`, `errors`, `expected` and `undecoded` are of the exchanges that passed the filters; `lines` are those of
+    records that were read, `seconds` is how long it took, `passed_over` what left_over() says. The same line several
+    times, the longest first: the terminal decides.
     """
     total = summary.exchanges
     parts = [exchanges(shown, total)]
     if total:
-        parts += [count_of(len(summary.client_ids), "client"), count_of(len(summary.brokers), "broker")]
+        parts += [count_of(count_clients(summary.clients), "client"), count_of(len(summary.brokers), "broker")]
     if errors:
         parts.append(count_of(errors, "error"))
+    if expected:
+        parts.append(count_of(expected, "expected error"))
     if summary.unanswered:
         parts.append(f"{summary.unanswered:,} unanswered")
     if undecoded:
@@ -123,11 +139,13 @@ def closing_lines(
     parts += left_unread(summary.skipped, summary.skipped_bytes)
     parts += passed_over
     counts, took = ", ".join(parts), f"{seconds:.2f} s"
+    of_packets = [count_of(packets, "packet")] if packets or not lines else []
+    read = ", ".join([*of_packets, *([count_of(lines, "line")] if lines else [])])
     if not summary.first_ns:
-        return [" · ".join([counts, count_of(packets, "packet"), took])]
+        return [" · ".join([counts, read, took])]
     span = time_span(summary.first_ns, summary.last_ns)
     return [
-        " · ".join([counts, span, count_of(packets, "packet"), took]),
+        " · ".join([counts, span, read, took]),
         " · ".join([counts, span, took]),
         " · ".join([counts, span.partition(" ")[2] or span, took]),
         counts,
@@ -162,6 +180,39 @@ def time_span(first_ns: int, last_ns: int) -> str:
 
 
 WRITE_SIZE: Final = 1 << 20
+
+
+def _slowest_first(row: Settled) -> tuple[bool, float, int]:
+    """What waited by design stands behind all others, then come rows without a latency in the order of their times."""
+    if row.kind != "exchange" or row.latency_ms is None:
+        return True, inf, row.time_ns
+    from decoders.analysis.exchange_facts import WAITING, waited_ns
+
+    waited = row.api_key in WAITING and waited_ns(row) is not None
+    return waited, -row.latency_ms, row.time_ns
+
+
+def _largest_first(row: Settled) -> tuple[int, int]:
+    """By the bytes of both sides."""
+    size = (row.request_size or 0) + (row.response_size or 0) if row.kind == "exchange" else 0
+    return -size, row.time_ns
+
+
+def _order_needs(sort: str | None) -> list[Needs]:
+    """What an order reads of bodies."""
+    if sort != "latency":
+        return []
+    from decoders.analysis.exchange_facts import WAITS
+
+    return [WAITS.of]
+
+
+# What --sort takes → the key of a row.
+ORDERS: Final[Mapping[str, Callable[[Settled], Any]]] = {
+    "time": lambda row: row.time_ns,
+    "latency": _slowest_first,
+    "size": _largest_first,
+}
 
 
 class Output:
@@ -225,6 +276,30 @@ class SniffView(NamedTuple):
     open: Callable[[Write], Renderer]
 
 
+def names_files(settings: Settings, selection: Filter) -> bool:
+    """Whether somebody asks for the file of a row: a column, or the filter."""
+    if "file" in selection.text and "file" in selection.names:
+        return True
+    if not settings.columns and settings.format not in ("csv", "table", "fields"):
+        return False
+    from kwcli.output.row_cells import asked_columns
+
+    return "file" in asked_columns(settings)
+
+
+def name_files(rows: Iterable[Settled], names: Sequence[str]) -> None:
+    """Say of each exchange of a capture which file it is from, and count its packets in that file."""
+    for row in rows:
+        if row.kind != "exchange" or row.record is not None:
+            continue
+        packet = row.request_packet or row.response_packet or 0
+        row.extra = {**(row.extra or {}), "file": utf8_text(names[file_of(packet)])}
+        for name in PACKETS:
+            number = getattr(row, name)
+            if number:
+                setattr(row, name, number_of(number))
+
+
 class Sniffing:
     """One run."""
 
@@ -236,22 +311,31 @@ class Sniffing:
         *,
         ports: frozenset[int] | None,
         limit: int | None,
-        sort: bool,
+        sort: str | None,
         strict: bool,
         view: SniffView | None = None,
         key_logs: KeyLogFiles | None = None,
     ) -> None:
+        self._file_names: list[str] = []  # of the inputs, where rows are to say theirs
+        self._names_files = names_files(settings, selection)
         view = view or SniffView(needs(settings), partial(open_renderer, settings))
         self._env = env
         self._settings = settings
         self._selection = selection
         self._ports = ports
         self._key_logs = KeyLogFiles(()) if key_logs is None else key_logs
-        self._engine = Engine(ports=ports, needs=Wanted(view.needs, selection.needs), keys=self._key_logs.keys)
+        wanted = Wanted(view.needs, selection.needs, *_order_needs(sort))
+        self._engine = Engine(ports=ports, needs=wanted, keys=self._key_logs.keys)
         self._left = limit
+        self._sort = sort
         self._sorted: list[Settled] | None = [] if sort else None
         self._limited = False  # whether the limit has ended the reading
         self._shown = 0
+        self._wider = without_expected(selection)
+        self._expected = 0  # exchanges that --errors leaves out, and --errors all shows
+        self._unmatched = None if selection.everything else Unmatched(selection, parse(WENT_WRONG))
+        self._whole = True  # the inputs were read to their end
+        self._records = False  # some of them are records that kw wrote, and say nothing of packets
         self._outcome = SniffOutcome(strict=strict)
         self._begun = env.monotonic()
         self._progress = Progress(env, None, wanted=not settings.quiet)
@@ -268,7 +352,9 @@ class Sniffing:
 
     def files(self, names: Iterable[str]) -> SniffOutcome:
         """Decode files (`-`: standard input), merged by packet time. Bad inputs are told after the good ones."""
-        captures = Captures(names, self._env, self._key_logs.keys.add)
+        captures = Captures(names, self._env, numbered=self._names_files, on_secrets=self._key_logs.keys.add)
+        if self._names_files:
+            self._file_names = captures.names
         try:
             self._progress.expect(captures.size)
             self._decode(captures)
@@ -285,14 +371,44 @@ class Sniffing:
                     finish = False
                     break
                 self._progress.show(captures.taken, self._engine.summary.exchanges)
+            if finish and captures.records:
+                finish = self._emit(self._engine.finish()) and self._read_records(captures)
         except KeyboardInterrupt:
             self._outcome.interrupted = True
             finish = False
-        self._settle(finish=finish)
+        self._whole = finish
+        self._records = bool(captures.records)
+        self._settle(finish=finish and not captures.records)
         self._outcome.problems += captures.problems
         for name, problem in captures.cut():
             self._outcome.problems.append(self._cut_short(name, problem, alone=captures.count == 1))
-        self._end(captures.counts(), told=not self._came_to_nothing(captures.count))
+        self._end(captures.counts(), told=not self._came_to_nothing(captures.count), lines=captures.lines)
+
+    def _read_records(self, captures: Captures) -> bool:
+        """Show what the records say that kw wrote; False when as many as wanted have been shown."""
+        from decoders.filters.contents import lacks_records
+
+        if self._settings.format == "hex":
+            names = ", ".join(captures.records)
+            raise Failure(f"{names}: -o hex shows bytes, and a record has none: give it the capture", Exit.USAGE)
+        lacking = 0
+        for name, rows in captures.recorded():
+            for row in rows:
+                if self._names_files and row.kind == "exchange":
+                    row.extra = {"file": utf8_text(name), **(row.extra or {})}
+            if self._selection.reads_records:
+                lacking += sum(map(lacks_records, rows))
+            if self._ports is not None:
+                rows = [row for row in rows if int(row.broker.rpartition(":")[2] or 0) in self._ports]
+            for row in rows:
+                self._engine.summary.count(row)
+            if not self._emit(rows):
+                return False
+            self._progress.show(captures.taken, self._engine.summary.exchanges)
+        if lacking:
+            what = f"{count_of(lacking, 'exchange')} with records whose keys, values and headers are not in the file"
+            self._env.say(f"kw: {what}: no filter sees them (write it with --records)")
+        return True
 
     def _came_to_nothing(self, inputs: int) -> bool:
         """Whether what is wrong with the inputs says all that there is to say."""
@@ -346,6 +462,8 @@ class Sniffing:
         """Filter and show rows; False when as many as wanted have been shown."""
         if not rows:
             return True
+        if self._file_names:
+            name_files(rows, self._file_names)
         if self._outcome.strict and not self._outcome.lossy:
             # Every exchange is decoded for this, also those that nobody sees.
             self._outcome.lossy = any(row.kind == "exchange" and row.status in LOSSY for row in rows)
@@ -353,13 +471,26 @@ class Sniffing:
             # Who names ports does not want to read about all the others; the closing line counts them.
             rows = [row for row in rows if row.kind == "exchange" or row.reason != "not_kafka"]
         if not self._selection.everything:
-            wants = self._selection.matches
-            self._renderer.notice(rows)
-            rows = [row for row in rows if row.kind == "exchange" and wants(row)]
+            rows = self._matching(rows)
         if self._sorted is not None:
             self._sorted += rows
             return True
         return self._show(rows)
+
+    def _matching(self, rows: list[Settled]) -> list[Settled]:
+        """Those that the filter wants; what it passes over is looked at as far as something is to be said of that."""
+        wants = self._selection.matches
+        self._renderer.notice(rows)
+        found: list[Settled] = [row for row in rows if row.kind == "exchange" and wants(row)]
+        if self._wider is not None:
+            # Their errors were read for the filter.
+            matches = self._wider.matches
+            self._expected += sum(row.kind == "exchange" and not wants(row) and matches(row) for row in rows)
+        if found:
+            self._unmatched = None
+        elif self._unmatched is not None:
+            self._unmatched.look(rows)
+        return found
 
     def _show(self, rows: list[Settled]) -> bool:
         if self._left is not None:
@@ -387,11 +518,13 @@ class Sniffing:
         if finish:
             self._emit(self._engine.finish())
         if self._sorted is not None:
-            self._show(sorted(self._sorted, key=lambda row: row.time_ns))
+            self._show(sorted(self._sorted, key=ORDERS[self._sort or "time"]))
             self._sorted = []
 
-    def _end(self, counted: Mapping[str, int], *, dropped: int | None = None, told: bool = True) -> None:
-        """Close the output, then say how it went; `counted` is what the readers have counted."""
+    def _end(
+        self, counted: Mapping[str, int], *, dropped: int | None = None, told: bool = True, lines: int = 0
+    ) -> None:
+        """Close the output, then say how it went; `counted` is what the readers have counted, `lines` of records."""
         self._renderer.close()
         self._output.flush()
         self._progress.hide()
@@ -404,24 +537,39 @@ class Sniffing:
         counts = Counter(self._engine.reassembly.counts)
         counts.update(counted)
         passed_over = left_over(counts)
-        if is_lossy(summary) or passed_over or dropped:
+        if is_lossy(summary) or passed_over or dropped or (is_cut(counts) and not summary.connections):
             self._outcome.lossy = True
+        if dropped:
+            counts["dropped"] += dropped
+        if told and not self._records and (not self._settings.quiet or (self._outcome.strict and self._outcome.lossy)):
+            for line in self._faults(counts):
+                self._env.say(f"kw: {line}")
         seconds = self._env.monotonic() - self._begun
         if self._settings.quiet or not told:
             return
+        unmatched = self._unmatched.line() if self._unmatched is not None else None
+        if unmatched is not None:
+            self._env.say(f"kw: {unmatched}")
         if self._limited:
-            lines = [limit_line(self._shown, self._renderer.errors, self._renderer.undecoded, seconds)]
+            said = [limit_line(self._shown, self._renderer.errors, self._renderer.undecoded, seconds)]
         else:
-            lines = closing_lines(
+            said = closing_lines(
                 summary,
                 shown=self._shown,
                 errors=self._renderer.errors,
+                expected=self._renderer.expected + self._expected,
                 undecoded=self._renderer.undecoded,
                 packets=counts["packets"],
+                lines=lines,
                 seconds=seconds,
                 passed_over=passed_over,
             )
-        self._env.say(self._fitting(lines, "" if dropped is None else f" · {dropped:,} dropped by the kernel"))
+        self._env.say(self._fitting(said, "" if dropped is None else f" · {dropped:,} dropped by the kernel"))
+
+    def _faults(self, counts: Mapping[str, int]) -> list[str]:
+        """What is wrong with the captures themselves."""
+        whole = self._whole and not self._outcome.problems and not self._limited
+        return fault_lines(counts_of_summary(self._engine.summary, counts, self._ports), whole=whole)
 
     def _fitting(self, lines: list[str], more: str) -> str:
         """The longest line that the terminal has room for."""

@@ -12,7 +12,7 @@ from decoders.messages.record import SCHEMA
 from decoders.wire.text import json_text
 from kwcli.env import Failure
 from kwcli.output.csv import csv_lines
-from kwcli.output.json import JsonWriter
+from kwcli.output.records import record_writer
 from kwcli.output.table import Column, draw_table
 from kwcli.output.units import palette
 from kwcli.sniff.run import SniffView
@@ -42,19 +42,10 @@ def records(counted: StatsResult) -> list[Row]:
     ]
 
 
-def ndjson(counted: StatsResult, _settings: Settings) -> str:
-    """One object a line."""
-    return _written(counted, lines=True)
-
-
-def json(counted: StatsResult, _settings: Settings) -> str:
-    """One array."""
-    return _written(counted, lines=False)
-
-
-def _written(counted: StatsResult, *, lines: bool) -> str:
+def written(counted: StatsResult, settings: Settings) -> str:
+    """The objects one after the other: JSON, YAML, or the fields that were asked for."""
     parts: list[bytes] = []
-    writer = JsonWriter(parts.append, lines=lines)
+    writer = record_writer(settings, parts.append)
     for row in records(counted):
         writer.add(row)
     writer.close()
@@ -111,8 +102,10 @@ def _codes(codes: dict[str, int], between: str) -> str:
 FORMATS: Final = {
     "text": ("text", "text"),
     "table": ("view", "table"),
-    "ndjson": ("view", "ndjson"),
-    "json": ("view", "json"),
+    "ndjson": ("view", "written"),
+    "json": ("view", "written"),
+    "yaml": ("view", "written"),
+    "fields": ("view", "written"),
     "csv": ("view", "csv"),
 }
 
@@ -137,7 +130,7 @@ class Stats:
     shows_skipped = False
 
     def __init__(self, asked: StatsOptions, settings: Settings, write: Write) -> None:
-        self.errors = self.undecoded = 0
+        self.errors = self.expected = self.undecoded = 0
         self._asked = asked
         self._settings = settings
         self._write = write
@@ -154,7 +147,8 @@ class Stats:
                     for add in adds:
                         add(row)
                     if row.error_codes:
-                        self.errors += 1
+                        self.errors += bool(row.unexpected)
+                        self.expected += not row.unexpected
                     if row.failed and row.outcome == "complete":
                         self.undecoded += 1
         except LimitExceeded as problem:

@@ -150,8 +150,8 @@ def test_a_new_element_begins_with_what_names_nothing(
         (
             "metadata",
             12,
-            "topic=orders",
-            f'Metadata has no field "topic" (did you mean "topics"? it is in versions {METADATA})',
+            "topcis=orders",
+            f'Metadata has no field "topcis" (did you mean "topics"? it is in versions {METADATA})',
         ),
         (
             "metadata",
@@ -199,7 +199,12 @@ def test_a_new_element_begins_with_what_names_nothing(
             "rack_id:={",
             "rack_id: no JSON: Expecting property name enclosed in double quotes at line 1, column 2",
         ),
-        ("fetch", 13, "topics=a", "topics is an array: write topics[].…=… or topics:=[…]"),
+        (
+            "createtopics",
+            5,
+            "topics[0].configs=a",
+            "topics[0].configs is an array: write topics[0].configs[].…=… or topics[0].configs:=[…]",
+        ),
         ("fetch", 13, "topics:=5", "topics: an array expected, not 5"),
         ("fetch", 13, "topics[]:=5", "topics[]: an object expected, not 5"),
         ("fetch", 13, "topics.topic_id=a", "topics.topic_id: topics is an array, write topics[0] or topics[]"),
@@ -223,7 +228,7 @@ def test_a_new_element_begins_with_what_names_nothing(
             "replica_state=1",
             "replica_state is a struct: write replica_state.replica_id=… or replica_state:={…}",
         ),
-        ("fetch", 13, "nothing", '"nothing" is no path=value (nor path:=JSON, path=@file, path:=@file, @file)'),
+        ("vote", 1, "nothing", '"nothing" is no path=value: write topic=nothing'),
         ("fetch", 13, "a..b=x", '"a..b" is no path (write topics[0].name=… or topics[].name=…)'),
         ("fetch", 3, "_tagged_fields.7=x", "_tagged_fields.7: Fetch 3 has no tagged fields"),
         (
@@ -294,8 +299,8 @@ def test_a_word_does_not_undo_those_before_it() -> None:
 
 
 def test_a_field_that_no_version_has_is_found_before_any_version_is_known() -> None:
-    with pytest.raises(Failure, match='has no field "topic"'):
-        check_words(api("metadata"), ["topic=orders"])
+    with pytest.raises(Failure, match='has no field "topcis"'):
+        check_words(api("metadata"), ["topcis=orders"])
     given = check_words(api("fetch"), ["topics[].topic=a", "rack_id=r"])
     assert compose(api("fetch"), 11, given) == {"topics": [{"topic": "a"}], "rack_id": "r"}
     with pytest.raises(Failure, match="Fetch 13 has no field"):

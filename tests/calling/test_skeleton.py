@@ -100,7 +100,7 @@ def test_what_it_looks_like() -> None:
         text
         == """\
 # ListOffsets 4, request. Take a # away to send that line (and the [] or null before it).
-replica_id: -1                            # int32
+replica_id: -1                            # int32 · -1 consumer, -2 debugging_consumer, -3 future_local_replica
 isolation_level: 0                        # int8 · 0 read_uncommitted, 1 read_committed · since 2
 topics:                                   # array of struct
   - name: kw-example                      # string

@@ -58,7 +58,7 @@ def test_what_changes_something_is_not_sent_without_being_told_what(word: str) -
     [
         (["Metdata"], "no API has the name 'Metdata' (did you mean \"Metadata\"?)"),
         (["99"], "no API has the number 99"),
-        (["Metadata", "topic=x"], 'Metadata has no field "topic" (did you mean "topics"?'),
+        (["Metadata", "topcis=x"], 'Metadata has no field "topcis" (did you mean "topics"?'),
         (["Metadata", "--api-version", "99"], f"Metadata has versions {api('Metadata').versions}, not 99"),
         (["Metadata", "--node", "leader:x"], "--node 'leader:x': a partition is TOPIC-NUMBER"),
         (["Metadata", "--select", "topcs"], "has no field 'topcs' (did you mean \"topics\"?)"),

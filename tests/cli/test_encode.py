@@ -101,10 +101,10 @@ def test_every_request_of_the_tour_as_a_frame() -> None:
             "kw: ListGroups 0: states_filter: version 0 cannot carry it; versions 4+ have it\n",
         ),
         (
-            ["Metadata", "12", "topic=x"],
+            ["Metadata", "12", "topcis=x"],
             b"",
             2,
-            f'kw: Metadata has no field "topic" (did you mean "topics"? it is in versions {METADATA})\n',
+            f'kw: Metadata has no field "topcis" (did you mean "topics"? it is in versions {METADATA})\n',
         ),
         (
             ["SaslAuthenticate", "2"],

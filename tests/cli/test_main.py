@@ -69,7 +69,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["snif"], "kw: no such command 'snif' (did you mean kw sniff?); see kw --help\n"),
         (["--wat"], "kw: no such option '--wat'; see kw --help"),
-        (["completion", "tcsh"], "kw: invalid value for '{bash|zsh|fish}': 'tcsh' is not one of"),
+        (["completion", "tcsh"], "kw: invalid value for '[bash|zsh|fish]': 'tcsh' is not one of"),
     ],
 )
 def test_a_usage_error_is_one_line_and_code_2(words: list[str], line: str) -> None:

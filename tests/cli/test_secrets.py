@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import decoders
+from decoders.limits import BODY_WHOLE_MAX, SECRETS_MAX
 from decoders.messages.bodies import ECHOING
 from kwcli.commands import decode
 from kwcli.env import Exit
@@ -20,7 +21,8 @@ from kwcli.proxy.log.capture_file import LINK_RAW, SyntheticTcp
 from kwcli.proxy.log.log_protocol import CLIENT, SERVER
 from kwcli.proxy.log.redact import Redactor, SharedKnowledge
 from tests.capture.pcap_writer import PcapWriter
-from tests.cli.worlds import Outcome, kw, world
+from tests.cli.worlds import Outcome, in_format, kw, world
+from tests.fuzz.program import run_measured
 from tests.net.endpoint import endpoint
 from tests.net.playbook import offers
 from tests.net.responder import Responder, each_request, framed
@@ -253,7 +255,8 @@ def test_a_password_that_is_a_name_is_no_secret_of_texts(tmp_path: Path) -> None
     assert "not alice, but <alice>" in outcome.err
 
 
-CONFIG = {"resource_type": 2, "resource_name": "orders", "configs": [{"name": "my.own", "value": SECRET}]}
+SETTING = {"name": "my.own", "value": SECRET}
+CONFIG: dict[str, Any] = {"resource_type": 2, "resource_name": "orders", "configs": [SETTING]}
 TALKS: dict[str, tuple[int, int, dict[str, Any], dict[str, Any]]] = {
     "config": (44, 1, {"resources": [CONFIG]}, {"responses": [refused(CONFIG)]}),
     "with a line end": (
@@ -302,19 +305,69 @@ TALKS: dict[str, tuple[int, int, dict[str, Any], dict[str, Any]]] = {
 }
 
 
+def config_of(number: int, value: str, name: str = "my.own") -> dict[str, Any]:
+    return {"resource_type": 2, "resource_name": f"t{number}", "configs": [{"name": name, "value": value}]}
+
+
+# Public values, so many that a body is read as it is written.
+FILLING = [config_of(n, "x" * 60, "retention.ms") for n in range(15_000)]
+ANSWERED = [{"error_code": 0, "resource_type": 2, "resource_name": "t" * 60} for _ in range(20_000)]
+MANY = [config_of(n, f"{SECRET}_{n}") for n in range(SECRETS_MAX + 1)]
+# Bodies of more than 1 MiB: of the request, of the answer, of both; long messages; one array in another.
+LARGE: dict[str, tuple[int, int, dict[str, Any], dict[str, Any]]] = {
+    "large request": (44, 1, {"resources": [*FILLING, CONFIG]}, {"responses": [refused(CONFIG)]}),
+    "large answer": (44, 1, {"resources": [CONFIG]}, {"responses": [*ANSWERED, refused(CONFIG)]}),
+    "both": (44, 1, {"resources": [*FILLING, CONFIG]}, {"responses": [*ANSWERED, refused(CONFIG)]}),
+    "long message": (
+        44,
+        1,
+        {"resources": [CONFIG]},
+        {"responses": [{**refused(CONFIG), "error_message": "x" * 2_000_000 + SECRET}]},
+    ),
+    "no text": (
+        44,
+        1,
+        {"resources": [CONFIG]},
+        {"responses": [*ANSWERED, {**refused(CONFIG), "error_message": "\x00" * 300_000 + SECRET}]},
+    ),
+    "long secret": (
+        44,
+        1,
+        {"resources": [config_of(1, f"{SECRET} {'y' * 1_500_000}")]},
+        {"responses": [{**refused(CONFIG), "error_message": f"no {SECRET}"}]},
+    ),
+    "many configs of one": (
+        44,
+        1,
+        {"resources": [{**CONFIG, "configs": [SETTING] * 60_000}]},
+        {"responses": [refused(CONFIG)]},
+    ),
+    "many described of one": (
+        32,
+        4,
+        {"resources": [{"resource_type": 2, "resource_name": "t"}]},
+        {"results": [{**refused(CONFIG), "configs": [SETTING] * 45_000}]},
+    ),
+}
+
+
 def frames(name: str) -> tuple[bytes, bytes]:
-    key, version, request, response = TALKS[name]
+    key, version, request, response = (TALKS | LARGE)[name]
     asked = decoders.encode_request(key, version, request, correlation_id=7, client_id="app")
     return framed(asked), framed(decoders.encode_response(key, version, response, correlation_id=7))
 
 
 def captured(name: str, path: Path, *, whole: bool = True) -> str:
-    pcap = PcapWriter(LINK_RAW)
-    talk = SyntheticTcp("10.9.8.7:40000", "10.1.2.3:9092", time_ns=10**18)
-    packets = list(talk.opening())
     asked, answer = frames(name)
     if not whole:
         answer = framed(answer[4:] + b"\xff" * 9)  # cannot be decoded to its end
+    return saved(asked, answer, path)
+
+
+def saved(asked: bytes, answer: bytes, path: Path) -> str:
+    pcap = PcapWriter(LINK_RAW)
+    talk = SyntheticTcp("10.9.8.7:40000", "10.1.2.3:9092", time_ns=10**18)
+    packets = list(talk.opening())
     packets += [packet for packet, _ in talk.data(CLIENT, asked)]
     packets += [packet for packet, _ in talk.data(SERVER, answer)]
     packets += talk.closing(reset=False)
@@ -333,7 +386,7 @@ def test_an_exchange(tmp_path: Path, name: str) -> None:
     for output in FORMATS:
         for more in ((), ("-vv",)):
             for path in (file, wrong):
-                words = ("sniff", path, "--port", "9092", "-o", output, *more)
+                words = ("sniff", path, "--port", "9092", *in_format(output), *more)
                 shown = free_of(kw(*words))
                 assert hexed(SECRET)[:17] not in shown.out
                 assert SECRET.encode().hex() not in shown.out
@@ -341,6 +394,68 @@ def test_an_exchange(tmp_path: Path, name: str) -> None:
     assert "redacted" in json.dumps(record["response"])
     clear = kw("sniff", file, "--port", "9092", "-o", "ndjson", "-q", "--reveal-secrets").out
     assert "{redacted" not in clear
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_a_large_exchange(tmp_path: Path, name: str) -> None:
+    assert max(map(len, frames(name))) > BODY_WHOLE_MAX
+    file = captured(name, tmp_path / "x.pcap")
+    for output in FORMATS:
+        shown = kw("sniff", file, "--port", "9092", "-o", output, "-vv").out
+        assert SECRET not in shown
+        assert hexed(SECRET)[:17] not in shown
+    record = json.loads(kw("sniff", file, "--port", "9092", "-o", "ndjson", "-q").out)
+    assert "redacted" in json.dumps(record["response"])
+    assert "messages_hidden" not in record
+    assert "redacted" not in kw("sniff", file, "--port", "9092", "-o", "ndjson", "-q", "--reveal-secrets").out
+
+
+@pytest.mark.parametrize("count", [SECRETS_MAX, SECRETS_MAX + 1])
+def test_messages_of_too_many_secrets_are_hidden_whole(tmp_path: Path, count: int) -> None:
+    asked = decoders.encode_request(44, 1, {"resources": MANY[:count]}, correlation_id=7, client_id="app")
+    messages = [f"Invalid value {MANY[n]['configs'][0]['value']} for x" for n in range(2)]
+    answered = [{**refused(CONFIG), "error_message": message} for message in messages]
+    answer = decoders.encode_response(44, 1, {"responses": answered}, correlation_id=7)
+    file = saved(framed(asked), framed(answer), tmp_path / "x.pcap")
+    for output in FORMATS:
+        shown = kw("sniff", file, "--port", "9092", "-o", output, "-vv").out
+        assert SECRET not in shown
+        assert hexed(SECRET)[:17] not in shown
+    record = json.loads(kw("sniff", file, "--port", "9092", "-o", "ndjson", "-q").out)
+    told = [each["error_message"] for each in record["response"]["responses"]]
+    if count > SECRETS_MAX:
+        assert record["messages_hidden"] is True
+        assert told == [f"{{redacted {len(message)}}}" for message in messages]
+    else:
+        assert "messages_hidden" not in record
+        assert told == ["Invalid value {redacted 13} for x"] * 2
+    clear = json.loads(kw("sniff", file, "--port", "9092", "-o", "ndjson", "-q", "--reveal-secrets").out)
+    assert "messages_hidden" not in clear
+    assert [each["error_message"] for each in clear["response"]["responses"]] == messages
+
+
+def test_secrets_of_a_large_request_are_not_held(tmp_path: Path) -> None:
+    """In hex they are needed too, though nothing is written as JSON."""
+    resources = [config_of(n, f"{SECRET}_{n}_{'z' * 20}") for n in range(200_000)]
+    asked = decoders.encode_request(44, 1, {"resources": resources}, correlation_id=7, client_id="app")
+    answer = decoders.encode_response(44, 1, {"responses": [refused(resources[0])]}, correlation_id=7)
+    file = saved(framed(asked), framed(answer), tmp_path / "x.pcap")
+    del resources, asked
+    for output in ("hex", "ndjson", "text"):
+        done = run_measured(["sniff", file, "--port", "9092", "-o", output])
+        assert done.code == 0
+        assert done.peak_mb < 130
+
+
+def test_a_file_of_the_proxy_with_more_fields_than_are_named() -> None:
+    resources = [config_of(n, f"s{n:05}") for n in range(7_000)]
+    asked = framed(decoders.encode_request(44, 0, {"resources": resources}, correlation_id=7))
+    last = resources[-1]
+    answer = framed(decoders.encode_response(44, 0, {"responses": [refused(last)]}, correlation_id=7))
+    redactor = Redactor(SharedKnowledge())
+    pieces = redactor.push(CLIENT, 1, asked) + redactor.push(SERVER, 2, answer) + redactor.end()
+    kept = b"".join(bytes(piece.shown) for piece in pieces)
+    assert last["configs"][0]["value"].encode() not in kept
 
 
 def test_what_is_no_secret_stays() -> None:
@@ -370,8 +485,8 @@ def test_a_message_alone(name: str) -> None:
         words = ("decode", "--api", str(key), "--version", str(version), "--response", frames(name)[1].hex())
         outcome = kw(*words, "-o", output)
         assert outcome.code == 0
-        if output != "hex":
-            free_of(outcome)
+        assert hexed(SECRET)[:17] not in free_of(outcome).out
+        assert SECRET in kw(*words, "-o", output, "--reveal-secrets").out
 
 
 @pytest.mark.parametrize("output", FORMATS)
@@ -379,7 +494,9 @@ def test_a_call(tmp_path: Path, output: str) -> None:
     words = ["resources[0].resource_type=2", "resources[0].resource_name=t", "resources[0].configs[0].name=my.own"]
     words.append(f"resources[0].configs[0].value={SECRET}")
     with Broker() as broker:
-        outcome = kw_at(tmp_path, "call", "IncrementalAlterConfigs", *words, "-b", where(broker), "-o", output, "-vv")
+        outcome = kw_at(
+            tmp_path, "call", "IncrementalAlterConfigs", *words, "-b", where(broker), *in_format(output), "-vv"
+        )
     assert hexed(SECRET)[:17] not in free_of(outcome).out
     assert "Invalid value" in outcome.out or output not in ("text", "ndjson", "json")
 

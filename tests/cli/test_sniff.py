@@ -68,8 +68,8 @@ def test_the_array_is_the_lines(everything: list[dict[str, Any]]) -> None:
 def test_csv_has_the_scalar_keys(everything: list[dict[str, Any]]) -> None:
     header, *rows = csv.reader(io.StringIO(kw("sniff", FIRST, "-o", "csv").out))
     scalars = [name for name, value in everything[0].items() if not isinstance(value, dict | list)]
-    assert header == scalars[: len(header)]
-    assert header[-1] == "reason"
+    assert header == [*scalars[: len(header) - 5], "topics", "group", "error", "node", "file"]
+    assert header[-6] == "reason"
     for row, record in zip(rows, everything, strict=True):
         assert row[header.index("correlation_id")] == str(record["correlation_id"])
         assert row[header.index("client")] == record["client"]
@@ -138,8 +138,15 @@ def test_topic(everything: list[dict[str, Any]]) -> None:
 
 def test_errors(everything: list[dict[str, Any]]) -> None:
     found = records(FIRST, "--errors")
-    assert all(record["errors"] or record["status"] == "unanswered" for record in found)
-    assert [record for record in everything if record["errors"]] == [record for record in found if record["errors"]]
+    assert all(_wrong(record) or record["status"] == "unanswered" for record in found)
+    assert [record for record in everything if _wrong(record)] == [record for record in found if _wrong(record)]
+    every = records(FIRST, "--errors", "all")
+    assert [record for record in everything if record["errors"]] == [record for record in every if record["errors"]]
+    assert len(every) > len(found)
+
+
+def _wrong(record: dict[str, Any]) -> bool:
+    return any("expected" not in error for error in record["errors"])
 
 
 def test_slower_than(everything: list[dict[str, Any]]) -> None:
@@ -222,14 +229,14 @@ def _anonymous(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def test_good_files_are_shown_before_the_bad_ones_are_told(everything: list[dict[str, Any]], tmp_path: Path) -> None:
     bad = tmp_path / "x.pcap"
     bad.write_bytes(b"%PDF-1.7")
-    outcome = kw("sniff", str(bad), FIRST, str(tmp_path / "missing.pcap"), str(tmp_path))
+    outcome = kw("sniff", str(bad), FIRST, str(tmp_path / "missing.pcap"), f"{bad}/")
     assert outcome.code == Exit.FAILURE
     assert exchanges(outcome) == len(everything)
     assert sorted(outcome.err.splitlines()[:3]) == sorted(
         [
             f'kw: {bad}: not a capture: starts with "%PDF" (kw reads pcap and pcapng, also .gz .zst .lz4)',
             f"kw: {tmp_path}/missing.pcap: no such file",
-            f"kw: {tmp_path}: a directory, not a capture",
+            f"kw: {tmp_path}/x.pcap/: not a directory",
         ]
     )
 
@@ -270,14 +277,18 @@ def test_flipped_bytes_end_in_one_line_at_most(at: int) -> None:
 def test_a_capture_without_kafka() -> None:
     outcome = kw("sniff", str(CAPTURES / "negative" / "redis.pcap"), "-o", "text")
     assert (outcome.code, outcome.out) == (Exit.DONE, "")
-    assert outcome.err.startswith("0 exchanges, ")
+    fault, closing = outcome.err.splitlines()
+    assert fault == "kw: no Kafka is in the capture; connections: 5 Redis (port 29145)"
+    assert closing.startswith("0 exchanges, 5 other connections")
 
 
 def test_an_empty_capture() -> None:
     header = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
     outcome = kw("sniff", "-", env=world(header))
     assert (outcome.code, outcome.out) == (Exit.DONE, "")
-    assert outcome.err.startswith("0 exchanges · 0 packets · ")
+    fault, closing = outcome.err.splitlines()
+    assert fault == "kw: no packet is in the capture: look at its filter and its interface"
+    assert closing.startswith("0 exchanges · 0 packets · ")
 
 
 # -- usage ------------------------------------------------------------------------------------------------------------
@@ -294,7 +305,7 @@ def test_an_empty_capture() -> None:
         (["x", "--api", "zzz"], "kw: no API has the name 'zzz'"),
         (["x", "--slower-than", "100x"], "kw: invalid value for '--slower-than': '100x' is no duration"),
         (["x", "--port", "0"], "kw: invalid value for '--port': '0' is no port"),
-        (["x", "--limit", "0"], "kw: invalid value for '--limit': 0 is not in the range x>=1"),
+        (["x", "--limit", "0"], "kw: invalid value for '-n' / '-c' / '--limit': '0' is no number of rows"),
         (["x", "-o", "xml"], "kw: invalid value for '-o' / '--output': 'xml' is not one of"),
         (["x", "-g", "api"], "kw: no such option '-g'"),
     ],

@@ -91,8 +91,10 @@ def test_partitions_are_those_of_the_bodies() -> None:
     records = [record for record in sniffed(TOUR) if record["kind"] == "exchange" and record["api"] == "Produce"]
     expected: Counter[tuple[str, int]] = Counter()
     for record in records:
-        topics = record["request"]["topic_data"]
-        expected.update({(topic["name"], part["index"]) for topic in topics for part in topic["partition_data"]})
+        names = record.get("topic_names", {})
+        for topic in record["request"]["topic_data"]:
+            name = topic.get("name") or names.get(topic["topic_id"], topic["topic_id"])
+            expected.update((name, part["index"]) for part in topic["partition_data"])
     found = rows(TOUR, "--api", "produce", "--by", "partition")
     assert {(row["topic"], row["partition"]): row["count"] for row in found} == expected
 
@@ -267,7 +269,7 @@ def test_nothing_counted() -> None:
         (("--metric", "bytes", "--sort", "waited"), "--sort waited goes with --metric latency"),
         (("--slowest", "3", "-o", "csv"), "--slowest is a second table, and csv has one"),
         (("-f", "latencie > 1s"), '(did you mean "latency"?)'),
-        (("-i", "eth0"), "give capture files, or - for standard input, or -i IFACE"),
+        (("-i", "eth0"), "not both; give files, or an interface"),
     ],
 )
 def test_what_it_refuses(words: tuple[str, ...], said: str) -> None:

@@ -34,7 +34,7 @@ from tests.cli.hostile import (
     messages,
 )
 from tests.cli.hostile_messages import once
-from tests.cli.worlds import kw, world, written
+from tests.cli.worlds import in_format, kw, world, written
 from tests.pipeline.made import Names, make
 from tests.proxy.hidden import port_base
 
@@ -66,8 +66,8 @@ def check(commands: Sequence[tuple[str, ...]], variables: Mapping[str, str] | No
 
 
 def test_rows_of_a_capture(folder: Path) -> None:
-    words = ("sniff", str(folder / "plain.pcap"), "--port", "9092", "-o")
-    seen = check([(*words, output, *more) for output in FORMATS for more in ((), ("-vv",), ("--records",))])
+    words = ("sniff", str(folder / "plain.pcap"), "--port", "9092")
+    seen = check([(*words, *in_format(output), *more) for output in FORMATS for more in ((), ("-vv",), ("--records",))])
     assert all(each.code == 0 and "EVIL" in each.text for each in seen)
     assert all("FindCoordinator" in each.text for each in seen)
 
@@ -76,7 +76,7 @@ def test_statistics(folder: Path) -> None:
     words = ("stats", str(folder / "plain.pcap"), "--port", "9092", "--slowest", "3", "--by")
     formats = [output for output in STATS_FORMATS if output != "csv"]
     commands: list[tuple[str, ...]] = [
-        (*words, by, "-o", output) for output in formats for by in ("client", "topic", "group")
+        (*words, by, *in_format(output, by)) for output in formats for by in ("client", "topic", "group")
     ]
     commands += [("stats", *words[1:4], "--by", by, "-o", "csv") for by in ("client", "topic", "group")]
     seen = check(commands)
@@ -100,7 +100,7 @@ def test_statistics(folder: Path) -> None:
 )
 def test_answers_of_a_broker(brokers: tuple[str, str], words: tuple[str, ...]) -> None:
     more = ("--client-id", WORD, "--timeout", "1s")
-    check([("call", *words, "-b", broker, *more, "-o", output) for broker in brokers for output in FORMATS])
+    check([("call", *words, "-b", broker, *more, *in_format(output)) for broker in brokers for output in FORMATS])
 
 
 def test_a_check_before_a_proxy(brokers: tuple[str, str], tmp_path: Path) -> None:
@@ -219,7 +219,9 @@ def test_a_query_of_tables(tables: Path) -> None:
     except Failure as failure:
         pytest.skip(failure.text)
     query = "select client_id, client_id as `a\x1b[31mEVIL\u202eb` from exchanges limit 2"
-    seen = check([("pipeline", "sql", str(tables), query, "-o", output) for output in FORMATS if output != "hex"])
+    seen = check(
+        [("pipeline", "sql", str(tables), query, "-o", output) for output in ("text", "table", "ndjson", "json", "csv")]
+    )
     assert all(each.code == 0 and "EVIL" in each.text for each in seen)
 
 

@@ -54,3 +54,8 @@ def written(stream: Writable) -> bytes:
     memory = stream.beneath if isinstance(stream, Terminal) else stream
     assert isinstance(memory, io.BytesIO)
     return memory.getvalue()
+
+
+def in_format(output: str, fields: str = "api,summary,request,response") -> tuple[str, ...]:
+    """The options for output in this format, with `fields` where it has some."""
+    return ("-o", output, *(("-e", fields) if output == "fields" else ()))

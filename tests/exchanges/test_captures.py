@@ -111,7 +111,8 @@ def test_views_records_and_values_agree(path: Path) -> None:
         if each.spec.key is not None and each.response_raw is not None and not each.failures:
             plan = each.spec.layouts("response")[0].plan
             if not (each.api == "ApiVersions" and each.errors):
-                assert errors_in(plan, each.response) == record["errors"]
+                plain = [{key: error[key] for key in ("path", "code", "name")} for error in record["errors"]]
+                assert errors_in(plan, each.response) == plain
 
 
 @pytest.mark.parametrize("path", CAPTURES + NEGATIVE, ids=name_of)
@@ -128,7 +129,7 @@ def test_a_record_gives_the_exchange_back(path: Path) -> None:
             for name in (*SCALARS, "errors", "packets", "topic_names", "closed", "client_software", "layout"):
                 if name != "schema":
                     assert getattr(again, name) == getattr(each, name), name
-            assert again.response == record["response"] == again.view("response")
+            assert again.response == record["response"]
     with pytest.raises(decoders.DecodeError):
         from_json_dict({"kind": "exchange"})
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 import time
 from random import Random
+from typing import Any
 
 import pytest
 
 from decoders import encode_request
 from decoders.apis import KEYS, api
+from decoders.limits import MIB
 from tests.fuzz.__main__ import ENOUGH, main, run
+from tests.fuzz.bombs import FRAME_MAX, batch_of
 from tests.fuzz.classes import CLASSES, Class
 from tests.fuzz.closes import capture
 from tests.fuzz.lies import Liar
@@ -86,3 +89,19 @@ def test_a_lie_fits_its_field() -> None:
 def test_what_a_terminal_takes_for_more_than_text(character: str) -> None:
     assert commands(character)
     assert not any(map(commands, "aé日🙂\n\t\u0300\u2028"))
+
+
+class Largest(Random):
+    """Dice that fall on the largest."""
+
+    def choice(self, seq: Any) -> Any:
+        """The longest of bytes, the highest of numbers."""
+        return max(seq, key=lambda each: len(each) if isinstance(each, bytes) else each)
+
+    def random(self) -> float:
+        """What is usual."""
+        return 0.5
+
+
+def test_a_bomb_fits_a_frame() -> None:
+    assert len(batch_of(Largest(), "none", 30 * MIB)) < FRAME_MAX

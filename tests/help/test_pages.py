@@ -28,10 +28,10 @@ from tests.help.reading import README, ROOT, TEXTS, options_in
 
 FOLDER: Final = Path(kwcli.help.__file__).parent
 # Pages that tell of a command's options besides its own.
-SHARED: Final = ("options", "connect")
+SHARED: Final = ("options", "connect", "columns")
 MORE: Final = {"call": ("produce-fetch", "words")}
 # Options of other programs in examples: tcpdump.
-FOREIGN: Final = {"--inject-secrets", "--tls-keylog", "--immediate-mode"}
+FOREIGN: Final = {"--inject-secrets", "--tls-keylog", "--immediate-mode", "--describe", "--list"}
 # Pages with command lines of the project's own programs.
 OF_PROGRAMS: Final = {"contributing", "changes"}
 

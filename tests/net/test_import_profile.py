@@ -8,7 +8,7 @@ import pytest
 
 from kwcli.env import Exit
 from kwcli.net.config.build_config import client_config
-from kwcli.net.config.other_tools import read_clusters
+from kwcli.net.config.cluster_files import read_clusters
 from kwcli.net.config.profiles import Profiles
 from tests.cli.worlds import Outcome, kw, world
 

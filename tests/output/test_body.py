@@ -64,7 +64,7 @@ def test_a_body() -> None:
         "  controller_id     1",
         "  topics",
         "    orders · error_code UNKNOWN_TOPIC_OR_PARTITION · topic_id Uy1vS0x1QnG5nYz3kq0b0A · is_internal false"
-        " · topic_authorized_operations -2147483648",
+        " · topic_authorized_operations not_asked_for",
         "      error_code  partition_index  leader_id  leader_epoch  replica_nodes  isr_nodes  offline_replicas",
         "      –           0                1          4             1,2,3          1,2        []",
         "      –           1                1          4             1,2,3          1,2        []",
@@ -94,7 +94,7 @@ def test_colours_add_nothing_but_colour(width: int | None) -> None:
 
 def test_defaults_are_dim_and_errors_red() -> None:
     text = "\n".join(BodyPrinter(None, COLORED).lines(METADATA, PLAN))
-    assert f"{COLORED.dim}-2147483648{COLORED.off}" in text
+    assert f"{COLORED.dim}not_asked_for{COLORED.off}" in text
     assert f"{COLORED.bad}UNKNOWN_TOPIC_OR_PARTITION{COLORED.off}" in text
     assert f"{COLORED.dim}5L6g" not in text
 

@@ -34,9 +34,11 @@ def write(folder: Path, name: str, *words: str) -> Path:
 def found(folder: Path, **options: Any) -> dict[str, Any]:
     """The report as JSON."""
     env = world()
-    assert report(env, Settings(format="json"), str(folder), **options) == Exit.DONE
+    code = report(env, Settings(format="json"), str(folder), **options)
     assert isinstance(env.stdout, io.BytesIO)
     made: dict[str, Any] = json.loads(env.stdout.getvalue())
+    found_some = "target" in options and made["old_versions"]["old"]
+    assert code == (Exit.FINDINGS if found_some else Exit.DONE)
     return made
 
 
@@ -91,6 +93,19 @@ def test_old_versions_are_held_against_the_release_named(tmp_path: Path) -> None
     with pytest.raises(Failure, match=r"no release 9\.9") as failure:
         found(folder, target="9.9")
     assert failure.value.code == Exit.USAGE
+
+
+def test_clients_that_the_target_turns_away_are_what_a_check_found(tmp_path: Path) -> None:
+    folder = str(write(tmp_path / "tables", "tour.pcapng"))
+    for words, code, err in [
+        (["--target", "4.0"], Exit.FINDINGS, "kw: Kafka 4.0 turns away 1 client\n"),
+        (["--target", "v4.0.1", "-q"], Exit.FINDINGS, ""),
+        (["--target", "latest", "-q"], Exit.FINDINGS, ""),
+        (["--target", "3.9"], Exit.DONE, ""),
+        ([], Exit.DONE, ""),
+    ]:
+        outcome = kw("pipeline", "report", folder, *words)
+        assert (outcome.code, outcome.err) == (code, err), words
 
 
 @pytest.mark.parametrize("width", [80, 100, 200])

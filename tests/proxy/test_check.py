@@ -76,10 +76,10 @@ def test_findings_for_programs(output: str) -> None:
     with Broker({**OFFERED, 999: (0, 0)}) as broker:
         done = kw("proxy", "-b", f"127.0.0.1:{broker.address[1]}", "--port-base", str(base), "--check", "-o", output)
     told = json.loads(done.out) if output == "json" else [json.loads(line) for line in done.out.splitlines()]
-    assert (done.code, done.err) == (Exit.FAILURE, "")
+    assert (done.code, done.err) == (Exit.FINDINGS, "")
     assert [(each["what"], each["ok"], each["code"]) for each in told] == [
         ("upstream", True, 0),
-        ("versions", False, 1),
+        ("versions", False, 4),
         ("cluster", True, 0),
         ("node 2", True, 0),
         ("ports", True, 0),
@@ -107,7 +107,7 @@ def test_brokers_that_are_newer(state: dict[str, str], more: dict[int, tuple[int
     with Broker({**OFFERED, **more}) as broker:
         found = list(findings(state, options(broker.address, port_base(NODES))))
     bad = [finding for finding in found if finding.code]
-    assert [finding.code for finding in bad] == [Exit.FAILURE]
+    assert [finding.code for finding in bad] == [Exit.FINDINGS]
     assert text in bad[0].text
 
 
@@ -115,7 +115,7 @@ def test_a_port_that_is_taken(state: dict[str, str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken, Broker(OFFERED) as broker:
         port = taken.getsockname()[1]
         env = world(variables=state)
-        assert check(env, options(broker.address, port)) == Exit.FAILURE
+        assert check(env, options(broker.address, port)) == Exit.FINDINGS
     said = env.stdout.getvalue().decode()  # type: ignore[attr-defined]  # it is in memory
     assert f"fail  ports         for bootstrap: 127.0.0.1:{port} is taken by another program" in said
 
@@ -133,8 +133,8 @@ def test_nobody_is_there(state: dict[str, str]) -> None:
     [
         ("broker.pem", "localhost", 0, "given, good for localhost until 20"),
         ("broker.pem", "::1", 0, "given, good for ::1 until 20"),
-        ("broker.pem", "proxy.example", 1, "it is for localhost, 127.0.0.1, ::1, not for proxy.example"),
-        ("missing.pem", "localhost", 1, "missing.pem cannot be read: No such file"),
+        ("broker.pem", "proxy.example", 4, "it is for localhost, 127.0.0.1, ::1, not for proxy.example"),
+        ("missing.pem", "localhost", 4, "missing.pem cannot be read: No such file"),
     ],
 )
 def test_given_certificates(

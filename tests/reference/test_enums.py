@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from decoders.apis import api, enums
-from decoders.apis.enums import ENUMS
+from decoders.apis import KEYS, api, enums
+from decoders.apis.enums import BITS, ENUMS, words_of
 from kwcli.reference.catalog import paths
 from tests.reference.jars import release_jars
 
@@ -47,11 +47,30 @@ def test_the_words_are_those_of_kafkas_classes() -> None:
         assert mine == {number: text.lower() for number, text in theirs[word].items()}, word
 
 
-@pytest.mark.parametrize("key", ENUMS)
-def test_the_fields_exist_and_hold_numbers(key: int) -> None:
-    found = api(key)
-    known = {
-        path: field for side in (found.request, found.response) for path, field, _ in paths(side.fields, found.versions)
-    }
-    for path in ENUMS[key]:
-        assert known[path].kind in ("int8", "int16", "int64"), path
+def test_fields_that_mean_something_are_numbers_and_every_set_is_used() -> None:
+    kinds: dict[str, set[str]] = {}
+    for key in KEYS:
+        for side in (api(key).request, api(key).response):
+            for _, field, _ in paths(side.fields, api(key).versions):
+                if field.means:
+                    kinds.setdefault(field.means, set()).add(field.kind)
+    assert kinds.keys() == {*ENUMS, *BITS}
+    assert set().union(*kinds.values()) <= {"int8", "int16", "int32", "int64"}
+
+
+@pytest.mark.parametrize(
+    ("means", "number", "words"),
+    [
+        ("isolation", 0, "read_uncommitted"),
+        ("isolation", 7, None),
+        ("timestamp", -2, "earliest"),
+        ("timestamp", 1_700_000_000_000, None),
+        ("", 0, None),
+        ("operations", -(1 << 31), "not_asked_for"),
+        ("operations", 0, "none"),
+        ("operations", 264, "read,describe"),
+        ("operations", 1 << 20, "bit_20"),
+    ],
+)
+def test_the_words_for_a_number(means: str, number: int, words: str | None) -> None:
+    assert words_of(means, number) == words

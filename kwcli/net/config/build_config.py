@@ -298,7 +298,10 @@ VARIABLES: Final = {
     "KW_BOOTSTRAP_SERVER": "bootstrap.servers",
     "KW_BOOTSTRAP_CONTROLLER": "bootstrap.controllers",
 }
-_OTHERS: Final = ("KW_PROFILE", "KW_TIMEOUT", "KW_CONNECT_TIMEOUT", "KW_DIAL_MAP")
+_OTHERS: Final = (
+    *("KW_PROFILE", "KW_TIMEOUT", "KW_CONNECT_TIMEOUT", "KW_DIAL_MAP", "KW_OUTPUT", "KW_PAGER"),
+    "KW_COMPLETION_LIMIT",
+)
 
 
 def client_config(
@@ -351,7 +354,7 @@ def read_sources(
     env: Environment, *, properties: Sequence[Pair], files: Sequence[str], profile: str | None
 ) -> tuple[list[SettingSource], list[str]]:
     """Every place that says something, the highest first, and what there is to say of the profile."""
-    sources = [SettingSource("-X", properties), *(_file(file) for file in reversed(files))]
+    sources = [SettingSource("-X", properties), *(read_file(file) for file in reversed(files))]
     named, notes = _profiles(env, profile)
     variables = _variables(env.variables)
     return [*sources, *([*named, *variables] if profile is not None else [*variables, *named])], notes
@@ -481,7 +484,8 @@ def dial_pair(text: str, name: str) -> tuple[Address, Address]:
         raise Failure(f"{name}: {error}", Exit.USAGE) from None
 
 
-def _file(path: str) -> SettingSource:
+def read_file(path: str) -> SettingSource:
+    """The properties of a file of -F. Raises Failure (usage)."""
     from kwcli.net.config import properties as property_files
 
     try:

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from kwcli.env import Environment, Exit, Failure
 from kwcli.net.config.build_config import MECHANISMS, unchecked
+from kwcli.net.config.cluster_files import PLACES, Cluster, read_clusters
 from kwcli.net.config.merge_settings import SettingSource, choose
-from kwcli.net.config.other_tools import PLACES, Cluster, read_clusters
 from kwcli.net.config.profiles import Profiles
 from kwcli.net.config.properties import BY_NAME, Pair, decoded, numbered
 

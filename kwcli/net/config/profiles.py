@@ -91,11 +91,36 @@ class Profiles:
         """Make or replace one, whole or not at all; its file."""
         from kwcli.net.config import properties
 
-        path = self.path(name)
         rows = pairs.items() if isinstance(pairs, Mapping) else pairs
         head = "".join(f"# {line}\n" for line in comment.splitlines())
-        self._put(path, head + properties.write(rows))
+        return self.write_text(name, head + properties.write(rows))
+
+    def write_text(self, name: str, text: str) -> str:
+        """Make or replace one by its whole text, comments included; its file."""
+        path = self.path(name)
+        self._put(path, text)
         return path
+
+    def rename(self, name: str, other: str, *, force: bool) -> str:
+        """Give one another name; the active one stays so. Its file."""
+        path = self.path(other)
+        self.pairs(name)
+        if name == other:
+            raise Failure(f"the profile is called {name} already", Exit.USAGE)
+        if not force and other in self.names():
+            raise Failure(f"there is a profile {other} already; --force replaces it", Exit.USAGE)
+        os.replace(self.path(name), path)
+        if self.active() == name:
+            self.use(other)
+        return path
+
+    def in_use(self, env: Environment) -> tuple[str, str] | None:
+        """The profile that commands use without --profile, and who says so: `KW_PROFILE`, or `active`."""
+        asked = env.variables.get("KW_PROFILE")
+        if asked:
+            return asked, "KW_PROFILE"
+        active = self.active()
+        return (active, "active") if active else None
 
     def remove(self, name: str) -> None:
         """Take one away; the active one is then none."""

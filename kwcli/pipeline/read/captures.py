@@ -10,10 +10,10 @@ import re
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from decoders.limits import REMOTE_HELD_MAX
+from kwcli.capture_paths import is_named_capture, list_paths
 from kwcli.env import Exit, Failure
 from kwcli.inputs import CAPTURE_MAGICS, CaptureSource, InputProblem, OpenFiles, reason
 from kwcli.output.units import count_of
@@ -103,10 +103,6 @@ def list_files(word: str) -> Iterator[tuple[FoundFile | Problem, bool]]:
     found in a folder or by a pattern, are marked True.
 
     Raises InputProblem where it stands for none.
-
-    What exists under just this name is that, whatever characters it has; only else it is read as a pattern. A folder
-    stands for the files in it and in its folders; names that begin with a dot are passed over there, and so are tables
-    of kw, as a run leaves them that writes into the folder of its captures.
     """
     if word == "-":
         raise InputProblem("-: standard input can be read only once: write it to a file, or use kw sniff")
@@ -140,47 +136,11 @@ def _scheme(word: str) -> str | None:
 
 
 def _local(word: str, path: str) -> Iterator[tuple[FoundFile | Problem, bool]]:
-    pattern = not os.path.lexists(path) and glob.has_magic(path)
-    found = sorted(glob.glob(path, recursive=True)) if pattern else [path]
-    if not found:
-        raise InputProblem(f"{word}: no such file")
-    is_tables = cache(_is_tables)
-    for one in found:
-        if pattern and any(map(is_tables, _folders_of(one))):
-            continue
-        inside = os.path.isdir(one)
-        for file in _files(one) if inside else [one]:
-            yield (file if isinstance(file, Problem) else _placed(file)), inside or pattern
-
-
-def _files(folder: str) -> Iterator[str | Problem]:
-    """What is in a folder and its folders; a folder that cannot be read is a problem."""
-    problems: list[Problem] = []
-    seen: set[str] = set()  # links may go round
-
-    def note(error: OSError) -> None:
-        problems.append(Problem(error.filename, None, reason(error)))
-
-    for top, folders, files in os.walk(folder, onerror=note, followlinks=True):
-        if (real := os.path.realpath(top)) in seen or _is_tables(top):
-            folders.clear()
-            continue
-        seen.add(real)
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        yield from (os.path.join(top, name) for name in sorted(files) if not name.startswith("."))
-    yield from problems
-
-
-def _is_tables(folder: str) -> bool:
-    """Whether it has tables of `kw pipeline` (store/store.py)."""
-    return os.path.isfile(os.path.join(folder, "_kw", "kw.json"))
-
-
-def _folders_of(path: str) -> Iterator[str]:
-    """The folders that a path goes through, those of the pattern that found it among them."""
-    while (above := os.path.dirname(path)) not in ("", path):
-        path = above
-        yield path
+    for found in list_paths(word, path):
+        if found.error is not None:
+            yield Problem(found.path, None, reason(found.error)), found.listed
+        else:
+            yield _placed(found.path), found.listed
 
 
 def _placed(path: str) -> FoundFile | Problem:
@@ -371,8 +331,6 @@ class _Remote:
 
 
 _ENDS_SIZE: Final = 64 << 10
-# Names of captures, those of tcpdump -C and -W among them.
-_NAMED_CAPTURE: Final = re.compile(r"\.(pcap|pcapng|cap)\d*(\.(gz|zst|lz4))?$", re.IGNORECASE)
 
 
 class SourceFile(NamedTuple):
@@ -411,7 +369,7 @@ def find_captures(words: Iterable[str], points: Iterable[tuple[str, str]] = ()) 
                 problems.append(place)
                 continue
             try:
-                if listed and (not place.size or not _NAMED_CAPTURE.search(place.name)) and not _is_capture(place):
+                if listed and (not place.size or not is_named_capture(place.name)) and not _is_capture(place):
                     passed.add(place.identity)
                 else:
                     _keep(found, place, point)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis.releases import RELEASES
 from kwcli.env import Exit, Failure
+from kwcli.output.units import count_of
 from kwcli.spelling import find_release
 from kwcli.user_files import keep_mode, open_private
 
@@ -31,7 +32,8 @@ def report(
 ) -> int:
     """What `kw pipeline report FOLDER` does; the exit code. Failure says in one line why it cannot be done.
 
-    `target`: the release that clients are held against, the newest without it. `html_path`: write a page there instead
+    `target`: the release that clients are held against, the newest without it; where it was asked for and turns some
+    away, the exit code says so (FINDINGS). `html_path`: write a page there instead
     of anything on standard output. `master`: count on Spark.
     """
     release = RELEASES[-1] if target is None else find_release(target)
@@ -40,18 +42,22 @@ def report(
     if html_path is not None and find_spec("plotly") is None:
         raise Failure('--html draws its charts with plotly: install "kw[report]"')
     found = _found(env, folder, release, master, wanted=not shown.quiet)
+    old = (found["old_versions"] or {}).get("old") if target is not None else None
+    code = Exit.FINDINGS if old else Exit.DONE
+    if old and not shown.quiet:
+        env.say(f"kw: Kafka {release} turns away {count_of(len(old), 'client')}")
     if html_path is not None:
         from kwcli.pipeline.report.page import page
 
         _write_file(html_path, page(found).encode("utf-8", "backslashreplace"))
         if not shown.quiet:
             env.say(f"{html_path}: written")
-        return Exit.DONE
+        return code
     module, name = WRITERS[shown.format]
     draw = getattr(import_module(f"kwcli.pipeline.report.{module}"), name)
     env.stdout.write(draw(found, shown).encode("utf-8", "backslashreplace"))
     env.stdout.flush()
-    return Exit.DONE
+    return code
 
 
 def _found(env: Environment, folder: str, release: str, master: str | None, *, wanted: bool) -> dict[str, Any]:

@@ -19,9 +19,10 @@ from pyspark.sql.types import BinaryType, DataType, IntegerType, LongType, Strin
 
 from decoders.capture.merge import file_of, number_of
 from decoders.tcp.connections import endpoints
+from decoders.wire.units import parse_time
 from kwcli.env import Exit, Failure
 from kwcli.inputs import utf8_text
-from kwcli.pipeline.command_words import Moment
+from kwcli.options import PortList
 from kwcli.pipeline.plan import SPLIT_SIZE, plan_splits
 from kwcli.pipeline.read.captures import find_captures
 from kwcli.pipeline.read.split_reader import SplitReader
@@ -56,7 +57,11 @@ COLUMNS: Final[tuple[tuple[str, DataType, str], ...]] = (
 
 
 MODES: Final = ("permissive", "failfast")
-MEANT: Final = {"ports": "no list of ports, as 9092,9093", "split_size": "no number of bytes"}
+MEANT: Final = {
+    "since": "no time, as 2026-11-21T17:34:05Z",
+    "until": "no time, as 2026-11-21T17:34:05Z",
+    "split_size": "no number of bytes",
+}
 T = TypeVar("T")
 
 
@@ -210,8 +215,8 @@ def _option(options: dict[str, str], name: str, value_of: Callable[[str], T]) ->
 
 
 def _ports(text: str) -> frozenset[bytes]:
-    return frozenset(int(word).to_bytes(2, "big") for word in text.split(","))
+    return frozenset(port.to_bytes(2, "big") for port in PortList().convert(text, None, None))
 
 
 def _time_ns(text: str) -> int:
-    return Moment().convert(text, None, None)
+    return parse_time(text.strip())

@@ -96,5 +96,6 @@ def log_options(command: Callable[..., Any]) -> Callable[..., Any]:
     shown = output_options(
         verbose="Show bodies too, and tell of every connection; -vv headers as well.",
         quiet="No summary at the end.",
+        columns=True,
     )(shown)
     return filter_options(content_options(shown))

@@ -31,7 +31,7 @@ from decoders.messages.byte_layout import anatomy
 from decoders.messages.whole_messages import decode_request, decode_response
 from decoders.schema.json_form import MESSAGE
 from decoders.schema.model import Side
-from decoders.wire.text import concealer, spellings
+from decoders.wire.text import conceal_secrets, hole
 from kwcli.proxy.log.log_protocol import CLIENT
 
 __all__ = ["Code", "FrameTracker", "LoggedChunk", "Redactor", "SharedKnowledge"]
@@ -361,8 +361,8 @@ class Redactor:
         if key == FETCH:
             self._seen.metadata |= _METADATA_NAME in frame or _METADATA_ID in frame
             return []
-        spans = hidden(frame, "request", code)
-        if key in ECHOING:
+        spans, whole = hidden(frame, "request", code)
+        if key in ECHOING and whole:
             self._remember(_REQUEST.unpack_from(frame)[3], [frame[start:stop] for start, stop in spans])
         return spans
 
@@ -406,10 +406,10 @@ class Redactor:
             return []
         key, version = tracker.code
         if key not in ECHOING:
-            return hidden(frame, "response", tracker.code)
+            return hidden(frame, "response", tracker.code)[0]
         known: list[bytes] | None = [] if not secretive(key, version, "request") else None
         secrets = self._secrets.pop(_RESPONSE.unpack_from(frame)[1], known)
-        return hidden(frame, "response", tracker.code, secrets)
+        return hidden(frame, "response", tracker.code, secrets)[0]
 
 
 @cache
@@ -422,19 +422,23 @@ def secretive(key: int, version: int, side: Side) -> bool:
     return holds_secrets(key, tuple(ApiVersion(key, version, _NO_NEEDS).layouts(side)))
 
 
-def hidden(frame: bytes, side: Side, code: Code, told: list[bytes] | None = None) -> list[tuple[int, int]]:
-    """Where the secrets of a frame are; `told` are those of its request, None where they are not known."""
+def hidden(frame: bytes, side: Side, code: Code, told: list[bytes] | None = None) -> tuple[list[tuple[int, int]], bool]:
+    """Where the secrets of a frame are, and whether it could be read to its end, so that these are all that it has.
+
+    `told` are those of its request, None where they are not known.
+    """
     found = anatomy(frame, side, *code)
     spans = [(part.at, part.end) for part in found.body if part.secret]
-    if found.rest_secret:
+    whole = not found.rest_secret or found.rest_at >= len(frame)
+    if not whole:
         spans.append((found.rest_at, len(frame)))
     if side == "response" and code[0] in ECHOING:
         secrets = [*(told or ()), *(frame[start:stop] for start, stop in spans)]
-        conceal = (lambda _: "") if told is None else concealer(spellings(secrets))
+        conceal = conceal_secrets(secrets, len(frame)) if told is not None and whole else hole
         if conceal is not None:
             messages = [part for part in found.body if part.path.endswith(MESSAGE)]
             spans += [(part.at, part.end) for part in echoes(messages, conceal) if part.secret]
-    return sorted(spans)
+    return sorted(spans), whole
 
 
 def _request_code(frame: bytes) -> Code | None:

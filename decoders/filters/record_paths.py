@@ -1,0 +1,209 @@
+"""A path as people write it (`topic`, `latency_ms`, `errors[].code`, `request.topics[].name`) in, its values out.
+
+One language for columns, fields and filters. A path is a key of the exchange record, with what is below it; or a field
+of filters, which reads the same things under shorter names (`topic`, `group`, `error`, `latency`). Where both have a
+word, the key of the record holds while it is a scalar; else the field does, and brackets (`errors[].code`) mean the
+record. Secrets are hidden as in the record, of which all values of bodies are taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from decoders.apis import api
+from decoders.apis.error_codes import error_name
+from decoders.apis.paths import PathStep, parse_path, values_at
+from decoders.exchanges.api_versions import SIDES
+from decoders.filters.errors import FilterError
+from decoders.filters.expression import all_paths, apis_with, field_of, paths_in
+from decoders.filters.fields import ALIASES, BODIES, FIELDS, entity_paths, names
+from decoders.messages.record import SCALARS
+from decoders.schema.model import Side
+from decoders.wire.primitives import uuid_text
+from decoders.wire.text import json_bytes, json_text
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Settled
+
+# Keys of the record that are no scalars → those below them; None: there may be any.
+KEYS: Final[dict[str, tuple[str, ...] | None]] = {
+    "errors": ("path", "code", "name", "expected"),
+    "request": None,
+    "response": None,
+    "packets": ("request", "response"),
+    "topic_names": None,
+    "fetch_session": ("id", "epoch", "incremental", "partitions"),
+    "client_software": ("name", "version"),
+    "layout": ("request", "response"),
+    "undecoded": ("request", "response"),
+    "errors_cut": (),
+    "trailing": (),
+    "via": (),
+    "upstream_latency_ms": (),
+    "fault": None,
+    "direction": (),
+    "detail": (),
+}
+Record = Mapping[str, Any]
+
+
+class RecordPath:
+    """One path. `whole` says that `values` looks into the record of the row, which it is given then; `attribute` is the
+    attribute of exchanges that it is, if it is one.
+
+    `needs` are the paths that it reads of a side of an API beforehand (exchanges/api_versions.py).
+    """
+
+    __slots__ = ("_get", "_needs", "attribute", "text", "whole")
+
+    def __init__(
+        self,
+        text: str,
+        get: Callable[[Settled, Record], list[Any]],
+        *,
+        whole: bool = False,
+        attribute: str = "",
+        needs: Callable[[int, Side], tuple[str, ...]] | None = None,
+    ) -> None:
+        self.text = text
+        self.attribute = attribute
+        self.whole = whole
+        self._get = get
+        self._needs = needs
+
+    def values(self, row: Settled, record: Record) -> list[Any]:
+        """Values of JSON's form; none where the row has no such thing, or null."""
+        return self._get(row, record)
+
+    def needs(self, key: int, side: Side) -> frozenset[str]:
+        """The paths of a side that must be read."""
+        return frozenset(self._needs(key, side)) if self._needs is not None else frozenset()
+
+
+def record_path(text: str) -> RecordPath:
+    """Raises FilterError that says what there is, or what may have been meant."""
+    if text in SCALARS:
+        return RecordPath(text, lambda row, _record: _listed(_scalar(getattr(row, text, None))), attribute=text)
+    name = ALIASES.get(text, text)
+    head = name.partition(".")[0]
+    if head in BODIES and name != head:
+        return _body_path(text, head, name.partition(".")[2])
+    if name in KEYS and name not in FIELDS:
+        return RecordPath(text, lambda _row, record: _listed(record.get(name)), whole=True)
+    try:
+        steps = parse_path(name)
+    except ValueError as problem:
+        raise FilterError(f"{text!r} is no path (write topic, errors[].code or request.topics[].name)", 1) from problem
+    if steps[0].name in KEYS and (len(steps) > 1 or steps[0].indices):
+        below = KEYS[steps[0].name]
+        if len(steps) > 1 and below is not None and steps[1].name not in below:
+            candidates = [f"{steps[0].name}.{each}" for each in below]
+            raise FilterError(f"{steps[0].name} has no {steps[1].name!r}", 1, word=text, candidates=candidates)
+        return RecordPath(text, lambda _row, record: _each(values_at(record, steps)), whole=True)
+    return _field_path(text)
+
+
+def words() -> list[str]:
+    """Every word that a path may begin with."""
+    return list(dict.fromkeys([*SCALARS, *KEYS, *FIELDS, *ALIASES]))
+
+
+def _field_path(text: str) -> RecordPath:
+    """A field of filters."""
+    try:
+        field = field_of(text)
+    except FilterError as error:
+        raise FilterError(error.text, 1, word=text, candidates=[*words(), *error.candidates]) from None
+    get, shown = field.row.get, _SHOWN.get(field.row.kind, _plain)
+    if field.row.entity:
+        return RecordPath(text, _names_of(field.row.entity), needs=field.asked(None).needs)
+    named = field.row.kind == "error"
+
+    def values(row: Settled, _record: Record) -> list[Any]:
+        if row.kind != "exchange":
+            return []
+        found = get(row)
+        if found is None:
+            return []
+        if isinstance(found, str | bytes | int | float | UUID):
+            return [shown(found)]
+        if named:
+            found = dict.fromkeys(found)
+        return [shown(each) for each in found if each is not None]
+
+    return RecordPath(text, values, needs=field.asked(None).needs)
+
+
+def _names_of(entity: str) -> Callable[[Settled, Record], list[Any]]:
+    """What gives the names of topics, groups and so on in both sides, each once."""
+
+    @cache
+    def sides(key: int) -> tuple[Side, ...]:
+        return tuple(side for side in SIDES if entity_paths(key, side, entity))
+
+    def values(row: Settled, _record: Record) -> list[Any]:
+        if row.kind != "exchange" or row.api_key is None:
+            return []
+        found = {name: None for side in sides(row.api_key) for name in names(row, side, entity)}
+        return [_scalar(name) for name in found]
+
+    return values
+
+
+def _body_path(text: str, head: str, path: str) -> RecordPath:
+    side, _ = BODIES[head]
+    if not apis_with(side, _declared(path)):
+        others = [f"{head}.{other}" for other in all_paths(side)]
+        raise FilterError(f"no {head} has a field {path!r}", 1, word=text, candidates=others)
+
+    @cache
+    def steps_in(key: int) -> list[tuple[PathStep, ...]]:
+        spelt = paths_in(key, side, _declared(path))
+        rest = path[len(_declared(path)) :]
+        return [parse_path(each.removesuffix("[]") + rest if rest else each.removesuffix("[]")) for each in spelt]
+
+    def values(row: Settled, record: Record) -> list[Any]:
+        if row.kind != "exchange" or row.api_key is None:
+            return []
+        return _each(value for steps in steps_in(row.api_key) for value in values_at(record[side], steps))
+
+    return RecordPath(text, values, whole=True)
+
+
+@cache
+def _declared(path: str) -> str:
+    """As much of a path as Kafka declares: what is below `records` is kw's own form of batches."""
+    head, found, _ = path.partition("records")
+    after = path[len(head + found) :]
+    return head + found if found and after[:1] in ("[", ".") and (not head or head.endswith(".")) else path
+
+
+def _each(values: Iterable[Any]) -> list[Any]:
+    """The values, those of lists each by itself; no null."""
+    return _known(each for value in values for each in (value if isinstance(value, list) else (value,)))
+
+
+def _known(values: Iterable[Any]) -> list[Any]:
+    return [value for value in values if value is not None]
+
+
+def _listed(value: Any) -> list[Any]:
+    return [] if value is None else _known(value) if isinstance(value, list) else [value]
+
+
+def _scalar(value: Any) -> Any:
+    return json_text(value) if isinstance(value, str) else value
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, UUID):
+        return uuid_text(value.bytes)
+    if isinstance(value, bytes):
+        return json_bytes(value)
+    return _scalar(value)
+
+
+_SHOWN: Final[dict[str, Callable[[Any], Any]]] = {"api": lambda key: api(key).name, "error": error_name}

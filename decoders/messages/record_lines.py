@@ -1,0 +1,97 @@
+"""Bytes of NDJSON in, the exchanges and skipped runs of its lines out: what kw wrote is read again.
+
+One record a line, also inside of one array (`-o json`), whose lines end in commas. A line that is no record is told
+with its number and passed over. A line is held whole, up to a limit; what is longer is passed over as well.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import orjson
+
+from decoders.errors import DecodeError
+from decoders.exchanges.exchange import Settled
+from decoders.limits import RECORD_LINE_MAX
+from decoders.messages.from_record import FromRecords
+from decoders.wire.text import in_bytes
+
+# What stands around records: blanks, ends of lines, and the signs of an array.
+_ARRAY: Final = b"[], \t\r"
+# Lines whose faults are told one by one; of more only their number.
+TOLD_MAX: Final = 3
+
+
+class LineProblem(NamedTuple):
+    """What is wrong with a line; lines count from 1."""
+
+    line: int
+    text: str
+
+
+class RecordLines:
+    """Reads the lines of one input, and counts: `lines` all, `found` records, `broken` those that are none.
+
+    `problems` are the first faults.
+    """
+
+    def __init__(self) -> None:
+        self.problems: list[LineProblem] = []
+        self.broken = 0
+        self.found = 0
+        self.lines = 0
+        self._records = FromRecords()
+        self._parts: list[bytes] = []
+        self._held = 0  # bytes of the line that has begun
+        self._is_long = False
+
+    def feed(self, data: bytes) -> list[Settled]:
+        """The records of the lines that end in this piece."""
+        found: list[Settled] = []
+        *ended, rest = data.split(b"\n")
+        for piece in ended:
+            self._hold(piece)
+            self._end_line(found)
+        self._hold(rest)
+        return found
+
+    def finish(self) -> list[Settled]:
+        """The record of a last line without an end."""
+        found: list[Settled] = []
+        if self._held:
+            self._end_line(found, whole=False)
+        return found
+
+    def _hold(self, piece: bytes) -> None:
+        self._held += len(piece)
+        if self._held > RECORD_LINE_MAX:
+            self._parts = []
+            self._is_long = True
+        elif piece:
+            self._parts.append(piece)
+
+    def _end_line(self, found: list[Settled], *, whole: bool = True) -> None:
+        self.lines += 1
+        line, size, is_long = b"".join(self._parts), self._held, self._is_long
+        self._parts, self._held, self._is_long = [], 0, False
+        if is_long:
+            self._tell(f"{in_bytes(size)}, more than a record has")
+            return
+        if self.lines == 1:
+            line = line.removeprefix(b"\xef\xbb\xbf")
+        line = line.strip(_ARRAY)  # no record begins or ends with these
+        if not line:
+            return
+        try:
+            found.append(self._records.read(orjson.loads(line)))
+            self.found += 1
+        except orjson.JSONDecodeError as problem:
+            why = f"no JSON ({problem.msg} at column {problem.colno})"
+            self._tell(why if whole else "cut off inside a record")
+        except DecodeError as problem:
+            self._tell(problem.text)
+
+    def _tell(self, text: str) -> None:
+        self.broken += 1
+        if len(self.problems) < TOLD_MAX:
+            self.problems.append(LineProblem(self.lines, text))

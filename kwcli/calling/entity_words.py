@@ -1,0 +1,105 @@
+"""Short words that go with any API (`topic=orders`, `group=billing`, `partition=0`) in, paths of its body out.
+
+A field is found by what its declaration says that it is (`is topicName`), so the words need no table of APIs; only if
+a request names a resource by type and name a row says so. A field of the body that has such a name is always meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Final
+
+from decoders.apis import NAMES
+from decoders.apis import api as declared
+from decoders.apis.names import find_field
+from decoders.schema.model import ALL, Api, Field, Side, Versions
+from kwcli.env import Exit, Failure
+
+__all__ = ["WORDS", "expand"]
+
+_TOPIC: Final = "topicName"
+_GROUP: Final = "groupId"
+_TRANSACTION: Final = "transactionalId"
+# Word → what the field is; a partition goes by the names that it has.
+WORDS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("topic", "topics"), _TOPIC),
+    **dict.fromkeys(("group", "groups", "group_id", "consumer_group"), _GROUP),
+    **dict.fromkeys(("txn", "transactional_id", "transaction"), _TRANSACTION),
+    **dict.fromkeys(("partition", "partitions"), "partition"),
+    **dict.fromkeys(("broker", "node"), "broker"),
+}
+_PARTITIONS: Final = frozenset({"partition", "partition_index", "partition_indexes", "partitions", "index"})
+_CONFIGS: Final = {
+    _TOPIC: ("resources[].resource_type=2", "resources[].resource_name="),
+    "broker": ("resources[].resource_type=4", "resources[].resource_name="),
+    _GROUP: ("resources[].resource_type=32", "resources[].resource_name="),
+}
+_ACLS: Final = {
+    _TOPIC: ("resource_type_filter=2", "resource_name_filter="),
+    _GROUP: ("resource_type_filter=3", "resource_name_filter="),
+    _TRANSACTION: ("resource_type_filter=5", "resource_name_filter="),
+}
+# Requests that name what they are about by type and name: API key → the words, the last one without its value.
+_RESOURCES: Final[Mapping[int, Mapping[str, tuple[str, ...]]]] = {
+    **dict.fromkeys((32, 33, 44), _CONFIGS),
+    29: _ACLS,
+    10: {_GROUP: ("coordinator_keys[]=",), _TRANSACTION: ("key_type=1", "coordinator_keys[]=")},
+}
+# Where older versions of such a request say it.
+_OLDER: Final = {(10, "coordinator_keys[]="): ("key=",)}
+
+
+def expand(api: Api, side: Side, text: str) -> list[tuple[str, ...]] | None:
+    """The words that `topic=orders` stands for, each with what stands for it in other versions; None where it is none.
+
+    Topics and partitions may be several, with commas between them.
+    """
+    name, equals, value = text.partition("=")
+    entity = WORDS.get(name.replace("-", "_").lower())
+    if not equals or entity is None or name.endswith(":"):
+        return None
+    own = find_field(api.message(side).fields, name)
+    if own is not None and not own.array:
+        return None
+    if value.startswith("="):
+        raise Failure(f'"{text}": write {name}{value}', Exit.USAGE)
+    values = value.split(",") if entity in (_TOPIC, "partition") else [value]
+    if side == "request" and entity in _RESOURCES.get(api.key, ()):
+        *types, last = _RESOURCES[api.key][entity]
+        others = _OLDER.get((api.key, last), ())
+        return [way for one in values for way in ((word,) for word in types)] + [
+            (f"{last}{one}", *(f"{other}{one}" for other in others)) for one in values
+        ]
+    ways = _ways(api.key, side, entity)
+    return [tuple(f"{path}={one}" for path in ways) for one in values] if ways else None
+
+
+@cache
+def _ways(key: int, side: Side, entity: str) -> tuple[str, ...]:
+    """The paths of such a field, that of the newest version first."""
+    if key not in NAMES:
+        return ()
+    message = declared(key).message(side)
+    found = sorted(_paths(message.fields, entity, "", message.versions), key=_newest, reverse=True)
+    kept: dict[Versions, str] = {}
+    for path, versions in found:
+        if not any(versions & other for other in kept):  # the first place is meant where there are several
+            kept[versions] = path
+    return tuple(kept.values())
+
+
+def _newest(way: tuple[str, Versions]) -> int:
+    return way[1].high
+
+
+def _paths(fields: Sequence[Field], entity: str, above: str, whole: Versions = ALL) -> Iterator[tuple[str, Versions]]:
+    for field in fields:
+        versions = field.versions & whole
+        path = f"{above}{field.name}{'[]' if field.array else ''}"
+        if not versions:
+            continue
+        if field.fields:
+            yield from _paths(field.fields, entity, f"{path}.", versions)
+        elif field.entity == entity or (entity == "partition" and above and field.name in _PARTITIONS):
+            yield path, versions

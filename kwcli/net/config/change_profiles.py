@@ -1,0 +1,98 @@
+"""Profiles made of what the command line says, edited, and given other names."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from typing import Final, NamedTuple
+
+from kwcli.env import Environment, Exit, Failure
+from kwcli.net.config.build_config import MECHANISMS, read_file, read_protocol, read_servers, unchecked
+from kwcli.net.config.import_profile import absolute
+from kwcli.net.config.merge_settings import ChosenSettings, SettingSource, choose
+from kwcli.net.config.profiles import Profiles
+from kwcli.net.config.properties import Pair, decoded, numbered
+
+_SIZE_MAX: Final = 1024 * 1024
+
+
+class NewProfile(NamedTuple):
+    """What the command line says of a profile: where the cluster is, properties, files of them."""
+
+    servers: str | None = None
+    controllers: str | None = None
+    properties: tuple[Pair, ...] = ()
+    files: tuple[str, ...] = ()
+    active: bool = False
+    force: bool = False
+
+
+def add_profile(env: Environment, name: str, given: NewProfile) -> None:
+    """Make a profile of what was given; the later wins, and the command line over files. Raises Failure (usage)."""
+    profiles = Profiles.of(env)
+    profiles.path(name)
+    if not given.force and name in profiles.names():
+        raise Failure(f"there is a profile {name} already: kw profile edit {name}; --force replaces it", Exit.USAGE)
+    own = [*given.properties]
+    for key, value in (("bootstrap.servers", given.servers), ("bootstrap.controllers", given.controllers)):
+        if value is not None:
+            own.append((key, value))
+    sources = [SettingSource("-X", own), *(read_file(file) for file in reversed(given.files))]
+    _check(env, choose(sources), name)
+    pairs = {key: absolute(key, value, "") for source in reversed(sources) for key, value in source.pairs}
+    path = profiles.write(name, pairs)
+    if given.active:
+        profiles.use(name)
+    env.say(f"kw: {'the active profile is' if given.active else 'wrote profile'} {name}: {path}")
+
+
+def edit_profile(env: Environment, name: str) -> None:
+    """Let the user edit a profile. Raises Failure; what was written is kept then, and its place said."""
+    from kwcli.text_editor import run_editor
+
+    profiles = Profiles.of(env)
+    profiles.pairs(name)  # it is there, and can be read
+    path = profiles.path(name)
+    with open(path, "rb") as file:
+        before = file.read()
+    descriptor, copy = tempfile.mkstemp(prefix=f"kw-{name}-", suffix=".properties")  # mode 0600
+    with os.fdopen(descriptor, "wb") as made:
+        made.write(before)
+    keep = False
+    try:
+        run_editor(env, copy, "the profile is as it was")
+        with open(copy, "rb") as file:
+            after = file.read(_SIZE_MAX)
+        if after == before:
+            env.say(f"kw: profile {name} is unchanged")
+            return
+        try:
+            source = SettingSource(copy, *numbered(decoded(after), java=True))
+            env.keep_secret(())
+            _check(env, choose([source]), name)
+        except Failure as failure:
+            keep = True
+            raise Failure(f"{failure.text}; the profile is as it was, your text is in {copy}", failure.code) from None
+        profiles.write_text(name, decoded(after))
+        env.say(f"kw: wrote profile {name}: {path}")
+    finally:
+        if not keep:
+            os.unlink(copy)
+
+
+def _check(env: Environment, chosen: ChosenSettings, name: str) -> None:
+    """Tell what there is to say of settings that are to be kept. Raises Failure for what no command could use."""
+    for fault in chosen.faults:
+        raise Failure(fault, Exit.USAGE)
+    where = chosen.values.get("servers") or chosen.values.get("controllers")
+    if where is None or not where.text:
+        raise Failure("nothing says where the cluster is: -b HOST:PORT, or bootstrap.servers", Exit.USAGE)
+    read_servers(where)
+    protocol = read_protocol(chosen, where)
+    mechanism = chosen.values.get("mechanism")
+    if mechanism is not None and mechanism.text and mechanism.text.upper() not in MECHANISMS:
+        raise Failure(f"{mechanism.said} is {mechanism.text!r}: kw knows {', '.join(MECHANISMS)}", Exit.USAGE)
+    for line in (*chosen.warnings, *unchecked(chosen, protocol)):
+        env.say(f"kw: warning: {line}")
+    if "SASL" in protocol and chosen.text("username") and not chosen.text("password"):
+        env.say(f"kw: warning: there is no sasl.password; kw profile edit {name} adds it, unseen by the process list")

@@ -1,0 +1,93 @@
+"""The columns of csv, table and text: their words, titles and widths, declared once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from kwcli.output.units import format_latency, format_size
+
+
+class ColumnWord(NamedTuple):
+    """How a column looks: the title that lines of text have above it, the least width in a table, whether its values
+    are numbers, and how text says one of them.
+    """
+
+    title: str = ""
+    width: int = 0
+    right: bool = False
+    short: Callable[[Any], str] | None = None
+
+
+def _clock(time: str) -> str:
+    """`03:04:05.123` of a time as records have it."""
+    return time.partition("T")[2][:12]
+
+
+# The word of a column → how it looks. Any other path of the record is a column as well.
+COLUMNS: Final[dict[str, ColumnWord]] = {
+    "time": ColumnWord("time", 27, short=_clock),
+    "latency_ms": ColumnWord("took", 10, right=True, short=format_latency),
+    "duration_ms": ColumnWord("duration", 11, right=True, short=format_latency),
+    "client_id": ColumnWord("client", 12),
+    "software": ColumnWord("software", 10),
+    "client": ColumnWord("address", 21),
+    "broker": ColumnWord("broker", 21),
+    "node": ColumnWord("node", 4, right=True),
+    "connection": ColumnWord("conn", 10, right=True),
+    "correlation_id": ColumnWord("corr", 14, right=True),
+    "request_size": ColumnWord("sent", 12, right=True, short=format_size),
+    "response_size": ColumnWord("got", 13, right=True, short=format_size),
+    "api": ColumnWord("api", 18),
+    "api_key": ColumnWord("key", 7, right=True),
+    "api_version": ColumnWord("version", 7, right=True),
+    "status": ColumnWord("status", 10),
+    "error": ColumnWord("error", 8),
+    "topic": ColumnWord("topic", 8),
+    "group": ColumnWord("group", 8),
+    "file": ColumnWord("file", 8),
+    "summary": ColumnWord("request", 40),
+}
+# Other words for them: the titles of text, and the plural where a cell may hold several.
+WORDS: Final = {
+    "took": "latency_ms",
+    "latency": "latency_ms",
+    "duration": "duration_ms",
+    "address": "client",
+    "conn": "connection",
+    "corr": "correlation_id",
+    "sent": "request_size",
+    "got": "response_size",
+    "version": "api_version",
+    "errors": "error",
+    "topics": "topic",
+    "groups": "group",
+    "facts": "summary",
+}
+# Of lines of text, before what the exchange was about.
+TEXT: Final = (
+    *("time", "latency_ms", "client_id", "software", "client", "broker", "connection", "correlation_id"),
+    *("request_size", "response_size"),
+)
+# Of csv behind the scalars of the record.
+CSV_MORE: Final = ("topics", "group", "error", "node", "file")
+# What does not fit a terminal goes from the end of this list.
+TABLE: Final = (
+    *("time", "latency_ms", "client_id", "api", "version", "status", "error", "topics", "group", "node"),
+    *("client", "broker", "connection", "correlation_id", "request_size", "response_size", "file"),
+)
+# What people know from other programs → ours.
+FOREIGN: Final = {
+    "frame.time": "time",
+    "frame.time_epoch": "time",
+    "frame.number": "packets.request",
+    "ip.src": "client",
+    "ip.dst": "broker",
+    "tcp.stream": "connection",
+    "kafka.topic_name": "topic",
+    "kafka.error": "error",
+    "kafka.consumer_group": "group",
+    "kafka.partition_id": "partition",
+}
+# Columns that are no path of the record: what kw makes of what it has seen.
+OWN: Final = ("node", "summary")

@@ -1,0 +1,101 @@
+"""Rows in, `-o fields` out: the values at the paths of -e, a line a row, with tabs between them, as tshark has it.
+
+Without -e the columns are those of tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from kwcli.env import Exit, Failure
+from kwcli.output.row_cells import RowReader, asked_columns, plain_text
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Settled
+    from kwcli.env import Settings
+    from kwcli.output import Write
+
+_ESCAPES: Final = str.maketrans({"\t": "\\t", "\n": "\\n", "\r": "\\r"})
+_SIGNS: Final = {"/t": "\t", "/s": " ", "\\t": "\t", "tab": "\t", "space": " ", "comma": ","}
+_QUOTES: Final = {"d": '"', "s": "'", "n": ""}
+_YES: Final = {"y": True, "yes": True, "true": True, "n": False, "no": False, "false": False}
+_KEPT: Final = {"f": slice(0, 1), "l": slice(-1, None), "a": slice(None)}
+_THERE_ARE: Final = "header=y, separator=, quote=d|s|n, aggregator=;, occurrence=f|l|a, escape=n"
+
+
+class FieldMarks(NamedTuple):
+    """What stands around the values: `-E header=y -E separator=,` and its like, in tshark's words."""
+
+    header: bool = False
+    separator: str = "\t"
+    quote: str = ""
+    aggregator: str = ","
+    kept: slice = slice(None)  # of several values: the first, the last, all
+    escape: bool = True  # tabs and line ends in values as \\t and \\n
+
+    @classmethod
+    def parse(cls, words: Iterable[str]) -> FieldMarks:
+        """Raises Failure (usage)."""
+        found: dict[str, Any] = {}
+        for word in words:
+            name, equals, value = word.partition("=")
+            tables: dict[str, dict[str, Any]] = {"header": _YES, "escape": _YES, "quote": _QUOTES, "occurrence": _KEPT}
+            if not equals or (name not in tables and name not in ("separator", "aggregator")):
+                raise Failure(f"-E {word!r}: there are {_THERE_ARE}", Exit.USAGE)
+            if name not in tables:
+                found[name] = _SIGNS.get(value, value)
+            elif value not in tables[name]:
+                raise Failure(f"-E {name}={value}: it is one of {', '.join(tables[name])}", Exit.USAGE)
+            else:
+                found["kept" if name == "occurrence" else name] = tables[name][value]
+        return cls(**found)
+
+    def line(self, cells: Iterable[Sequence[Any]]) -> str:
+        """The line of a row."""
+        texts = []
+        for values in cells:
+            text = self.aggregator.join(map(plain_text, values[self.kept]))
+            text = text.translate(_ESCAPES) if self.escape and not text.isprintable() else text
+            texts.append(f"{self.quote}{text.replace(self.quote, self.quote * 2)}{self.quote}" if self.quote else text)
+        return self.separator.join(texts) + "\n"
+
+
+class Fields:
+    """A line for each exchange; with -v also one for bytes that are none."""
+
+    def __init__(self, settings: Settings, write: Write) -> None:
+        self._write = write
+        self._marks = FieldMarks.parse(settings.marks)
+        self._reader = RowReader(asked_columns(settings), settings, "-e")
+        self._header = self._marks.header and settings.heading
+        self.shows_skipped = settings.verbose > 0
+        self.errors = self.expected = self.undecoded = 0
+
+    def write(self, rows: list[Settled]) -> None:
+        """Write the rows."""
+        self._reader.learn(rows)
+        lines = [self._head()] if self._header else []
+        self._header = False
+        for row in rows:
+            if row.kind == "exchange":
+                self.errors += bool(row.unexpected)
+                self.expected += bool(row.error_codes and not row.unexpected)
+                self.undecoded += row.status == "undecoded"
+            elif not self.shows_skipped:
+                continue
+            lines.append(self._marks.line(self._reader.cells(row)))
+        if lines:
+            self._write("".join(lines).encode("utf-8", "backslashreplace"))
+
+    def _head(self) -> str:
+        return self._marks.line([[column.word] for column in self._reader.columns])
+
+    def notice(self, rows: list[Settled]) -> None:
+        """Rows that are not shown still tell which node has which address."""
+        self._reader.learn(rows)
+
+    def close(self) -> None:
+        """A table without rows still has its header."""
+        if self._header:
+            self.write([])

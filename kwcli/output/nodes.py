@@ -1,0 +1,60 @@
+"""Metadata answers in, the node id behind a broker's address out, as far as the capture proves it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from decoders.apis.keys import DESCRIBE_CLUSTER, METADATA
+from kwcli.output.facts import View
+from kwcli.output.units import cut_left
+
+# Metadata and DescribeCluster tell which node has which address.
+NODE_LISTS: Final = (METADATA, DESCRIBE_CLUSTER)
+LOOPBACK: Final = {"localhost": ("127.0.0.1", "[::1]")}
+
+
+class Nodes:
+    """Addresses as captured → node id. A host name is no proof of an address, but for localhost."""
+
+    def __init__(self) -> None:
+        self._ids: dict[str, int] = {}
+        self._shown: dict[tuple[str, int | None], str] = {}
+
+    def learn(self, view: View) -> bool:
+        """Take the brokers of a Metadata or DescribeCluster answer; whether they said anything new."""
+        news = False
+        for broker in view.get("brokers") or ():
+            number = broker.get("node_id", broker.get("broker_id"))
+            host = broker.get("host")
+            if number is None or not host:
+                continue
+            for name in LOOPBACK.get(host, (f"[{host}]" if ":" in host else host,)):
+                address = f"{name}:{broker.get('port')}"
+                if self._ids.get(address) != number:
+                    self._ids[address] = number
+                    news = True
+        if news:
+            self._shown.clear()
+        return news
+
+    def numbers(self, address: str) -> list[int]:
+        """The node's id, nothing where it is unknown."""
+        return [self._ids[address]] if address in self._ids else []
+
+    def shown(self, address: str, width: int | None) -> str:
+        """The node's id, with its address where there is room (None: there is); unknown, as much as fits of the end of
+        the address, which tells it apart.
+        """
+        text = self._shown.get((address, width))
+        if text is None:
+            if len(self._shown) > 10_000:
+                self._shown.clear()
+            number = self._ids.get(address)
+            if number is None:
+                text = address if width is None else cut_left(address, width)
+            else:
+                text = f"{number} {address}"
+                if width is not None and len(text) > width:
+                    text = str(number)
+            self._shown[(address, width)] = text
+        return text

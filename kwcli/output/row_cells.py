@@ -1,0 +1,128 @@
+"""Rows in, the cells of the columns that were asked for out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from decoders.filters.errors import FilterError
+from decoders.filters.record_paths import RecordPath, record_path, words
+from decoders.messages.bodies import Options
+from decoders.messages.record import SCALARS, SCHEMA, to_json_dict
+from kwcli.env import Exit, Failure
+from kwcli.output.columns import COLUMNS, CSV_MORE, FOREIGN, OWN, TABLE, WORDS, ColumnWord
+from kwcli.spelling import did_you_mean
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Settled
+    from decoders.schema.model import Side
+    from kwcli.env import Settings
+
+    Values = Callable[[Settled, dict[str, Any]], Sequence[Any]]
+
+
+class RowColumn(NamedTuple):
+    """One column of an output: the word it was asked for by, how it looks, what reads it."""
+
+    word: str
+    look: ColumnWord
+    path: RecordPath | None  # None: `own` reads it
+    own: str = ""
+
+    def needs(self, key: int, side: Side) -> frozenset[str]:
+        """The paths that it reads of a side of an API."""
+        if self.path is not None:
+            return self.path.needs(key, side)
+        from kwcli.output.fact_functions import needs
+
+        return needs(key, side)  # `node` and `summary` are what lines of text say too
+
+
+def columns(names: Iterable[str], option: str = "--columns") -> list[RowColumn]:
+    """The columns of these words. Failure (usage) names what may have been meant."""
+    return [_column(name, option) for name in names]
+
+
+def _column(name: str, option: str) -> RowColumn:
+    word = WORDS.get(name, name)
+    look = COLUMNS.get(word, ColumnWord(name))
+    if word in OWN:
+        return RowColumn(name, look, None, word)
+    try:
+        return RowColumn(name, look, record_path(word))
+    except FilterError as error:
+        ours = FOREIGN.get(name) or (name.removeprefix("kafka.") if name.startswith("kafka.") else "")
+        candidates = [*error.candidates, *OWN, *WORDS]
+        hint = f" (write {ours})" if ours in COLUMNS or ours in words() else did_you_mean(name, candidates)
+        raise Failure(f"{option}: {error.text}{hint}", Exit.USAGE) from None
+
+
+def asked_columns(settings: Settings) -> tuple[str, ...]:
+    """The words of the columns that the format has; none where it has no columns."""
+    if settings.columns:
+        return tuple(settings.columns)
+    return {"csv": (*SCALARS, *CSV_MORE), "table": TABLE, "fields": TABLE}.get(settings.format, ())
+
+
+class RowReader:
+    """Reads the cells of rows; holds what it needs of those before: which node has which address."""
+
+    def __init__(self, names: Sequence[str], settings: Settings, option: str = "--columns") -> None:
+        self.columns = columns(names, option)
+        self._options = Options(settings.records, settings.reveal_secrets, deferred=True)
+        self._whole = any(column.path is not None and column.path.whole for column in self.columns)
+        self._learns = any(column.own == "node" for column in self.columns)
+        if any(column.own for column in self.columns):
+            from kwcli.output.nodes import Nodes
+
+            self._nodes = Nodes()
+        # The attribute of a column, or what reads it.
+        self._readers = [
+            ("", self._own(column.own))
+            if column.path is None
+            else (column.path.attribute, None if column.path.attribute else column.path.values)
+            for column in self.columns
+        ]
+
+    def _own(self, name: str) -> Values:
+        from kwcli.output.summary import summary
+
+        if name == "node":
+            return lambda row, _record: self._nodes.numbers(row.broker)
+        return lambda row, _record: [summary(row)] if row.kind == "exchange" else []
+
+    def learn(self, rows: Iterable[Settled]) -> None:
+        """Take the addresses of nodes from the answers that list them."""
+        if self._learns:
+            from kwcli.output.nodes import NODE_LISTS
+
+            for row in rows:
+                if row.kind == "exchange" and row.api_key in NODE_LISTS:
+                    self._nodes.learn(row.view("response") or {})
+
+    def cells(self, row: Settled) -> list[Sequence[Any]]:
+        """The values of each column, of JSON's form: none, one or several."""
+        record = to_json_dict(row, self._options) if self._whole else {}
+        found: list[Sequence[Any]] = []
+        for attribute, read in self._readers:
+            if read is not None:
+                found.append(read(row, record))
+            else:
+                value = SCHEMA if attribute == "schema" else getattr(row, attribute, None)
+                found.append(() if value is None else (value,))
+        return found
+
+
+def plain_text(value: Any) -> str:
+    """A value of JSON's form as a cell has it: text as it is, structs and lists as JSON on one line."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if value is None:
+        return ""
+    if isinstance(value, int | float):
+        return str(value)
+    from decoders.wire.deferred import json_pieces
+
+    return b"".join(json_pieces(value)).decode()
