@@ -73,7 +73,9 @@ def test_the_variable_names_a_key_log_for_who_reads() -> None:
     with_variable = kw("sniff", CAPTURE, "-o", "ndjson", env=world(variables={"SSLKEYLOGFILE": KEYS}))
     assert with_variable.out == kw("sniff", CAPTURE, "-o", "ndjson", "--keylog", KEYS).out
     gone = kw("sniff", CAPTURE, "-o", "text", env=world(variables={"SSLKEYLOGFILE": "/nowhere/keys.log"}))
-    assert (gone.code, gone.err.count("\n")) == (Exit.DONE, 1)
+    assert gone.code == Exit.DONE
+    assert "nowhere" not in gone.err
+    assert "all 14 connections are TLS and none was decrypted: give its key log with --keylog FILE" in gone.err
 
 
 def test_several_key_logs(tmp_path: Path) -> None:
@@ -104,7 +106,7 @@ def test_a_key_log_that_is_none(tmp_path: Path, content: bytes | None, text: str
     assert text in outcome.err
     assert "42" * 20 not in outcome.err
     assert "c2VjcmV0" not in outcome.err
-    assert outcome.err.count("\n") == (1 if content is None or not text else 2)
+    assert outcome.err.count("keys.log") == (1 if text else 0)
 
 
 @pytest.mark.parametrize("command", ["sniff", "stats"])
