@@ -58,11 +58,11 @@ class Engine:
 
     def export(self) -> bytes:
         """The state between two feeds, for `resume`."""
-        return pack([self.reassembly.export(), self.decryption.export(), self.pairer.export()])
+        return pack([self.reassembly.export(), self.pairer.export(), self.decryption.export()])
 
     def resume(self, state: bytes) -> None:
         """Go on where `export` was called, maybe in another process. Raises DecodeError when the state is none."""
-        reassembly, decryption, pairer = fields(unpack(state), bytes, bytes, bytes)
+        reassembly, pairer, decryption = fields(unpack(state), bytes, bytes, bytes)
         self.reassembly.resume(reassembly)
         self.decryption.resume(decryption, self.reassembly.connections())
         self.pairer.resume(pairer, self.reassembly.connections())
