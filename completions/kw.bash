@@ -315,34 +315,34 @@ _kw_values() {
 _kw_verb() {
     case $verb in
         "") verbs="sniff call proxy stats pipeline apis errors decode encode profile playground completion help version" options="--version --debug -X -h --help" ;;
-        "sniff") verbs="" options="-r --read -i --interface --bpf -w --write --port --keylog --since --until --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit --records --reveal-secrets --sort --strict -o --output -J -e --field -E --field-option --columns --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
-        "call") verbs="" options="--api-version --as-kafka --force --node --split --example --skeleton --edit --dry-run --raw-body --only --select --records --reveal-secrets --compression --acks --magic --lines --values -K --key-separator --repeat --interval --against -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output -J -e --field -E --field-option --columns --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
-        "proxy") verbs="" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map --port-base --bind --advertise --tls-in --tls-cert --tls-key --tls-client-ca --allow-anonymous --metrics --check --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --records --reveal-secrets -o --output -J -e --field -E --field-option --columns --csv-safe --color -v --verbose -q --quiet --debug --no-log -w --write --record --rotate-size --rotate-interval --log-overflow -h --help" ;;
-        "stats") verbs="" options="-r --read -i --interface --bpf -w --write --port --keylog --since --until --by --metric --bucket --sort --top --slowest --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit --strict -o --output -J -e --field -E --field-option --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
+        "sniff") verbs="" options="-r --read -i --interface --bpf -w --write --port --keylog --since --until --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit --records --reveal-secrets --sort --strict -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
+        "call") verbs="" options="--api-version --as-kafka --force --node --split --example --skeleton --edit --dry-run --raw-body --only --select --records --reveal-secrets --compression --acks --magic --lines --values -K --key-separator --repeat --interval --against -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
+        "proxy") verbs="" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map --port-base --bind --advertise --tls-in --tls-cert --tls-key --tls-client-ca --allow-anonymous --metrics --check --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --records --reveal-secrets -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug --no-log -w --write --record --rotate-size --rotate-interval --log-overflow -h --help" ;;
+        "stats") verbs="" options="-r --read -i --interface --bpf -w --write --port --keylog --since --until --by --metric --bucket --sort --top --slowest --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit --strict -o --output -J -e --field -E --field-option --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "pipeline") verbs="report run sql" options="-h --help" ;;
-        "pipeline report") verbs="" options="--target --html --master -o --output -J --color -v --verbose -q --quiet --debug -h --help" ;;
+        "pipeline report") verbs="" options="--target --html --master -o --output -J --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "pipeline run") verbs="" options="--out --point --since --until --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --port --keylog --tables --bodies --reveal-secrets --engine --master --split-size --strict --explain -v --verbose -q --quiet --debug -h --help" ;;
-        "pipeline sql") verbs="" options="--views -n -c --limit --master -o --output -J --csv-safe --color -v --verbose -q --quiet --debug -h --help" ;;
-        "apis") verbs="" options="--release --diff --grep -o --output -J -e --field -E --field-option --csv-safe --color --debug -h --help" ;;
-        "errors") verbs="" options="--retriable --grep -o --output -J -e --field -E --field-option --csv-safe --color --debug -h --help" ;;
-        "decode") verbs="" options="--api --version --api-version --request --response --from --explain --records --reveal-secrets -o --output -J -e --field -E --field-option --color -v --verbose --debug -h --help" ;;
+        "pipeline sql") verbs="" options="--views -n -c --limit --master -o --output -J --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
+        "apis") verbs="" options="--release --diff --grep -o --output -J -e --field -E --field-option --csv-safe --color --no-pager --debug -h --help" ;;
+        "errors") verbs="" options="--retriable --grep -o --output -J -e --field -E --field-option --csv-safe --color --no-pager --debug -h --help" ;;
+        "decode") verbs="" options="--api --version --api-version --request --response --from --explain --records --reveal-secrets -o --output -J -e --field -E --field-option --color --no-pager -v --verbose --debug -h --help" ;;
         "encode") verbs="" options="--response --frame --correlation-id --client-id --skeleton -o --output --debug -h --help" ;;
         "profile") verbs="add current edit export import list remove rename show use" options="-h --help" ;;
         "profile add") verbs="" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --use --force -h --help" ;;
-        "profile current") verbs="" options="-o --output -J --color --debug -h --help" ;;
+        "profile current") verbs="" options="-o --output -J --color --no-pager --debug -h --help" ;;
         "profile edit") verbs="" options="-h --help" ;;
         "profile export") verbs="" options="--as --reveal-secrets -h --help" ;;
         "profile import") verbs="" options="--context --use --force -v --verbose -h --help" ;;
-        "profile list") verbs="" options="-o --output -J --color --debug -h --help" ;;
+        "profile list") verbs="" options="-o --output -J --color --no-pager --debug -h --help" ;;
         "profile remove") verbs="" options="-h --help" ;;
         "profile rename") verbs="" options="--force -h --help" ;;
-        "profile show") verbs="" options="--reveal-secrets -o --output -J --color --debug -h --help" ;;
+        "profile show") verbs="" options="--reveal-secrets -o --output -J --color --no-pager --debug -h --help" ;;
         "profile use") verbs="" options="--none -h --help" ;;
         "playground") verbs="node" options="--nodes --version --port --listeners --topics --traffic --run --jars --mock --keep-going -q --quiet --debug -h --help" ;;
         "playground node") verbs="" options="--port --timeout -o --output -h --help" ;;
         "completion") verbs="" options="-h --help" ;;
         "help") verbs="" options="--search --man --no-pager --color -h --help" ;;
-        "version") verbs="" options="-o --output -J --color --debug -h --help" ;;
+        "version") verbs="" options="-o --output -J --color --no-pager --debug -h --help" ;;
     esac
 }
 _kw_option() {  # how many values an option takes, and what they may be; `--option=` has its value with it

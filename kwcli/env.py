@@ -14,6 +14,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, cast
 
 if TYPE_CHECKING:
+    from kwcli.pager import PagedOutput
     from kwcli.terminal import Writable
 
 # Ends of a write that no defect of ours is the cause of: what it goes to is full, closed, broken or too large.
@@ -74,6 +75,7 @@ class Settings(NamedTuple):
     csv_safe: bool = False  # no cell of CSV is a formula to a spreadsheet
     columns: Sequence[str] = ()  # those asked for by -e or --columns
     marks: Sequence[str] = ()  # what -E says of the marks around fields
+    zone: str = ""  # of times that people read, as output/zone.py names it; empty: UTC
 
     def allow_colors(self, env: Environment) -> None:
         """Let a terminal have the codes of colours where these settings make some."""
@@ -98,12 +100,23 @@ def settings(env: Environment, *, output: str, color: str, live: bool = False) -
     return found
 
 
+_OFF: Final = frozenset({"", "0", "false", "no", "never"})
+
+
 def _color(env: Environment, color: str) -> bool:
+    """What --color says, else what variables say: no-color.org, bixense.com/clicolors, force-color.org."""
     if color != "auto":
         return color == "always"
-    if env.variables.get("NO_COLOR"):  # no-color.org: any value but the empty one
+    variables = env.variables
+    if variables.get("NO_COLOR"):
         return False
-    return env.stdout_terminal and env.variables.get("TERM") != "dumb"
+    if force := variables.get("FORCE_COLOR"):
+        return force not in _OFF
+    if variables.get("CLICOLOR_FORCE", "0") not in _OFF:
+        return True
+    if variables.get("CLICOLOR", "1") == "0":
+        return False
+    return env.stdout_terminal and variables.get("TERM") != "dumb"
 
 
 # The outside world as one value: streams, variables, terminal facts and clocks, handed to every command.
@@ -125,11 +138,14 @@ class Environment:
 
     __slots__ = (
         "_hide",
+        "_pager",
         "_secrets",
+        "_unsaid",
         "columns",
         "csv_safe",
         "debug",
         "monotonic",
+        "no_pager",
         "now_ns",
         "profile_output",
         "stderr",
@@ -169,6 +185,9 @@ class Environment:
         self.csv_safe = False  # asked for by --csv-safe
         # The format of output that a profile states, the one in use where none is named; empty for none.
         self.profile_output: Callable[[str | None], str] = lambda _: ""
+        self.no_pager = False  # asked for by --no-pager
+        self._pager: PagedOutput | None = None
+        self._unsaid: list[str] = []  # what is to be said when the pager is closed
         self._secrets: frozenset[str] = frozenset()
         self._hide: Callable[[str], str] | None = None
 
@@ -202,6 +221,39 @@ class Environment:
             assert isinstance(self.stdout, Terminal)
             self.stdout.allow_colors(allowed)
 
+    @property
+    def paging(self) -> bool:
+        """Whether a pager has the terminal, or will when there is more to show."""
+        return self._pager is not None and self._pager.begun
+
+    def start_paging(self, *, short: bool = False) -> None:
+        """Show what is longer than the screen, or also what is `short`, through the user's pager, where somebody sits
+        at the terminal.
+        """
+        if self.no_pager or self._pager is not None or not (self.stdout_terminal and self.stdin_terminal):
+            return
+        from kwcli.pager import PagedOutput, pager_program
+        from kwcli.terminal import Terminal
+
+        program = pager_program(self.variables)
+        assert isinstance(self.stdout, Terminal)
+        if program and _is_standard_output(self.stdout):
+            columns, rows = shutil.get_terminal_size()
+            size = (columns, 0 if short else rows)
+            self._pager = PagedOutput(self.stdout.beneath, program, self.variables, size)
+            self.stdout.beneath = self._pager
+
+    def end_paging(self) -> None:
+        """Wait until the user has seen it all; then say what there was to say."""
+        if self._pager is None:
+            return
+        try:
+            self._pager.close()
+        finally:
+            unsaid, self._unsaid, self._pager = self._unsaid, [], None
+            for text in unsaid:
+                self.say(text)
+
     def keep_secret(self, values: Iterable[str]) -> None:
         """Passwords and the like that this process was given: nothing that is said has one of them in it."""
         known = self._secrets | frozenset(values)
@@ -216,6 +268,9 @@ class Environment:
 
     def say(self, text: str) -> None:
         """One diagnostic line on standard error, without secrets and without what a terminal obeys."""
+        if self.paging and self.stderr_terminal:
+            self._unsaid.append(text)
+            return
         text = self.hide(text)
         if not text.isprintable():
             from kwcli.terminal import clean
@@ -252,6 +307,14 @@ class Complaints(io.TextIOBase):
     def writable(self) -> bool:
         """It is."""
         return True
+
+
+def _is_standard_output(stream: Writable) -> bool:
+    """Whether it is the process's own, which a pager would inherit."""
+    try:
+        return stream.fileno() == 1
+    except OSError:
+        return False
 
 
 def _screened(stream: Writable) -> Writable:

@@ -103,7 +103,7 @@ def _properties(ctx: click.Context, _param: click.Parameter, value: tuple[str, .
         return
     from kwcli.net.options import print_properties
 
-    if value[0] not in ("list", "dump"):
+    if value[0] not in ("list", "dump", "help"):
         raise click.UsageError(
             "-X goes behind the command: kw call -X KEY=VALUE …, kw proxy -X …; kw -X list shows all"
         )
@@ -154,6 +154,13 @@ def run(words: Sequence[str], env: Environment) -> int:
     """Run `kw WORDS…` in `env`; the exit code. Nothing but the end of the interpreter gets past it."""
     env.profile_output = lambda name: _profile_output(env, name)
     try:
+        return _run(words, env)
+    finally:
+        env.end_paging()
+
+
+def _run(words: Sequence[str], env: Environment) -> int:
+    try:
         if words and words[0] == COMPLETE:
             from kwcli.completion.candidates import complete
 
@@ -179,6 +186,8 @@ def run(words: Sequence[str], env: Environment) -> int:
     except (KeyboardInterrupt, click.Abort):
         return Exit.INTERRUPTED
     except BrokenPipeError:
+        return Exit.DONE
+    except SystemExit:  # click's own end where who reads our output has gone, and nowhere else
         return Exit.DONE
     except Exception as defect:
         line = unwritten(defect) if isinstance(defect, OSError) else None

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from kwcli.env import Environment, Exit, Failure, Settings, settings
 from kwcli.spelling import or_list
@@ -22,6 +23,10 @@ FORMAT_WORDS: Final = {"jsonl": "ndjson", "jsonlines": "ndjson", "ndjson": "ndjs
 OUTPUT_VARIABLE: Final = "KW_OUTPUT"
 # The same in a profile.
 OUTPUT_PROPERTY: Final = "kw.output"
+# Formats that have a line for each exchange, and no bodies.
+WITHOUT_BODIES: Final = frozenset({"table", "csv"})
+# Formats whose times are those of records.
+UTC_ONLY: Final = ("ndjson", "json", "yaml")
 COLORS: Final = ("auto", "always", "never")
 # Formats that have columns.
 WITH_COLUMNS: Final = ("text", "table", "csv", "fields")
@@ -137,6 +142,51 @@ class Words(click.ParamType[tuple[str, ...]]):
         if not all(words):
             self.fail(f"{value!r} has an empty word in it", param, ctx)
         return words
+
+
+class Clash(NamedTuple):
+    """Options that could not be kept beside another one, by their parameters' names, and why in a few words."""
+
+    option: str
+    others: tuple[str, ...]
+    why: str
+
+
+def refuse_clashes(*clashes: Clash) -> None:
+    """UsageError where the command line has two options of which one would be ignored; a default is none."""
+    context = click.get_current_context()
+    names, typed = _typed(context)
+    for clash in clashes:
+        if clash.option in typed:
+            for other in clash.others:
+                if other in typed:
+                    text = f"{names[other]} says nothing beside {names[clash.option]}: {clash.why}"
+                    raise click.UsageError(text, context)
+
+
+def refuse_without(option: str, others: Iterable[str], why: str) -> None:
+    """UsageError where the command line has an option that means something only beside `option`, which it has not."""
+    context = click.get_current_context()
+    names, typed = _typed(context)
+    if option not in typed:
+        for other in others:
+            if other in typed:
+                raise click.UsageError(f"{names[other]} needs {names[option]}: {why}", context)
+
+
+def refuse_typed(why: str, among: Iterable[str] | None = None) -> None:
+    """UsageError where the command line has an option (one of `among`), which says nothing for the reason given."""
+    context = click.get_current_context()
+    names, typed = _typed(context)
+    for name in names:
+        if name in typed and (among is None or name in among):
+            raise click.UsageError(f"{names[name]} says nothing {why}", context)
+
+
+def _typed(context: click.Context) -> tuple[dict[str, str], set[str]]:
+    """How the parameters of a command are spelled, by name, and which of them the command line has."""
+    names = {param.name or "": max(param.opts, key=len) for param in context.command.params}
+    return names, {name for name in names if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
 
 
 class TimeWord(click.ParamType["Moment"]):
@@ -265,9 +315,12 @@ class OutputOptions(NamedTuple):
     fields: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
+    local: bool = False
 
     def settings(self, env: Environment, content: ContentOptions | None = None, *, live: bool = False) -> Settings:
-        """The settings that they make on this terminal, or in this pipe. Raises Failure."""
+        """The settings that they make on this terminal, or in this pipe; not `live`, they page. Raises Failure."""
+        if content is not None and content.records and self.output in WITHOUT_BODIES:
+            raise Failure(f"-o {self.output} has no bodies, so --records says nothing: give text or json", Exit.USAGE)
         if self.fields and self.output != "fields":
             raise Failure(f"-e is for -o fields, not for -o {self.output}", Exit.USAGE)
         if self.marks and self.output != "fields":
@@ -279,13 +332,25 @@ class OutputOptions(NamedTuple):
             quiet=self.quiet,
             columns=self.fields or self.columns,
             marks=self.marks,
+            zone=self._zone(env) if self.local else "",
             **(content or ContentOptions())._asdict(),
         )
+        if not live:
+            env.start_paging()
         if self.output == "fields":
             from kwcli.output.fields import FieldMarks
 
             FieldMarks.parse(self.marks)
         return found
+
+    def _zone(self, env: Environment) -> str:
+        if self.output in UTC_ONLY:
+            raise Failure(f"--local is for times that people read: those of -o {self.output} are UTC", Exit.USAGE)
+        from kwcli.output.zone import LOCAL, find_zone
+
+        name = env.variables.get("TZ") or LOCAL
+        find_zone(name)
+        return name
 
 
 def gathered(name: str, make: Callable[..., object], names: Iterable[str]) -> Callable[[Command], Command]:
@@ -365,6 +430,11 @@ def _ask_fields(ctx: click.Context, _param: click.Parameter, values: tuple[tuple
     return _flatten(ctx, _param, values)
 
 
+def _set_no_pager(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    if value and isinstance(ctx.obj, Environment):
+        ctx.obj.no_pager = True
+
+
 def _set_csv_safe(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
     if value and isinstance(ctx.obj, Environment):
         ctx.obj.csv_safe = True
@@ -412,6 +482,16 @@ def words_option(*names: str, known: tuple[str, ...] = (), help: str, metavar: s
     return click.option(*names, multiple=True, type=Words(known), metavar=metavar, callback=_flatten, help=help)
 
 
+local_option: Final = click.option(
+    "--local", is_flag=True, help="Times in the zone of $TZ, or of this machine, instead of UTC."
+)
+no_pager_option: Final = click.option(
+    "--no-pager",
+    is_flag=True,
+    expose_value=False,
+    callback=_set_no_pager,
+    help="Do not page long output on a terminal.",
+)
 fields_option: Final = click.option(
     "-e",
     "--field",
@@ -448,10 +528,12 @@ def output_options(
     quiet: str | None = None,
     formats: Sequence[str] = FORMATS,
     columns: bool = False,
+    times: bool = False,
 ) -> Callable[[Command], Command]:
     """The options of a command that shows something, which it gets as `shown`: an OutputOptions.
 
-    `verbose` and `quiet` say what -v and -q mean; None: there is no such option. `columns`: there is --columns.
+    `verbose` and `quiet` say what -v and -q mean; None: there is no such option. `columns`: there is
+    --columns; `times`: there is --local.
     """
 
     def decorated(command: Command) -> Command:
@@ -481,8 +563,10 @@ def output_options(
             ),
             *([fields_option, marks_option] if "fields" in formats else []),
             *([columns_option] if columns else []),
+            *([local_option] if times else []),
             *([csv_safe_option] if "csv" in formats else []),
             click.option("--color", type=click.Choice(COLORS), default="auto", help="When to use colours."),
+            no_pager_option,
             *([] if verbose is None else [click.option("-v", "--verbose", count=True, help=verbose)]),
             *([] if quiet is None else [click.option("-q", "--quiet", is_flag=True, help=quiet)]),
             debug_option,

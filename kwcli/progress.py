@@ -27,7 +27,7 @@ class Transient:
 
     def _due(self) -> float | None:
         """The seconds since it began, when it is time to draw: not at once, and not more often than can be read."""
-        if not self.active:
+        if not self.active or self._env.paging:
             return None
         now = self._env.monotonic()
         if now < self._next:

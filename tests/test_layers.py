@@ -23,7 +23,7 @@ LAYERS: Final[list[tuple[str, ...]]] = [
     ("decoders.messages",),
     ("decoders.filters", "decoders.analysis", "decoders.splits"),
     ("decoders",),
-    ("kwcli.gc_tuning", "kwcli.terminal", "kwcli.user_files"),
+    ("kwcli.gc_tuning", "kwcli.pager", "kwcli.terminal", "kwcli.user_files"),
     ("kwcli.env",),
     (
         "kwcli.spelling",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.exchanges.needs import Needs
     from decoders.schema.model import Side
-    from kwcli.calling.record_values import RecordValues
+    from kwcli.calling.record_values import RecordValues, Said
     from kwcli.calling.version_table import Matrix
     from kwcli.env import Environment, Settings
     from kwcli.output import Renderer, Write
@@ -117,6 +117,10 @@ class CallOutput:
             self._rows().write([exchange])
         self._env.stdout.flush()
 
+    def further(self) -> dict[int, int]:
+        """The offsets from which partitions have records that are wanted and did not come yet."""
+        return {} if self._records is None else self._records.further()
+
     def show_bytes(self, exchange: Exchange) -> None:
         """Print the bytes of a request below it, in text."""
         from kwcli.calling.text import hex_of
@@ -126,7 +130,7 @@ class CallOutput:
     def close(self) -> None:
         """What is owed at the end."""
         if self._records is not None:
-            self._records.close()
+            self._tell(self._records.close())
         elif self._renderer is not None:
             self._renderer.close()
         elif self._settings.format == "json":
@@ -146,7 +150,10 @@ class CallOutput:
         if unread is not None:
             name = f"{exchange.api} {exchange.api_version}"
             self._env.say(f"kw: {name}: its answer cannot be read to its end: {unread.text}")
-        for line in records.show(self._record(exchange)):
+        self._tell(records.show(self._record(exchange)))
+
+    def _tell(self, lines: Iterable[Said]) -> None:
+        for line in lines:
             if line.problem or not self._settings.quiet:
                 self._env.say(f"kw: {line.text}")
 

@@ -25,6 +25,7 @@ class Part(NamedTuple):
     """What an answer says of one partition, and the offset that was asked for."""
 
     name: str  # orders[0]
+    number: int
     asked: int
     answer: Mapping[str, Any]
 
@@ -37,18 +38,26 @@ class Said(NamedTuple):
 
 
 class RecordValues:
-    """Writes the records of answers; `separator` None: values alone. In JSON a pair is {"key", "value"}."""
+    """Writes the records of answers; `separator` None: values alone. In JSON a pair is {"key", "value"}.
 
-    def __init__(self, write: Callable[[bytes], None], form: str, separator: bytes | None) -> None:
+    An answer ends with a segment of the log, and at a limit. With `follow`, further() says where to go on.
+    """
+
+    def __init__(
+        self, write: Callable[[bytes], None], form: str, separator: bytes | None, *, follow: bool = False
+    ) -> None:
         self._write = write
         self._text = form == "text"
         self._separator = separator
         self._json = JsonWriter(write, lines=form == "ndjson")
+        self._follow = follow
+        self._further: dict[int, int] = {}
+        self._ends: dict[str, int] = {}
+        self._shown = 0
+        self._empty: dict[str, None] = {}  # partitions that had none
 
     def show(self, record: Mapping[str, Any]) -> Iterator[Said]:
         """Write what an exchange record with `records` holds; what else is to be said of its partitions comes out."""
-        empty: list[str] = []
-        shown = 0
         for part in _parts(record):
             if part.answer["error_code"]:
                 yield Said(f"{part.name}: {error_name(part.answer['error_code'])}{_there(part.answer)}", problem=True)
@@ -67,20 +76,29 @@ class RecordValues:
                     yield Said(f"{part.name}: {cut} left out", problem=True)
                 if not batch["truncated"]:
                     last = max(last, batch["last_offset"] or 0)
-            shown += count
-            left = part.answer["high_watermark"] - last - 1
-            if left > 0:
+            self._shown += count
+            # Until what was the end at first: a busy topic has no other.
+            left = self._ends.setdefault(part.name, part.answer["high_watermark"]) - last - 1
+            if left > 0 and self._follow and last >= part.asked:
+                self._further[part.number] = last + 1
+            elif left > 0:
                 yield Said(f"{part.name}: {count_of(count, 'record')}, and there are more: offset={last + 1} goes on")
             elif not count:
-                empty.append(part.name)
-        if empty and not shown:
-            more = f" and {len(empty) - _LISTED} more" if empty[_LISTED:] else ""
-            yield Said(f"no record from there on in {', '.join(empty[:_LISTED])}{more}")
+                self._empty[part.name] = None
 
-    def close(self) -> None:
-        """End the array of JSON."""
+    def further(self) -> dict[int, int]:
+        """Where the partitions that have more records go on, told once."""
+        found, self._further = self._further, {}
+        return found
+
+    def close(self) -> Iterator[Said]:
+        """End the array of JSON; that there was no record at all is to be said."""
         if not self._text:
             self._json.close()
+        if self._empty and not self._shown:
+            names = list(self._empty)
+            more = f" and {len(names) - _LISTED} more" if names[_LISTED:] else ""
+            yield Said(f"no record from there on in {', '.join(names[:_LISTED])}{more}")
 
     def _add(self, record: Mapping[str, Any]) -> None:
         if self._text:
@@ -107,7 +125,7 @@ def _parts(record: Mapping[str, Any]) -> Iterator[Part]:
         place = _topic(topic)
         for each in topic.get("partitions", ()):
             index = each["partition_index"]
-            yield Part(f"{names.get(place, place)}[{index}]", asked.get((place, index), 0), each)
+            yield Part(f"{names.get(place, place)}[{index}]", index, asked.get((place, index), 0), each)
 
 
 def _topic(value: Mapping[str, Any]) -> str:

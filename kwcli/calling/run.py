@@ -381,6 +381,7 @@ class CallRun:
                 cluster.renew(self._deadline())
             try:
                 self._round(cluster)
+                self._follow(cluster)
             except Failure as failure:
                 if self.ping is None or not self.ping.answered or failure.code in (Exit.USAGE, Exit.REFUSED):
                     raise
@@ -388,6 +389,17 @@ class CallRun:
                 self._code = failure.code
                 self.ping.lose()
                 cluster.restart()
+
+    def _follow(self, cluster: ClusterClient) -> None:
+        """Ask for the records that the answers to a fetch did not hold, where all of them are wanted."""
+        plan = self._plan
+        try:
+            while offsets := self._screen.further():
+                cluster.renew(self._deadline())
+                self._plan = plan._replace(draft=plan.draft.resumed(offsets))
+                self._round(cluster)
+        finally:
+            self._plan = plan
 
     def _round(self, cluster: ClusterClient) -> None:
         plan = self._plan
@@ -442,6 +454,7 @@ class CallRun:
         if value is not None and stop.body is not value:
             value, body = stop.body, self._plan.draft.encoded(request.version, stop.body)
         respond = key != PRODUCE or value is None or value.get("acks") != 0
+        self._tape.name(cluster.topic_names)  # which an answer that cannot be read to its end may have told
         self._own, self._latest = True, None
         exchange: Exchange | None = None
         try:

@@ -37,7 +37,9 @@ Examples:
     help="By time, or slowest or largest first; keeps everything in memory until the end.",
 )
 @click.option("--strict", is_flag=True, help="Exit code 3 when traffic was lost or could not be decoded.")
-@output_options(verbose="Show bodies too; -vv headers as well.", quiet="No summary and no progress bar.", columns=True)
+@output_options(
+    verbose="Show bodies too; -vv headers as well.", quiet="No summary and no progress bar.", columns=True, times=True
+)
 @click.pass_obj
 def command(
     env: Environment,

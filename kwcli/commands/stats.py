@@ -58,6 +58,7 @@ Examples:
     verbose="Leave out no column and no group.",
     quiet="No summary and no progress bar.",
     formats=("text", "table", "ndjson", "json", "csv", "yaml", "fields"),
+    times=True,
 )
 @click.pass_obj
 def command(

@@ -9,7 +9,6 @@ import click
 
 from kwcli.env import Environment, Exit, Failure, settings
 from kwcli.help.pages import ALIASES, TOPICS, describe_topic, read_page, search
-from kwcli.output.pager import write_paged
 from kwcli.spelling import did_you_mean
 
 # Lines of prose that are longer than this are hard to read, however wide the terminal is.
@@ -39,7 +38,10 @@ def show_page(env: Environment, word: str, *, color: str, pager: bool) -> int:
         env.stdout.write(text.encode())
         return Exit.DONE
     shown = settings(env, output="text", color=color)
-    write_paged(env, _lay_out(text, width=min(shown.width or 80, WIDEST), color=shown.color), pager=pager)
+    if pager:
+        env.start_paging(short=True)  # less ends by itself
+    env.allow_colors(True)
+    env.stdout.write(_lay_out(text, width=min(shown.width or 80, WIDEST), color=shown.color).encode())
     return Exit.DONE
 
 

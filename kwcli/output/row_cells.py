@@ -77,12 +77,17 @@ class RowReader:
 
             self._nodes = Nodes()
         # The attribute of a column, or what reads it.
-        self._readers = [
-            ("", self._own(column.own))
-            if column.path is None
-            else (column.path.attribute, None if column.path.attribute else column.path.values)
-            for column in self.columns
-        ]
+        self._readers = [self._reader(column, settings.zone) for column in self.columns]
+
+    def _reader(self, column: RowColumn, zone: str) -> tuple[str, Values | None]:
+        if column.path is None:
+            return "", self._own(column.own)
+        if column.path.attribute == "time" and zone:
+            from kwcli.output.zone import find_zone
+
+            exact = find_zone(zone).exact
+            return "", lambda row, _record: [exact(row.time)]
+        return column.path.attribute, None if column.path.attribute else column.path.values
 
     def _own(self, name: str) -> Values:
         from kwcli.output.summary import summary

@@ -6,7 +6,8 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from kwcli.output.units import cell_width, cut, cut_left, palette
+from kwcli.output.units import NS, cell_width, cut, cut_left, palette
+from kwcli.output.zone import find_zone
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
@@ -208,8 +209,10 @@ class ExchangeTable:
         self._write("".join(out).encode("utf-8", "backslashreplace"))
 
     def _begin(self, lines: list[list[str]]) -> None:
-        titles = [column.word for column in self._reader.columns]
-        widths = [max(self._least(column), len(column.word)) for column in self._reader.columns]
+        titles = [self._title(column) for column in self._reader.columns]
+        widths = [
+            max(self._least(column), len(title)) for column, title in zip(self._reader.columns, titles, strict=True)
+        ]
         for line in lines:
             widths = [max(width, cell_width(cell)) for width, cell in zip(widths, line, strict=True)]
         if self._width is not None:
@@ -230,6 +233,9 @@ class ExchangeTable:
             else:
                 parts.append(text.rjust(width) if right else text.ljust(width))
         return "  ".join(parts).rstrip() + "\n"
+
+    def _title(self, column: RowColumn) -> str:
+        return column.word
 
     def _least(self, column: RowColumn) -> int:
         return column.look.width
@@ -268,6 +274,18 @@ class ChosenColumns(ExchangeTable):
     def __init__(self, settings: Settings, write: Write) -> None:
         super().__init__(settings, write)
         self.shows_skipped = settings.verbose > 0
+        self._zone = find_zone(settings.zone)
+        self._second = 0
+
+    def write(self, rows: list[Settled]) -> None:
+        """Write the rows."""
+        if not self._second and rows:
+            self._second = rows[0].time_ns // NS
+        super().write(rows)
+
+    def _title(self, column: RowColumn) -> str:
+        """The word, with the zone where it is a time of day."""
+        return f"{column.word} {self._zone.name(self._second)}" if column.word == "time" else column.word
 
     def _least(self, column: RowColumn) -> int:
         return min(column.look.width, LEAST_SHORT)

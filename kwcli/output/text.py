@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kwcli.output.columns import COLUMNS, TEXT
@@ -11,6 +10,7 @@ from kwcli.output.facts import Shape
 from kwcli.output.nodes import NODE_LISTS, Nodes
 from kwcli.output.summary import facts_in, trouble_of
 from kwcli.output.units import NS, cell_width, cut, cut_left, format_latency, format_size, palette, short_name
+from kwcli.output.zone import UTC_ZONE, Zone, find_zone
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
@@ -143,8 +143,9 @@ SKIPPED: Final[dict[str, str]] = {
 class TextLines:
     """Makes the lines; holds what one line owes to those before it: the day, the known nodes, cells made before."""
 
-    def __init__(self, width: int | None, *, color: bool) -> None:
+    def __init__(self, width: int | None, *, color: bool, zone: Zone = UTC_ZONE) -> None:
         self.layout: Layout = layout(width)
+        self.zone = zone
         self.palette = palette(color)
         self.errors = 0  # exchanges whose answer has an error code
         self.expected = 0  # that have only such as the protocol means so
@@ -168,6 +169,8 @@ class TextLines:
             if width:
                 column = COLUMNS[word]
                 title = "node" if word == "broker" and width <= NODE_ALONE else column.title
+                if word == "time":
+                    title = f"{title} {self.zone.name(max(self._second, 0))}".rstrip()
                 parts.append(f"{title:>{width}}" if column.right else f"{title:<{width}}")
         return f"{self.palette.dim}{' '.join(parts)}   {COLUMNS['summary'].title}{self.palette.off}"
 
@@ -253,14 +256,16 @@ class TextLines:
         self._second = seconds
         p = self.palette
         try:
-            when = time.gmtime(seconds)
+            when = self.zone.at(seconds)
         except (OverflowError, ValueError, OSError):  # a time stamp that no calendar has, as a corrupt capture may
             self._clock = f"{p.dim}??:??:??."
             return self._clock
-        self._clock = f"{p.dim}{when.tm_hour:02d}:{when.tm_min:02d}:{when.tm_sec:02d}."
-        day = f"{when.tm_year:04d}-{when.tm_mon:02d}-{when.tm_mday:02d}"
+        self._clock = f"{p.dim}{when.hour:02d}:{when.minute:02d}:{when.second:02d}."
+        day = f"{when.year:04d}-{when.month:02d}-{when.day:02d}"
         before, self._day = self._day, day
-        return self._clock if before in ("", day) else f"{p.dim}── {day} UTC ──{p.off}\n{self._clock}"
+        if before in ("", day):
+            return self._clock
+        return f"{p.dim}── {day} {self.zone.name(seconds)} ──{p.off}\n{self._clock}"
 
     def _spec(self, exchange: Exchange) -> tuple[Facts, str]:
         """What all exchanges of an API version share: the function of their facts, and `Produce 9`."""
@@ -389,7 +394,7 @@ class Lined:
     def __init__(self, settings: Settings, write: Write) -> None:
         self._write = write
         self._settings = settings
-        self._lines = TextLines(settings.width, color=settings.color)
+        self._lines = TextLines(settings.width, color=settings.color, zone=find_zone(settings.zone))
         self._begun = not settings.heading
 
     @property

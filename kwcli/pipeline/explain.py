@@ -87,7 +87,7 @@ def _span(pieces: list[FileRange]) -> list[str]:
     if not lows:
         return []
     if not highs:
-        return [time_span(min(lows), min(lows)).partition("–")[0] + "–…"]
+        return [time_span(min(lows), min(lows)).partition("–")[0] + "–… UTC"]
     return [time_span(min(lows), max(highs))]
 
 

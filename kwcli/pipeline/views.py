@@ -106,7 +106,7 @@ VIEWS: Final[dict[str, View]] = {
         *("clients: software, exchanges, bytes, first and last time", ("exchanges",)),
         f"""
     with asked as (
-      select {_CLIENT} as client, {_ADDRESS} as address, client_software_name as software,
+      select {_CLIENT} as client, client_ip as address, client_software_name as software,
         client_software_version as software_version, request_size, response_size, time
       from exchanges where api_key is not null),
     named as (
@@ -115,8 +115,9 @@ VIEWS: Final[dict[str, View]] = {
         max(case when software is not null then struct(software, software_version) end) over who as most
       from asked window who as (partition by client, address)),
     known as (select *, case when software is null and least = most then most else its end as program from named)
-    select client, address, program.software as software, program.software_version as software_version,
-      count(*) as exchanges, sum(coalesce(request_size, 0)) as request_bytes,
+    select client as client_id, address as client_ip, program.software as client_software_name,
+      program.software_version as client_software_version, count(*) as count,
+      sum(coalesce(request_size, 0)) as request_bytes,
       sum(coalesce(response_size, 0)) as response_bytes, min(time) as first, max(time) as last
     from known group by client, address, program""",
     ),

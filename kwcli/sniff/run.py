@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -22,6 +21,7 @@ from kwcli.inputs import Captures, placed, utf8_text
 from kwcli.key_logs import KeyLogFiles
 from kwcli.output import Needs, Renderer, Wanted, Write, needs, open_renderer
 from kwcli.output.units import NS, count_of, format_size
+from kwcli.output.zone import UTC_ZONE, Zone, find_zone
 from kwcli.progress import Progress
 from kwcli.sniff.capture_faults import counts_of_summary, fault_lines, is_cut
 from kwcli.sniff.unmatched import Unmatched
@@ -117,8 +117,9 @@ def closing_lines(
     lines: int = 0,
     seconds: float,
     passed_over: Sequence[str] = (),
+    zone: Zone = UTC_ZONE,
 ) -> list[str]:
-    """`6 exchanges, 4 clients, 3 brokers, 1 error, 1 unanswered, 1 gap · 2026-11-21 03:04:05–03:04:06 · …`.
+    """`6 exchanges, 4 clients, 3 brokers, 1 error, 1 unanswered, 1 gap · 2026-11-21 03:04:05–03:04:06 UTC · …`.
 
     `shown`, `errors`, `expected` and `undecoded` are of the exchanges that passed the filters; `lines` are those of
     records that were read, `seconds` is how long it took, `passed_over` what left_over() says. The same line several
@@ -143,7 +144,7 @@ def closing_lines(
     read = ", ".join([*of_packets, *([count_of(lines, "line")] if lines else [])])
     if not summary.first_ns:
         return [" · ".join([counts, read, took])]
-    span = time_span(summary.first_ns, summary.last_ns)
+    span = time_span(summary.first_ns, summary.last_ns, zone)
     return [
         " · ".join([counts, span, read, took]),
         " · ".join([counts, span, took]),
@@ -164,15 +165,14 @@ def exchanges(shown: int, total: int) -> str:
     return count_of(total, "exchange") if shown == total else f"{shown:,} of {count_of(total, 'exchange')}"
 
 
-def time_span(first_ns: int, last_ns: int) -> str:
-    """`2026-11-21 03:04:05–03:04:06`; the day again where it changes."""
+def time_span(first_ns: int, last_ns: int, zone: Zone = UTC_ZONE) -> str:
+    """`2026-11-21 03:04:05–03:04:06 UTC`; the day again where it changes."""
     try:
-        first, last = time.gmtime(first_ns // NS), time.gmtime(last_ns // NS)
+        first, last = zone.at(first_ns // NS), zone.at(last_ns // NS)
     except (OverflowError, ValueError, OSError):  # time stamps that no calendar has, as a corrupt capture may
         return "no time"
-    same_day = first[:3] == last[:3]
-    end = time.strftime("%H:%M:%S" if same_day else "%Y-%m-%d %H:%M:%S", last)
-    return f"{time.strftime('%Y-%m-%d %H:%M:%S', first)}–{end}"
+    end = last.strftime("%H:%M:%S" if first.date() == last.date() else "%Y-%m-%d %H:%M:%S")
+    return f"{first.strftime('%Y-%m-%d %H:%M:%S')}–{end} {zone.name(last_ns // NS)}"
 
 
 # One loop for files, pipes and live captures: bytes → segments → exchanges → filter → renderer. Whatever ends it,
@@ -563,6 +563,7 @@ class Sniffing:
                 lines=lines,
                 seconds=seconds,
                 passed_over=passed_over,
+                zone=find_zone(self._settings.zone),
             )
         self._env.say(self._fitting(said, "" if dropped is None else f" · {dropped:,} dropped by the kernel"))
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 MARKS: Final = "▁▂▃▄▅▆▇█"
 SPARK_LEAST: Final = 10
+OFFSET: Final = 6  # characters of `+01:00`
 SPARK_MOST: Final = 48
 # How far names are cut when there are so many dimensions.
 NAME_CUTS: Final = (20, 20, 14, 10, 8)
@@ -203,7 +204,8 @@ def _columns(counted: StatsResult) -> list[Column]:
         paints = "api" if name == "api" else "dim" if name == "time" else "client"
         right = name in NUMBERS or name == "time"
         least = 0 if right else NAME_CUTS[min(len(asked.by), len(NAME_CUTS) - 1)]
-        found.append(Column(name, shown, 0, right=right, paint=paints, cut=least))
+        title = zoned(name, rows[0]["time"]) if name == "time" else name
+        found.append(Column(title, shown, 0, right=right, paint=paints, cut=least))
     for one in COLUMNS[asked.metric]:
         shown = [one.cell(row) for row in rows]
         if one.keep > 4 and set(shown) == {"–"}:
@@ -233,9 +235,16 @@ def _name(value: Any) -> str:
     return "–" if value is None else clean(str(value))
 
 
+def zoned(title: str, time: str) -> str:
+    """`time UTC`, `time +01:00`: the title of a column of such times."""
+    return f"{title} {'UTC' if time.endswith('Z') else time[-OFFSET:]}"
+
+
 def _times(rows: list[Row]) -> list[str]:
     """Times of day; with the day where there are several."""
     times = [row["time"].removesuffix("Z") for row in rows]
+    if not rows[0]["time"].endswith("Z"):
+        times = [time[:-OFFSET] for time in times]
     while all(time.endswith("0") for time in times) and "." in times[0]:
         times = [time[:-1] for time in times]
     times = [time.removesuffix(".") for time in times]
@@ -266,7 +275,7 @@ def _slowest(rows: list[Row]) -> list[Column]:
         column("slowest", lambda row: format_latency(row["latency_ms"]), 0, right=True, paint="bad"),
         column("request", _request, 0, paint="api", cut=16),
         column("packets", lambda row: packets(row["packets"]), 1),
-        column("time", lambda row: _of_day(row["time"]), 2, paint="dim"),
+        column(zoned("time", rows[0]["time"]), lambda row: _of_day(row["time"]), 2, paint="dim"),
         column("client", _client, 3, paint="client", cut=12),
         column("broker", lambda row: row["broker"], 4),
         column("sent", lambda row: format_size(row["request_size"] or 0), 6, right=True),

@@ -15,6 +15,7 @@ from kwcli.output.csv import csv_lines
 from kwcli.output.records import record_writer
 from kwcli.output.table import Column, draw_table
 from kwcli.output.units import palette
+from kwcli.output.zone import find_zone
 from kwcli.sniff.run import SniffView
 from kwcli.stats import StatsOptions
 from kwcli.stats.options import sort_rows
@@ -160,6 +161,11 @@ class Stats:
         if times:
             self._statistics.cover(min(times), max(times))
 
+    def _zoned(self, row: Row) -> Row:
+        """The row with its time in the zone that was asked for."""
+        zone = find_zone(self._settings.zone)
+        return row if zone.utc or not isinstance(row.get("time"), str) else {**row, "time": zone.exact(row["time"])}
+
     def close(self) -> None:
         """Write what was counted."""
         found = list(zip(self._statistics.rows(), (group for _, group in self._statistics.found()), strict=True))
@@ -170,10 +176,10 @@ class Stats:
         show = getattr(import_module(f"kwcli.stats.{module}"), name)
         counted = StatsResult(
             self._asked,
-            [row for row, _ in found],
+            [self._zoned(row) for row, _ in found],
             [group.slices for _, group in found],
             self._statistics.slices(),
-            self._slowest.rows(),
+            [self._zoned(row) for row in self._slowest.rows()],
             more,
         )
         self._write(show(counted, self._settings).encode("utf-8", "backslashreplace"))

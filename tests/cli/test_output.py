@@ -134,9 +134,9 @@ def test_the_closing_line_says_what_matters_and_fits() -> None:
     lines = closing_lines(made, shown=6, errors=1, undecoded=0, packets=41, seconds=0.061)
     counts = "6 exchanges, 2 clients, 1 broker, 1 error, 1 unanswered, 1 gap (1.4kB), 2 TLS connections"
     assert lines == [
-        f"{counts} · 2026-11-21 03:04:05–03:04:06 · 41 packets · 0.06 s",
-        f"{counts} · 2026-11-21 03:04:05–03:04:06 · 0.06 s",
-        f"{counts} · 03:04:05–03:04:06 · 0.06 s",
+        f"{counts} · 2026-11-21 03:04:05–03:04:06 UTC · 41 packets · 0.06 s",
+        f"{counts} · 2026-11-21 03:04:05–03:04:06 UTC · 0.06 s",
+        f"{counts} · 03:04:05–03:04:06 UTC · 0.06 s",
         counts,
     ]
     assert is_lossy(made)

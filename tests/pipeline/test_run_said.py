@@ -152,7 +152,7 @@ def test_the_closing_lines() -> None:
     line = closing_line(found, packets, damaged=1, engine=engine, seconds=1.5)
     assert line == (
         "6 exchanges, 3 clients, 2 brokers, 3 connections, 2 errors, 1 expected error, 1 unanswered, 2 gaps (123B), "
-        "1 TLS connection, 2 incomplete IP packets, 1 damaged capture · 1970-01-01 00:00:03–00:00:07 · "
+        "1 TLS connection, 2 incomplete IP packets, 1 damaged capture · 1970-01-01 00:00:03–00:00:07 UTC · "
         "1,234 packets · engine local (small) · 1.50 s"
     )
     written = [

@@ -138,10 +138,11 @@ def test_time_is_counted_the_same(stats: Stats, report: Row, ask: Callable[[str]
 
 
 def named(rows: list[Row]) -> list[Row]:
-    """Rows of a view, with the names that statistics and reports have for who a client is."""
+    """Rows of a view, with the names that statistics and reports have for who a client is, and their brackets."""
     names = {"client_id": "client", "client_ip": "address"}
     names |= {f"client_software_{name}": word for name, word in (("name", "software"), ("version", "software_version"))}
-    return [{names.get(name, name): value for name, value in row.items()} for row in rows]
+    rows = [{names.get(name, name): value for name, value in row.items()} for row in rows]
+    return [row | {"address": f"[{row['address']}]"} if ":" in (row.get("address") or "") else row for row in rows]
 
 
 def test_errors_are_the_same(stats: Stats, report: Row, ask: Callable[[str], list[Row]]) -> None:

@@ -97,5 +97,6 @@ def log_options(command: Callable[..., Any]) -> Callable[..., Any]:
         verbose="Show bodies too, and tell of every connection; -vv headers as well.",
         quiet="No summary at the end.",
         columns=True,
+        times=True,
     )(shown)
     return filter_options(content_options(shown))

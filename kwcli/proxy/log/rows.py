@@ -14,6 +14,7 @@ from decoders.exchanges.pairer import Pairer
 from kwcli.env import unwritten
 from kwcli.filter_options import select
 from kwcli.output import Wanted, needs, open_renderer
+from kwcli.output.zone import find_zone
 from kwcli.progress import Progress
 from kwcli.sniff.run import Output, closing_lines
 
@@ -83,6 +84,7 @@ class LogRows:
                 packets=0,
                 seconds=self._env.monotonic() - self._begun,
                 passed_over=more,
+                zone=find_zone(self._settings.zone),
             )
             self._env.say(lines[1] if len(lines) > 1 else lines[0])
 

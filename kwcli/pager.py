@@ -1,0 +1,114 @@
+"""Bytes for a terminal in; what is longer than the screen shown through the user's pager, as git does it.
+
+Output is held until it is longer than the screen: then the pager is started and gets all of it, and what follows as it
+comes. What never grows so long is written to the terminal itself. When the pager is closed early, the next write ends
+in BrokenPipeError, which is no error for a command.
+"""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from kwcli.terminal import Writable
+
+# less leaves the text on the screen and keeps colours; it ends by itself where a resized screen has room for all.
+LESS: Final = {"LESS": "FRX", "LESSCHARSET": "utf-8"}
+_OF_A_SHELL: Final = frozenset("|&;<>()$`\\\"'*?[]#~=%")
+
+
+def pager_program(variables: Mapping[str, str]) -> list[str]:
+    """The words of the pager: of KW_PAGER, of PAGER, else less where the terminal can do what less does; none where
+    there is to be none (empty, `cat`).
+    """
+    able = "less" if variables.get("TERM", "dumb") != "dumb" else ""
+    text = variables.get("KW_PAGER", variables.get("PAGER", able)).strip()
+    if text in ("", "cat"):
+        return []
+    return ["sh", "-c", text] if _OF_A_SHELL & set(text) else shlex.split(text)
+
+
+class PagedOutput:
+    """Stands before a terminal's standard output, of `columns` and `rows`."""
+
+    def __init__(
+        self, beneath: Writable, program: list[str], variables: Mapping[str, str], size: tuple[int, int]
+    ) -> None:
+        self.beneath = beneath
+        self._program = program
+        self._variables = variables
+        self._columns, self._rows = size
+        self._held: list[bytes] = []
+        self._lines = 0
+        self._child: subprocess.Popen[bytes] | None = None
+        self._direct = False
+
+    @property
+    def begun(self) -> bool:
+        """Whether something was given to it: what is said now would come before, or into, that."""
+        return bool(self._held) or self._child is not None
+
+    def write(self, data: bytes | memoryview, /) -> int:
+        """Take all of it. Raises BrokenPipeError when the pager has been closed."""
+        if self._direct:
+            return self.beneath.write(data)
+        given = bytes(data)
+        if self._child is not None:
+            self._give(given)
+            return len(given)
+        self._held.append(given)
+        self._lines += max(given.count(b"\n"), len(given) // max(self._columns, 1))
+        if self._lines >= self._rows:
+            self._start()
+        return len(given)
+
+    def flush(self) -> None:
+        """Nothing waits longer than it must."""
+        if self._direct:
+            self.beneath.flush()
+
+    def fileno(self) -> int:
+        """The descriptor of the terminal."""
+        return self.beneath.fileno()
+
+    def close(self) -> None:
+        """Write what was held; wait until the user has closed the pager. Ctrl-C is the pager's then."""
+        if self._child is None:
+            self._let_out()
+            return
+        assert self._child.stdin is not None
+        with suppress(BrokenPipeError):
+            self._child.stdin.close()
+        while self._child.poll() is None:
+            with suppress(KeyboardInterrupt):
+                self._child.wait()
+        self._child = None
+        self._direct = True
+
+    def _start(self) -> None:
+        try:
+            self._child = subprocess.Popen(self._program, stdin=subprocess.PIPE, env={**LESS, **self._variables})
+        except OSError:  # no such program: the text is shown as it is
+            self._let_out()
+            return
+        held, self._held = self._held, []
+        self._give(b"".join(held))
+
+    def _give(self, data: bytes) -> None:
+        assert self._child is not None
+        assert self._child.stdin is not None
+        self._child.stdin.write(data)
+        self._child.stdin.flush()
+
+    def _let_out(self) -> None:
+        """From now on there is no pager."""
+        self._direct = True
+        held, self._held = self._held, []
+        left = memoryview(b"".join(held))
+        while left:  # an unbuffered stream (PYTHONUNBUFFERED) may take a part
+            left = left[self.beneath.write(left) :]
+        self.beneath.flush()
