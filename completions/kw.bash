@@ -520,7 +520,7 @@ _kw_place() {  # what the argument at a place may be
         "profile use 0") kind=profiles ;;
         "playground node 0") kind=words list="list stop kill start restart pause unpause" ;;
         "completion 0") kind=words list="bash zsh fish" ;;
-        "help "*) kind=words list="sniff stats call proxy decode encode apis errors playground pipeline report sql completion filter columns record hex words produce-fetch connect failures options exit-codes tables spark library contributing changes" ;;
+        "help "*) kind=words list="sniff stats call proxy decode encode apis errors playground pipeline report sql completion other-tools filter columns record hex words produce-fetch connect failures options exit-codes tables spark library contributing changes" ;;
     esac
 }
 _kw() {

@@ -11,10 +11,13 @@ from typing import Final, NamedTuple
 
 from kwcli.inflating import InputProblem
 
-__all__ = ["FoundPath", "is_named_capture", "list_paths"]
+__all__ = ["FoundPath", "is_named_capture", "is_named_records", "is_read_once", "list_paths"]
 
 # Names of captures, those of tcpdump -C and -W among them.
 _NAMED_CAPTURE: Final = re.compile(r"\.(pcap|pcapng|cap)\d*(\.(gz|zst|lz4))?$", re.IGNORECASE)
+
+
+_NAMED_RECORDS: Final = re.compile(r"\.(ndjson|jsonl)(\.(gz|zst|lz4))?$", re.IGNORECASE)
 
 
 class FoundPath(NamedTuple):
@@ -31,6 +34,16 @@ class FoundPath(NamedTuple):
 def is_named_capture(name: str) -> bool:
     """Whether a file is called as captures are; of such a one that is none something is wrong."""
     return _NAMED_CAPTURE.search(name) is not None
+
+
+def is_named_records(name: str) -> bool:
+    """Whether a file is called as records of kw are, one a line."""
+    return _NAMED_RECORDS.search(name) is not None
+
+
+def is_read_once(word: str) -> bool:
+    """Whether it is standard input, a pipe or a device: nobody knows what it holds before it has been read."""
+    return word == "-" or (os.path.exists(word) and not os.path.isfile(word) and not os.path.isdir(word))
 
 
 def list_paths(word: str, path: str | None = None) -> Iterator[FoundPath]:

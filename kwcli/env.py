@@ -147,6 +147,7 @@ class Environment:
         "monotonic",
         "no_pager",
         "now_ns",
+        "profile_output",
         "stderr",
         "stderr_terminal",
         "stdin",
@@ -185,6 +186,8 @@ class Environment:
         self.no_pager = False  # asked for by --no-pager
         self._pager: PagedOutput | None = None
         self._unsaid: list[str] = []  # what is to be said when the pager is closed
+        # The format of output that a profile states, the one in use where none is named; empty for none.
+        self.profile_output: Callable[[str | None], str] = lambda _: ""
         self._secrets: frozenset[str] = frozenset()
         self._hide: Callable[[str], str] | None = None
 

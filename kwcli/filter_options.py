@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from decoders.exchanges.exchange import rfc3339
 from decoders.filters import Filter, FilterError, parse
+from kwcli.capture_paths import is_read_once
 from kwcli.env import Exit, Failure
 from kwcli.spelling import did_you_mean, find_api
 
@@ -29,12 +31,10 @@ def select(
     slower_than: float | None = None,
     clients: Iterable[str] = (),
     groups: Iterable[str] = (),
-    also: str = "",
 ) -> Filter:
     """What -f and the short options ask for, all of which must hold; several values of one option are alternatives.
 
-    `slower_than` is in milliseconds, `also` an expression that must hold, too. Failure (usage) says what is wrong, and
-    where.
+    `slower_than` is in milliseconds. Failure (usage) says what is wrong, and where.
     """
     parts = []
     for option, field, sign, values in (
@@ -49,8 +49,6 @@ def select(
             parts.append(part)
     if named := [_client(value) for value in clients]:
         parts.append(f"({' or '.join(named)})")
-    if also:
-        parts.append(also)
     if slower_than is not None:
         parts.append(f"latency > {f'{slower_than:.9f}'.rstrip('0').rstrip('.')}ms")
     if errors:
@@ -64,6 +62,11 @@ def select(
 def _api(name: str) -> str:
     """A number may be one that kw does not know."""
     return name if name.isascii() and name.isdecimal() else find_api(name).name
+
+
+def both(expression: str, selection: Filter) -> Filter:
+    """The filter that asks what an expression of our own asks, and what another filter does."""
+    return parse(" and ".join(text for text in (expression, selection.text) if text))
 
 
 def _client(name: str) -> str:
@@ -85,7 +88,7 @@ def time_expression(since: Moment | None, until: Moment | None, files: Sequence[
     moments = [since, until]
     for at, sign in enumerate((">=", "<")):
         moment = moments[at]
-        if moment is not None and moment.since == "midnight" and "-" in files:
+        if moment is not None and moment.since == "midnight" and any(map(is_read_once, files)):
             parts.append(f"time {sign} {timedelta(microseconds=moment.ns // 1000)}")
             moments[at] = None
     found = resolve_times(moments[0], moments[1], files, env)
@@ -103,13 +106,18 @@ def resolve_times(
     span = (env.now_ns(), env.now_ns())
     if files and any(moment is not None and moment.since != "1970" for moment in (since, until)):
         for word in files:
-            if word == "-" or "://" in word:
+            if is_read_once(word) or "://" in word:
                 name = "standard input" if word == "-" else word
                 text = f"when {name} begins and ends is not known before: write a whole time: 2026-11-21T17:34:05Z"
                 raise Failure(f"--since, --until: {text}", Exit.USAGE)
         from kwcli.inputs import capture_span
 
-        span = capture_span(files, env) or (0, 0)
+        found = capture_span(files, env)
+        if found is None and all(map(os.path.isfile, files)):
+            raise Failure(
+                f"--since, --until: {files[0]} says not when it begins and ends: write a whole time", Exit.USAGE
+            )
+        span = found or (0, 0)  # what is wrong with the files is said when they are read
     first = None if since is None else max(since.resolve(*span), 0)
     last = None if until is None else max(until.resolve(*span), 0)
     if first is not None and last is not None and first >= last:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from decoders.capture.files import CaptureReader
 from decoders.capture.merge import before, merged
 from decoders.limits import COMPRESSED_NESTING_MAX, MERGED_MAX, OPEN_FILES_MAX
-from kwcli.capture_paths import is_named_capture, list_paths
+from kwcli.capture_paths import is_named_capture, is_named_records, is_read_once, list_paths
 from kwcli.inflating import PIECE_SIZE, InputProblem, inflated, is_compressed, shown
 
 if TYPE_CHECKING:
@@ -320,10 +320,14 @@ class Captures:
             source.close()
             self._end(number)
 
-    def recorded(self) -> Iterator[list[Settled]]:
-        """The exchanges and skipped runs of records, file by file; lines that are none are noted, the others read."""
+    def recorded(self) -> Iterator[tuple[str, list[Settled]]]:
+        """Names of files of records, each with some of its exchanges and skipped runs, file by file.
+
+        Lines that are none are noted, the others read.
+        """
         for source in self._recorded:
-            yield from self._read_lines(source)
+            for rows in self._read_lines(source):
+                yield source.name, rows
 
     def _read_lines(self, source: CaptureSource) -> Iterator[list[Settled]]:
         from decoders.messages.record_lines import RecordLines
@@ -397,7 +401,7 @@ def capture_span(words: Iterable[str], env: Environment) -> tuple[int, int] | No
     """
     from decoders.capture.packet_index import Walk
 
-    captures = Captures((word for word in words if word != "-"), env)
+    captures = Captures((word for word in words if not is_read_once(word)), env)
     lows: list[int] = []
     highs: list[int] = []
     try:
@@ -487,11 +491,8 @@ class CaptureSource:
         return self._file is not None and self._file.is_regular
 
     def is_capture(self) -> bool:
-        """Whether its bytes begin as those of a capture, decompressed where need be."""
-        try:
-            return bool(next(self.again().pieces(), b""))
-        except InputProblem:
-            return False
+        """Whether it begins as a capture, decompressed where need be, or as records and is called so."""
+        return self.head()[:4] in CAPTURE_MAGICS or (is_named_records(self.name) and _is_records(self.head()))
 
     def again(self) -> CaptureSource:
         """The same file from its beginning, as an input of its own."""
@@ -551,11 +552,25 @@ def open_source(name: str, env: Environment, files: OpenFiles | None = None) -> 
         file = (files or OpenFiles()).open(name)
     except (OSError, ValueError) as error:
         why = f"{reason(error)} (kw pipeline run reads URLs)" if "://" in name else reason(error)
-        raise InputProblem(f"{name}: {why}") from None
+        raise InputProblem(f"{name}: {why}{_nearest_file(name, error)}") from None
     if file.is_folder:
         file.close()
         raise InputProblem(f"{name}: a directory, not a capture")
     return _stored(file)
+
+
+def _nearest_file(name: str, error: OSError | ValueError) -> str:
+    """` (did you mean "x.pcap"?)` where there is no such file, and nearly one."""
+    if not isinstance(error, FileNotFoundError):
+        return ""
+    from kwcli.spelling import nearest_words
+
+    folder, last = os.path.split(name)
+    try:
+        near = nearest_words(last, sorted(os.listdir(folder or "."))) if last else []
+    except OSError:
+        return ""
+    return f' (did you mean "{os.path.join(folder, near[0])}"?)' if near else ""
 
 
 def _stored(file: StoredFile) -> CaptureSource:

@@ -127,6 +127,7 @@ kw = Commands(
 
 def run(words: Sequence[str], env: Environment) -> int:
     """Run `kw WORDS…` in `env`; the exit code. Nothing but the end of the interpreter gets past it."""
+    env.profile_output = lambda name: _profile_output(env, name)
     try:
         return _run(words, env)
     finally:
@@ -172,6 +173,24 @@ def _run(words: Sequence[str], env: Environment) -> int:
         place = "" if env.debug else " (--debug shows where)"
         env.say(f"kw: defect: {type(defect).__name__}: {defect}{place}")
         return Exit.FAILURE
+
+
+def _profile_output(env: Environment, name: str | None) -> str:
+    """`kw.output` of the profile with this name, else of the one in use; a profile that cannot be read states none."""
+    if name is None and not env.variables.get("KW_PROFILE"):
+        from kwcli.user_files import own_folder
+
+        if not (own_folder("config", env.variables) / "active-profile").exists():
+            return ""
+    from kwcli.net.config.profiles import Profiles
+    from kwcli.options import OUTPUT_PROPERTY
+
+    profiles = Profiles.of(env)
+    chosen = (name, "") if name is not None else profiles.in_use(env)
+    try:
+        return dict(profiles.pairs(chosen[0])).get(OUTPUT_PROPERTY, "") if chosen else ""
+    except Failure:
+        return ""  # who needs the profile says so
 
 
 def _interrupt(_number: int, _frame: object) -> NoReturn:

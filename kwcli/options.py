@@ -22,6 +22,8 @@ FORMAT_WORDS: Final = {"jsonl": "ndjson", "jsonlines": "ndjson", "ndjson": "ndjs
 OUTPUT_VARIABLE: Final = "KW_OUTPUT"
 # Formats whose times are those of records.
 UTC_ONLY: Final = ("ndjson", "json", "yaml")
+# The same in a profile.
+OUTPUT_PROPERTY: Final = "kw.output"
 COLORS: Final = ("auto", "always", "never")
 # Formats that have columns.
 WITH_COLUMNS: Final = ("text", "table", "csv", "fields")
@@ -241,9 +243,9 @@ class FilterOptions(NamedTuple):
 
     def select(self, also: str = "") -> Filter:
         """The filter that they make, together with another expression. Raises Failure (usage)."""
-        from kwcli.filter_options import select
+        from kwcli.filter_options import both, select
 
-        return select(**self._asdict(), also=also)
+        return both(also, select(**self._asdict()))
 
 
 class ContentOptions(NamedTuple):
@@ -337,20 +339,25 @@ def set_debug(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
 
 
 def _default_format(ctx: click.Context, param: click.Parameter, value: str | None) -> str:
-    """The callback of -o: the format asked for, else that of $KW_OUTPUT if this command has it, else text."""
+    """The callback of -o: the format asked for, else that of $KW_OUTPUT or of the profile if this command has it."""
     if value is not None:
         if ctx.meta.get(ASKED) == "json" != value:
             raise click.UsageError(f"-J is -o json, and -o {value} was asked for", ctx)
         return value
     if ASKED in ctx.meta:
         return str(ctx.meta[ASKED])
-    wanted = ctx.obj.variables.get(OUTPUT_VARIABLE, "") if isinstance(ctx.obj, Environment) else ""
+    wanted, where = "", OUTPUT_VARIABLE
+    if isinstance(ctx.obj, Environment):
+        wanted = ctx.obj.variables.get(OUTPUT_VARIABLE, "")
+        if not wanted:
+            given = dict(ctx.params.get("properties") or ()).get(OUTPUT_PROPERTY)
+            wanted, where = given or ctx.obj.profile_output(ctx.params.get("profile")), OUTPUT_PROPERTY
     wanted = FORMAT_WORDS.get(wanted.lower(), wanted.lower())
     assert isinstance(param.type, click.Choice)
     if wanted in param.type.choices:
         return wanted
     if wanted and wanted not in FORMATS:
-        raise click.UsageError(f"{OUTPUT_VARIABLE}: {wanted!r} is no format; there are {', '.join(FORMATS)}", ctx)
+        raise click.UsageError(f"{where}: {wanted!r} is no format; there are {', '.join(FORMATS)}", ctx)
     return "text"
 
 

@@ -11,7 +11,7 @@ from typing import Final
 
 _LIMIT: Final = "--limit N (-n N, -c N) stops after so many"
 _SPAN: Final = "--since TIME and --until TIME choose a time: 17:34, 2026-11-21T17:34:05Z, 5m before the end"
-_JSON: Final = "-o json, -o ndjson, -o csv or -o text choose the format"
+_JSON: Final = "-o chooses the format: -o json, -o ndjson, -o csv, -o fields -e time,api,topic"
 _TAKES: Final = "-b HOST:PORT says where the cluster is"
 _FETCH: Final = "kw call fetch topic=orders offset=earliest --records shows records of a cluster"
 _PRODUCE: Final = "kw call produce topic=orders key=k value=v sends records"
@@ -21,7 +21,6 @@ _LOGIN: Final = "-X sasl.username=… -X sasl.password=…, -F FILE or a profile
 # Options of commands that read captures.
 _READING: Final[Mapping[str, str]] = {
     "-T": _JSON,
-    "-e": "-o json shows all fields",
     "-E": _JSON,
     "-V": "-v shows bodies, -vv headers too",
     "-O": "-v shows bodies, -vv headers too",
@@ -82,6 +81,8 @@ _READING: Final[Mapping[str, str]] = {
     "--slow": "--slower-than 100ms chooses what took longer",
     "--ndjson": "-o ndjson writes one object a line",
     "--no-color": "--color never leaves colours out",
+    "--only-errors": "--errors shows what went wrong",
+    "--failed": "--errors shows what went wrong",
     "--order-by": "--sort time or --sort latency",
     "--snaplen": "kw captures packets whole: leave it out",
     "--snapshot-length": "kw captures packets whole: leave it out",
@@ -134,6 +135,7 @@ _CALLING: Final[Mapping[str, str]] = {
     "--jq": "--select PATH shows a part of the answer",
     "--path": "--select PATH shows a part of the answer",
     "--print-headers": "-v shows what was sent",
+    **dict.fromkeys(("-w", "--watch"), "--repeat 0 sends it until Ctrl-C"),
     "--no-verify": "-X enable.ssl.certificate.verification=false",
 }  # fmt: skip
 
@@ -160,10 +162,11 @@ _PROXYING: Final[Mapping[str, str]] = {
     **dict.fromkeys(("-r", "--remote", "--target"), _TAKES),
     **dict.fromkeys(("-c", "--limit"), "the log goes on: Ctrl-C ends it; -f EXPR chooses what it shows"),
     "-L": _LIST,
-    "-Y": "-f EXPR filters",
 }  # fmt: skip
 
 _REFERENCE: Final[Mapping[str, str]] = {
+    "--code": "the code is a word: kw errors 6",
+    "--name": "the name is a word: kw errors NOT_LEADER, kw apis Fetch",
     "--version": "the version is a word: kw apis Fetch 12",
     "--api-version": "the version is a word: kw apis Fetch 12",
     "--api": "the API is a word: kw apis Fetch",
@@ -204,12 +207,18 @@ _PROGRAM: Final[Mapping[str, str]] = {
     "-D": "kw sniff -i any listens on all interfaces",
 }  # fmt: skip
 
+_TABLES: Final[Mapping[str, str]] = {
+    "-r": "a capture is a word of its own: kw pipeline run FILE --out DIR",
+    "--output": "--out DIR is the folder of the tables",
+    "-o": "--out DIR is the folder of the tables",
+}  # fmt: skip
+
 # Command → tables of its options, the first that knows one is right.
 OPTIONS: Final[Mapping[str, tuple[Mapping[str, str], ...]]] = {
     "": (_PROGRAM,),
     "sniff": (_READING,),
     "stats": (_READING,),
-    "pipeline run": (_READING,),
+    "pipeline run": (_TABLES, _READING),
     "call": (_CALLING, _CONNECTING),
     "proxy": (_PROXYING, _CONNECTING, _READING),
     "decode": (_BYTES,),

@@ -23,8 +23,10 @@ def describe_usage(error: click.UsageError, words: Sequence[str], commands: Cont
     """One line; `words` are those of the command line, `commands` the names of the program's."""
     ctx = error.ctx
     path = ctx.command_path if ctx else _path_of(words, commands)
-    if isinstance(error, click.exceptions.NoSuchOption):
-        text = _option(error, path, words)
+    if one_dash := _one_dash(error, words):
+        text = f"no such option {one_dash!r} (did you mean -{one_dash}?)"
+    elif isinstance(error, click.exceptions.NoSuchOption):
+        text = _option(error, path)
     elif isinstance(error, click.exceptions.NoSuchCommand):
         text = _command(error, words)
     elif isinstance(error, click.BadParameter) and error.param is not None:
@@ -49,15 +51,20 @@ def _path_of(words: Sequence[str], commands: Container[str]) -> str:
 # -- options -----------------------------------------------------------------------------------------------------------
 
 
-def _option(error: click.exceptions.NoSuchOption, path: str, words: Sequence[str]) -> str:
+def _one_dash(error: click.UsageError, words: Sequence[str]) -> str:
+    """The word that is an option with one dash, as Java's tools and Go's have it; to click it is many short ones."""
+    if error.ctx is None:
+        return ""
+    own = set(_names(error.ctx.command, error.ctx))
+    found = (word.partition("=")[0] for word in words if word[:1] == "-" and word[1:2] != "-" and len(word) > 3)
+    return next((word for word in found if f"-{word}" in own), "")
+
+
+def _option(error: click.exceptions.NoSuchOption, path: str) -> str:
     name = error.option_name
     text = f"no such option {name!r}"
     command = path.partition(" ")[2]
     own = list(_names(error.ctx.command, error.ctx)) if error.ctx else []
-    # One dash before a whole word, as Java's tools and Go's have it, is many short options to click.
-    for word in words:
-        if len(name) == 2 and word.startswith(name) and f"-{word.partition('=')[0]}" in own:
-            return f"no such option {word!r} (did you mean -{word}?)"
     for table in other_tools.OPTIONS.get(command, ()):
         if name in table:
             return f"{text}: {table[name]}"

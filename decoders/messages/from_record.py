@@ -26,7 +26,7 @@ from decoders.schema.model import Plan, PlanField, Side
 from decoders.wire.primitives import RANGES, uuid_bytes
 from decoders.wire.units import parse_time
 
-EXTRA: Final = ("closed", "retransmitted", "via", "fault", "upstream_latency_ms")
+EXTRA: Final = ("closed", "retransmitted", "via", "fault", "upstream_latency_ms", "file")
 # Kinds of records that are exchanges, or stand for them.
 KINDS: Final = ("exchange", "skipped")
 STATUSES: Final = get_args(Status)

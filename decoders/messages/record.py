@@ -118,7 +118,10 @@ def to_json_dict(settled: Settled, options: Options = PLAIN) -> dict[str, Any]:
     """The record of an exchange or of a skipped run, ready for JSON."""
     if isinstance(settled, Skipped):
         return skipped_json(settled)
-    return exchange_json(settled, options) if settled.record is None else dict(settled.record)
+    if settled.record is None:
+        return exchange_json(settled, options)
+    file = settled.extra.get("file") if settled.extra else None
+    return {**settled.record, "file": file} if file else dict(settled.record)
 
 
 def skipped_json(skipped: Skipped) -> dict[str, Any]:

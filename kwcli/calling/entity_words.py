@@ -14,6 +14,7 @@ from decoders.apis import NAMES
 from decoders.apis import api as declared
 from decoders.apis.names import find_field
 from decoders.schema.model import ALL, Api, Field, Side, Versions
+from kwcli.env import Exit, Failure
 
 __all__ = ["WORDS", "expand"]
 
@@ -61,6 +62,8 @@ def expand(api: Api, side: Side, text: str) -> list[tuple[str, ...]] | None:
     own = find_field(api.message(side).fields, name)
     if own is not None and not own.array:
         return None
+    if value.startswith("="):
+        raise Failure(f'"{text}": write {name}{value}', Exit.USAGE)
     values = value.split(",") if entity in (_TOPIC, "partition") else [value]
     if side == "request" and entity in _RESOURCES.get(api.key, ()):
         *types, last = _RESOURCES[api.key][entity]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
@@ -41,7 +42,11 @@ LOOKUPS: Final[Mapping[str, Word]] = {
     "share": "share",
     "leader": "leader",
 }
-NODES: Final = "an id, any, controller, all, coordinator:GROUP, txn:ID, share:GROUP:TOPIC-ID:PART or leader:TOPIC-PART"
+_NUMBERS: Final = re.compile(r"\d{1,9}(,\d{1,9})+", re.ASCII)
+NODES: Final = (
+    "an id or several (1,2), any, controller, all, coordinator:GROUP, txn:ID, share:GROUP:TOPIC-ID:PART "
+    "or leader:TOPIC-PART"
+)
 # Of the time that there is, nodes that are to be asked all must leave this part for the asking.
 _FOR_ANSWERS: Final = 0.25
 # How places are called, by who serves them.
@@ -53,7 +58,7 @@ class Target(NamedTuple):
 
     word: Word
     number: int = -1  # of a node, of a leader's partition
-    key: str = ""  # a group, a transactional id, a topic …
+    key: str = ""  # a group, a transactional id, a topic …; of `all` the numbers that are meant, none for every node
 
     @classmethod
     def parse(cls, text: str) -> Target:
@@ -62,6 +67,8 @@ class Target(NamedTuple):
             return cls(text)  # type: ignore[arg-type]  # one of its words
         if text.isascii() and text.removeprefix("-").isdecimal():
             return cls("node", int(text))
+        if _NUMBERS.fullmatch(text):
+            return cls("all", key=text)
         kind, colon, key = text.partition(":")
         word = LOOKUPS.get(kind)
         if word is None or not colon or not key:
@@ -114,7 +121,7 @@ class Router:
     def _named(self, target: Target, body: Mapping[str, Any]) -> list[Destination]:
         cluster = self._cluster
         if target.word == "all":
-            return self._all(body)
+            return self._all(body, target.key)
         if target.word == "controller":
             return self._controller(body)
         if target.word == "any":
@@ -130,10 +137,11 @@ class Router:
         connection = cluster.coordinator(kind, target.key)
         return [Destination(connection, body, f"coordinator of {kind} {target.key}", looked_up=True)]
 
-    def _all(self, body: Mapping[str, Any]) -> list[Destination]:
+    def _all(self, body: Mapping[str, Any], only: str = "") -> list[Destination]:
+        """Every node, or those of a list of numbers."""
         stops: list[Destination] = []
         self.problems = []
-        numbers = sorted(self._cluster.nodes(fresh=True))
+        numbers = list(map(int, only.split(","))) if only else sorted(self._cluster.nodes(fresh=True))
         deadline = self._cluster.deadline
         answers_s = deadline.seconds * _FOR_ANSWERS
         for place, number in enumerate(numbers):

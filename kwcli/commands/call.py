@@ -27,7 +27,7 @@ Examples:
 @click.option("--as-kafka", "release", metavar="2.8", help="Send the highest version that this release speaks.")
 @click.option("--force", is_flag=True, help="Send what the broker does not offer, too.")
 @click.option(
-    "--node", metavar="NODE", help="An id, any, controller, all, coordinator:GROUP, txn:ID, leader:TOPIC-PART."
+    "--node", metavar="NODE", help="An id, 1,2, any, controller, all, coordinator:GROUP, txn:ID, leader:TOPIC-PART."
 )
 @click.option("--split", is_flag=True, help="Send each leader or coordinator its share of the request.")
 @click.option("--example", is_flag=True, help="Send the example of the API as it is, even if it changes something.")

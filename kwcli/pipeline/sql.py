@@ -13,8 +13,9 @@ from kwcli.env import Exit, Failure
 from kwcli.output.csv import csv_lines
 from kwcli.output.table import Column, draw_table
 from kwcli.output.units import palette
-from kwcli.pipeline.tables.columns import MEANINGS
-from kwcli.pipeline.views import VIEWS, query_of
+from kwcli.pipeline.query_check import check_query
+from kwcli.pipeline.tables.columns import MEANINGS, TABLES
+from kwcli.pipeline.views import COLUMNS, VIEWS, query_of
 from kwcli.spelling import did_you_mean
 from kwcli.terminal import clean
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 SCREEN: Final = 1000
 NAME_CUT: Final = 24
 _JSON: Final = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "ignoreNullFields": "false"}
+# All that a folder may have.
+ALL: Final = (*MEANINGS, *VIEWS)
 # Commands that only look.
 _LOOKS: Final = frozenset(
     {
@@ -56,6 +59,7 @@ def sql(
     from kwcli.pipeline.spark.sessions import own_session
 
     tables = Tables(folder)
+    check_query(query, _columns(tables), {name: text for name in ALL if (text := _lacking(name, tables))})
     on_screen = env.stdout_terminal and limit is None and shown.format in ("text", "table")
     most = SCREEN + 1 if on_screen else limit
     with (
@@ -83,9 +87,15 @@ def read_query(env: Environment, query: str) -> str:
 
 
 def show_views(env: Environment, shown: Settings) -> int:
-    """What `kw pipeline sql --views` does: the tables and views that there are."""
-    rows = [*MEANINGS.items(), *((name, view.text) for name, view in VIEWS.items())]
-    _write(env, shown, QueryResult(["name", "holds"], iter([list(row) for row in rows])), None)
+    """What `kw pipeline sql --views` does: the tables and views that there are, and their columns."""
+    columns = {name: [column.name for column in its] for name, its in TABLES.items()} | COLUMNS
+    texts = MEANINGS | {name: view.text for name, view in VIEWS.items()}
+    brief = shown.format == "text" and not shown.verbose  # the tables have many
+    rows = (
+        [name, text, "kw help tables" if brief and name in TABLES else list(columns[name])]
+        for name, text in texts.items()
+    )
+    _write(env, shown, QueryResult(["name", "holds", "columns"], rows), None)
     return Exit.DONE
 
 
@@ -184,11 +194,25 @@ def _told(problem: Exception, query: str, tables: Tables, code: Exit) -> Failure
     return Failure(f"{_place(found, query)}{clean(text):.500}", code)
 
 
+def _columns(tables: Tables) -> dict[str, tuple[str, ...]]:
+    """The names of the columns of what a folder has."""
+    known = {name: (*(column.name for column in its), "date") for name, its in TABLES.items()} | COLUMNS
+    return {name: known[name] for name in names_in(tables)}
+
+
+def _lacking(name: str, tables: Tables) -> str:
+    """What is to be said of a table or view that kw knows, and a folder does not have; nothing of any other."""
+    lacking = sorted(_tables_of(name) - set(tables.files))
+    if not lacking:
+        return ""
+    what = f"is made of {' and '.join(lacking)}, which" if name in VIEWS else "is a table that"
+    return f"{name} {what} {tables.place} does not have (kw pipeline run --tables {','.join(lacking)})"
+
+
 def _not_there(name: str, tables: Tables) -> str:
-    lacking = sorted(_tables_of(name.lower()) - set(tables.files))
+    lacking = _lacking(name.lower(), tables)
     if lacking:
-        what = f"is made of {' and '.join(lacking)}, which" if name.lower() in VIEWS else "is a table that"
-        return f"{name} {what} {tables.place} does not have (kw pipeline run --tables {','.join(lacking)})"
+        return lacking
     return f"there is no table or view {name}{did_you_mean(name, names_in(tables))}; --views lists them"
 
 

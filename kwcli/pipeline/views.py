@@ -22,7 +22,7 @@ _FAILED_OF_TOPIC: Final = f"{_FAILED} and (topic is null or exists(error_topics,
 
 
 class View(NamedTuple):
-    """One view; `of` are the tables and views without which it cannot be."""
+    """One view; `of` are the tables and views without which it cannot be. COLUMNS has the names of its columns."""
 
     text: str
     of: tuple[str, ...]
@@ -68,7 +68,7 @@ _TIMED: Final = ("exchanges", "bins")
 VIEWS: Final[dict[str, View]] = {
     "bins": View("bins of latencies in ns: least, the least above it, the value that stands for all", (), ""),
     "latency_by_api": View("latencies, errors and bytes of each API", _TIMED, _latency("api", "api")),
-    "latency_by_client": View("of each client (client id, else address)", _TIMED, _latency("client", _CLIENT)),
+    "latency_by_client": View("of each client (client id, else address)", _TIMED, _latency("client_id", _CLIENT)),
     "latency_by_broker": View("of each broker", _TIMED, _latency("broker", "broker")),
     "latency_by_topic": View(
         *("of each topic; an exchange about several counts for each", _TIMED),
@@ -82,7 +82,7 @@ VIEWS: Final[dict[str, View]] = {
     ),
     "errors_by_client": View(
         *("error codes of each client", ("exchanges",)),
-        f"""select {_CLIENT} as client, api, error, count(*) as codes, min(time) as first, max(time) as last
+        f"""select {_CLIENT} as client_id, api, error, count(*) as codes, min(time) as first, max(time) as last
         from exchanges lateral view explode(error_names) as error group by 1, 2, 3""",
     ),
     "slowest": View(
@@ -98,17 +98,16 @@ VIEWS: Final[dict[str, View]] = {
     ),
     "clients": View(
         *("clients: software, exchanges, bytes, first and last time", ("exchanges",)),
-        f"""select {_CLIENT} as client, {_ADDRESS} as address, max(client_software_name) as software,
-        max(client_software_version) as software_version, count(*) as exchanges,
+        f"""select {_CLIENT} as client_id, client_ip, max(client_software_name) as client_software_name,
+        max(client_software_version) as client_software_version, count(*) as count,
         sum(coalesce(request_size, 0)) as request_bytes, sum(coalesce(response_size, 0)) as response_bytes,
         min(time) as first, max(time) as last from exchanges group by 1, 2""",
     ),
     "versions": View(
         *("versions of APIs that each client uses", ("exchanges",)),
-        f"""select {_CLIENT} as client, {_ADDRESS} as address, client_software_name as software,
-        client_software_version as software_version, api_key, api, api_version, count(*) as count,
-        min(time) as first, max(time) as last from exchanges where api_version is not null
-        group by 1, 2, 3, 4, api_key, api, api_version""",
+        f"""select {_CLIENT} as client_id, client_ip, client_software_name, client_software_version, api_key, api,
+        api_version, count(*) as count, min(time) as first, max(time) as last from exchanges
+        where api_version is not null group by 1, 2, 3, 4, 5, 6, 7""",
     ),
     "served": View("versions that each Kafka release serves; null where it has the API no more", (), ""),
     "old_versions": View(
@@ -118,7 +117,7 @@ VIEWS: Final[dict[str, View]] = {
     ),
     "throttled": View(
         *("responses that had clients wait", ("exchanges",)),
-        f"""select {_CLIENT} as client, api, count(*) as throttled, sum(throttle_time_ms) as sum_ms,
+        f"""select {_CLIENT} as client_id, api, count(*) as throttled, sum(throttle_time_ms) as sum_ms,
         max(throttle_time_ms) as max_ms from exchanges where throttle_time_ms > 0 group by 1, 2""",
     ),
     "topics": View(
@@ -153,6 +152,59 @@ VIEWS: Final[dict[str, View]] = {
         client_missing + server_missing as missing_bytes,
         client_retransmissions + server_retransmissions as retransmissions, closed from connections
         where client_gaps + server_gaps + client_retransmissions + server_retransmissions > 0""",
+    ),
+}
+
+
+# View → the names of its columns, in their order: what a query may name, known before Spark has started.
+_LATENCY_COLUMNS: Final = (
+    *("count", "errors", "waited", *(f"p{percent}_ms" for percent in PERCENTS), "max_ms"),
+    *("request_bytes", "response_bytes"),
+)
+COLUMNS: Final[dict[str, tuple[str, ...]]] = {
+    "bins": ("number", "least", "above", "value"),
+    "latency_by_api": ("api", *_LATENCY_COLUMNS),
+    "latency_by_client": ("client_id", *_LATENCY_COLUMNS),
+    "latency_by_broker": ("broker", *_LATENCY_COLUMNS),
+    "latency_by_topic": ("topic", *_LATENCY_COLUMNS),
+    "latency_by_minute": ("minute", *_LATENCY_COLUMNS),
+    "errors_by_api": ("api", "error", "exchanges", "codes"),
+    "errors_by_client": ("client_id", "api", "error", "codes", "first", "last"),
+    "slowest": (
+        *("latency_ms", "api", "api_version", "client_id", "client", "broker", "time", "source_file"),
+        *("request_packet", "response_packet"),
+    ),
+    "unanswered": (
+        *("time", "api", "api_version", "client_id", "client", "broker", "closed", "source_file"),
+        "request_packet",
+    ),
+    "clients": (
+        *("client_id", "client_ip", "client_software_name", "client_software_version", "count"),
+        *("request_bytes", "response_bytes", "first", "last"),
+    ),
+    "versions": (
+        *("client_id", "client_ip", "client_software_name", "client_software_version", "api_key", "api"),
+        *("api_version", "count", "first", "last"),
+    ),
+    "served": ("release", "api_key", "served_from", "served_to"),
+    "old_versions": (
+        *("release", "client_id", "client_ip", "client_software_name", "client_software_version"),
+        *("api_key", "api", "api_version", "count", "first", "last", "served_from", "served_to"),
+    ),
+    "throttled": ("client_id", "api", "throttled", "sum_ms", "max_ms"),
+    "topics": ("topic", "partitions", "produced_records", "produced_bytes", "fetched_records", "fetched_bytes"),
+    "batches": ("api", "topic", "codec", "batches", "records", "bytes", "records_per_batch", "bytes_per_batch"),
+    "partition_errors": ("api", "topic", "partition", "error", "count", "first", "last"),
+    "not_kafka": ("broker", "reason", "detail", "connections", "first", "last"),
+    "lossy_connections": (
+        "client",
+        "broker",
+        "client_id",
+        "time",
+        "gaps",
+        "missing_bytes",
+        "retransmissions",
+        "closed",
     ),
 }
 

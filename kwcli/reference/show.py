@@ -17,6 +17,8 @@ from kwcli.output.units import palette
 from kwcli.spelling import did_you_mean, find_api, find_release, find_version, parse_version_of
 
 Row = dict[str, Any]
+# Codes or names with commas between them.
+_LIST: Final = re.compile(r"-?\w+(,-?\w+)+", re.ASCII)
 # Words that are releases, or two of them, wherever they stand: `3.9`, `v2.8.1`, `3.9..4.0`.
 _RELEASES: Final = re.compile(r"v?\d+(\.\d+)+((\.{2,3}|[,:-])(v?\d+(\.\d+)+|latest))?", re.IGNORECASE)
 
@@ -110,6 +112,7 @@ def show_errors(
 
     if words and (grep is not None or retriable is not None):
         raise click.UsageError(f"{'--grep' if grep is not None else '--[not-]retriable'} does not go with a code")
+    words = [part for word in words for part in (word.split(",") if _LIST.fullmatch(word) else [word])]
     for word in words:  # click lets -1 through, and all else that begins so with it
         if word[:1] == "-" and not word[1:].isdecimal():
             raise click.NoSuchOption(word, ctx=click.get_current_context())

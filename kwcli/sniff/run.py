@@ -265,9 +265,9 @@ def names_files(settings: Settings, selection: Filter) -> bool:
 
 
 def name_files(rows: Iterable[Settled], names: Sequence[str]) -> None:
-    """Say of each exchange which file it is from, and count its packets in that file."""
+    """Say of each exchange of a capture which file it is from, and count its packets in that file."""
     for row in rows:
-        if row.kind != "exchange":
+        if row.kind != "exchange" or row.record is not None:
             continue
         packet = row.request_packet or row.response_packet or 0
         row.extra = {**(row.extra or {}), "file": utf8_text(names[file_of(packet)])}
@@ -358,7 +358,10 @@ class Sniffing:
             names = ", ".join(captures.records)
             raise Failure(f"{names}: -o hex shows bytes, and a record has none: give it the capture", Exit.USAGE)
         lacking = 0
-        for rows in captures.recorded():
+        for name, rows in captures.recorded():
+            for row in rows:
+                if self._names_files and row.kind == "exchange":
+                    row.extra = {"file": utf8_text(name), **(row.extra or {})}
             if self._selection.reads_records:
                 lacking += sum(map(lacks_records, rows))
             if self._ports is not None:

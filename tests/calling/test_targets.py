@@ -15,6 +15,7 @@ from kwcli.env import Exit, Failure
         ("all", Target("all")),
         ("controller", Target("controller")),
         ("3", Target("node", 3)),
+        ("1,2", Target("all", key="1,2")),
         ("coordinator:billing", Target("group", -1, "billing")),
         ("coordinator:a:b", Target("group", -1, "a:b")),
         ("txn:ledger", Target("transaction", -1, "ledger")),

@@ -22,7 +22,7 @@ from kwcli.main import kw as program
 from tests.cli.shells import COMPLETIONS, Answer, ask
 from tests.cli.worlds import kw
 
-LARGEST = 120_000
+LARGEST = 140_000
 
 
 @pytest.mark.parametrize("shell", SHELLS)

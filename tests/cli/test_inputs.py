@@ -14,7 +14,7 @@ import lz4.frame  # type: ignore[import-untyped]  # lz4 ships no types
 import pytest
 import zstandard
 
-from kwcli.inputs import CaptureSource, InputProblem, open_source
+from kwcli.inputs import Captures, CaptureSource, InputProblem, capture_span, open_source
 from tests.cli.worlds import world
 
 PLAIN = bytes.fromhex("d4c3b2a1") + bytes(range(256)) * 2000 + bytes(300_000)
@@ -159,3 +159,61 @@ def test_a_slow_pipe_is_followed_as_it_grows(compressed: bool) -> None:
             seen.set()
     writer.join()
     assert sizes == [5000, 4000]
+
+
+def packet_file(second: int) -> bytes:
+    """A capture of one TCP packet of that second."""
+    tcp = bytes.fromhex("c000 2384 00000001 00000000 5018 ffff 0000 0000") + b"x"
+    size = (20 + len(tcp)).to_bytes(2, "big")
+    ip = bytes.fromhex("4500") + size + bytes.fromhex("0000 0000 4006 0000 7f000001 7f000001")
+    head = bytes.fromhex("d4c3b2a1 0200 0400 00000000 00000000 00000400 65000000")
+    sizes = (len(ip) + len(tcp)).to_bytes(4, "little") * 2
+    return head + second.to_bytes(4, "little") + bytes(4) + sizes + ip + tcp
+
+
+EARLIER, LATER = packet_file(1_000_000_000), packet_file(1_000_086_400)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with captures, and with what is none; the later capture has the earlier name."""
+    (tmp_path / "day").mkdir()
+    for name, capture in (("a.pcap", LATER), ("day/oddly named", EARLIER), ("day/n.pcap.gz", gzip.compress(LATER))):
+        (tmp_path / name).write_bytes(capture)
+    (tmp_path / "notes.txt").write_text("no capture at all")
+    (tmp_path / "new.pcap").write_bytes(b"")
+    (tmp_path / ".hidden.pcap").write_bytes(LATER)
+    os.mkfifo(tmp_path / "pipe")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("words", "times", "problems"),
+    [
+        (["."], [1_000_000_000, 1_000_086_400, 1_000_086_400], []),
+        (["*.pcap"], [1_000_086_400], []),
+        (["**/*"], [1_000_000_000, 1_000_086_400, 1_000_086_400], []),
+        (["day"], [1_000_000_000, 1_000_086_400], []),
+        (["a.pcap", "."], [1_000_000_000, 1_000_086_400, 1_000_086_400], []),  # a.pcap once
+        ([".", "a.pcap"], [1_000_000_000, 1_000_086_400, 1_000_086_400], []),
+        (["a.pcap", "a.pcap"], [1_000_086_400, 1_000_086_400], []),  # asked for twice
+        (["n*.txt"], [], ["n*.txt: no capture in it"]),
+        (["*.nothing"], [], ["*.nothing: no such file"]),
+        (["new.pcap"], [], ["new.pcap: empty: there is no capture in it"]),
+    ],
+)
+def test_folders_and_patterns(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], times: list[int], problems: list[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    captures = Captures(words, world())
+    found = [segment[1] // 10**9 for segments in captures for segment in segments]
+    captures.close()
+    assert (found, captures.problems) == (times, problems)
+
+
+def test_the_span_of_captures(folder: Path) -> None:
+    first, last = 1_000_000_000 * 10**9, 1_000_086_400 * 10**9
+    assert capture_span([str(folder)], world()) == (first, last)
+    assert capture_span([str(folder / "a.pcap"), "-", str(folder / "missing")], world()) == (last, last)
+    assert capture_span(["-", str(folder / "notes.txt")], world()) is None

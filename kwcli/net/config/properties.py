@@ -82,6 +82,14 @@ PROPERTIES: Final[tuple[Property, ...]] = (
         "milliseconds",
         default="5000",
     ),
+    _row(
+        "output",
+        "",
+        "kw.output",
+        "format of output where -o and KW_OUTPUT name none; in a profile",
+        values="text table ndjson json csv yaml",
+        default="text",
+    ),
     _row("timeout", "", "default.api.timeout.ms", "time for the whole command, in ms", "milliseconds", default="10000"),
     # TLS
     _row(
