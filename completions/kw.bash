@@ -21,6 +21,14 @@ _kw_profiles() {
     done
     _kw_offer "$all"
 }
+_kw_live() {  # what kw itself knows about $1 (body, filter, node, property): in a third of a second, or nothing
+    local one limit=
+    type -P timeout > /dev/null && limit="timeout ${KW_COMPLETION_LIMIT:-0.3}"
+    while IFS=$'\t' read -r one _; do
+        [[ $one == *[=.:/\(] ]] && compopt -o nospace 2> /dev/null
+        COMPREPLY+=("$head$one")
+    done < <($limit "${line[0]}" __complete "$1${quote:+-quoted}" "$plain" "${line[@]:1:last-1}" 2> /dev/null)
+}
 _kw_versions() {
     local low=1 high=0 words= all=
     _kw_facts
@@ -46,6 +54,10 @@ _kw_body() {  # path=value: the paths of the request, then what the field may ho
     while [[ $one =~ ^(.*)\[[0-9]+\](.*)$ ]]; do one="${BASH_REMATCH[1]}[]${BASH_REMATCH[2]}"; done
     if [[ $plain == *=* ]]; then
         _kw_values "${one%:}"
+        if [[ ! $values ]]; then
+            _kw_live body
+            return
+        fi
         head=${plain%%=*}=
         plain=${plain#*=}
         _kw_offer "$values"
@@ -72,7 +84,29 @@ _kw_kind() {
         profiles) _kw_profiles ;;
         interfaces) _kw_offer "any $(command ls /sys/class/net 2> /dev/null)" ;;
         files) _kw_files ;;
+        property | filter | node) _kw_live $kind ;;
     esac
+}
+_kw_split() {  # the words of $1 as the shell parts them, into `line`; `quote` is the one that is open, from `begin` on
+    local text=$1 word= some= at one
+    line=() quote=
+    for ((at = 0; at < ${#text}; at++)); do
+        one=${text:at:1}
+        if [[ $quote ]]; then
+            if [[ $one == "$quote" ]]; then quote=; else word+=$one; fi
+        elif [[ $one == [\'\"] ]]; then
+            quote=$one some=1 begin=${#word}
+        elif [[ $one == \\ ]]; then
+            ((at++))
+            word+=${text:at:1} some=1
+        elif [[ $one == [[:space:]] ]]; then
+            [[ $some ]] && line+=("$word")
+            word= some=
+        else
+            word+=$one some=1
+        fi
+    done
+    line+=("$word")
 }
 _kw_facts() {
     case $api in
@@ -313,7 +347,7 @@ _kw_verb() {
 }
 _kw_option() {  # how many values an option takes, and what they may be; `--option=` has its value with it
     case ${1%=} in
-        " -X") left=1 kind= ;;
+        " -X") left=1 kind=property ;;
         "sniff -r"|"sniff --read") left=1 kind=files ;;
         "sniff -i"|"sniff --interface") left=1 kind=interfaces ;;
         "sniff --bpf") left=1 kind= ;;
@@ -326,7 +360,7 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "sniff --client") left=1 kind= ;;
         "sniff --topic") left=1 kind= ;;
         "sniff --group") left=1 kind= ;;
-        "sniff -f"|"sniff -Y"|"sniff --filter") left=1 kind=words list="api api_key api_version correlation_id client_id client broker software software_version connection time request_size topic group txn partition records key value response_size size latency latency_ms error duration duration_ms status reason undecoded undecoded_side side closed file retransmitted header. request. response." ;;
+        "sniff -f"|"sniff -Y"|"sniff --filter") left=1 kind=filter ;;
         "sniff --slower-than") left=1 kind= ;;
         "sniff -n"|"sniff -c"|"sniff --limit") left=1 kind= ;;
         "sniff --sort") left=1 kind=words list="time latency size" ;;
@@ -337,7 +371,7 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "sniff --color") left=1 kind=words list="auto always never" ;;
         "call --api-version") left=1 kind=versions ;;
         "call --as-kafka") left=1 kind=releases ;;
-        "call --node") left=1 kind= ;;
+        "call --node") left=1 kind=node ;;
         "call --raw-body") left=1 kind= ;;
         "call --only") left=1 kind=words list="request response" ;;
         "call --select") left=1 kind= ;;
@@ -350,7 +384,7 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "call --against") left=1 kind= ;;
         "call -b"|"call --bootstrap-server") left=1 kind= ;;
         "call --bootstrap-controller") left=1 kind= ;;
-        "call -X"|"call --property") left=1 kind= ;;
+        "call -X"|"call --property") left=1 kind=property ;;
         "call -F"|"call --command-config") left=1 kind=files ;;
         "call --profile") left=1 kind=profiles ;;
         "call --client-id") left=1 kind= ;;
@@ -364,7 +398,7 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "call --color") left=1 kind=words list="auto always never" ;;
         "proxy -b"|"proxy --bootstrap-server") left=1 kind= ;;
         "proxy --bootstrap-controller") left=1 kind= ;;
-        "proxy -X"|"proxy --property") left=1 kind= ;;
+        "proxy -X"|"proxy --property") left=1 kind=property ;;
         "proxy -F"|"proxy --command-config") left=1 kind=files ;;
         "proxy --profile") left=1 kind=profiles ;;
         "proxy --timeout") left=1 kind= ;;
@@ -382,7 +416,7 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "proxy --client") left=1 kind= ;;
         "proxy --topic") left=1 kind= ;;
         "proxy --group") left=1 kind= ;;
-        "proxy -f"|"proxy -Y"|"proxy --filter") left=1 kind=words list="api api_key api_version correlation_id client_id client broker software software_version connection time request_size topic group txn partition records key value response_size size latency latency_ms error duration duration_ms status reason undecoded undecoded_side side closed file retransmitted header. request. response." ;;
+        "proxy -f"|"proxy -Y"|"proxy --filter") left=1 kind=filter ;;
         "proxy --slower-than") left=1 kind= ;;
         "proxy -o"|"proxy --output") left=1 kind=words list="text table ndjson json csv yaml fields hex" ;;
         "proxy -e"|"proxy --field") left=1 kind= ;;
@@ -412,7 +446,7 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "stats --client") left=1 kind= ;;
         "stats --topic") left=1 kind= ;;
         "stats --group") left=1 kind= ;;
-        "stats -f"|"stats -Y"|"stats --filter") left=1 kind=words list="api api_key api_version correlation_id client_id client broker software software_version connection time request_size topic group txn partition records key value response_size size latency latency_ms error duration duration_ms status reason undecoded undecoded_side side closed file retransmitted header. request. response." ;;
+        "stats -f"|"stats -Y"|"stats --filter") left=1 kind=filter ;;
         "stats --slower-than") left=1 kind= ;;
         "stats -n"|"stats -c"|"stats --limit") left=1 kind= ;;
         "stats -o"|"stats --output") left=1 kind=words list="text table ndjson json csv yaml fields" ;;
@@ -433,7 +467,7 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "pipeline run --client") left=1 kind= ;;
         "pipeline run --topic") left=1 kind= ;;
         "pipeline run --group") left=1 kind= ;;
-        "pipeline run -f"|"pipeline run -Y"|"pipeline run --filter") left=1 kind=words list="api api_key api_version correlation_id client_id client broker software software_version connection time request_size topic group txn partition records key value response_size size latency latency_ms error duration duration_ms status reason undecoded undecoded_side side closed file retransmitted header. request. response." ;;
+        "pipeline run -f"|"pipeline run -Y"|"pipeline run --filter") left=1 kind=filter ;;
         "pipeline run --slower-than") left=1 kind= ;;
         "pipeline run --port") left=1 kind= ;;
         "pipeline run --tables") left=1 kind=words list="exchanges topic_partitions connections skipped" ;;
@@ -468,7 +502,7 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "encode -o"|"encode --output") left=1 kind=words list="hex base64 raw" ;;
         "profile add -b"|"profile add --bootstrap-server") left=1 kind= ;;
         "profile add --bootstrap-controller") left=1 kind= ;;
-        "profile add -X"|"profile add --property") left=1 kind= ;;
+        "profile add -X"|"profile add --property") left=1 kind=property ;;
         "profile add -F"|"profile add --command-config") left=1 kind=files ;;
         "profile current -o"|"profile current --output") left=1 kind=words list="text ndjson json" ;;
         "profile current --color") left=1 kind=words list="auto always never" ;;
@@ -511,6 +545,7 @@ _kw_place() {  # what the argument at a place may be
         "encode 0") kind=apis ;;
         "encode 1") kind=versions ;;
         "encode "*) kind=body ;;
+        "profile add "*) kind=property ;;
         "profile edit 0") kind=profiles ;;
         "profile export 0") kind=profiles ;;
         "profile import "*) kind=files ;;
@@ -524,19 +559,17 @@ _kw_place() {  # what the argument at a place may be
     esac
 }
 _kw() {
-    local verb= api= wanted= left=0 place=0 kind= list= verbs= options= head= quoted= at last plain typed cut fold=1
+    local verb= api= left=0 place=0 kind= list= verbs= options= head= quote= begin=0 fold=1 at last plain typed cut
     local -a line
     COMPREPLY=()
-    read -ra line <<< "${COMP_LINE:0:COMP_POINT}"
-    [[ ${COMP_LINE:0:COMP_POINT} == *[[:space:]] ]] && line+=("")
+    _kw_split "${COMP_LINE:0:COMP_POINT}"
     last=$((${#line[@]} - 1))
     ((last > 0)) || return 0
     shopt -q nocasematch && fold=0
     shopt -s nocasematch
     _kw_verb
     for ((at = 1; at < last; at++)); do
-        plain=${line[at]#[\'\"]}
-        plain=${plain%[\'\"]}
+        plain=${line[at]}
         if ((left)); then
             [[ $kind == apis ]] && api=$plain
             ((left--))
@@ -554,8 +587,6 @@ _kw() {
         fi
     done
     typed=${line[last]}
-    [[ $typed == [\'\"]* ]] && quoted=1
-    typed=${typed#[\'\"]}
     plain=$typed
     if ((!left)); then
         kind= list=
@@ -572,8 +603,13 @@ _kw() {
     fi
     api=${api//[-_]/}
     _kw_kind
-    if [[ ! $quoted && $typed == *[=:]* && ${COMP_WORDBREAKS-} == *=* ]]; then
+    cut=
+    if [[ $quote ]]; then
+        cut=${typed:0:begin}
+    elif [[ $typed == *[=:]* && ${COMP_WORDBREAKS-} == *=* ]]; then
         cut=${typed%"${typed##*[=:]}"}
+    fi
+    if [[ $cut ]]; then
         for ((at = 0; at < ${#COMPREPLY[@]}; at++)); do COMPREPLY[at]=${COMPREPLY[at]#"$cut"}; done
     fi
     ((fold)) && shopt -u nocasematch

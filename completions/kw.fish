@@ -54,6 +54,20 @@ function __kw_profiles
         string replace -r '.*/(.*)\.properties$' '$1' -- $file
     end
 end
+function __kw_live  # what kw itself knows about $1 (body, filter, node, property): in a third of a second, or nothing
+    set -l tokens (commandline -opc)
+    set -l word (commandline -ct)
+    set -l quoted ''
+    if string match -qr '^[\'"]' -- $word
+        set quoted -quoted
+        set word (string sub -s 2 -- $word)
+    else
+        set word (string unescape -- $word)
+    end
+    set -l limit
+    type -q timeout; and set limit timeout (set -q KW_COMPLETION_LIMIT; and echo $KW_COMPLETION_LIMIT; or echo 0.3)
+    $limit $tokens[1] __complete $argv[1]$quoted "$word" $tokens[2..-1] 2>/dev/null
+end
 function __kw_body  # path=value: the paths of the request, then what the field may hold
     set -l api (__kw_api)
     set -l token (commandline -ct | string unescape)
@@ -68,9 +82,11 @@ function __kw_body  # path=value: the paths of the request, then what the field 
     set -l plain (string replace -ra '\[\d+\]' '[]' -- $path)
     if string match -q '*=*' -- $token
         set -l head (string replace -r '=.*' '=' -- $token)
-        for value in (__kw_values "$api $plain")
+        set -l values (__kw_values "$api $plain")
+        for value in $values
             echo $head$value
         end
+        test (count $values) -gt 0; or __kw_live body
     else if test "$plain" = "$path"
         __kw_fields $api
     else
@@ -829,6 +845,7 @@ function __kw_takes
 end
 complete -c kw -f
 set -g __kw_verbs 'sniff' 'call' 'proxy' 'stats' 'pipeline' 'pipeline report' 'pipeline run' 'pipeline sql' 'apis' 'errors' 'decode' 'encode' 'profile' 'profile add' 'profile current' 'profile edit' 'profile export' 'profile import' 'profile list' 'profile remove' 'profile rename' 'profile show' 'profile use' 'playground' 'playground node' 'completion' 'help' 'version'
+complete -c kw -s h -l help -d 'Show this message and exit.'
 complete -c kw -n '__kw_in \'\' 0' -a sniff -d 'Decode captures into Kafka request/response exchanges.'
 complete -c kw -n '__kw_in \'\' 0' -a call -d 'Send one request to the broker that it is for; print request, response and timing.'
 complete -c kw -n '__kw_in \'\' 0' -a proxy -d 'Stand between clients and a cluster: every broker gets a listener here, and clients never hear of...'
@@ -845,8 +862,7 @@ complete -c kw -n '__kw_in \'\' 0' -a help -d 'Show a page of the handbook, or l
 complete -c kw -n '__kw_in \'\' 0' -a version -d 'Show the versions of kw, of Python, of the newest Kafka that kw knows, and of the libraries.'
 complete -c kw -n '__kw_in \'\'' -l version -k -d 'Print the version and end.'
 complete -c kw -n '__kw_in \'\'' -l debug -d 'Show the traceback of a defect, of any command.'
-complete -c kw -n '__kw_in \'\'' -s X -x -d 'Show all client properties, or those in force with where they are from.'
-complete -c kw -n '__kw_in \'\'' -s h -l help -d 'Show this message and exit.'
+complete -c kw -n '__kw_in \'\'' -s X -x -a '(__kw_live property)' -d 'Show all client properties, or those in force with where they are from.'
 complete -c kw -n '__kw_in \'sniff\'' -s r -l read -r -F -d 'A capture to read, as FILE is.'
 complete -c kw -n '__kw_in \'sniff\'' -s i -l interface -x -a '(command ls /sys/class/net 2>/dev/null; echo any)' -d 'Capture live on this interface (`any`: on all of them).'
 complete -c kw -n '__kw_in \'sniff\'' -l bpf -x -d 'Kernel filter of a live capture, as tcpdump writes it.'
@@ -859,8 +875,8 @@ complete -c kw -n '__kw_in \'sniff\'' -l client-id -x -d 'Only clients whose id 
 complete -c kw -n '__kw_in \'sniff\'' -l client -x -d 'Only these clients, by id or by address.'
 complete -c kw -n '__kw_in \'sniff\'' -l topic -x -d 'Only exchanges about a topic that matches.'
 complete -c kw -n '__kw_in \'sniff\'' -l group -x -d 'Only exchanges about a group that matches.'
-complete -c kw -n '__kw_in \'sniff\'' -s f -s Y -l filter -x -a 'api api_key api_version correlation_id client_id client broker software software_version connection time request_size topic group txn partition records key value response_size size latency latency_ms error duration duration_ms status reason undecoded undecoded_side side closed file retransmitted header. request. response.' -d 'Only exchanges for which this holds, for example \'api == Fetch and latency > 100ms\'.'
-complete -c kw -n '__kw_in \'sniff\'' -l errors -d 'Only what went wrong: error codes, undecodable, cut off unanswered.'
+complete -c kw -n '__kw_in \'sniff\'' -s f -s Y -l filter -x -a '(__kw_live filter)' -d 'Only exchanges for which this holds, for example \'api == Fetch and latency > 100ms\'.'
+complete -c kw -n '__kw_in \'sniff\'' -l errors -d 'Only what went wrong: error codes, undecodable, cut off unanswered; `--errors all`: also error codes that the protocol means so.'
 complete -c kw -n '__kw_in \'sniff\'' -l slower-than -x -d 'Only latencies above, for example 100ms.'
 complete -c kw -n '__kw_in \'sniff\'' -s n -s c -l limit -x -d 'Stop reading after N rows that are shown.'
 complete -c kw -n '__kw_in \'sniff\'' -l records -d 'Show every record, with key, value and headers.'
@@ -879,12 +895,11 @@ complete -c kw -n '__kw_in \'sniff\'' -l no-pager -d 'Do not page long output on
 complete -c kw -n '__kw_in \'sniff\'' -s v -l verbose -d 'Show bodies too; -vv headers as well.'
 complete -c kw -n '__kw_in \'sniff\'' -s q -l quiet -d 'No summary and no progress bar.'
 complete -c kw -n '__kw_in \'sniff\'' -l debug -d 'Show the traceback of a defect.'
-complete -c kw -n '__kw_in \'sniff\'' -s h -l help -d 'Show this message and exit.'
 complete -c kw -n '__kw_in \'sniff\' 0 more' -F
 complete -c kw -n '__kw_in \'call\'' -l api-version -x -a '(__kw_versions)' -k -d 'Send this version: 12, v12, latest.'
 complete -c kw -n '__kw_in \'call\'' -l as-kafka -x -a '4.4 4.3 4.2 4.1 4.0 3.9 3.8 3.7 3.6 3.5 3.4 3.3 3.2 3.1 3.0 2.8 2.7 2.6 2.5 2.4 2.3 2.2 2.1 2.0 1.1 1.0 0.11.0 0.10.2 0.10.1 0.10.0 0.9.0 0.8.2' -k -d 'Send the highest version that this release speaks.'
 complete -c kw -n '__kw_in \'call\'' -l force -d 'Send what the broker does not offer, too.'
-complete -c kw -n '__kw_in \'call\'' -l node -x -d 'An id, 1,2, any, controller, all, coordinator:GROUP, txn:ID, leader:TOPIC-PART.'
+complete -c kw -n '__kw_in \'call\'' -l node -x -a '(__kw_live node)' -d 'An id, 1,2, any, controller, all, coordinator:GROUP, txn:ID, leader:TOPIC-PART.'
 complete -c kw -n '__kw_in \'call\'' -l split -d 'Send each leader or coordinator its share of the request.'
 complete -c kw -n '__kw_in \'call\'' -l example -d 'Send the example of the API as it is, even if it changes something.'
 complete -c kw -n '__kw_in \'call\'' -l skeleton -d 'Print the request as annotated YAML to fill in; send nothing.'
@@ -906,7 +921,7 @@ complete -c kw -n '__kw_in \'call\'' -l interval -x -d 'Between repetitions; 1s 
 complete -c kw -n '__kw_in \'call\'' -l against -x -d 'With ApiVersions: compare what brokers offer with this release.'
 complete -c kw -n '__kw_in \'call\'' -s b -l bootstrap-server -x -d 'Brokers to ask first; else a profile\'s, else localhost:9092.'
 complete -c kw -n '__kw_in \'call\'' -l bootstrap-controller -x -d 'Controllers to ask first, instead.'
-complete -c kw -n '__kw_in \'call\'' -s X -l property -x -d 'A client property, as librdkafka or Java spell it; list shows all, dump those in force.'
+complete -c kw -n '__kw_in \'call\'' -s X -l property -x -a '(__kw_live property)' -d 'A client property, as librdkafka or Java spell it; list shows all, dump those in force.'
 complete -c kw -n '__kw_in \'call\'' -s F -l command-config -r -F -d 'A file of client properties: client.properties, librdkafka.config, kcat.conf.'
 complete -c kw -n '__kw_in \'call\'' -l profile -x -a '(__kw_profiles)' -d 'A profile (see kw profile) instead of the active one.'
 complete -c kw -n '__kw_in \'call\'' -l client-id -x -d 'The client id to send; kw without it.'
@@ -925,12 +940,11 @@ complete -c kw -n '__kw_in \'call\'' -l no-pager -d 'Do not page long output on 
 complete -c kw -n '__kw_in \'call\'' -s v -l verbose -d 'Show the request too, the chosen server and what was looked up; -vv what was said.'
 complete -c kw -n '__kw_in \'call\'' -s q -l quiet -d 'No summary of repetitions.'
 complete -c kw -n '__kw_in \'call\'' -l debug -d 'Show the traceback of a defect.'
-complete -c kw -n '__kw_in \'call\'' -s h -l help -d 'Show this message and exit.'
 complete -c kw -n '__kw_in \'call\' 0' -a 'Produce Fetch ListOffsets Metadata LeaderAndIsr StopReplica UpdateMetadata ControlledShutdown OffsetCommit OffsetFetch FindCoordinator JoinGroup Heartbeat LeaveGroup SyncGroup DescribeGroups ListGroups SaslHandshake ApiVersions CreateTopics DeleteTopics DeleteRecords InitProducerId OffsetForLeaderEpoch AddPartitionsToTxn AddOffsetsToTxn EndTxn WriteTxnMarkers TxnOffsetCommit DescribeAcls CreateAcls DeleteAcls DescribeConfigs AlterConfigs AlterReplicaLogDirs DescribeLogDirs SaslAuthenticate CreatePartitions CreateDelegationToken RenewDelegationToken ExpireDelegationToken DescribeDelegationToken DeleteGroups ElectLeaders IncrementalAlterConfigs AlterPartitionReassignments ListPartitionReassignments OffsetDelete DescribeClientQuotas AlterClientQuotas DescribeUserScramCredentials AlterUserScramCredentials Vote BeginQuorumEpoch EndQuorumEpoch DescribeQuorum AlterPartition UpdateFeatures Envelope FetchSnapshot DescribeCluster DescribeProducers BrokerRegistration BrokerHeartbeat UnregisterBroker DescribeTransactions ListTransactions AllocateProducerIds ConsumerGroupHeartbeat ConsumerGroupDescribe ControllerRegistration GetTelemetrySubscriptions PushTelemetry AssignReplicasToDirs ListConfigResources DescribeTopicPartitions ShareGroupHeartbeat ShareGroupDescribe ShareFetch ShareAcknowledge AddRaftVoter RemoveRaftVoter UpdateRaftVoter InitializeShareGroupState ReadShareGroupState WriteShareGroupState DeleteShareGroupState ReadShareGroupStateSummary StreamsGroupHeartbeat StreamsGroupDescribe DescribeShareGroupOffsets AlterShareGroupOffsets DeleteShareGroupOffsets StreamsGroupTopologyDescriptionUpdate UnregisterController'
 complete -c kw -n '__kw_in \'call\' 1 more' -a '(__kw_body)'
 complete -c kw -n '__kw_in \'proxy\'' -s b -l bootstrap-server -x -d 'Brokers to ask first; else a profile\'s, else localhost:9092.'
 complete -c kw -n '__kw_in \'proxy\'' -l bootstrap-controller -x -d 'Controllers to ask first, instead.'
-complete -c kw -n '__kw_in \'proxy\'' -s X -l property -x -d 'A client property, as librdkafka or Java spell it; list shows all, dump those in force.'
+complete -c kw -n '__kw_in \'proxy\'' -s X -l property -x -a '(__kw_live property)' -d 'A client property, as librdkafka or Java spell it; list shows all, dump those in force.'
 complete -c kw -n '__kw_in \'proxy\'' -s F -l command-config -r -F -d 'A file of client properties: client.properties, librdkafka.config, kcat.conf.'
 complete -c kw -n '__kw_in \'proxy\'' -l profile -x -a '(__kw_profiles)' -d 'A profile (see kw profile) instead of the active one.'
 complete -c kw -n '__kw_in \'proxy\'' -l timeout -x -d 'Time for everything; 10s without it.'
@@ -951,8 +965,8 @@ complete -c kw -n '__kw_in \'proxy\'' -l client-id -x -d 'Only clients whose id 
 complete -c kw -n '__kw_in \'proxy\'' -l client -x -d 'Only these clients, by id or by address.'
 complete -c kw -n '__kw_in \'proxy\'' -l topic -x -d 'Only exchanges about a topic that matches.'
 complete -c kw -n '__kw_in \'proxy\'' -l group -x -d 'Only exchanges about a group that matches.'
-complete -c kw -n '__kw_in \'proxy\'' -s f -s Y -l filter -x -a 'api api_key api_version correlation_id client_id client broker software software_version connection time request_size topic group txn partition records key value response_size size latency latency_ms error duration duration_ms status reason undecoded undecoded_side side closed file retransmitted header. request. response.' -d 'Only exchanges for which this holds, for example \'api == Fetch and latency > 100ms\'.'
-complete -c kw -n '__kw_in \'proxy\'' -l errors -d 'Only what went wrong: error codes, undecodable, cut off unanswered.'
+complete -c kw -n '__kw_in \'proxy\'' -s f -s Y -l filter -x -a '(__kw_live filter)' -d 'Only exchanges for which this holds, for example \'api == Fetch and latency > 100ms\'.'
+complete -c kw -n '__kw_in \'proxy\'' -l errors -d 'Only what went wrong: error codes, undecodable, cut off unanswered; `--errors all`: also error codes that the protocol means so.'
 complete -c kw -n '__kw_in \'proxy\'' -l slower-than -x -d 'Only latencies above, for example 100ms.'
 complete -c kw -n '__kw_in \'proxy\'' -l records -d 'Show every record, with key, value and headers.'
 complete -c kw -n '__kw_in \'proxy\'' -l reveal-secrets -d 'Show tokens, salts and config values instead of {redacted}.'
@@ -974,7 +988,6 @@ complete -c kw -n '__kw_in \'proxy\'' -l record -x -a 'client both' -d 'Whose by
 complete -c kw -n '__kw_in \'proxy\'' -l rotate-size -x -d 'Begin a new file after so many bytes, say 100MB.'
 complete -c kw -n '__kw_in \'proxy\'' -l rotate-interval -x -d 'Begin a new file after this time, say 60m.'
 complete -c kw -n '__kw_in \'proxy\'' -l log-overflow -x -a 'drop block' -d 'When the log cannot keep up: leave traffic out of it, or make clients wait.'
-complete -c kw -n '__kw_in \'proxy\'' -s h -l help -d 'Show this message and exit.'
 complete -c kw -n '__kw_in \'stats\'' -s r -l read -r -F -d 'A capture to read, as FILE is.'
 complete -c kw -n '__kw_in \'stats\'' -s i -l interface -x -a '(command ls /sys/class/net 2>/dev/null; echo any)' -d 'Capture live on this interface (`any`: on all of them).'
 complete -c kw -n '__kw_in \'stats\'' -l bpf -x -d 'Kernel filter of a live capture, as tcpdump writes it.'
@@ -993,8 +1006,8 @@ complete -c kw -n '__kw_in \'stats\'' -l client-id -x -d 'Only clients whose id 
 complete -c kw -n '__kw_in \'stats\'' -l client -x -d 'Only these clients, by id or by address.'
 complete -c kw -n '__kw_in \'stats\'' -l topic -x -d 'Only exchanges about a topic that matches.'
 complete -c kw -n '__kw_in \'stats\'' -l group -x -d 'Only exchanges about a group that matches.'
-complete -c kw -n '__kw_in \'stats\'' -s f -s Y -l filter -x -a 'api api_key api_version correlation_id client_id client broker software software_version connection time request_size topic group txn partition records key value response_size size latency latency_ms error duration duration_ms status reason undecoded undecoded_side side closed file retransmitted header. request. response.' -d 'Only exchanges for which this holds, for example \'api == Fetch and latency > 100ms\'.'
-complete -c kw -n '__kw_in \'stats\'' -l errors -d 'Only what went wrong: error codes, undecodable, cut off unanswered.'
+complete -c kw -n '__kw_in \'stats\'' -s f -s Y -l filter -x -a '(__kw_live filter)' -d 'Only exchanges for which this holds, for example \'api == Fetch and latency > 100ms\'.'
+complete -c kw -n '__kw_in \'stats\'' -l errors -d 'Only what went wrong: error codes, undecodable, cut off unanswered; `--errors all`: also error codes that the protocol means so.'
 complete -c kw -n '__kw_in \'stats\'' -l slower-than -x -d 'Only latencies above, for example 100ms.'
 complete -c kw -n '__kw_in \'stats\'' -s n -s c -l limit -x -d 'Stop reading after N exchanges counted.'
 complete -c kw -n '__kw_in \'stats\'' -l strict -d 'Exit code 3 when traffic was lost or could not be decoded.'
@@ -1009,12 +1022,10 @@ complete -c kw -n '__kw_in \'stats\'' -l no-pager -d 'Do not page long output on
 complete -c kw -n '__kw_in \'stats\'' -s v -l verbose -d 'Leave out no column and no group.'
 complete -c kw -n '__kw_in \'stats\'' -s q -l quiet -d 'No summary and no progress bar.'
 complete -c kw -n '__kw_in \'stats\'' -l debug -d 'Show the traceback of a defect.'
-complete -c kw -n '__kw_in \'stats\'' -s h -l help -d 'Show this message and exit.'
 complete -c kw -n '__kw_in \'stats\' 0 more' -F
 complete -c kw -n '__kw_in \'pipeline\' 0' -a report -d 'Say what the tables hold.'
 complete -c kw -n '__kw_in \'pipeline\' 0' -a run -d 'Decode captures into Parquet tables.'
 complete -c kw -n '__kw_in \'pipeline\' 0' -a sql -d 'Ask the tables in SQL.'
-complete -c kw -n '__kw_in \'pipeline\'' -s h -l help -d 'Show this message and exit.'
 complete -c kw -n '__kw_in \'pipeline report\'' -l target -x -a '4.4 4.3 4.2 4.1 4.0 3.9 3.8 3.7 3.6 3.5 3.4 3.3 3.2 3.1 3.0 2.8 2.7 2.6 2.5 2.4 2.3 2.2 2.1 2.0 1.1 1.0 0.11.0 0.10.2 0.10.1 0.10.0 0.9.0 0.8.2' -k -d 'Kafka release that clients are held against; without it the newest one.'
 complete -c kw -n '__kw_in \'pipeline report\'' -l html -r -F -d 'Write one HTML page with charts, and nothing else.'
 complete -c kw -n '__kw_in \'pipeline report\'' -l master -x -d 'Count on Spark: local[*], spark://HOST:PORT, …; without it right here.'
@@ -1025,7 +1036,6 @@ complete -c kw -n '__kw_in \'pipeline report\'' -l no-pager -d 'Do not page long
 complete -c kw -n '__kw_in \'pipeline report\'' -s v -l verbose -d 'Leave out no row and no column.'
 complete -c kw -n '__kw_in \'pipeline report\'' -s q -l quiet -d 'Say nothing on standard error.'
 complete -c kw -n '__kw_in \'pipeline report\'' -l debug -d 'Show the traceback of a defect.'
-complete -c kw -n '__kw_in \'pipeline report\'' -s h -l help -d 'Show this message and exit.'
 complete -c kw -n '__kw_in \'pipeline report\' 0' -F
 complete -c kw -n '__kw_in \'pipeline run\'' -l out -r -F -d 'The folder of the tables; it is made, or has tables of kw already.'
 complete -c kw -n '__kw_in \'pipeline run\'' -l point -x -d 'Captures of one place in the network; the same connection at two points is two.'
@@ -1036,8 +1046,8 @@ complete -c kw -n '__kw_in \'pipeline run\'' -l client-id -x -d 'Only clients wh
 complete -c kw -n '__kw_in \'pipeline run\'' -l client -x -d 'Only these clients, by id or by address.'
 complete -c kw -n '__kw_in \'pipeline run\'' -l topic -x -d 'Only exchanges about a topic that matches.'
 complete -c kw -n '__kw_in \'pipeline run\'' -l group -x -d 'Only exchanges about a group that matches.'
-complete -c kw -n '__kw_in \'pipeline run\'' -s f -s Y -l filter -x -a 'api api_key api_version correlation_id client_id client broker software software_version connection time request_size topic group txn partition records key value response_size size latency latency_ms error duration duration_ms status reason undecoded undecoded_side side closed file retransmitted header. request. response.' -d 'Only exchanges for which this holds, for example \'api == Fetch and latency > 100ms\'.'
-complete -c kw -n '__kw_in \'pipeline run\'' -l errors -d 'Only what went wrong: error codes, undecodable, cut off unanswered.'
+complete -c kw -n '__kw_in \'pipeline run\'' -s f -s Y -l filter -x -a '(__kw_live filter)' -d 'Only exchanges for which this holds, for example \'api == Fetch and latency > 100ms\'.'
+complete -c kw -n '__kw_in \'pipeline run\'' -l errors -d 'Only what went wrong: error codes, undecodable, cut off unanswered; `--errors all`: also error codes that the protocol means so.'
 complete -c kw -n '__kw_in \'pipeline run\'' -l slower-than -x -d 'Only latencies above, for example 100ms.'
 complete -c kw -n '__kw_in \'pipeline run\'' -l port -x -d 'Broker ports, 9092-9094 for a range; without it Kafka is recognised on any port.'
 complete -c kw -n '__kw_in \'pipeline run\'' -l tables -x -a 'exchanges topic_partitions connections skipped' -d 'Only these tables, of exchanges, topic_partitions, connections, skipped.'
@@ -1051,7 +1061,6 @@ complete -c kw -n '__kw_in \'pipeline run\'' -l explain -d 'Say what would be do
 complete -c kw -n '__kw_in \'pipeline run\'' -s v -l verbose -d 'Tell of every capture.'
 complete -c kw -n '__kw_in \'pipeline run\'' -s q -l quiet -d 'No summary and no progress.'
 complete -c kw -n '__kw_in \'pipeline run\'' -l debug -d 'Show the traceback of a defect, and what Spark says.'
-complete -c kw -n '__kw_in \'pipeline run\'' -s h -l help -d 'Show this message and exit.'
 complete -c kw -n '__kw_in \'pipeline run\' 0 more' -F
 complete -c kw -n '__kw_in \'pipeline sql\'' -l views -d 'List the tables and views that there are, and what they hold.'
 complete -c kw -n '__kw_in \'pipeline sql\'' -s n -s c -l limit -x -d 'At most N rows.'
@@ -1064,7 +1073,6 @@ complete -c kw -n '__kw_in \'pipeline sql\'' -l no-pager -d 'Do not page long ou
 complete -c kw -n '__kw_in \'pipeline sql\'' -s v -l verbose -d 'Text as wide as it gets, nothing shortened.'
 complete -c kw -n '__kw_in \'pipeline sql\'' -s q -l quiet -d 'Say nothing on standard error.'
 complete -c kw -n '__kw_in \'pipeline sql\'' -l debug -d 'Show the traceback of a defect.'
-complete -c kw -n '__kw_in \'pipeline sql\'' -s h -l help -d 'Show this message and exit.'
 complete -c kw -n '__kw_in \'pipeline sql\' 0' -F
 complete -c kw -n '__kw_in \'apis\'' -l release -x -a '4.4 4.3 4.2 4.1 4.0 3.9 3.8 3.7 3.6 3.5 3.4 3.3 3.2 3.1 3.0 2.8 2.7 2.6 2.5 2.4 2.3 2.2 2.1 2.0 1.1 1.0 0.11.0 0.10.2 0.10.1 0.10.0 0.9.0 0.8.2' -k -d 'As this release of Kafka speaks it, for example 2.8.'
 complete -c kw -n '__kw_in \'apis\'' -l diff -x -a '4.4 4.3 4.2 4.1 4.0 3.9 3.8 3.7 3.6 3.5 3.4 3.3 3.2 3.1 3.0 2.8 2.7 2.6 2.5 2.4 2.3 2.2 2.1 2.0 1.1 1.0 0.11.0 0.10.2 0.10.1 0.10.0 0.9.0 0.8.2' -k -d 'What changed between two releases; of one API also between two versions.'
@@ -1077,7 +1085,6 @@ complete -c kw -n '__kw_in \'apis\'' -l csv-safe -d 'In csv, an apostrophe befor
 complete -c kw -n '__kw_in \'apis\'' -l color -x -a 'auto always never' -d 'When to use colours.'
 complete -c kw -n '__kw_in \'apis\'' -l no-pager -d 'Do not page long output on a terminal.'
 complete -c kw -n '__kw_in \'apis\'' -l debug -d 'Show the traceback of a defect.'
-complete -c kw -n '__kw_in \'apis\'' -s h -l help -d 'Show this message and exit.'
 complete -c kw -n '__kw_in \'apis --diff\'' -k -a '4.4 4.3 4.2 4.1 4.0 3.9 3.8 3.7 3.6 3.5 3.4 3.3 3.2 3.1 3.0 2.8 2.7 2.6 2.5 2.4 2.3 2.2 2.1 2.0 1.1 1.0 0.11.0 0.10.2 0.10.1 0.10.0 0.9.0 0.8.2'
 complete -c kw -n '__kw_in \'apis\' 0' -a 'Produce Fetch ListOffsets Metadata LeaderAndIsr StopReplica UpdateMetadata ControlledShutdown OffsetCommit OffsetFetch FindCoordinator JoinGroup Heartbeat LeaveGroup SyncGroup DescribeGroups ListGroups SaslHandshake ApiVersions CreateTopics DeleteTopics DeleteRecords InitProducerId OffsetForLeaderEpoch AddPartitionsToTxn AddOffsetsToTxn EndTxn WriteTxnMarkers TxnOffsetCommit DescribeAcls CreateAcls DeleteAcls DescribeConfigs AlterConfigs AlterReplicaLogDirs DescribeLogDirs SaslAuthenticate CreatePartitions CreateDelegationToken RenewDelegationToken ExpireDelegationToken DescribeDelegationToken DeleteGroups ElectLeaders IncrementalAlterConfigs AlterPartitionReassignments ListPartitionReassignments OffsetDelete DescribeClientQuotas AlterClientQuotas DescribeUserScramCredentials AlterUserScramCredentials Vote BeginQuorumEpoch EndQuorumEpoch DescribeQuorum AlterPartition UpdateFeatures Envelope FetchSnapshot DescribeCluster DescribeProducers BrokerRegistration BrokerHeartbeat UnregisterBroker DescribeTransactions ListTransactions AllocateProducerIds ConsumerGroupHeartbeat ConsumerGroupDescribe ControllerRegistration GetTelemetrySubscriptions PushTelemetry AssignReplicasToDirs ListConfigResources DescribeTopicPartitions ShareGroupHeartbeat ShareGroupDescribe ShareFetch ShareAcknowledge AddRaftVoter RemoveRaftVoter UpdateRaftVoter InitializeShareGroupState ReadShareGroupState WriteShareGroupState DeleteShareGroupState ReadShareGroupStateSummary StreamsGroupHeartbeat StreamsGroupDescribe DescribeShareGroupOffsets AlterShareGroupOffsets DeleteShareGroupOffsets StreamsGroupTopologyDescriptionUpdate UnregisterController'
 complete -c kw -n '__kw_in \'apis\' 1' -k -a '(__kw_versions)'
@@ -1091,7 +1098,6 @@ complete -c kw -n '__kw_in \'errors\'' -l csv-safe -d 'In csv, an apostrophe bef
 complete -c kw -n '__kw_in \'errors\'' -l color -x -a 'auto always never' -d 'When to use colours.'
 complete -c kw -n '__kw_in \'errors\'' -l no-pager -d 'Do not page long output on a terminal.'
 complete -c kw -n '__kw_in \'errors\'' -l debug -d 'Show the traceback of a defect.'
-complete -c kw -n '__kw_in \'errors\'' -s h -l help -d 'Show this message and exit.'
 complete -c kw -n '__kw_in \'errors\' 0 more' -a '(__kw_errors)'
 complete -c kw -n '__kw_in \'decode\'' -l api -x -a 'Produce Fetch ListOffsets Metadata LeaderAndIsr StopReplica UpdateMetadata ControlledShutdown OffsetCommit OffsetFetch FindCoordinator JoinGroup Heartbeat LeaveGroup SyncGroup DescribeGroups ListGroups SaslHandshake ApiVersions CreateTopics DeleteTopics DeleteRecords InitProducerId OffsetForLeaderEpoch AddPartitionsToTxn AddOffsetsToTxn EndTxn WriteTxnMarkers TxnOffsetCommit DescribeAcls CreateAcls DeleteAcls DescribeConfigs AlterConfigs AlterReplicaLogDirs DescribeLogDirs SaslAuthenticate CreatePartitions CreateDelegationToken RenewDelegationToken ExpireDelegationToken DescribeDelegationToken DeleteGroups ElectLeaders IncrementalAlterConfigs AlterPartitionReassignments ListPartitionReassignments OffsetDelete DescribeClientQuotas AlterClientQuotas DescribeUserScramCredentials AlterUserScramCredentials Vote BeginQuorumEpoch EndQuorumEpoch DescribeQuorum AlterPartition UpdateFeatures Envelope FetchSnapshot DescribeCluster DescribeProducers BrokerRegistration BrokerHeartbeat UnregisterBroker DescribeTransactions ListTransactions AllocateProducerIds ConsumerGroupHeartbeat ConsumerGroupDescribe ControllerRegistration GetTelemetrySubscriptions PushTelemetry AssignReplicasToDirs ListConfigResources DescribeTopicPartitions ShareGroupHeartbeat ShareGroupDescribe ShareFetch ShareAcknowledge AddRaftVoter RemoveRaftVoter UpdateRaftVoter InitializeShareGroupState ReadShareGroupState WriteShareGroupState DeleteShareGroupState ReadShareGroupStateSummary StreamsGroupHeartbeat StreamsGroupDescribe DescribeShareGroupOffsets AlterShareGroupOffsets DeleteShareGroupOffsets StreamsGroupTopologyDescriptionUpdate UnregisterController' -d 'The API of the messages, by name or number.'
 complete -c kw -n '__kw_in \'decode\'' -l version -l api-version -x -a '(__kw_versions)' -k -d 'Its version: 12, v12, latest.'
@@ -1109,7 +1115,6 @@ complete -c kw -n '__kw_in \'decode\'' -l color -x -a 'auto always never' -d 'Wh
 complete -c kw -n '__kw_in \'decode\'' -l no-pager -d 'Do not page long output on a terminal.'
 complete -c kw -n '__kw_in \'decode\'' -s v -l verbose -d 'Show headers too; in hex nothing is shortened.'
 complete -c kw -n '__kw_in \'decode\'' -l debug -d 'Show the traceback of a defect.'
-complete -c kw -n '__kw_in \'decode\'' -s h -l help -d 'Show this message and exit.'
 complete -c kw -n '__kw_in \'decode\' 0 more' -F
 complete -c kw -n '__kw_in \'encode\'' -l response -d 'A response; without it a request.'
 complete -c kw -n '__kw_in \'encode\'' -l frame -d 'The whole frame: size field, header, body.'
@@ -1118,7 +1123,6 @@ complete -c kw -n '__kw_in \'encode\'' -l client-id -x -d 'In the header of the 
 complete -c kw -n '__kw_in \'encode\'' -l skeleton -d 'Print an annotated body to fill in, as YAML.'
 complete -c kw -n '__kw_in \'encode\'' -s o -l output -x -a 'hex base64 raw' -d 'hex (default), base64 or raw bytes.'
 complete -c kw -n '__kw_in \'encode\'' -l debug -d 'Show the traceback of a defect.'
-complete -c kw -n '__kw_in \'encode\'' -s h -l help -d 'Show this message and exit.'
 complete -c kw -n '__kw_in \'encode\' 0' -a 'Produce Fetch ListOffsets Metadata LeaderAndIsr StopReplica UpdateMetadata ControlledShutdown OffsetCommit OffsetFetch FindCoordinator JoinGroup Heartbeat LeaveGroup SyncGroup DescribeGroups ListGroups SaslHandshake ApiVersions CreateTopics DeleteTopics DeleteRecords InitProducerId OffsetForLeaderEpoch AddPartitionsToTxn AddOffsetsToTxn EndTxn WriteTxnMarkers TxnOffsetCommit DescribeAcls CreateAcls DeleteAcls DescribeConfigs AlterConfigs AlterReplicaLogDirs DescribeLogDirs SaslAuthenticate CreatePartitions CreateDelegationToken RenewDelegationToken ExpireDelegationToken DescribeDelegationToken DeleteGroups ElectLeaders IncrementalAlterConfigs AlterPartitionReassignments ListPartitionReassignments OffsetDelete DescribeClientQuotas AlterClientQuotas DescribeUserScramCredentials AlterUserScramCredentials Vote BeginQuorumEpoch EndQuorumEpoch DescribeQuorum AlterPartition UpdateFeatures Envelope FetchSnapshot DescribeCluster DescribeProducers BrokerRegistration BrokerHeartbeat UnregisterBroker DescribeTransactions ListTransactions AllocateProducerIds ConsumerGroupHeartbeat ConsumerGroupDescribe ControllerRegistration GetTelemetrySubscriptions PushTelemetry AssignReplicasToDirs ListConfigResources DescribeTopicPartitions ShareGroupHeartbeat ShareGroupDescribe ShareFetch ShareAcknowledge AddRaftVoter RemoveRaftVoter UpdateRaftVoter InitializeShareGroupState ReadShareGroupState WriteShareGroupState DeleteShareGroupState ReadShareGroupStateSummary StreamsGroupHeartbeat StreamsGroupDescribe DescribeShareGroupOffsets AlterShareGroupOffsets DeleteShareGroupOffsets StreamsGroupTopologyDescriptionUpdate UnregisterController'
 complete -c kw -n '__kw_in \'encode\' 1' -k -a '(__kw_versions)'
 complete -c kw -n '__kw_in \'encode\' 2 more' -a '(__kw_body)'
@@ -1132,42 +1136,34 @@ complete -c kw -n '__kw_in \'profile\' 0' -a remove -d 'Take the profile NAME aw
 complete -c kw -n '__kw_in \'profile\' 0' -a rename -d 'Give the profile NAME another name; the active one stays active.'
 complete -c kw -n '__kw_in \'profile\' 0' -a show -d 'Show the properties of a profile.'
 complete -c kw -n '__kw_in \'profile\' 0' -a use -d 'Choose the active profile.'
-complete -c kw -n '__kw_in \'profile\'' -s h -l help -d 'Show this message and exit.'
 complete -c kw -n '__kw_in \'profile add\'' -s b -l bootstrap-server -x -d 'The brokers to ask first.'
 complete -c kw -n '__kw_in \'profile add\'' -l bootstrap-controller -x -d 'Controllers, instead.'
-complete -c kw -n '__kw_in \'profile add\'' -s X -l property -x -d 'A client property.'
+complete -c kw -n '__kw_in \'profile add\'' -s X -l property -x -a '(__kw_live property)' -d 'A client property.'
 complete -c kw -n '__kw_in \'profile add\'' -s F -l command-config -r -F -d 'A file of client properties.'
 complete -c kw -n '__kw_in \'profile add\'' -l use -d 'Make it the active profile.'
 complete -c kw -n '__kw_in \'profile add\'' -l force -d 'Replace a profile that is there.'
-complete -c kw -n '__kw_in \'profile add\'' -s h -l help -d 'Show this message and exit.'
+complete -c kw -n '__kw_in \'profile add\' 1 more' -a '(__kw_live property)'
 complete -c kw -n '__kw_in \'profile current\'' -s o -l output -x -a 'text ndjson json' -d 'Output format; text where $KW_OUTPUT names no other.'
 complete -c kw -n '__kw_in \'profile current\'' -s J -d 'The same as -o json.'
 complete -c kw -n '__kw_in \'profile current\'' -l color -x -a 'auto always never' -d 'When to use colours.'
 complete -c kw -n '__kw_in \'profile current\'' -l no-pager -d 'Do not page long output on a terminal.'
 complete -c kw -n '__kw_in \'profile current\'' -l debug -d 'Show the traceback of a defect.'
-complete -c kw -n '__kw_in \'profile current\'' -s h -l help -d 'Show this message and exit.'
-complete -c kw -n '__kw_in \'profile edit\'' -s h -l help -d 'Show this message and exit.'
 complete -c kw -n '__kw_in \'profile edit\' 0' -a '(__kw_profiles)'
 complete -c kw -n '__kw_in \'profile export\'' -l as -x -a 'kw java librdkafka env' -d 'For whom.'
 complete -c kw -n '__kw_in \'profile export\'' -l reveal-secrets -d 'Write passwords and keys, too.'
-complete -c kw -n '__kw_in \'profile export\'' -s h -l help -d 'Show this message and exit.'
 complete -c kw -n '__kw_in \'profile export\' 0' -a '(__kw_profiles)'
 complete -c kw -n '__kw_in \'profile import\'' -l context -x -d 'Of a file with several clusters, this one.'
 complete -c kw -n '__kw_in \'profile import\'' -l use -d 'Make it the active profile.'
 complete -c kw -n '__kw_in \'profile import\'' -l force -d 'Replace a profile that is there.'
 complete -c kw -n '__kw_in \'profile import\'' -s v -l verbose -d 'List the properties that mean nothing to kw.'
-complete -c kw -n '__kw_in \'profile import\'' -s h -l help -d 'Show this message and exit.'
 complete -c kw -n '__kw_in \'profile import\' 0 more' -F
 complete -c kw -n '__kw_in \'profile list\'' -s o -l output -x -a 'text ndjson json' -d 'Output format; text where $KW_OUTPUT names no other.'
 complete -c kw -n '__kw_in \'profile list\'' -s J -d 'The same as -o json.'
 complete -c kw -n '__kw_in \'profile list\'' -l color -x -a 'auto always never' -d 'When to use colours.'
 complete -c kw -n '__kw_in \'profile list\'' -l no-pager -d 'Do not page long output on a terminal.'
 complete -c kw -n '__kw_in \'profile list\'' -l debug -d 'Show the traceback of a defect.'
-complete -c kw -n '__kw_in \'profile list\'' -s h -l help -d 'Show this message and exit.'
-complete -c kw -n '__kw_in \'profile remove\'' -s h -l help -d 'Show this message and exit.'
 complete -c kw -n '__kw_in \'profile remove\' 0' -a '(__kw_profiles)'
 complete -c kw -n '__kw_in \'profile rename\'' -l force -d 'Replace a profile that is there.'
-complete -c kw -n '__kw_in \'profile rename\'' -s h -l help -d 'Show this message and exit.'
 complete -c kw -n '__kw_in \'profile rename\' 0' -a '(__kw_profiles)'
 complete -c kw -n '__kw_in \'profile show\'' -l reveal-secrets -d 'Show passwords and keys instead of {redacted}.'
 complete -c kw -n '__kw_in \'profile show\'' -s o -l output -x -a 'text ndjson json' -d 'Output format; text where $KW_OUTPUT names no other.'
@@ -1175,10 +1171,8 @@ complete -c kw -n '__kw_in \'profile show\'' -s J -d 'The same as -o json.'
 complete -c kw -n '__kw_in \'profile show\'' -l color -x -a 'auto always never' -d 'When to use colours.'
 complete -c kw -n '__kw_in \'profile show\'' -l no-pager -d 'Do not page long output on a terminal.'
 complete -c kw -n '__kw_in \'profile show\'' -l debug -d 'Show the traceback of a defect.'
-complete -c kw -n '__kw_in \'profile show\'' -s h -l help -d 'Show this message and exit.'
 complete -c kw -n '__kw_in \'profile show\' 0' -a '(__kw_profiles)'
 complete -c kw -n '__kw_in \'profile use\'' -l none -d 'Use no profile.'
-complete -c kw -n '__kw_in \'profile use\'' -s h -l help -d 'Show this message and exit.'
 complete -c kw -n '__kw_in \'profile use\' 0' -a '(__kw_profiles)'
 complete -c kw -n '__kw_in \'playground\' 0' -a node -d 'List, stop, kill, start, restart, pause nodes of one that runs.'
 complete -c kw -n '__kw_in \'playground\'' -l nodes -x -d 'So many brokers.'
@@ -1193,23 +1187,18 @@ complete -c kw -n '__kw_in \'playground\'' -l mock -d 'librdkafka\'s mock instea
 complete -c kw -n '__kw_in \'playground\'' -l keep-going -d 'When a node dies the others go on; without it all ends.'
 complete -c kw -n '__kw_in \'playground\'' -s q -l quiet -d 'Only the line that says ready.'
 complete -c kw -n '__kw_in \'playground\'' -l debug -d 'Show the traceback of a defect.'
-complete -c kw -n '__kw_in \'playground\'' -s h -l help -d 'Show this message and exit.'
 complete -c kw -n '__kw_in \'playground node\'' -l port -x -d 'Where several run: that with this port.'
 complete -c kw -n '__kw_in \'playground node\'' -l timeout -x -d 'Wait so long; 30s without it.'
 complete -c kw -n '__kw_in \'playground node\'' -s o -l output -x -a 'text ndjson json' -d 'The form.'
-complete -c kw -n '__kw_in \'playground node\'' -s h -l help -d 'Show this message and exit.'
 complete -c kw -n '__kw_in \'playground node\' 0' -a 'list stop kill start restart pause unpause'
-complete -c kw -n '__kw_in \'completion\'' -s h -l help -d 'Show this message and exit.'
 complete -c kw -n '__kw_in \'completion\' 0' -a 'bash zsh fish'
 complete -c kw -n '__kw_in \'help\'' -l search -x -d 'List the lines of all pages that hold this word.'
 complete -c kw -n '__kw_in \'help\'' -l man -d 'Print a manual page, of all pages or of one, as man reads it.'
 complete -c kw -n '__kw_in \'help\'' -l no-pager -d 'Do not page long output on a terminal.'
 complete -c kw -n '__kw_in \'help\'' -l color -x -a 'auto always never' -d 'When to use colours.'
-complete -c kw -n '__kw_in \'help\'' -s h -l help -d 'Show this message and exit.'
 complete -c kw -n '__kw_in \'help\' 0 more' -a 'sniff stats call proxy decode encode apis errors playground pipeline report sql completion other-tools filter columns record hex words produce-fetch connect failures options exit-codes tables spark library contributing changes'
 complete -c kw -n '__kw_in \'version\'' -s o -l output -x -a 'text ndjson json' -d 'Output format; text where $KW_OUTPUT names no other.'
 complete -c kw -n '__kw_in \'version\'' -s J -d 'The same as -o json.'
 complete -c kw -n '__kw_in \'version\'' -l color -x -a 'auto always never' -d 'When to use colours.'
 complete -c kw -n '__kw_in \'version\'' -l no-pager -d 'Do not page long output on a terminal.'
 complete -c kw -n '__kw_in \'version\'' -l debug -d 'Show the traceback of a defect.'
-complete -c kw -n '__kw_in \'version\'' -s h -l help -d 'Show this message and exit.'

@@ -183,11 +183,11 @@ class Environment:
         self.monotonic = monotonic
         self.debug = False
         self.csv_safe = False  # asked for by --csv-safe
+        # The format of output that a profile states, the one in use where none is named; empty for none.
+        self.profile_output: Callable[[str | None], str] = lambda _: ""
         self.no_pager = False  # asked for by --no-pager
         self._pager: PagedOutput | None = None
         self._unsaid: list[str] = []  # what is to be said when the pager is closed
-        # The format of output that a profile states, the one in use where none is named; empty for none.
-        self.profile_output: Callable[[str | None], str] = lambda _: ""
         self._secrets: frozenset[str] = frozenset()
         self._hide: Callable[[str], str] | None = None
 

@@ -18,7 +18,13 @@ if TYPE_CHECKING:
     from kwcli.env import Environment
 
 # What --errors means: an error code, something undecodable, or a request that the end of its connection left alone.
-WENT_WRONG = "(error or undecoded or (status == unanswered and closed in (fin, rst)))"
+# What the capture lacks (a snap length, a direction) went wrong with the capture and not with Kafka; codes that the
+# protocol means so are no errors.
+_LEFT_ALONE = "(status == unanswered and closed in (fin, rst) and reason != one_direction)"
+_UNREAD = "(undecoded and not undecoded in (snaplen, no_request))"
+WENT_WRONG = f"(unexpected or {_UNREAD} or {_LEFT_ALONE})"
+# The same with those codes.
+EVERY_ERROR = f"(error or {WENT_WRONG})"
 
 
 def select(
@@ -28,6 +34,7 @@ def select(
     client_ids: Iterable[str] = (),
     topics: Iterable[str] = (),
     errors: bool = False,
+    errors_all: bool = False,
     slower_than: float | None = None,
     clients: Iterable[str] = (),
     groups: Iterable[str] = (),
@@ -51,12 +58,18 @@ def select(
         parts.append(f"({' or '.join(named)})")
     if slower_than is not None:
         parts.append(f"latency > {f'{slower_than:.9f}'.rstrip('0').rstrip('.')}ms")
-    if errors:
-        parts.append(WENT_WRONG)
+    if errors or errors_all:
+        parts.append(EVERY_ERROR if errors_all else WENT_WRONG)
     if expression is not None and expression.strip():
         _parsed(expression, "-f")
         parts.append(f"({expression})")
     return parse(" and ".join(parts))
+
+
+def without_expected(selection: Filter) -> Filter | None:
+    """What --errors of a filter leaves out and --errors all shows in its place; None where it says no such thing."""
+    text = selection.text
+    return parse(text.replace(WENT_WRONG, f"(error and not {WENT_WRONG})")) if WENT_WRONG in text else None
 
 
 def _api(name: str) -> str:

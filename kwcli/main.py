@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Final, NoReturn
 
 import click
 
@@ -38,6 +38,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 
 
+# What the scripts of shells call; it is no command of people.
+COMPLETE: Final = "__complete"
+# Commands whose --errors may be followed by the word `all`.
+FILTERING: Final = frozenset({"sniff", "stats", "pipeline", "proxy"})
+
+
 class Commands(click.Group):
     """The table above as a click group. `kw COMMAND help` is `kw help COMMAND`."""
 
@@ -59,9 +65,28 @@ class Commands(click.Group):
         command: click.Command = module.command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name, command, words = super().resolve_command(ctx, args)
+        return name, command, _with_errors_all(words) if name in FILTERING else words
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  # click's signature
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+def _with_errors_all(words: list[str]) -> list[str]:
+    """`--errors all` as one word: what follows --errors is mostly a file."""
+    out: list[str] = []
+    for at, word in enumerate(words):
+        if word == "--":
+            return [*out, *words[at:]]
+        if word == "all" and out and out[-1] == "--errors":
+            out[-1] = "--errors-all"
+        else:
+            out.append("--errors-all" if word == "--errors=all" else word)
+    return out
 
 
 def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
@@ -136,6 +161,10 @@ def run(words: Sequence[str], env: Environment) -> int:
 
 def _run(words: Sequence[str], env: Environment) -> int:
     try:
+        if words and words[0] == COMPLETE:
+            from kwcli.completion.candidates import complete
+
+            return complete(env, words[1:])
         outcome = kw.main(list(words), prog_name="kw", standalone_mode=False, obj=env)
         return int(outcome) if isinstance(outcome, int) else Exit.DONE
     except Failure as failure:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from kwcli.env import Environment, Exit, Failure, Settings, settings
 from kwcli.spelling import or_list
@@ -20,10 +21,12 @@ FORMATS: Final = ("text", "table", "ndjson", "json", "csv", "yaml", "fields", "h
 FORMAT_WORDS: Final = {"jsonl": "ndjson", "jsonlines": "ndjson", "ndjson": "ndjson", "yml": "yaml", "txt": "text"}
 # Names another default of -o, for the commands that have this format.
 OUTPUT_VARIABLE: Final = "KW_OUTPUT"
-# Formats whose times are those of records.
-UTC_ONLY: Final = ("ndjson", "json", "yaml")
 # The same in a profile.
 OUTPUT_PROPERTY: Final = "kw.output"
+# Formats that have a line for each exchange, and no bodies.
+WITHOUT_BODIES: Final = frozenset({"table", "csv"})
+# Formats whose times are those of records.
+UTC_ONLY: Final = ("ndjson", "json", "yaml")
 COLORS: Final = ("auto", "always", "never")
 # Formats that have columns.
 WITH_COLUMNS: Final = ("text", "table", "csv", "fields")
@@ -141,6 +144,51 @@ class Words(click.ParamType[tuple[str, ...]]):
         return words
 
 
+class Clash(NamedTuple):
+    """Options that could not be kept beside another one, by their parameters' names, and why in a few words."""
+
+    option: str
+    others: tuple[str, ...]
+    why: str
+
+
+def refuse_clashes(*clashes: Clash) -> None:
+    """UsageError where the command line has two options of which one would be ignored; a default is none."""
+    context = click.get_current_context()
+    names, typed = _typed(context)
+    for clash in clashes:
+        if clash.option in typed:
+            for other in clash.others:
+                if other in typed:
+                    text = f"{names[other]} says nothing beside {names[clash.option]}: {clash.why}"
+                    raise click.UsageError(text, context)
+
+
+def refuse_without(option: str, others: Iterable[str], why: str) -> None:
+    """UsageError where the command line has an option that means something only beside `option`, which it has not."""
+    context = click.get_current_context()
+    names, typed = _typed(context)
+    if option not in typed:
+        for other in others:
+            if other in typed:
+                raise click.UsageError(f"{names[other]} needs {names[option]}: {why}", context)
+
+
+def refuse_typed(why: str, among: Iterable[str] | None = None) -> None:
+    """UsageError where the command line has an option (one of `among`), which says nothing for the reason given."""
+    context = click.get_current_context()
+    names, typed = _typed(context)
+    for name in names:
+        if name in typed and (among is None or name in among):
+            raise click.UsageError(f"{names[name]} says nothing {why}", context)
+
+
+def _typed(context: click.Context) -> tuple[dict[str, str], set[str]]:
+    """How the parameters of a command are spelled, by name, and which of them the command line has."""
+    names = {param.name or "": max(param.opts, key=len) for param in context.command.params}
+    return names, {name for name in names if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
+
+
 class TimeWord(click.ParamType["Moment"]):
     """`2026-11-21T03:04:05Z`, `17:34`, `5m` before the end: a Moment, in UTC where no zone is said."""
 
@@ -237,6 +285,7 @@ class FilterOptions(NamedTuple):
     topics: tuple[str, ...]
     expression: str | None
     errors: bool
+    errors_all: bool
     slower_than: float | None
     clients: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
@@ -269,6 +318,8 @@ class OutputOptions(NamedTuple):
 
     def settings(self, env: Environment, content: ContentOptions | None = None, *, live: bool = False) -> Settings:
         """The settings that they make on this terminal, or in this pipe; not `live`, they page. Raises Failure."""
+        if content is not None and content.records and self.output in WITHOUT_BODIES:
+            raise Failure(f"-o {self.output} has no bodies, so --records says nothing: give text or json", Exit.USAGE)
         if self.fields and self.output != "fields":
             raise Failure(f"-e is for -o fields, not for -o {self.output}", Exit.USAGE)
         if self.marks and self.output != "fields":
@@ -573,8 +624,12 @@ def filter_options(command: Command) -> Command:
             metavar="EXPR",
             help="Only exchanges for which this holds, for example 'api == Fetch and latency > 100ms'.",
         ),
+        click.option("--errors-all", is_flag=True, hidden=True),
         click.option(
-            "--errors", is_flag=True, help="Only what went wrong: error codes, undecodable, cut off unanswered."
+            "--errors",
+            is_flag=True,
+            help="Only what went wrong: error codes, undecodable, cut off unanswered; `--errors all`: also error codes"
+            " that the protocol means so.",
         ),
         click.option("--slower-than", type=Duration(), metavar="TIME", help="Only latencies above, for example 100ms."),
     )

@@ -67,8 +67,7 @@ def _connection(exchange: Exchange) -> str:
 
 
 def _errors(exchange: Exchange) -> list[str]:
-    exchange.view("response")
-    return [error_name(code) for _, code in exchange.error_codes or ()]
+    return [error_name(code) for _, code in exchange.unexpected]
 
 
 def _names(entity: str) -> Callable[[Exchange], list[str]]:
@@ -144,7 +143,7 @@ DIMENSIONS: Final[dict[str, Dimension]] = {
     "topic": Dimension(_topics, "each topic in request or response", True, "topicName"),
     "partition": Dimension(_partitions, "each partition in request or response, with its topic", True),
     "group": Dimension(_names("groupId"), "consumer group", True, "groupId"),
-    "error": Dimension(_errors, "each error code in the response", True),
+    "error": Dimension(_errors, "each error code in the response that counts as one", True),
     "time": Dimension(lambda x: x.time_ns, "time bucket of the request's first byte"),
 }
 

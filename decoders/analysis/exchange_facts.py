@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import UUID
 
 from decoders.apis import NAMES, api
-from decoders.apis.keys import FETCH, SHARE_FETCH
+from decoders.apis.keys import FETCH, JOIN_GROUP, SHARE_FETCH, SYNC_GROUP
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.partitions import partition_in
 from decoders.exchanges.topics import RECORD_ARRAYS, WELL_KNOWN, structs
@@ -22,7 +22,12 @@ if TYPE_CHECKING:
 
 NS_PER_MS: Final = 1_000_000
 # APIs whose answers may wait for records.
-WAITING: Final = frozenset({FETCH, SHARE_FETCH})
+FETCHES: Final = frozenset({FETCH, SHARE_FETCH})
+# APIs whose answers wait until the other members of the group have asked too; these codes come when they have (none),
+# or when the group begins anew meanwhile (REBALANCE_IN_PROGRESS). All others are told at once.
+GATHERINGS: Final = frozenset({JOIN_GROUP, SYNC_GROUP})
+_GATHERED: Final = (0, 27)
+WAITING: Final = FETCHES | GATHERINGS
 
 
 TOPIC_FIELDS: Final = ("name", "topic", "topic_name", "topic_id")
@@ -42,8 +47,9 @@ RECORDS: Final = Needs(
     }
 )
 WAITS: Final = Needs(
-    {(key, "request"): ["max_wait_ms"] for key in WAITING}
-    | {(key, "response"): ["responses[].partitions[].records:span"] for key in WAITING}
+    {(key, "request"): ["max_wait_ms"] for key in FETCHES}
+    | {(key, "response"): ["responses[].partitions[].records:span"] for key in FETCHES}
+    | {(key, "response"): ["error_code"] for key in GATHERINGS}
 )
 # A wait shorter than this says nothing.
 WAIT_MIN_MS: Final = 2
@@ -97,15 +103,19 @@ def _records_in(exchange: Exchange) -> Iterator[tuple[dict[str, Any], int | None
 
 
 def waited_ns(exchange: Exchange) -> int | None:
-    """How long a fetch took that a broker answered empty because its time was over; None for anything else.
+    """How long an answer took that waited by design; None for anything else.
 
-    Inferred: it took 0.9 × max_wait_ms or more, and no records came.
+    That is a fetch that a broker answered empty because its time was over (inferred: it took 0.9 × max_wait_ms or more,
+    and no records came), and a JoinGroup or SyncGroup, which wait for the other members of the group.
     """
     if exchange.response_ns is None or exchange.request_end_ns is None:
         return None
+    took = exchange.response_ns - exchange.request_end_ns
+    if exchange.api_key in GATHERINGS:
+        response = exchange.view("response")
+        return took if isinstance(response, dict) and response.get("error_code") in _GATHERED else None
     request = exchange.view("request")
     most = request.get("max_wait_ms") if isinstance(request, dict) else None
-    took = exchange.response_ns - exchange.request_end_ns
     if most is None or most < WAIT_MIN_MS or 10 * took < 9 * most * NS_PER_MS:
         return None
     for element in structs(exchange.view("response"), "responses"):
@@ -116,11 +126,11 @@ def waited_ns(exchange: Exchange) -> int | None:
 
 
 def codes(exchange: Exchange, topic: str | None) -> list[int]:
-    """The error codes of the response that are not 0; of one topic those in its elements, and those of no topic."""
+    """The error codes of the response that count as errors; of one topic those about it or about none."""
     if topic is None:
-        return [code for _, code in exchange.error_codes or ()]
+        return [code for _, code in exchange.unexpected]
     view = exchange.view("response")
-    return [code for path, code in exchange.error_codes or () if _topic_at(exchange, view, path) in (topic, None)]
+    return [code for path, code in exchange.unexpected if _topic_at(exchange, view, path) in (topic, None)]
 
 
 def codes_by_partition(exchange: Exchange) -> dict[Partition, list[int]]:

@@ -46,7 +46,7 @@ class _Reversed:
 
 
 class Slowest:
-    """The `most` exchanges with the greatest latency; the empty answers of fetches that waited are left out.
+    """The `most` exchanges with the greatest latency; those that waited by design are left out.
 
     `more` are names of further attributes of theirs, texts, to keep.
     """

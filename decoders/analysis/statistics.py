@@ -163,7 +163,8 @@ class Statistics:
     `bucket_ns` is the width of the dimension `time`. An exchange that is about several topics counts for each of them;
     its records and error codes count for their own topic and partition (a dimension that goes with `topic`).
     `over_time` keeps how each group went in time slices.
-    The time that a fetch waited for records that did not come is not a latency, and counted apart.
+    The time that a fetch waited for records that did not come, or a member for its group, is not a latency, and counted
+    apart.
     """
 
     def __init__(self, by: Sequence[str], metric: str, *, bucket_ns: int = 10 * NS, over_time: bool = False) -> None:

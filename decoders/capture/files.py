@@ -86,6 +86,7 @@ class Pcap:
         size = len(buf)
         safe = size - head - self._link.size - FUSED_SIZE
         since = since_ns = -1
+        cut_at = cut = 0
         while at <= safe:
             seconds, fraction, captured, wire = record(buf, at)
             begin = at + head
@@ -104,7 +105,15 @@ class Pcap:
                 append((key, since_ns + fraction * tick, packet, seq, ack, flags, buf[start:stop], 0))
             else:
                 append((key, since_ns + fraction * tick, packet, seq, ack, flags, buf[start:end], stop - end))
+                if captured == cut_at:
+                    cut += 1
+                else:
+                    if cut:
+                        self._dissector.cut_at(cut_at, cut)
+                    cut_at, cut = captured, 1
             at = end
+        if cut:
+            self._dissector.cut_at(cut_at, cut)
         self.packets = packet
         return at
 
@@ -246,6 +255,7 @@ class Pcapng:
         size = len(buf)
         safe -= PACKET_AT + FUSED_SIZE
         since = since_ns = -1
+        cut_at = cut = 0
         while at <= safe:
             kind, length, source, high, low, captured, wire = block(buf, at)
             begin = at + PACKET_AT
@@ -270,7 +280,15 @@ class Pcapng:
                 append((key, since_ns + low * tick, packet, seq, ack, flags, buf[start:stop], 0))
             else:
                 append((key, since_ns + low * tick, packet, seq, ack, flags, buf[start:end], stop - end))
+                if captured == cut_at:
+                    cut += 1
+                else:
+                    if cut:
+                        self._dissector.cut_at(cut_at, cut)
+                    cut_at, cut = captured, 1
             at = after
+        if cut:
+            self._dissector.cut_at(cut_at, cut)
         if packet != self.packets:
             self.packets, self._time_ns = packet, out[-1][1]
         return at
@@ -425,6 +443,8 @@ _BLOCKS: Final[dict[int, _Handler]] = {
 
 
 _MAGIC_SIZE = 4
+# What the name of a count begins with that says how many packets are cut at a size.
+CUT_AT: Final = "cut at "
 _PROBLEMS = {kind.__name__: kind for kind in (Malformed, Truncated, LimitExceeded)}
 
 
@@ -457,7 +477,8 @@ class CaptureReader:
     def counts(self) -> dict[str, int]:
         """`packets`, of these `tcp` (segments given) and the others by kind; `dropped` as the capture itself says.
 
-        `fragmented` counts IP packets of which some fragment is missing.
+        `fragmented` counts IP packets of which some fragment is missing. `cut at N` counts packets of which only N
+        bytes were captured: the snap length.
         """
         packets = self._file.packets - self._before if self._file else 0
         dropped = self._file.dropped if isinstance(self._file, Pcapng) else 0
@@ -467,6 +488,7 @@ class CaptureReader:
             **self._dissector.counts,
             "fragmented": self._dissector.fragments.given_up,
             "dropped": dropped,
+            **{f"{CUT_AT}{size}": count for size, count in self._dissector.cut.items()},
         }
 
     def feed(self, data: bytes, now_ns: int = 0) -> list[Segment]:  # noqa: ARG002 - one protocol for all stages
@@ -563,6 +585,7 @@ class CaptureReader:
                 self._needed,
                 self._segments,
                 dict(self._dissector.counts),
+                dict(self._dissector.cut),
                 self._dissector.fragments.export(),
                 [type(problem).__name__, problem.text, problem.offset] if problem else None,
             ]
@@ -570,7 +593,7 @@ class CaptureReader:
 
     def resume(self, state: bytes) -> None:
         """Go on where `export` was called, maybe in another process. Raises DecodeError when the state is none."""
-        self._before, kind, header, file, held, at, needed, segments, counts, fragments, problem = fields(
+        self._before, kind, header, file, held, at, needed, segments, counts, cut, fragments, problem = fields(
             unpack(state),
             int,
             str | None,
@@ -581,12 +604,16 @@ class CaptureReader:
             int,
             int,
             dict,
+            dict,
             list,
             list | None,
         )
         if counts.keys() != self._dissector.counts.keys() or not all(isinstance(n, int) for n in counts.values()):
             raise Malformed("a saved state with other counts")
+        if not all(isinstance(n, int) for item in cut.items() for n in item):
+            raise Malformed("a saved state with other counts")
         self._dissector.counts.update(counts)
+        self._dissector.cut = cut
         self._dissector.fragments.resume(fragments)
         self.kind, self._header, self._at, self._needed, self._segments = kind, header, at, needed, segments
         self._parts, self._held = [held], len(held)

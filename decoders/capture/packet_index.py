@@ -58,6 +58,9 @@ class _Times(Dissector):
         self.span(time_ns, time_ns)
         return None
 
+    def cut_at(self, size: int, count: int = 1) -> None:
+        """What a packet holds is not looked at."""
+
 
 class _Pcap(Pcap):
     """Usual records by their headers."""

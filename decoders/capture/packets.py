@@ -199,6 +199,8 @@ _EXTENSIONS_MAX: Final = 16
 _NAMES: Final = {1: "icmp", 17: "udp", 58: "icmp"}
 # The same for what is no IP packet.
 _LINK_COUNTS: Final = {ARP: "arp", SHORT: "unreadable", NO_LINK: "unknown_link"}
+# Sizes at which packets are cut that are counted apart: a snap length is one, of a link of several interfaces a few.
+CUT_SIZES_MAX: Final = 8
 _COUNTED: Final = ("udp", "icmp", "arp", "other", "fragments", "unreadable", "unknown_link")
 
 
@@ -210,17 +212,28 @@ _IP: Final = frozenset({IP4, IP6})
 class Dissector:
     """Frames in, segments out. `counts` counts each packet that gives none, once.
 
-    `unreadable` are those of which a header is cut off or cannot be one.
+    `unreadable` are those of which a header is cut off or cannot be one. `cut`: size captured → packets of which no
+    more than that was captured, though TCP had more to say.
     """
 
     def __init__(self) -> None:
         self.counts = dict.fromkeys(_COUNTED, 0)
+        self.cut: dict[int, int] = {}
         self.fragments = Fragments()
 
     def segment(
         self, link: Link, buf: bytes, at: int, end: int, missing: int, time_ns: int, packet: int
     ) -> Segment | None:
         """The segment of the frame in buf[at:end], of whose wire length `missing` bytes were not captured."""
+        unreadable = self.counts["unreadable"]
+        segment = self._dissect(link, buf, at, end, missing, time_ns, packet)
+        if segment[7] if segment is not None else missing and self.counts["unreadable"] > unreadable:
+            self.cut_at(end - at)
+        return segment
+
+    def _dissect(
+        self, link: Link, buf: bytes, at: int, end: int, missing: int, time_ns: int, packet: int
+    ) -> Segment | None:
         kind, at = link.follow(buf, at, end)
         stop, count = end + missing, "other"
         for _ in range(TUNNELS_MAX):
@@ -299,6 +312,16 @@ class Dissector:
             return "fragments"
         protocol, data = whole
         return protocol, data, 0, len(data), len(data), addresses
+
+    def cut_at(self, size: int, count: int = 1) -> None:
+        """So many packets are cut at this size; of many different sizes the greatest stand for all."""
+        if size not in self.cut and len(self.cut) >= CUT_SIZES_MAX:
+            least = min(self.cut)
+            if size < least:
+                size = least
+            else:
+                count += self.cut.pop(least)
+        self.cut[size] = self.cut.get(size, 0) + count
 
 
 def _past_extensions(buf: bytes, at: int, end: int, protocol: int) -> tuple[int, int]:

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
 from decoders.apis import NAMES, api
+from decoders.apis.expected_errors import expected_codes
 from decoders.apis.keys import API_VERSIONS, CONTROLLED_SHUTDOWN, PRODUCE, SASL_HANDSHAKE
 from decoders.errors import DecodeError, UnknownApi, UnsupportedVersion, without_frames
 from decoders.exchanges.needs import Needs
@@ -120,6 +121,7 @@ class ApiVersion:
         "_nameless",
         "_needs",
         "_quick",
+        "expected",
         "flexible",
         "json",
         "key",
@@ -147,6 +149,7 @@ class ApiVersion:
         self._quick: tuple[Projector, Projector] | None = None
         self.json: list[Any] = [None, None]  # what messages/bodies.py has made: without and with secrets
         self.watched = key == SASL_HANDSHAKE or teaches(key, version)
+        self.expected = expected_codes(key)
         self._needs = needs
         self._nameless: dict[Side, tuple[str, ...]] = {}
 

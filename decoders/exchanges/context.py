@@ -225,17 +225,23 @@ def _counts(summary: Summary) -> list[Any]:
         saved(summary, COUNTS),
         dict(summary.skipped),
         dict(summary.skipped_bytes),
-        sorted(summary.clients),
-        sorted(summary.client_ids),
+        dict(summary.answers_only),
+        dict(summary.requests_only),
+        dict(summary.foreign),
+        sorted(summary.clients, key=repr),
         sorted(summary.brokers),
     ]
 
 
 def _resume_counts(summary: Summary, state: object) -> None:
-    plain, skipped, skipped_bytes, clients, client_ids, brokers = fields(state, list, dict, dict, list, list, list)
+    plain, skipped, skipped_bytes, answers_only, requests_only, foreign, clients, brokers = fields(
+        state, list, *[dict] * 5, *[list] * 2
+    )
     put(summary, COUNTS, plain)
     summary.skipped, summary.skipped_bytes = Counter(skipped), Counter(skipped_bytes)
-    summary.clients, summary.client_ids, summary.brokers = set(clients), set(client_ids), set(brokers)
+    summary.answers_only, summary.requests_only = Counter(answers_only), Counter(requests_only)
+    summary.foreign = Counter(foreign)
+    summary.clients, summary.brokers = set(clients), set(brokers)
 
 
 def export_pairing(pairing: Pairing) -> list[Any]:

@@ -9,7 +9,7 @@ thousands.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "SESSION_PATHS",
     "ApiError",
+    "ClientIdentity",
     "ClientSoftware",
     "ConnectionInfo",
     "Ended",
@@ -42,7 +43,9 @@ __all__ = [
     "Summary",
     "View",
     "client_software",
+    "count_clients",
     "fetch_session",
+    "foreign_name",
     "known_client",
     "rfc3339",
     "session_of",
@@ -75,14 +78,16 @@ class Summary:
     """What an engine has seen so far. How many exchanges have errors only who looks at them knows."""
 
     __slots__ = (
+        "answers_only",
         "brokers",
-        "client_ids",
         "clients",
         "connections",
         "exchanges",
         "first_ns",
+        "foreign",
         "gaps",
         "last_ns",
+        "requests_only",
         "skipped",
         "skipped_bytes",
         "unanswered",
@@ -90,20 +95,24 @@ class Summary:
 
     def __init__(self) -> None:
         self.exchanges = 0
-        self.clients: set[str] = set()  # hosts that asked
-        self.client_ids: set[tuple[str, str]] = set()  # host and client id
+        self.clients: set[ClientIdentity] = set()  # who asked
         self.brokers: set[str] = set()  # host:port that answered
         self.connections = 0  # that are Kafka
         self.unanswered = 0
         self.gaps = 0
+        self.answers_only: Counter[int] = Counter()  # port of the broker → connections with its answers alone
+        self.requests_only: Counter[int] = Counter()  # the same of requests
+        self.foreign: Counter[tuple[str, int]] = Counter()  # what others speak, port of who was called → connections
         self.skipped: Counter[str] = Counter()  # reason → runs
         self.skipped_bytes: Counter[str] = Counter()
         self.first_ns = 0
         self.last_ns = 0
 
-    def client(self, address: str, client_id: str) -> None:
-        """A client has shown itself."""
-        self.client_ids.add((address.rpartition(":")[0], client_id))
+    def client(self, address: str, client_id: str, software: ClientSoftware | None) -> None:
+        """A client has asked for something."""
+        host = address.rpartition(":")[0]
+        name, version = (software["name"], software["version"]) if software else (None, None)
+        self.clients.add((host, client_id, name, version))
 
     def count(self, settled: Settled) -> None:
         """Count what was settled elsewhere: an exchange or skipped run that is read from its record."""
@@ -117,14 +126,36 @@ class Summary:
         self.exchanges += 1
         self.unanswered += settled.outcome == "unanswered"
         self.brokers.add(settled.broker)
-        if settled.client_id is not None:
-            self.client(settled.client, settled.client_id)
+        if settled.api_key is not None:
+            self.client(settled.client, settled.client_id or "", settled.client_software)
 
-    def connection(self, client: str, broker: str) -> None:
+    def connection(self, broker: str) -> None:
         """A connection has proved to be Kafka."""
         self.connections += 1
-        self.clients.add(client.rpartition(":")[0])
         self.brokers.add(broker)
+
+
+# Host, client id ("" where there is none), name and version of the library (None where it does not say).
+ClientIdentity = tuple[str, str, str | None, str | None]
+
+
+def count_clients(found: Iterable[ClientIdentity]) -> int:
+    """How many clients there are: programs of a host that call themselves alike are one.
+
+    Requests that do not tell the program are those of the one that is known by that host and client id, where that is
+    only one; else they are a client of their own.
+    """
+    programs: dict[tuple[str, str], set[tuple[str | None, str | None]]] = {}
+    for host, client_id, name, version in found:
+        programs.setdefault((host, client_id), set()).add((name, version))
+    unknown = (None, None)
+    return sum(len(its) - (unknown in its and len(its) == 2) for its in programs.values())
+
+
+def foreign_name(detail: str) -> str:
+    """The protocol that `Skipped.detail` names of a connection that is no Kafka; empty where it names none."""
+    name = detail.partition(":")[0]
+    return "" if " " in name else name
 
 
 # The values that come out: one request with its response, and one run of bytes that is no exchange.
@@ -181,6 +212,26 @@ class ApiError(NamedTuple):
     path: str
     code: int
     name: str
+
+    @property
+    def expected(self) -> bool:
+        """Whether the protocol means it so (apis/expected_errors.py)."""
+        return False
+
+
+class ExpectedApiError(ApiError):
+    """One that the protocol means so."""
+
+    __slots__ = ()
+
+    @property
+    def expected(self) -> bool:
+        """It does."""
+        return True
+
+    def _asdict(self) -> dict[str, Any]:
+        """As in the exchange record."""
+        return {**super()._asdict(), "expected": True}
 
 
 class Packets(TypedDict):
@@ -390,7 +441,22 @@ class Exchange(Seen):
         if not self.looked:
             self.looked = True
             self.spec.look(self)
-        return [ApiError(path, code, error_name(code)) for path, code in self.error_codes or ()]
+        expected = self.spec.expected
+        return [
+            (ExpectedApiError if code in expected else ApiError)(path, code, error_name(code))
+            for path, code in self.error_codes or ()
+        ]
+
+    @property
+    def unexpected(self) -> list[tuple[str, int]]:
+        """Path and code of those errors that the protocol does not mean so: what counts as an error."""
+        if not self.looked:
+            self.looked = True
+            self.spec.look(self)
+        if not self.error_codes:
+            return []
+        expected = self.spec.expected
+        return [error for error in self.error_codes if error[1] not in expected] if expected else self.error_codes
 
     @property
     def request(self) -> Any:

@@ -28,7 +28,7 @@ from typing import Any, Final
 
 from decoders.errors import Malformed
 from decoders.exchanges.context import Context, export_context, resume_context
-from decoders.exchanges.exchange import ConnectionInfo, Ended, Exchange, Row, Settled, Skipped, Summary
+from decoders.exchanges.exchange import ConnectionInfo, Ended, Exchange, Row, Settled, Skipped, Summary, foreign_name
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.pairing import Pairing
 from decoders.frames.detect import UndecidedConnection
@@ -151,6 +151,8 @@ def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandl
 
 
 NOTHING_DECODES: Final = "nothing in it decodes as a request or its response"
+# Packets of one direction without one of the other that no clock and no end of a capture explains.
+ALONE_MIN: Final = 3
 ANSWERS_ONLY: Final = "answers of a broker, without their requests"
 
 # Later than all times: what is known at the end.
@@ -314,7 +316,7 @@ class Pairer:
         context.brokers.setdefault(client.target, since_ns)
         if context.vouching is not None:
             context.vouching.append((client.target, since_ns, client.source))
-        context.summary.connection(client.source, client.target)
+        context.summary.connection(client.target)
         ends = ConnectionInfo(connection.number, client.source, client.target, connection.began_ns, context.topics)
         first = client is connection.first
         if not first or len(undecided.chunks) > 1 or undecided.dropped:
@@ -333,7 +335,8 @@ class Pairer:
 
     def _end(self, pairing: Pairing, how: How, connection: Connection | None = None) -> None:
         del self.context.pairings[pairing.ends.number]
-        pairing.close(how)
+        unseen = connection is not None and self._note_sides(connection, client_first=pairing.client_first)
+        pairing.close(how, "one_direction" if unseen else None)
         if self.context.connections and connection is not None:
             client = connection.first if pairing.client_first else connection.second
             ended = Ended(pairing.ends, connection, client, how)
@@ -343,6 +346,18 @@ class Pairer:
         if not pairing.resting:
             del pairing.requests, pairing.responses  # they refer to it: see Connection.untie
         pairing.client = None
+
+    def _note_sides(self, connection: Connection, *, client_first: bool) -> bool:
+        """Count a Kafka connection of which the capture has only one direction; whether that is the client's."""
+        client = connection.first if client_first else connection.second
+        broker, summary = client.peer, self.context.summary
+        if not is_alone(opened=connection.opened, packets=client.packets + broker.packets):
+            return False
+        if not broker.packets:
+            summary.requests_only[_port(broker.source)] += 1
+        elif not client.packets:
+            summary.answers_only[_port(broker.source)] += 1
+        return not broker.packets
 
     def _over(self, connection: Connection, how: How, undecided: UndecidedConnection | None = None) -> None:
         """A connection that is no Kafka, or none of whose bytes came, has ended."""
@@ -389,12 +404,23 @@ class Pairer:
             if broker is not None:
                 context.summary.connections += 1
                 context.summary.gaps += broker.gaps + broker.peer.gaps
+                context.summary.answers_only[_port(broker.source)] += 1
+            else:
+                context.summary.foreign[foreign_name(_detail(undecided)), _port(connection.first.target)] += 1
         self._over(connection, how, undecided)
 
 
 def _detail(undecided: UndecidedConnection) -> str:
     """What is said of a connection that gave no exchange."""
     return ANSWERS_ONLY if undecided.speaker is not None else undecided.detail() or NOTHING_DECODES
+
+
+def is_alone(*, opened: bool, packets: int) -> bool:
+    """Whether one direction without any packet is a fault of the capture, and no capture that ended too soon.
+
+    Without any packet at all nobody has counted: the bytes are of no capture.
+    """
+    return packets >= (1 if opened else ALONE_MIN)
 
 
 def doubtful(undecided: UndecidedConnection) -> int:

@@ -359,7 +359,8 @@ class Pairing:
             self.produce(exchange)
             return
         if spec.key == API_VERSIONS and exchange.api_version >= SOFTWARE_SINCE:  # type: ignore[operator]  # a request has one
-            self.software = client_software(exchange) or self.software
+            exchange.client_software = self.software = client_software(exchange) or self.software
+            self.context.summary.client(self.ends.client, exchange.client_id or "", self.software)
         elif spec.key == SASL_HANDSHAKE and exchange.api_version == 0:
             mechanism = exchange.request.get("mechanism", "")
             self.sasl.asked(str(mechanism))
@@ -376,7 +377,9 @@ class Pairing:
         except DecodeError:  # cut off inside the client id
             client_id = self.client_id
         else:
-            client_id = None if head.client_id is None else self.rename(head.client_id)
+            client_id = None if head.client_id is None else self._named(head.client_id)
+        if key != API_VERSIONS or version < SOFTWARE_SINCE:  # those say who they are
+            self.context.summary.client(self.ends.client, client_id or "", self.software)
         begin(exchange, self.ends, self.context.specs.get(key, version))
         exchange.api_key = key
         exchange.api_version = version
@@ -387,10 +390,14 @@ class Pairing:
         return exchange
 
     def rename(self, raw: bytes) -> str:
-        """Take note of the client id of the latest request."""
+        """Take note of the client id of the latest request, which is another than before."""
+        client_id = self._named(raw)
+        self.context.summary.client(self.ends.client, client_id, self.software)
+        return client_id
+
+    def _named(self, raw: bytes) -> str:
         if raw != self.client_raw:
             self.client_raw, self.client_id = known_client(raw)
-            self.context.summary.client(self.ends.client, self.client_id)
         assert self.client_id is not None
         return self.client_id
 
@@ -564,8 +571,8 @@ class Pairing:
         side: Side = "request" if direction.request else "response"
         self.context.skip(Skipped(self.ends, side, run.size, run.reason, detail, run.time_ns, until_ns, run.packet))
 
-    def close(self, how: How) -> None:
-        """The connection is over: settle all that waits."""
+    def close(self, how: How, reason: str | None = None) -> None:
+        """The connection is over: settle all that waits. `reason`: why it was not answered, where that is known."""
         self.closing = how
         if self.resting:
             return
@@ -577,6 +584,8 @@ class Pairing:
         for exchange in self.in_flight.drain():
             self.budget.held -= len(exchange.request_raw or b"")
             exchange.extra = {**(exchange.extra or {}), "closed": how}
+            if reason is not None:
+                exchange.extra["reason"] = reason
             self._settle_alone(exchange, "unanswered")
         while self.sasl.tokens:
             exchange = self.sasl.take()

@@ -17,6 +17,7 @@ from decoders.filters.fields import (
     FIELDS,
     HEADER,
     FieldRow,
+    Kind,
     Phase,
     Scanner,
     Word,
@@ -125,13 +126,25 @@ class Atom:
         sides: Sequence[Side],
         path: str,
         keys: Keys = None,
+        name: str = "",
     ) -> None:
+        self.name = name
         self.phase = row.phase if not row.entity else Phase.RESPONSE
         self.row = row
         self._test = test
         self._sides = sides
         self._path = path
         self._keys = keys
+
+    @property
+    def kind(self) -> Kind:
+        """What kind of values the field has."""
+        return self.row.kind
+
+    def values(self, exchange: Exchange) -> list[Any]:
+        """The values of the field."""
+        found = self.row.get(exchange)
+        return found if isinstance(found, list) else [] if found is None else [found]
 
     def test(self) -> Question:
         get, test = self.row.get, self._test
@@ -207,11 +220,11 @@ class _Joined:
     """Several questions."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:
-        self._nodes = nodes
+        self.nodes = nodes
         self.phase: Phase = max(node.phase for node in nodes)
 
     def atoms(self) -> Iterator[Atom]:
-        for node in self._nodes:
+        for node in self.nodes:
             yield from node.atoms()
 
 
@@ -219,18 +232,18 @@ class All(_Joined):
     """Every one of them; those that are known earlier are asked first."""
 
     def test(self) -> Question:
-        tests = [node.test() for node in sorted(self._nodes, key=lambda node: node.phase)]
+        tests = [node.test() for node in sorted(self.nodes, key=lambda node: node.phase)]
         if len(tests) == 2:
             first, second = tests
             return lambda exchange: first(exchange) and second(exchange)
         return lambda exchange: all(test(exchange) for test in tests)
 
     def decide(self, exchange: Exchange, phase: Phase) -> bool | None:
-        answers = [node.decide(exchange, phase) for node in self._nodes]
+        answers = [node.decide(exchange, phase) for node in self.nodes]
         return False if False in answers else None if None in answers else True
 
     def keys(self) -> Keys:
-        known = [keys for node in self._nodes if (keys := node.keys()) is not None]
+        known = [keys for node in self.nodes if (keys := node.keys()) is not None]
         return frozenset.intersection(*known) if known else None
 
 
@@ -238,15 +251,15 @@ class Any_(_Joined):  # noqa: N801 - any() and typing.Any have the name without 
     """One of them at least."""
 
     def test(self) -> Question:
-        tests = [node.test() for node in sorted(self._nodes, key=lambda node: node.phase)]
+        tests = [node.test() for node in sorted(self.nodes, key=lambda node: node.phase)]
         return tests[0] if len(tests) == 1 else lambda exchange: any(test(exchange) for test in tests)
 
     def decide(self, exchange: Exchange, phase: Phase) -> bool | None:
-        answers = [node.decide(exchange, phase) for node in self._nodes]
+        answers = [node.decide(exchange, phase) for node in self.nodes]
         return True if True in answers else None if None in answers else False
 
     def keys(self) -> Keys:
-        known = [node.keys() for node in self._nodes]
+        known = [node.keys() for node in self.nodes]
         return None if None in known else frozenset().union(*(keys for keys in known if keys is not None))
 
 
@@ -294,6 +307,20 @@ class Filter:
         if keys is not None and key not in keys:
             return frozenset()
         return frozenset(path for atom in self._node.atoms() for path in atom.needs(key, side))
+
+    def parts(self) -> list[Filter]:
+        """The questions that must all be answered with yes, each as a filter of its own; their text is that of all."""
+        nodes = self._node.nodes if isinstance(self._node, All) else [self._node]
+        return [Filter(self.text, node) for node in nodes]
+
+    def atoms(self) -> list[Atom]:
+        """The questions about single fields."""
+        return list(self._node.atoms())
+
+    def can_be(self, key: int | None) -> bool:
+        """Whether an exchange of this API may pass, as far as the API decides."""
+        keys = self._node.keys()
+        return keys is None or key in keys
 
     @property
     def names(self) -> frozenset[str]:
@@ -417,7 +444,7 @@ class _Named:
 
     def asked(self, test: questions.Test | None, keys: frozenset[int] | None = None) -> Atom:
         """The question whether a value of this field passes a test; without one, whether there is any."""
-        return Atom(self.row, test, self._sides, self._path, keys)
+        return Atom(self.row, test, self._sides, self._path, keys, self.name)
 
 
 def field_of(text: str) -> _Named:

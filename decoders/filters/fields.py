@@ -161,6 +161,9 @@ FIELDS: Final[dict[str, FieldRow]] = {
     "latency": FieldRow(R, "duration", lambda x: x.latency_ms, "request's last byte to response's first"),
     "latency_ms": FieldRow(R, "number", lambda x: x.latency_ms, "the same as a number of milliseconds"),
     "error": FieldRow(R, "error", lambda x: [each.code for each in x.errors], "error codes in the response"),
+    "unexpected": FieldRow(
+        R, "error", lambda x: [code for _, code in x.unexpected], "error codes that the protocol does not mean so"
+    ),
     "duration": FieldRow(S, "duration", lambda x: x.duration_ms, "request's first byte to response's last"),
     "duration_ms": FieldRow(S, "number", lambda x: x.duration_ms, "the same as a number of milliseconds"),
     "status": FieldRow(S, "text", lambda x: x.status, "complete, unanswered, undecoded …"),

@@ -43,7 +43,8 @@ USUAL_MAX: Final = 1 << 20
 SIZE_MAX: Final = 104_857_600
 _DIGITS: Final = r"-?0x[0-9a-f]{5,8}|-\d[\d,_]*|\d[\d,_]{3,}"
 _SIZED: Final = re.compile(
-    rf"(?:size|length|bytes|receive[ds]?|(?<!th)read|packet|frame|correlation ?id(?: for response)?)\D{{0,12}}?({_DIGITS})\b",
+    r"(?:size|length|bytes|receive[ds]?|(?<!th)read|packet|frame|correlation ?id(?: for response)?)"
+    rf"\D{{0,12}}?({_DIGITS})\b",
     re.IGNORECASE,
 )
 _NUMBER: Final = re.compile(r"(?<![\w.:-])(-?\d{5,10}|0x[0-9a-f]{8}|-?\d{1,3}(?:,\d{3}){2,3})(?![\w:-])", re.IGNORECASE)

@@ -158,6 +158,8 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
     response_end_ns = exchange.response_end_ns
     paired = request_end_ns is not None and response_ns is not None
     whole = request_end_ns is not None and response_end_ns is not None
+    if errors and spec.expected:
+        _mark_expected(errors, spec.expected)
     record: dict[str, Any] = {
         "kind": "exchange",
         "schema": SCHEMA,
@@ -220,6 +222,13 @@ def _errors(exchange: Exchange, plan: Plan, response: Any, options: Options) -> 
     if not options.deferred or not side_is_large(exchange, "response"):
         return errors_in(plan, response)
     return large_errors(exchange, plan)
+
+
+def _mark_expected(errors: list[dict[str, Any]], expected: frozenset[int]) -> None:
+    """Say of which errors the protocol means them so."""
+    for error in errors:
+        if error["code"] in expected:
+            error["expected"] = True
 
 
 def _add_said(record: dict[str, Any], exchange: Exchange, plans: Plans, options: Options) -> None:

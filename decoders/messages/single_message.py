@@ -14,10 +14,11 @@ from decoders.apis.headers import (
 from decoders.exchanges.api_versions import ApiVersion, Failure
 from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.needs import Needs
-from decoders.messages.bodies import ECHOING, PLAIN, Options, body_json, hide_echoes, trailing_json
+from decoders.messages.bodies import ECHOING, PLAIN, Options, body_json, conceal_of, hide_echoes, trailing_json
 from decoders.messages.record import undecoded_json
 from decoders.schema.codec import partial
 from decoders.schema.model import Plan, Side
+from decoders.wire.text import Conceal
 
 _NO_NEEDS: Final = Needs()
 _SIZE: Final = 4
@@ -54,6 +55,11 @@ class Told(NamedTuple):
 def fits(alone: SingleMessage) -> bool:
     """Whether the body decodes to its end."""
     return alone.missing is None and _exchange(alone).spec.project(alone.side, alone.frame) is not None
+
+
+def conceal_of_message(alone: SingleMessage) -> Conceal | None:
+    """What takes the secrets of a response from its own error messages; None where there is nothing to take."""
+    return conceal_of(_exchange(alone))
 
 
 def header_size(side: Side, key: int, version: int) -> int:

@@ -61,6 +61,10 @@ def run_call(env: Environment, asked: CallOptions, settings: Settings, connectio
     raw = asked.raw_body is not None
     found = unknown_api(asked) if raw and _is_unknown(asked.api) else find_api(asked.api)
     choice = VersionChoice.of(found, asked.version, asked.release, force=asked.force, raw=raw)
+    if asked.dry_run and asked.node is not None:
+        from kwcli.calling.run import Target
+
+        Target.parse(asked.node)  # what is wrong with it is told though nobody is asked
     draft = _draft(env, asked, found)
     if draft.empty and (asked.values or asked.key_separator is not None):
         raise Failure("topic= is missing: --values and -K are about its records", Exit.USAGE)

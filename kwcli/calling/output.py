@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.exchanges.needs import Needs
     from decoders.schema.model import Side
-    from kwcli.calling.record_values import RecordValues
+    from kwcli.calling.record_values import RecordValues, Said
     from kwcli.calling.version_table import Matrix
     from kwcli.env import Environment, Settings
     from kwcli.output import Renderer, Write
@@ -126,7 +126,7 @@ class CallOutput:
     def close(self) -> None:
         """What is owed at the end."""
         if self._records is not None:
-            self._records.close()
+            self._tell(self._records.close())
         elif self._renderer is not None:
             self._renderer.close()
         elif self._settings.format == "json":
@@ -146,7 +146,10 @@ class CallOutput:
         if unread is not None:
             name = f"{exchange.api} {exchange.api_version}"
             self._env.say(f"kw: {name}: its answer cannot be read to its end: {unread.text}")
-        for line in records.show(self._record(exchange)):
+        self._tell(records.show(self._record(exchange)))
+
+    def _tell(self, lines: Iterable[Said]) -> None:
+        for line in lines:
             if line.problem or not self._settings.quiet:
                 self._env.say(f"kw: {line.text}")
 

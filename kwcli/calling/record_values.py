@@ -44,11 +44,11 @@ class RecordValues:
         self._text = form == "text"
         self._separator = separator
         self._json = JsonWriter(write, lines=form == "ndjson")
+        self._shown = 0
+        self._empty: dict[str, None] = {}  # partitions that had none
 
     def show(self, record: Mapping[str, Any]) -> Iterator[Said]:
         """Write what an exchange record with `records` holds; what else is to be said of its partitions comes out."""
-        empty: list[str] = []
-        shown = 0
         for part in _parts(record):
             if part.answer["error_code"]:
                 yield Said(f"{part.name}: {error_name(part.answer['error_code'])}{_there(part.answer)}", problem=True)
@@ -67,20 +67,21 @@ class RecordValues:
                     yield Said(f"{part.name}: {cut} left out", problem=True)
                 if not batch["truncated"]:
                     last = max(last, batch["last_offset"] or 0)
-            shown += count
+            self._shown += count
             left = part.answer["high_watermark"] - last - 1
             if left > 0:
                 yield Said(f"{part.name}: {count_of(count, 'record')}, and there are more: offset={last + 1} goes on")
             elif not count:
-                empty.append(part.name)
-        if empty and not shown:
-            more = f" and {len(empty) - _LISTED} more" if empty[_LISTED:] else ""
-            yield Said(f"no record from there on in {', '.join(empty[:_LISTED])}{more}")
+                self._empty[part.name] = None
 
-    def close(self) -> None:
-        """End the array of JSON."""
+    def close(self) -> Iterator[Said]:
+        """End the array of JSON; that there was no record at all is to be said."""
         if not self._text:
             self._json.close()
+        if self._empty and not self._shown:
+            names = list(self._empty)
+            more = f" and {len(names) - _LISTED} more" if names[_LISTED:] else ""
+            yield Said(f"no record from there on in {', '.join(names[:_LISTED])}{more}")
 
     def _add(self, record: Mapping[str, Any]) -> None:
         if self._text:

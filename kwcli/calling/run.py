@@ -442,6 +442,7 @@ class CallRun:
         if value is not None and stop.body is not value:
             value, body = stop.body, self._plan.draft.encoded(request.version, stop.body)
         respond = key != PRODUCE or value is None or value.get("acks") != 0
+        self._tape.name(cluster.topic_names)  # which an answer that cannot be read to its end may have told
         self._own, self._latest = True, None
         exchange: Exchange | None = None
         try:

@@ -38,7 +38,8 @@ def exchange_lines(
     """
     colors = palette(settings.color)
     body = BodyPrinter(settings.width, colors, record.get("topic_names"))
-    request_body = only == "request" or settings.verbose > 0 or _unsent(record)
+    asked = settings.verbose > 0 or (settings.records and exchange.api_key == PRODUCE)
+    request_body = asked or only == "request" or _unsent(record)
     if only != "response":
         yield _head(exchange, record, way, settings, colors)
         if settings.verbose:

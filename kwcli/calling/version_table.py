@@ -1,6 +1,7 @@
 """What several brokers offer in, one table of it out: an API a line, a broker a column, what differs marked.
 
-Above the lines stands which release each broker looks like: the one whose versions differ least from what it offers.
+Above the lines stands which release each broker looks like: the one whose versions differ least from what it offers;
+none where they all differ much.
 """
 
 from __future__ import annotations
@@ -28,16 +29,27 @@ GAP: Final = "  "
 NAME_LEAST: Final = 20
 LEAST: Final = 9  # cells of a title: `Kafka 3.9`, `1 …2:9092`
 
+# One in so many APIs may differ from those of a release.
+SHARE: Final = 4
+
 Offer = Mapping[int, Versions]
 
 
 class Likeness(NamedTuple):
-    """Releases that an offer looks like equally well, and in how many APIs it differs from them."""
+    """Releases that an offer looks like equally well, and in how many APIs it differs from them, of how many."""
 
     releases: tuple[str, ...]
     differences: int
+    apis: int
+
+    @property
+    def is_release(self) -> bool:
+        """Whether it is one of them, maybe with changes: what differs in more is something else (librdkafka's mock)."""
+        return self.differences * SHARE <= self.apis
 
     def __str__(self) -> str:
+        if not self.is_release:
+            return "no release"
         first, last = self.releases[0], self.releases[-1]
         name = first if first == last else f"{first}–{last}"
         return name if not self.differences else f"~{name}"
@@ -62,7 +74,7 @@ class Matrix:
         self._write = write
         self._against = against
         self._columns: list[BrokerOffer] = []
-        self.errors = self.undecoded = 0
+        self.errors = self.expected = self.undecoded = 0
 
     def add(self, title: str, response: Any) -> None:
         """One broker's answer, as a JSON body."""
@@ -112,7 +124,8 @@ def likeness(offer: Offer) -> Likeness:
     served = _served(offer)
     counts = {release: _differences(served, stable(release)) for release in RELEASES}
     least = min(counts.values())
-    return Likeness(tuple(release for release in RELEASES if counts[release] == least), least)
+    nearest = tuple(release for release in RELEASES if counts[release] == least)
+    return Likeness(nearest, least, max(len(served.keys() | stable(release).keys()) for release in nearest))
 
 
 def _served(offer: Offer) -> dict[int, Versions]:

@@ -6,7 +6,17 @@ import click
 
 from kwcli.env import Environment
 from kwcli.net.options import ConnectingCommand, ConnectionOptions, connection_options
-from kwcli.options import ContentOptions, OutputOptions, Seconds, VersionWord, content_options, output_options
+from kwcli.options import (
+    Clash,
+    ContentOptions,
+    OutputOptions,
+    Seconds,
+    VersionWord,
+    content_options,
+    output_options,
+    refuse_clashes,
+    refuse_without,
+)
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 EXAMPLES = """\b
@@ -18,6 +28,24 @@ Examples:
   kw call fetch topic=orders offset=-10 --values
   kw call ApiVersions --node all -o table
   kw call DeleteTopics --skeleton > delete.yaml; kw call DeleteTopics @delete.yaml --dry-run"""
+
+
+# What shows an answer, and what says how often, or where to, a request is sent.
+_OF_ANSWERS = ("select", "against", "values")
+_OF_SENDING = ("split", "repeat", "interval", "node")
+CLASHES = (
+    Clash(
+        "skeleton",
+        ("example", "edit", "dry_run", "raw_body", "only", *_OF_ANSWERS, *_OF_SENDING, "output", "records", "lines"),
+        "it prints the request as YAML to fill in, and sends nothing",
+    ),
+    Clash("example", ("edit", "raw_body"), "it sends the example as it is"),
+    Clash("raw_body", ("edit", "compression", "acks", "magic", "lines", "key_separator"), "it is the whole body"),
+    Clash("dry_run", ("against", "values"), "nothing is sent, so nothing is answered"),
+    Clash("node", ("split",), "all of the request goes to the node that is named"),
+    Clash("values", ("only", "select", "against"), "it prints the values of records alone"),
+    Clash("against", ("only", "select"), "it prints a table of versions"),
+)
 
 
 @click.command("call", cls=ConnectingCommand, epilog=EXAMPLES)
@@ -81,5 +109,10 @@ def command(
     """
     from kwcli.calling.command import CallOptions, run_call
 
+    refuse_clashes(*CLASHES)
+    refuse_without("repeat", ("interval",), "it is the time between repetitions")
+    if asked["dry_run"] and (asked["only"] or ("response" if asked["select"] else "request")) == "response":
+        text = "--dry-run has no response: --only request shows, and --select PATH chooses, of what would be sent"
+        raise click.UsageError(text, click.get_current_context())
     given = CallOptions(api, words, interval_s=interval, **asked)  # type: ignore[arg-type]  # click has checked the types
     return run_call(env, given, shown.settings(env, content, live=given.repeat != 1 or given.edit), connection)

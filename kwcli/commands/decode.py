@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from kwcli.env import Environment
-from kwcli.options import ContentOptions, OutputOptions, VersionWord, content_options, gathered, output_options
+from kwcli.options import (
+    Clash,
+    ContentOptions,
+    OutputOptions,
+    VersionWord,
+    content_options,
+    gathered,
+    output_options,
+    refuse_clashes,
+    refuse_typed,
+)
 
 if TYPE_CHECKING:
     from decoders.schema.model import Side
@@ -32,7 +42,23 @@ class MessageOptions(NamedTuple):
 
     api: str | None
     version: str | None
-    side: Side | None
+    request: bool
+    response: bool
+
+    @property
+    def side(self) -> Side | None:
+        """Which side they are of; None where that was not said."""
+        return "request" if self.request else "response" if self.response else None
+
+
+CLASHES = (
+    Clash(
+        "explain",
+        ("api", "version", "request", "response", "records", "reveal_secrets"),
+        "it names what bytes are that nobody knows",
+    ),
+    Clash("request", ("response",), "a message is one of them"),
+)
 
 
 class NumbersAllowed(click.Command):
@@ -71,8 +97,8 @@ def _unmarked(_ctx: click.Context, _param: click.Parameter, words: tuple[str, ..
 @click.option(
     "--version", "--api-version", "version", type=VersionWord(), metavar="N", help="Its version: 12, v12, latest."
 )
-@click.option("--request", "side", flag_value="request", help="The messages are requests.")
-@click.option("--response", "side", flag_value="response", help="The messages are responses.")
+@click.option("--request", is_flag=True, help="The messages are requests.")
+@click.option("--response", is_flag=True, help="The messages are responses.")
 @click.option("--from", "form", type=click.Choice(FORMS), default="auto", help="How the bytes are written.")
 @click.option("--explain", is_flag=True, help="Name what strange bytes, or numbers of a log, are.")
 @content_options
@@ -99,8 +125,11 @@ def command(
     from kwcli.spelling import find_api, parse_version_of
 
     env: Environment = ctx.obj
+    refuse_clashes(*CLASHES)
     if said.version is not None and said.api is None:
         raise click.UsageError("--version needs --api", ctx)
+    if explain and shown.output == "hex":
+        refuse_typed("beside --explain: it has text, json and ndjson", among=("output",))
     settings = shown.settings(env, content, live=not inputs or "-" in inputs)
     if explain:
         return run_explain(inputs, env, settings, form)

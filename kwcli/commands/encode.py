@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from kwcli.env import Environment
-from kwcli.options import VersionWord, debug_option, gathered
+from kwcli.options import Clash, VersionWord, debug_option, gathered, refuse_clashes
 
 if TYPE_CHECKING:
     from decoders.schema.model import Side
@@ -59,6 +59,10 @@ def command(
     """
     from kwcli.calling.encode import Header, encode_words, format_bytes, print_skeleton
 
+    refuse_clashes(
+        Clash("skeleton", ("frame", "correlation_id", "client_id", "output"), "it prints YAML to fill in, no bytes"),
+        Clash("response", ("client_id",), "a response's header has none"),
+    )
     env: Environment = ctx.obj
     side: Side = "response" if response else "request"
     if skeleton:

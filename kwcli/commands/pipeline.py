@@ -10,6 +10,7 @@ import click
 from kwcli.env import Environment, Failure
 from kwcli.options import (
     Amount,
+    Clash,
     FilterOptions,
     OutputOptions,
     TimeWord,
@@ -18,6 +19,8 @@ from kwcli.options import (
     limit_option,
     output_options,
     ports_option,
+    refuse_clashes,
+    refuse_without,
     set_debug,
 )
 from kwcli.pipeline.command_words import Point, TableNames
@@ -124,8 +127,11 @@ def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -
         raise click.UsageError("give captures: files, globs or URLs, or --point NAME=GLOB", context)
     if not options.out:
         raise click.UsageError("--out is empty: it names the folder of the tables", context)
-    if options.master is not None and options.engine == "local":
-        raise click.UsageError("--master is for Spark: --engine local has none", context)
+    if options.engine == "local":
+        refuse_clashes(Clash("engine", ("master", "split_size"), "that is for Spark, and local is one process"))
+    refuse_without("bodies", ("reveal_secrets",), "there are secrets in bodies alone")
+    if options.bodies and "exchanges" not in options.tables:
+        raise click.UsageError("--bodies are in the table exchanges, which --tables leaves out", context)
     from kwcli.filter_options import resolve_times
 
     words = [*options.sources, *(place for _, place in options.points)]
@@ -164,6 +170,7 @@ def report_command(
 
     Latencies by API, client, topic and broker, over time; the clients that a release no longer serves (KIP-896).
     """
+    refuse_clashes(Clash("html_path", ("output", "verbose"), "the page has everything, and nothing else is written"))
     _check_installed()
     from kwcli.pipeline.report.command import report
 
@@ -201,6 +208,7 @@ def sql_command(
 
     if views == (query is not None):
         raise click.UsageError("give a query, or --views", click.get_current_context())
+    refuse_clashes(Clash("views", ("limit", "master"), "it lists what can be asked for, and asks nothing"))
     settings = shown.settings(env)
     if query is None:
         return show_views(env, settings)

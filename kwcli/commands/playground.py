@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from kwcli.env import Environment
-from kwcli.options import OutputFormat, Seconds, debug_option
+from kwcli.options import Clash, OutputFormat, Seconds, debug_option, refuse_clashes, refuse_typed
 
 EXAMPLES = """\b
 Examples:
@@ -22,6 +22,7 @@ Examples:
   kw playground node restart 2
   kw playground node kill 1 2; kw playground node start 1 2"""
 
+FIRST_PORT = 9092
 RELEASES = ("4.3.1", "3.9.1")
 NODE_ACTIONS = ("list", "stop", "kill", "start", "restart", "pause", "unpause")
 LISTENERS = ("plaintext", "ssl", "mtls", "sasl_plaintext", "sasl_ssl")
@@ -60,17 +61,17 @@ class ListenerNames(click.ParamType[tuple[str, ...]]):
         return tuple(name.upper() for name in names)
 
 
-class TopicList(click.ParamType[tuple[tuple[str, int], ...]]):
-    """`orders:3,payments`: a tuple of names with their number of partitions, 1 where none is said."""
+class TopicList(click.ParamType[tuple[tuple[str, int | None], ...]]):
+    """`orders:3,payments`: a tuple of names with their number of partitions, None where it is not said."""
 
     name = "topics"
 
     def convert(
         self,
-        value: str | tuple[tuple[str, int], ...],
+        value: str | tuple[tuple[str, int | None], ...],
         param: click.Parameter | None,
         ctx: click.Context | None,
-    ) -> tuple[tuple[str, int], ...]:
+    ) -> tuple[tuple[str, int | None], ...]:
         if isinstance(value, tuple):
             return value
         topics = []
@@ -78,7 +79,7 @@ class TopicList(click.ParamType[tuple[tuple[str, int], ...]]):
             name, colon, count = word.strip().partition(":")
             if not name or (colon and not (count.isdecimal() and int(count) > 0)):
                 self.fail(f"{word!r} is no topic (write orders or orders:3)", param, ctx)
-            topics.append((name, int(count or 1)))
+            topics.append((name, int(count) if count else None))
         return tuple(topics)
 
 
@@ -92,7 +93,7 @@ class TopicList(click.ParamType[tuple[tuple[str, int], ...]]):
     metavar="RELEASE",
     help=f"Apache Kafka's release: {' or '.join(RELEASES)}; {RELEASES[0]} without it.",
 )
-@click.option("--port", type=click.IntRange(1024, 65000), default=9092, metavar="PORT", help="The first port.")
+@click.option("--port", type=click.IntRange(1024, 65000), default=FIRST_PORT, metavar="PORT", help="The first port.")
 @click.option(
     "--listeners",
     type=ListenerNames(),
@@ -120,11 +121,18 @@ def command(ctx: click.Context, /, **wanted: Any) -> int | None:
     Real Apache Kafka where there is Java 17 (its jars come from Maven once and are kept), else librdkafka's mock.
     """
     if ctx.invoked_subcommand is not None:
+        refuse_typed(f"before {ctx.invoked_subcommand}: it is for starting a playground")
         return None
+    refuse_clashes(
+        Clash("mock", ("port",), "librdkafka chooses its own ports"),
+        Clash("mock", ("release", "jars"), "it is no Apache Kafka"),
+        Clash("mock", ("keep_going",), "its nodes do not die"),
+    )
     from kwcli.playground.run import PlaygroundOptions, play
 
     env: Environment = ctx.obj
-    return play(env, PlaygroundOptions(**wanted))
+    said = {"port": wanted["port"] != FIRST_PORT, "version": wanted["release"] != RELEASES[0]}
+    return play(env, PlaygroundOptions(**wanted, said=frozenset(name for name, chosen in said.items() if chosen)))
 
 
 @command.command("node", short_help="List, stop, kill, start, restart, pause nodes of one that runs.", epilog=_NODE)
@@ -146,6 +154,8 @@ def node(
     """
     if (action == "list") == bool(numbers):
         raise click.UsageError("list takes no ID" if numbers else f"{action} which node? Give its ID, as list has them")
+    if action == "list":
+        refuse_typed("beside list, which waits for nothing", among=("timeout_s",))
     from kwcli.playground.node_control import act
 
     return act(env, action, numbers, port=port, timeout_s=timeout_s, output=output)

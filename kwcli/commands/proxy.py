@@ -8,6 +8,7 @@ import click
 
 from kwcli.env import Environment
 from kwcli.net.options import ConnectingCommand, ConnectionOptions, connection_options_of_others
+from kwcli.options import Clash, FilterOptions, refuse_clashes
 from kwcli.proxy.log.options import LogOptions, log_options
 from kwcli.proxy.tls.options import Security, security_options
 
@@ -19,6 +20,16 @@ Examples:
   kw proxy -b kafka1:9092 --metrics 9400 --check
   kw proxy -b kafka1:9092 -f 'error or latency > 1s' -w orders.pcapng
   kw proxy -b localhost:19092 --dial-map kafka-1:9092=localhost:19092"""
+
+
+# A filter chooses rows that are printed; a file of packets has them all.
+CLASHES = (
+    Clash(
+        "no_log",
+        ("output", "records", "reveal_secrets", *FilterOptions._fields),
+        "no exchange is printed, and -w keeps all of them",
+    ),
+)
 
 
 @click.command("proxy", cls=ConnectingCommand, epilog=EXAMPLES)
@@ -58,5 +69,6 @@ def command(
     from kwcli.proxy.command import start
     from kwcli.proxy.settings import Listening
 
+    refuse_clashes(*CLASHES)
     config = connection.config(env, verbose=log.shown.verbose)
     return start(env, config, Listening(**listening), security, log, only_check=only_check)

@@ -34,6 +34,14 @@ _kw_profiles() {
     done
     _kw_offer "$all"
 }
+_kw_live() {  # what kw itself knows about $1 (body, filter, node, property): in a third of a second, or nothing
+    local one limit=
+    type -P timeout > /dev/null && limit="timeout ${KW_COMPLETION_LIMIT:-0.3}"
+    while IFS=$'\t' read -r one _; do
+        [[ $one == *[=.:/\(] ]] && compopt -o nospace 2> /dev/null
+        COMPREPLY+=("$head$one")
+    done < <($limit "${line[0]}" __complete "$1${quote:+-quoted}" "$plain" "${line[@]:1:last-1}" 2> /dev/null)
+}
 _kw_versions() {
     local low=1 high=0 words= all=
     _kw_facts
@@ -59,6 +67,10 @@ _kw_body() {  # path=value: the paths of the request, then what the field may ho
     while [[ $one =~ ^(.*)\[[0-9]+\](.*)$ ]]; do one="${BASH_REMATCH[1]}[]${BASH_REMATCH[2]}"; done
     if [[ $plain == *=* ]]; then
         _kw_values "${one%:}"
+        if [[ ! $values ]]; then
+            _kw_live body
+            return
+        fi
         head=${plain%%=*}=
         plain=${plain#*=}
         _kw_offer "$values"
@@ -82,23 +94,43 @@ _kw_kind() {
         profiles) _kw_profiles ;;
         interfaces) _kw_offer "any $(command ls /sys/class/net 2> /dev/null)" ;;
         files) _kw_files ;;
+        property | filter | node) _kw_live $kind ;;
     esac
+}
+_kw_split() {  # the words of $1 as the shell parts them, into `line`; `quote` is the one that is open, from `begin` on
+    local text=$1 word= some= at one
+    line=() quote=
+    for ((at = 0; at < ${#text}; at++)); do
+        one=${text:at:1}
+        if [[ $quote ]]; then
+            if [[ $one == "$quote" ]]; then quote=; else word+=$one; fi
+        elif [[ $one == [\'\"] ]]; then
+            quote=$one some=1 begin=${#word}
+        elif [[ $one == \\ ]]; then
+            ((at++))
+            word+=${text:at:1} some=1
+        elif [[ $one == [[:space:]] ]]; then
+            [[ $some ]] && line+=("$word")
+            word= some=
+        else
+            word+=$one some=1
+        fi
+    done
+    line+=("$word")
 }"""
 
 _MAIN: Final = r"""_kw() {
-    local verb= api= wanted= left=0 place=0 kind= list= verbs= options= head= quoted= at last plain typed cut fold=1
+    local verb= api= left=0 place=0 kind= list= verbs= options= head= quote= begin=0 fold=1 at last plain typed cut
     local -a line
     COMPREPLY=()
-    read -ra line <<< "${COMP_LINE:0:COMP_POINT}"
-    [[ ${COMP_LINE:0:COMP_POINT} == *[[:space:]] ]] && line+=("")
+    _kw_split "${COMP_LINE:0:COMP_POINT}"
     last=$((${#line[@]} - 1))
     ((last > 0)) || return 0
     shopt -q nocasematch && fold=0
     shopt -s nocasematch
     _kw_verb
     for ((at = 1; at < last; at++)); do
-        plain=${line[at]#[\'\"]}
-        plain=${plain%[\'\"]}
+        plain=${line[at]}
         if ((left)); then
             [[ $kind == apis ]] && api=$plain
             ((left--))
@@ -116,8 +148,6 @@ _MAIN: Final = r"""_kw() {
         fi
     done
     typed=${line[last]}
-    [[ $typed == [\'\"]* ]] && quoted=1
-    typed=${typed#[\'\"]}
     plain=$typed
     if ((!left)); then
         kind= list=
@@ -134,8 +164,13 @@ _MAIN: Final = r"""_kw() {
     fi
     api=${api//[-_]/}
     _kw_kind
-    if [[ ! $quoted && $typed == *[=:]* && ${COMP_WORDBREAKS-} == *=* ]]; then
+    cut=
+    if [[ $quote ]]; then
+        cut=${typed:0:begin}
+    elif [[ $typed == *[=:]* && ${COMP_WORDBREAKS-} == *=* ]]; then
         cut=${typed%"${typed##*[=:]}"}
+    fi
+    if [[ $cut ]]; then
         for ((at = 0; at < ${#COMPREPLY[@]}; at++)); do COMPREPLY[at]=${COMPREPLY[at]#"$cut"}; done
     fi
     ((fold)) && shopt -u nocasematch

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from kwcli.completion.program import CommandFacts, OptionFacts, ValueKind, api_names, apis, error_names, releases
+from kwcli.completion.program import LIVE, CommandFacts, OptionFacts, ValueKind, api_names, apis, error_names, releases
 
 _HELPERS: Final = r"""# fish completion for kw; made by `kw completion fish`
 function __kw_line  # the command, then its arguments; options and their values are left out
@@ -63,6 +63,20 @@ function __kw_profiles
         string replace -r '.*/(.*)\.properties$' '$1' -- $file
     end
 end
+function __kw_live  # what kw itself knows about $1 (body, filter, node, property): in a third of a second, or nothing
+    set -l tokens (commandline -opc)
+    set -l word (commandline -ct)
+    set -l quoted ''
+    if string match -qr '^[\'"]' -- $word
+        set quoted -quoted
+        set word (string sub -s 2 -- $word)
+    else
+        set word (string unescape -- $word)
+    end
+    set -l limit
+    type -q timeout; and set limit timeout (set -q KW_COMPLETION_LIMIT; and echo $KW_COMPLETION_LIMIT; or echo 0.3)
+    $limit $tokens[1] __complete $argv[1]$quoted "$word" $tokens[2..-1] 2>/dev/null
+end
 function __kw_body  # path=value: the paths of the request, then what the field may hold
     set -l api (__kw_api)
     set -l token (commandline -ct | string unescape)
@@ -77,9 +91,11 @@ function __kw_body  # path=value: the paths of the request, then what the field 
     set -l plain (string replace -ra '\[\d+\]' '[]' -- $path)
     if string match -q '*=*' -- $token
         set -l head (string replace -r '=.*' '=' -- $token)
-        for value in (__kw_values "$api $plain")
+        set -l values (__kw_values "$api $plain")
+        for value in $values
             echo $head$value
         end
+        test (count $values) -gt 0; or __kw_live body
     else if test "$plain" = "$path"
         __kw_fields $api
     else
@@ -99,11 +115,14 @@ def fish(program: list[CommandFacts]) -> str:
     verbs = " ".join(_quoted(verb.name) for verb in program[1:])
     lines.append(f"set -g __kw_verbs {verbs}")
     by_path = {verb.path: verb for verb in program}
+    shared = set.intersection(*(set(map(_option, verb.options)) for verb in program))  # --help: once for all
+    lines += [f"complete -c kw {option}" for option in sorted(shared)]
     for verb in program:
         for name in verb.verbs:
             inner = by_path[(*verb.path, name)]
             lines.append(f"complete -c kw -n {_here(verb, 0)} -a {name} -d {_quoted(inner.help)}")
-        lines += [f"complete -c kw -n {_here(verb)} {_option(word)}" for word in verb.options]
+        own = [option for option in map(_option, verb.options) if option not in shared]
+        lines += [f"complete -c kw -n {_here(verb)} {option}" for option in own]
         lines += _second_values(verb)
         lines += _arguments(verb)
     return "\n".join(lines) + "\n"
@@ -161,6 +180,7 @@ def _switch(rows: Iterable[tuple[tuple[str, ...], str]]) -> Iterator[str]:
 
 
 _CALLS: Final = {
+    **{kind: f"(__kw_live {kind.value})" for kind in LIVE},
     ValueKind.VERSIONS: "(__kw_versions)",
     ValueKind.BODY: "(__kw_body)",
     ValueKind.ERRORS: "(__kw_errors)",

@@ -12,7 +12,6 @@ from decoders.apis import KEYS, api
 from decoders.apis.enums import ENUMS
 from decoders.apis.error_codes import ERRORS
 from decoders.apis.releases import RELEASES
-from decoders.filters.fields import BODIES, FIELDS, HEADER
 from decoders.schema.model import Field
 from kwcli.calling import fetch, produce
 from kwcli.reference.catalog import paths
@@ -79,11 +78,6 @@ def releases() -> tuple[str, ...]:
     return tuple(reversed(RELEASES))
 
 
-def filter_fields() -> tuple[str, ...]:
-    """The fields that an expression may name; what ends in a point goes on with a name of its own."""
-    return (*FIELDS, *(f"{name}." for name in (HEADER, *BODIES)))
-
-
 # click commands in, what a completion script has to know of them out: verbs, options, and what values may be.
 
 
@@ -100,6 +94,10 @@ class ValueKind(Enum):
     ERRORS = "errors"
     RELEASES = "releases"
     PROFILES = "profiles"
+    # What `kw __complete` knows (candidates.py): the value is what it is asked for.
+    PROPERTY = "property"
+    FILTER = "filter"
+    NODE = "node"
 
 
 class OptionFacts(NamedTuple):
@@ -148,7 +146,12 @@ _BY_NAME: Final = {
     "version": ValueKind.VERSIONS,
     "api_version": ValueKind.VERSIONS,
     "words": ValueKind.BODY,
+    "properties": ValueKind.PROPERTY,
+    "pairs": ValueKind.PROPERTY,
+    "expression": ValueKind.FILTER,
+    "node": ValueKind.NODE,
 }
+LIVE: Final = frozenset({ValueKind.PROPERTY, ValueKind.FILTER, ValueKind.NODE})
 
 
 def verbs(group: click.Group) -> list[CommandFacts]:
@@ -181,11 +184,9 @@ def _word(param: click.Parameter, path: tuple[str, ...], *, names_api: bool) -> 
         kind = ValueKind.PROFILES
     if kind is ValueKind.BODY and not names_api:
         kind = ValueKind.FILES if "FILE" in (param.metavar or "") else ValueKind.ANY
-    if param.name == "expression":  # it begins with a field
-        kind, values = ValueKind.WORDS, filter_fields()
-    elif isinstance(param.type, click.Choice):
+    if isinstance(param.type, click.Choice):
         kind, values = ValueKind.WORDS, tuple(str(choice) for choice in param.type.choices)
-    elif known := getattr(param.type, "known", ()):  # a list with commas
+    elif kind not in LIVE and (known := getattr(param.type, "known", ())):  # a list with commas
         kind, values = ValueKind.WORDS, known
     elif isinstance(param.type, click.Path | click.File):
         kind = ValueKind.FILES

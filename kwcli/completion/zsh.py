@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from kwcli.completion.program import CommandFacts, OptionFacts, ValueKind, api_names, apis, error_names, releases
+from kwcli.completion.program import LIVE, CommandFacts, OptionFacts, ValueKind, api_names, apis, error_names, releases
 
 _HELPERS: Final = r"""_kw_apis() {
     local -a all
@@ -17,6 +17,31 @@ _kw_profiles() {
     local -a all
     all=(${XDG_CONFIG_HOME:-$HOME/.config}/kw/profiles/*.properties(N:t:r))
     compadd "$@" -a all
+}
+_kw_live() {  # what kw itself knows about $1 (body, filter, node, property): in a third of a second, or nothing
+    local one text kind=$1${compstate[quote]:+-quoted}
+    local -A shown
+    local -a limit ends goes
+    (( $+commands[timeout] )) && limit=(timeout ${KW_COMPLETION_LIMIT:-0.3})
+    while IFS=$'\t' read -r one text; do
+        [[ -n $text ]] && text="$one  -- $text" || text=$one
+        if [[ $one == *[=.:/\(] ]]; then goes+=($one); else ends+=($one); fi
+        shown[$one]=$text
+    done < <($limit kw __complete $kind "${(Q)PREFIX}" "${(@Q)words[1,CURRENT-1]}" 2> /dev/null)
+    _kw_shown '' $goes
+    _kw_shown ' ' $ends
+}
+_kw_shown() {  # the words behind $1, the sign that goes after them, each with its line of `shown`
+    local after=$1
+    shift
+    (( $# )) || return
+    local -a lines
+    local one
+    for one in "$@"; do lines+=("$shown[$one]"); done
+    local -a how
+    how=(-M 'm:{a-zA-Z}={A-Za-z}' -l -d lines)
+    [[ -z $after ]] && how+=(-S '')
+    compadd "${how[@]}" -- "$@"
 }
 _kw_api() {  # the API that the line names: after --api, or as the first argument of the command
     local at=${words[(I)--api]}
@@ -40,8 +65,13 @@ _kw_body() {  # path=value: the paths of the request, then what the field may ho
         return
     fi
     plain=${${PREFIX%%\=*}//\[<->\]/[]}
-    if compset -P '*='; then
+    if [[ $PREFIX == *=* ]]; then
         _kw_values "${plain%:}"
+        if (( ! $#values )); then
+            _kw_live body
+            return
+        fi
+        compset -P '*='
         _describe -V value values
     elif [[ $plain == $PREFIX ]]; then
         compadd -S '' -a fields
@@ -140,6 +170,7 @@ _ACTIONS: Final = {
     ValueKind.PROFILES: "_kw_profiles",
     ValueKind.VERSIONS: "->versions",
     ValueKind.BODY: "->body",
+    **{kind: f" _kw_live {kind.value}" for kind in LIVE},
 }
 
 

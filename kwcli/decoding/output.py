@@ -7,7 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.messages.bodies import Options
-from decoders.messages.single_message import Told, message_json
+from decoders.messages.single_message import Told, conceal_of_message, message_json
 from decoders.wire.text import in_bytes
 from kwcli.decoding.messages import Message, doubt_of
 from kwcli.output.records import record_writer
@@ -101,13 +101,15 @@ class MessageOutput:
         from kwcli.output.units import palette
 
         settings, alone = self._settings, message.alone
+        colors, reveal = palette(settings.color), settings.reveal_secrets
+        style = HexStyle(settings.width, colors, reveal, settings.verbose > 0, conceal_of_message(alone))
         yield from self._head(message, told)
         yield from hex_lines(
             alone.frame,
             alone.side,
             alone.key,
             alone.version,
-            HexStyle(settings.width, palette(settings.color), settings.reveal_secrets, settings.verbose > 0),
+            style,
             missing=alone.missing,
             made_up=alone.shift,
         )

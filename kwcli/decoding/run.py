@@ -105,7 +105,7 @@ def _findings(words: Sequence[str], env: Environment, form: str) -> Iterator[tup
 
 
 def _explained(given: InputBytes, *, alone: bool) -> list[Finding]:
-    """A number for what it begins, then bytes, then a line of a log; a number that begins nothing for what that means."""
+    """A number for what it begins, then bytes, then a line of a log; else what such a number means."""
     number = number_of(given.text)
     found = explain_number(number) if number is not None else []
     if not found and given.problem:

@@ -37,7 +37,8 @@ CHOSEN: Final = ("table", "ChosenColumns")
 class Renderer(Protocol):
     """Writes rows as they come. `shows_skipped`: whether bytes that are no exchange have a row of their own.
 
-    `errors` and `undecoded` count the exchanges shown whose answer has an error code, that could not be decoded.
+    `errors`, `expected` and `undecoded` count the exchanges shown whose answer has an error code, that have only such
+    as the protocol means so, that could not be decoded.
     """
 
     @property
@@ -45,6 +46,9 @@ class Renderer(Protocol):
 
     @property
     def errors(self) -> int: ...
+
+    @property
+    def expected(self) -> int: ...
 
     @property
     def undecoded(self) -> int: ...

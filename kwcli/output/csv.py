@@ -44,7 +44,7 @@ class Csv:
         self._safe = settings.csv_safe
         self._reader = RowReader(asked_columns(settings), settings)
         self._header = True
-        self.errors = self.undecoded = 0
+        self.errors = self.expected = self.undecoded = 0
 
     def write(self, rows: list[Settled]) -> None:
         """Write the rows."""
@@ -53,7 +53,8 @@ class Csv:
         self._header = False
         for row in rows:
             if row.kind == "exchange":
-                self.errors += bool(row.errors)
+                self.errors += bool(row.unexpected)
+                self.expected += bool(row.error_codes and not row.unexpected)
                 self.undecoded += row.status == "undecoded"
             lines.append([cell(values) for values in self._reader.cells(row)])
         self._write(csv_lines(lines, safe=self._safe).encode("utf-8", "backslashreplace"))

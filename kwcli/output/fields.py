@@ -70,7 +70,7 @@ class Fields:
         self._reader = RowReader(asked_columns(settings), settings, "-e")
         self._header = self._marks.header and settings.heading
         self.shows_skipped = settings.verbose > 0
-        self.errors = self.undecoded = 0
+        self.errors = self.expected = self.undecoded = 0
 
     def write(self, rows: list[Settled]) -> None:
         """Write the rows."""
@@ -79,7 +79,8 @@ class Fields:
         self._header = False
         for row in rows:
             if row.kind == "exchange":
-                self.errors += bool(row.errors)
+                self.errors += bool(row.unexpected)
+                self.expected += bool(row.error_codes and not row.unexpected)
                 self.undecoded += row.status == "undecoded"
             elif not self.shows_skipped:
                 continue

@@ -53,7 +53,7 @@ class Ndjson:
     def __init__(self, settings: Settings, write: Write) -> None:
         self._write = write
         self._options = Options(settings.records, settings.reveal_secrets, deferred=True)
-        self.errors = self.undecoded = 0
+        self.errors = self.expected = self.undecoded = 0
 
     def write(self, rows: list[Settled]) -> None:
         """Write the rows."""
@@ -65,7 +65,7 @@ class Ndjson:
                 record = to_json_dict(row, options)
                 if row.kind == "exchange":
                     if record["errors"]:
-                        self.errors += 1
+                        self._count(record["errors"])
                     if record["status"] == "undecoded":
                         self.undecoded += 1
                 try:
@@ -77,6 +77,11 @@ class Ndjson:
                         self._write(piece)
                     self._write(b"\n")
             self._write(b"".join(lines))
+
+    def _count(self, errors: list[dict[str, Any]]) -> None:
+        expected = all("expected" in error for error in errors)
+        self.expected += expected
+        self.errors += not expected
 
     def notice(self, rows: list[Settled]) -> None:
         """Nothing is learnt."""
@@ -93,15 +98,21 @@ class Json:
     def __init__(self, settings: Settings, write: Write) -> None:
         self._writer = JsonWriter(write, lines=False)
         self._options = Options(settings.records, settings.reveal_secrets, deferred=True)
-        self.errors = self.undecoded = 0
+        self.errors = self.expected = self.undecoded = 0
 
     def write(self, rows: list[Settled]) -> None:
         """Write the rows."""
         for row in rows:
             record = to_json_dict(row, self._options)
-            self.errors += bool(record.get("errors"))
+            if record.get("errors"):
+                self._count(record["errors"])
             self.undecoded += record.get("status") == "undecoded"
             self._writer.add(record)
+
+    def _count(self, errors: list[dict[str, Any]]) -> None:
+        expected = all("expected" in error for error in errors)
+        self.expected += expected
+        self.errors += not expected
 
     def notice(self, rows: list[Settled]) -> None:
         """Nothing is learnt."""

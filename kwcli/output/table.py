@@ -189,14 +189,15 @@ class ExchangeTable:
         self._forms = [self._form(column) for column in self._reader.columns]
         self._widths: list[int] | None = None
         self._heading = settings.heading
-        self.errors = self.undecoded = 0
+        self.errors = self.expected = self.undecoded = 0
 
     def write(self, rows: list[Settled]) -> None:
         """Write the rows."""
         self._reader.learn(rows)
         for row in rows:
             if row.kind == "exchange":
-                self.errors += bool(row.errors)
+                self.errors += bool(row.unexpected)
+                self.expected += bool(row.error_codes and not row.unexpected)
                 self.undecoded += row.status == "undecoded"
         lines = [self._cells(row) for row in rows if self.shows_skipped or row.kind == "exchange"]
         if self._widths is None:
@@ -247,7 +248,7 @@ class ExchangeTable:
         words = [column.word for column in self._reader.columns]
         if row.kind == "exchange":
             if row.api is None and "api" in words:
-                texts[words.index("api")] = "SASL token"
+                texts[words.index("api")] = "answer" if row.is_orphan else "SASL token"
             return texts
         size = "response_size" if row.direction == "response" else "request_size"
         instead = {"api": "(skipped)", "status": row.reason, size: str(row.size)}

@@ -8,7 +8,7 @@ from kwcli.output.columns import COLUMNS, TEXT
 from kwcli.output.fact_functions import NO_VIEW, no_facts, row_of
 from kwcli.output.facts import Shape
 from kwcli.output.nodes import NODE_LISTS, Nodes
-from kwcli.output.summary import trouble_of
+from kwcli.output.summary import facts_in, trouble_of
 from kwcli.output.units import NS, cell_width, cut, cut_left, format_latency, format_size, palette, short_name
 from kwcli.output.zone import UTC_ZONE, Zone, find_zone
 from kwcli.terminal import clean
@@ -117,7 +117,7 @@ TENTHS: Final = [f"{number // 10:>2d}.{number % 10}ms" for number in range(1000)
 # Cells of connections kept; beyond that they are made again.
 CELLS_MAX: Final = 20_000
 
-# Status → sign; an exchange with an error code in its answer has ✗.
+# Status → sign; an exchange with an error code in its answer has ✗, with one that the protocol means so ·.
 SIGNS: Final[dict[str, str]] = {
     "complete": " ",
     "not_sent": " ",
@@ -130,6 +130,7 @@ SIGNS: Final[dict[str, str]] = {
 SKIPPED: Final[dict[str, str]] = {
     "lost": "lost in the capture",
     "midstream": "before the first whole frame",
+    "one_direction": "one direction only",
     "garbage": "no Kafka frame",
     "oversized": "a frame larger than kw keeps",
     "not_kafka": "not Kafka",
@@ -147,6 +148,7 @@ class TextLines:
         self.zone = zone
         self.palette = palette(color)
         self.errors = 0  # exchanges whose answer has an error code
+        self.expected = 0  # that have only such as the protocol means so
         self.undecoded = 0
         self._room, (*self._smaller, self._shape) = self.layout.facts, self.layout.shapes
         self._broker = None if self._room is None else self.layout.broker
@@ -182,7 +184,10 @@ class TextLines:
             self.learn(exchange)
         ends = (exchange.ends, exchange.client_id, exchange.client_software is None)
         between = self._ends.get(ends) or self._between(ends, exchange)
-        facts = facts_of(exchange, request or NO_VIEW, response or NO_VIEW, self._shape)
+        if exchange.failed:
+            facts = facts_in(exchange, facts_of, self._shape)
+        else:
+            facts = facts_of(exchange, request or NO_VIEW, response or NO_VIEW, self._shape)
         text = " ".join(facts)
         room = self._room
         if not text.isprintable():
@@ -191,7 +196,7 @@ class TextLines:
         sign = " "
         if exchange.error_codes or exchange.failed or exchange.outcome != "complete":
             sign = self._sign(exchange)
-            text = self._fitted(exchange, facts_of, facts, trouble_of(exchange))
+            text = self._fitted(exchange, facts_of, facts, trouble_of(exchange), bad="·" not in sign)
         elif room is not None and (len(text) > room or not text.isascii()):
             text = self._fitted(exchange, facts_of, facts, "")
         if self._wide:
@@ -209,11 +214,15 @@ class TextLines:
 
     def _sign(self, exchange: Exchange) -> str:
         status = exchange.status
+        failed = bool(exchange.unexpected)
         if exchange.error_codes:
-            self.errors += 1
+            self.errors += failed
+            self.expected += not failed
         if status == "undecoded":
             self.undecoded += 1
-        sign = "✗" if exchange.error_codes and status == "complete" else SIGNS[status]
+        sign = SIGNS[status]
+        if exchange.error_codes and status == "complete":
+            sign = "✗" if failed else "·"
         return f"{self.palette.sign[sign]}{sign}{self.palette.off}" if sign != " " else " "
 
     def skipped(self, row: Skipped) -> str:
@@ -260,6 +269,8 @@ class TextLines:
         """What all exchanges of an API version share: the function of their facts, and `Produce 9`."""
         width = self.layout.api
         name, version = exchange.api, exchange.api_version
+        if name is None and exchange.is_orphan:  # it shares its API version with tokens: kept by none
+            return no_facts, f"{self.palette.api}{'answer':<{width}}{self.palette.off}"
         text = "SASL token" if name is None else name
         number = "" if version is None else f" {version}"
         if self.layout.facts is not None:
@@ -315,34 +326,33 @@ class TextLines:
         version = cut(clean(software["version"].partition("-")[0]), room // 2)
         return f"{cut(clean(software['name']), room - len(version) - 1)} {version}"
 
-    def _fitted(self, exchange: Exchange, facts_of: Facts, facts: list[str], trouble: str) -> str:
+    def _fitted(self, exchange: Exchange, facts_of: Facts, facts: list[str], trouble: str, *, bad: bool = True) -> str:
         """What it was about, what went wrong, then the rest: all of it, its lists and ids as long as there is room
         for; else as much as there is room for with the shortest ones.
         """
         room = self._room
         said = [trouble] if trouble else []
         if room is None or _fits([*facts, *said], room):
-            return self._joined(facts, trouble)
-        views = exchange.view("request") or NO_VIEW, exchange.view("response") or NO_VIEW
+            return self._joined(facts, trouble, bad=bad)
         for shape in reversed(self._smaller):
-            facts = [clean(fact) for fact in facts_of(exchange, *views, shape)]
+            facts = [clean(fact) for fact in facts_in(exchange, facts_of, shape)]
             if _fits([*facts, *said], room):
-                return self._joined(facts, trouble)
+                return self._joined(facts, trouble, bad=bad)
         if not trouble:
             return self._joined(_beginning(facts, room), "")
         head = facts[0] if facts else ""
         if cell_width(head) + 1 + cell_width(trouble) <= room:
             left = room - cell_width(trouble) - 1
-            return self._joined(_beginning(facts, left), trouble)
-        head = head.rpartition(" ")[2]  # `group billing`: the name says enough
+            return self._joined(_beginning(facts, left), trouble, bad=bad)
+        head = head.removeprefix("group ")  # the name says enough
         head = cut(head, max(room - cell_width(trouble) - 1, room // 4))
-        return self._joined([head] if head else [], cut(trouble, room - cell_width(head) - bool(head)))
+        return self._joined([head] if head else [], cut(trouble, room - cell_width(head) - bool(head)), bad=bad)
 
-    def _joined(self, facts: list[str], trouble: str) -> str:
+    def _joined(self, facts: list[str], trouble: str, *, bad: bool = True) -> str:
         if not trouble:
             return " ".join(facts)
         p = self.palette
-        return " ".join([*facts[:1], f"{p.bad}{trouble}{p.off}", *facts[1:]])
+        return " ".join([*facts[:1], f"{p.bad if bad else p.dim}{trouble}{p.off}", *facts[1:]])
 
 
 def _fits(texts: list[str], room: int) -> bool:
@@ -389,6 +399,11 @@ class Lined:
     def errors(self) -> int:
         """Exchanges shown whose answer has an error code."""
         return self._lines.errors
+
+    @property
+    def expected(self) -> int:
+        """Exchanges shown whose error codes the protocol means so."""
+        return self._lines.expected
 
     @property
     def undecoded(self) -> int:

@@ -25,6 +25,7 @@ class Palette(NamedTuple):
 
 _SIGNS: Final[dict[str, str]] = {
     "✗": "\x1b[1;31m",
+    "·": "\x1b[2m",
     "?": "\x1b[1;33m",
     "!": "\x1b[1;35m",
     "←": "\x1b[33m",

@@ -38,13 +38,16 @@ class Yaml:
     def __init__(self, settings: Settings, write: Write) -> None:
         self._write = write
         self._options = Options(settings.records, settings.reveal_secrets, deferred=True)
-        self.errors = self.undecoded = 0
+        self.errors = self.expected = self.undecoded = 0
 
     def write(self, rows: list[Settled]) -> None:
         """Write the rows."""
         for row in rows:
             record = to_json_dict(row, self._options)
-            self.errors += bool(record.get("errors"))
+            errors = record.get("errors") or []
+            failed = any("expected" not in error for error in errors)
+            self.errors += failed
+            self.expected += bool(errors) and not failed
             self.undecoded += record.get("status") == "undecoded"
             self._write(yaml_document(record))
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from decoders.capture.merge import file_of
 from decoders.messages.bodies import Options
 from kwcli.filter_options import select
+from kwcli.inputs import utf8_text
 from kwcli.pipeline.tables.connections import ConnectionColumns
 from kwcli.pipeline.tables.partitions import TableNeeds
 from kwcli.pipeline.tables.rows import ExchangeColumns
@@ -62,6 +64,7 @@ class RowFilter:
         self._filter = select(spec.filter)
         self._since_ns = spec.since_ns
         self._until_ns = spec.until_ns
+        self._files = spec.files if "file" in self._filter.names else ()
         self.everything = self._filter.everything and spec.since_ns is None and spec.until_ns is None
         self.needs = TableNeeds(spec.tables, None if self._filter.everything else self._filter.needs)
 
@@ -73,7 +76,12 @@ class RowFilter:
             return False
         if self._until_ns is not None and row.time_ns >= self._until_ns:
             return False
-        return self._filter.everything or (row.kind == "exchange" and self._filter.matches(row))
+        if self._filter.everything or row.kind != "exchange":
+            return self._filter.everything
+        if self._files:
+            packet = row.request_packet or row.response_packet or 0
+            row.extra = {**(row.extra or {}), "file": utf8_text(self._files[file_of(packet)])}
+        return self._filter.matches(row)
 
     def wants_connection(self, ended: Ended) -> bool:
         """Whether a connection is wanted: some of it was in that time. A filter asks nothing of it."""

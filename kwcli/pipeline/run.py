@@ -20,6 +20,7 @@ from kwcli.pipeline.sources_to_read import CoveredCaptures, add_covered, find_as
 from kwcli.pipeline.store.files import OutputFolder, local_root
 from kwcli.pipeline.store.manifest import as_json_values
 from kwcli.pipeline.store.store import TableStore, open_store, refuse_foreign
+from kwcli.sniff.capture_faults import CaptureCounts, fault_lines, is_cut
 from kwcli.sniff.run import left_over
 from kwcli.terminal import clean
 
@@ -125,6 +126,8 @@ def _write(
     if not options.quiet:
         seconds = env.monotonic() - begun
         damaged = facts["damaged"]
+        for line in fault_lines(_counted(options, outcome), whole=not told):
+            env.say(f"kw: {line}")
         env.say(closing_line(outcome.tally, outcome.counts, damaged=damaged, engine=str(chosen), seconds=seconds))
         env.say(tables_line(outcome.written, options.out))
     return _exit(options, covered, facts)
@@ -149,8 +152,27 @@ def _facts(chosen: EngineChoice, outcome: EngineResult, problems: list[Problem])
         "last_ns": outcome.tally.last_ns,
         "problems": [utf8_text(str(problem)) for problem in problems],
         "damaged": len({problem.file for problem in problems}),
-        "lossy": outcome.tally.lossy or bool(problems) or bool(left_over(outcome.counts)),
+        "lossy": outcome.tally.lossy
+        or bool(problems)
+        or bool(left_over(outcome.counts))
+        or (is_cut(outcome.counts) and not outcome.tally.connections),
     }
+
+
+def _counted(options: RunOptions, outcome: EngineResult) -> CaptureCounts:
+    """What is counted of the captures, for what is wrong with these themselves."""
+    tally = outcome.tally
+    return CaptureCounts(
+        tally.exchanges,
+        tally.connections,
+        outcome.counts,
+        tally.runs,
+        tally.run_bytes,
+        tally.answers_only,
+        tally.requests_only,
+        tally.foreign,
+        frozenset(options.ports) or None,
+    )
 
 
 def _exit(options: RunOptions, covered: CoveredCaptures, facts: Mapping[str, Any]) -> Exit:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
+from decoders.exchanges.exchange import count_clients
 from kwcli.output.units import count_of, format_size
 from kwcli.pipeline.tables.columns import TABLES
 from kwcli.progress import Transient, bar
@@ -67,13 +68,15 @@ def closing_line(tally: RunCounts, packets: Mapping[str, int], *, damaged: int, 
     """
     parts = [
         count_of(tally.exchanges, "exchange"),
-        count_of(len(tally.clients), "client"),
+        count_of(count_clients(tally.clients), "client"),
         count_of(len(tally.brokers), "broker"),
     ]
     if tally.connections:
         parts.append(count_of(tally.connections, "connection"))
     if tally.errors:
         parts.append(count_of(tally.errors, "error"))
+    if tally.expected:
+        parts.append(count_of(tally.expected, "expected error"))
     parts += [f"{tally.statuses[name]:,} {name}" for name in ("unanswered", "undecoded") if tally.statuses[name]]
     parts += left_unread(tally.runs, tally.run_bytes)
     parts += left_over(packets)

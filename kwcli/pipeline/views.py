@@ -12,13 +12,19 @@ from typing import Final, NamedTuple
 
 from decoders.analysis.fold import BINS_PER_E, VALUE_MAX, edges, value_of
 from decoders.analysis.statistics import PERCENTS
+from decoders.apis.expected_errors import EXPECTED
 from decoders.apis.releases import HISTORY, RELEASES, spoken
 
 _ADDRESS: Final = "regexp_replace(client, ':[^:]*$', '')"
 _CLIENT: Final = f"coalesce(nullif(client_id, ''), {_ADDRESS})"
-_FAILED: Final = "size(error_codes) > 0"
+# An error that the protocol means so is none.
+_FAILED: Final = "exists(error_expected, expected -> not expected)"
+_ERRORS: Final = """filter(transform(error_names, (name, n) -> case when not error_expected[n] then name end),
+        name -> name is not null)"""
+_NO_ERROR: Final = " or ".join(f"(api_key = {row.api_key} and error_code = {row.code})" for row in EXPECTED)
 # In a group of a topic those errors count that are about the topic, or about none.
-_FAILED_OF_TOPIC: Final = f"{_FAILED} and (topic is null or exists(error_topics, t -> t is null or t = topic))"
+_OF_TOPIC: Final = "transform(error_topics, (t, n) -> not error_expected[n] and (t is null or t = topic))"
+_FAILED_OF_TOPIC: Final = f"{_FAILED} and (topic is null or exists({_OF_TOPIC}, its -> its))"
 
 
 class View(NamedTuple):
@@ -77,13 +83,13 @@ VIEWS: Final[dict[str, View]] = {
     "latency_by_minute": View("of each minute", _TIMED, _latency("minute", "date_trunc('minute', time)")),
     "errors_by_api": View(
         *("error codes of each API: exchanges that have one, codes", ("exchanges",)),
-        """select api, error, count(distinct struct(point, client, broker, connection_began_ns, place)) as exchanges,
-        count(*) as codes from exchanges lateral view explode(error_names) as error group by 1, 2""",
+        f"""select api, error, count(distinct struct(point, client, broker, connection_began_ns, place)) as exchanges,
+        count(*) as codes from exchanges lateral view explode({_ERRORS}) as error group by 1, 2""",
     ),
     "errors_by_client": View(
         *("error codes of each client", ("exchanges",)),
         f"""select {_CLIENT} as client_id, api, error, count(*) as codes, min(time) as first, max(time) as last
-        from exchanges lateral view explode(error_names) as error group by 1, 2, 3""",
+        from exchanges lateral view explode({_ERRORS}) as error group by 1, 2, 3""",
     ),
     "slowest": View(
         *("the 1,000 slowest exchanges, with their captures and packets", ("exchanges",)),
@@ -98,10 +104,22 @@ VIEWS: Final[dict[str, View]] = {
     ),
     "clients": View(
         *("clients: software, exchanges, bytes, first and last time", ("exchanges",)),
-        f"""select {_CLIENT} as client_id, client_ip, max(client_software_name) as client_software_name,
-        max(client_software_version) as client_software_version, count(*) as count,
-        sum(coalesce(request_size, 0)) as request_bytes, sum(coalesce(response_size, 0)) as response_bytes,
-        min(time) as first, max(time) as last from exchanges group by 1, 2""",
+        f"""
+    with asked as (
+      select {_CLIENT} as client, client_ip as address, client_software_name as software,
+        client_software_version as software_version, request_size, response_size, time
+      from exchanges where api_key is not null),
+    named as (
+      select *, struct(software, software_version) as its,
+        min(case when software is not null then struct(software, software_version) end) over who as least,
+        max(case when software is not null then struct(software, software_version) end) over who as most
+      from asked window who as (partition by client, address)),
+    known as (select *, case when software is null and least = most then most else its end as program from named)
+    select client as client_id, address as client_ip, program.software as client_software_name,
+      program.software_version as client_software_version, count(*) as count,
+      sum(coalesce(request_size, 0)) as request_bytes,
+      sum(coalesce(response_size, 0)) as response_bytes, min(time) as first, max(time) as last
+    from known group by client, address, program""",
     ),
     "versions": View(
         *("versions of APIs that each client uses", ("exchanges",)),
@@ -138,8 +156,8 @@ VIEWS: Final[dict[str, View]] = {
     ),
     "partition_errors": View(
         *("errors of single partitions", ("topic_partitions",)),
-        """select api, coalesce(topic, topic_id) as topic, partition, error, count(*) as count, min(time) as first,
-        max(time) as last from topic_partitions where error is not null group by 1, 2, 3, 4""",
+        f"""select api, coalesce(topic, topic_id) as topic, partition, error, count(*) as count, min(time) as first,
+        max(time) as last from topic_partitions where error is not null and not ({_NO_ERROR}) group by 1, 2, 3, 4""",
     ),
     "not_kafka": View(
         *("connections of something else", ("connections",)),

@@ -41,18 +41,32 @@ class PlaygroundOptions:
     release: str
     port: int
     listeners: tuple[str, ...]
-    topics: tuple[tuple[str, int], ...]
+    topics: tuple[tuple[str, int | None], ...]  # None: as many partitions as there are by default
     traffic: bool
     run: str | None
     jars: Path | None
     mock: bool
     quiet: bool
     keep_going: bool = False
+    said: frozenset[str] = frozenset()  # of port and version, what is not as it is by default
 
     @property
     def all_topics(self) -> tuple[tuple[str, int], ...]:
         """Those named, and one for traffic to be about."""
-        return self.topics or (((DEMO, 3),) if self.traffic else ())
+        return tuple((name, count or 1) for name, count in self.topics) or (((DEMO, 3),) if self.traffic else ())
+
+    def beyond_mock(self) -> str | None:
+        """What the mock cannot keep of it; None where it can keep all."""
+        if self.listeners != ("PLAINTEXT",):
+            return "the mock has plaintext listeners only"
+        for name, count in self.topics:
+            if count not in (None, PARTITIONS):
+                return f"--topics {name}:{count}: every topic of the mock has {PARTITIONS} partitions"
+        if "port" in self.said:
+            return f"--port {self.port}: the mock chooses its own ports"
+        if "version" in self.said or self.jars is not None:
+            return f"--version {self.release}: the mock is no Apache Kafka"
+        return None
 
 
 class _Stage:
@@ -121,15 +135,16 @@ def _down(dead: str) -> str:
 
 
 def _mock(env: Environment, wish: PlaygroundOptions, stack: ExitStack, problem: str) -> _Stage:
-    if wish.listeners != ("PLAINTEXT",):
-        raise Failure(f"the mock has plaintext listeners only, and there is no Apache Kafka: {problem}", Exit.USAGE)
+    refused = wish.beyond_mock()
+    if refused is not None:
+        why = "; without --mock it is Apache Kafka" if wish.mock else f", and there is no Apache Kafka: {problem}"
+        raise Failure(refused + why, Exit.USAGE)
     mock = stack.enter_context(MockCluster(wish.nodes))
     _say(env, wish, f"librdkafka's mock cluster, no Apache Kafka: {problem}")
     _say(env, wish, "it knows the common APIs only, and chooses its own ports")
-    for name, count in wish.all_topics:
+    for name, _ in wish.all_topics:
         mock.make_topic(name)
-        if count != PARTITIONS:
-            _say(env, wish, f"topic {name} has {PARTITIONS} partitions, as all topics of the mock")
+        _say(env, wish, f"topic {name} has {PARTITIONS} partitions, as all topics of the mock")
     if wish.traffic:
         _say(env, wish, "its groups do not bear members: the traffic is a producer's")
     return _Stage(mock.bootstrap(), mock.bootstrap())

@@ -12,14 +12,18 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from decoders.capture.files import CaptureReader
 from decoders.capture.merge import file_of, number_of
 from decoders.exchanges.engine import Engine
-from decoders.exchanges.exchange import Skipped
+from decoders.exchanges.exchange import Skipped, count_clients
+from decoders.filters import parse
 from decoders.limits import CONNECTIONS_MAX
 from kwcli.env import Exit, Failure
+from kwcli.filter_options import WENT_WRONG, without_expected
 from kwcli.inputs import Captures, placed, utf8_text
 from kwcli.output import Needs, Renderer, Wanted, Write, needs, open_renderer
 from kwcli.output.units import NS, count_of, format_size
 from kwcli.output.zone import UTC_ZONE, Zone, find_zone
 from kwcli.progress import Progress
+from kwcli.sniff.capture_faults import counts_of_summary, fault_lines, is_cut
+from kwcli.sniff.unmatched import Unmatched
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -51,6 +55,8 @@ LOSSY: Final = ("undecoded", "orphan_response")
 
 # Reasons of skipped bytes that are connections of something else; all others are gaps in Kafka traffic.
 FOREIGN: Final = {"not_kafka": "other connection", "tls": "TLS connection"}
+# Reasons of skipped bytes that are whole connections, and what these are called.
+CONNECTIONS: Final = {"one_direction": "one-direction connection", **FOREIGN}
 
 # Packets of an exchange.
 PACKETS: Final = ("request_packet", "request_packet_end", "response_packet", "response_packet_end")
@@ -67,7 +73,7 @@ PASSED_OVER: Final = {
 
 def is_lossy(summary: Summary) -> bool:
     """Whether Kafka traffic is missing from the capture."""
-    return summary.gaps > 0 or bool(missing(summary.skipped))
+    return summary.gaps > 0 or bool(missing(summary.skipped)) or bool(summary.requests_only)
 
 
 def missing(runs: Mapping[str, int]) -> dict[str, int]:
@@ -77,13 +83,13 @@ def missing(runs: Mapping[str, int]) -> dict[str, int]:
 
 def left_unread(runs: Mapping[str, int], sizes: Mapping[str, int]) -> list[str]:
     """`2 gaps (123B)`, `1 TLS connection`: runs of bytes that are no exchange and their bytes, by reason, in words."""
-    gaps = missing(runs)
+    gaps = {reason: count for reason, count in runs.items() if count and reason not in CONNECTIONS}
     parts = (
         [f"{count_of(sum(gaps.values()), 'gap')} ({format_size(sum(sizes[reason] for reason in gaps))})"]
         if gaps
         else []
     )
-    return parts + [count_of(runs[reason], noun) for reason, noun in FOREIGN.items() if runs.get(reason)]
+    return parts + [count_of(runs[reason], noun) for reason, noun in CONNECTIONS.items() if runs.get(reason)]
 
 
 def left_over(counts: Mapping[str, int]) -> list[str]:
@@ -104,6 +110,7 @@ def closing_lines(
     *,
     shown: int,
     errors: int,
+    expected: int = 0,
     undecoded: int,
     packets: int,
     lines: int = 0,
@@ -113,16 +120,18 @@ def closing_lines(
 ) -> list[str]:
     """`6 exchanges, 4 clients, 3 brokers, 1 error, 1 unanswered, 1 gap · 2026-11-21 03:04:05–03:04:06 UTC · …`.
 
-    `shown`, `errors` and `undecoded` are of the exchanges that passed the filters; `lines` are those of records that
-    were read, `seconds` is how long it took, `passed_over` what left_over() says. The same line several times, the
-    longest first: the terminal decides.
+    `shown`, `errors`, `expected` and `undecoded` are of the exchanges that passed the filters; `lines` are those of
+    records that were read, `seconds` is how long it took, `passed_over` what left_over() says. The same line several
+    times, the longest first: the terminal decides.
     """
     total = summary.exchanges
     parts = [exchanges(shown, total)]
     if total:
-        parts += [count_of(len(summary.client_ids), "client"), count_of(len(summary.brokers), "broker")]
+        parts += [count_of(count_clients(summary.clients), "client"), count_of(len(summary.brokers), "broker")]
     if errors:
         parts.append(count_of(errors, "error"))
+    if expected:
+        parts.append(count_of(expected, "expected error"))
     if summary.unanswered:
         parts.append(f"{summary.unanswered:,} unanswered")
     if undecoded:
@@ -172,16 +181,29 @@ def time_span(first_ns: int, last_ns: int, zone: Zone = UTC_ZONE) -> str:
 WRITE_SIZE: Final = 1 << 20
 
 
-def _slowest_first(row: Settled) -> tuple[float, int]:
-    """Rows without a latency are the last, in the order of their times."""
-    latency_ms = row.latency_ms if row.kind == "exchange" else None
-    return (inf if latency_ms is None else -latency_ms), row.time_ns
+def _slowest_first(row: Settled) -> tuple[bool, float, int]:
+    """What waited by design stands behind all others, then come rows without a latency in the order of their times."""
+    if row.kind != "exchange" or row.latency_ms is None:
+        return True, inf, row.time_ns
+    from decoders.analysis.exchange_facts import WAITING, waited_ns
+
+    waited = row.api_key in WAITING and waited_ns(row) is not None
+    return waited, -row.latency_ms, row.time_ns
 
 
 def _largest_first(row: Settled) -> tuple[int, int]:
     """By the bytes of both sides."""
     size = (row.request_size or 0) + (row.response_size or 0) if row.kind == "exchange" else 0
     return -size, row.time_ns
+
+
+def _order_needs(sort: str | None) -> list[Needs]:
+    """What an order reads of bodies."""
+    if sort != "latency":
+        return []
+    from decoders.analysis.exchange_facts import WAITS
+
+    return [WAITS.of]
 
 
 # What --sort takes → the key of a row.
@@ -299,12 +321,17 @@ class Sniffing:
         self._settings = settings
         self._selection = selection
         self._ports = ports
-        self._engine = Engine(ports=ports, needs=Wanted(view.needs, selection.needs))
+        self._engine = Engine(ports=ports, needs=Wanted(view.needs, selection.needs, *_order_needs(sort)))
         self._left = limit
         self._sort = sort
         self._sorted: list[Settled] | None = [] if sort else None
         self._limited = False  # whether the limit has ended the reading
         self._shown = 0
+        self._wider = without_expected(selection)
+        self._expected = 0  # exchanges that --errors leaves out, and --errors all shows
+        self._unmatched = None if selection.everything else Unmatched(selection, parse(WENT_WRONG))
+        self._whole = True  # the inputs were read to their end
+        self._records = False  # some of them are records that kw wrote, and say nothing of packets
         self._outcome = SniffOutcome(strict=strict)
         self._begun = env.monotonic()
         self._progress = Progress(env, None, wanted=not settings.quiet)
@@ -344,6 +371,8 @@ class Sniffing:
         except KeyboardInterrupt:
             self._outcome.interrupted = True
             finish = False
+        self._whole = finish
+        self._records = bool(captures.records)
         self._settle(finish=finish and not captures.records)
         self._outcome.problems += captures.problems
         for name, problem in captures.cut():
@@ -436,13 +465,26 @@ class Sniffing:
             # Who names ports does not want to read about all the others; the closing line counts them.
             rows = [row for row in rows if row.kind == "exchange" or row.reason != "not_kafka"]
         if not self._selection.everything:
-            wants = self._selection.matches
-            self._renderer.notice(rows)
-            rows = [row for row in rows if row.kind == "exchange" and wants(row)]
+            rows = self._matching(rows)
         if self._sorted is not None:
             self._sorted += rows
             return True
         return self._show(rows)
+
+    def _matching(self, rows: list[Settled]) -> list[Settled]:
+        """Those that the filter wants; what it passes over is looked at as far as something is to be said of that."""
+        wants = self._selection.matches
+        self._renderer.notice(rows)
+        found: list[Settled] = [row for row in rows if row.kind == "exchange" and wants(row)]
+        if self._wider is not None:
+            # Their errors were read for the filter.
+            matches = self._wider.matches
+            self._expected += sum(row.kind == "exchange" and not wants(row) and matches(row) for row in rows)
+        if found:
+            self._unmatched = None
+        elif self._unmatched is not None:
+            self._unmatched.look(rows)
+        return found
 
     def _show(self, rows: list[Settled]) -> bool:
         if self._left is not None:
@@ -486,11 +528,19 @@ class Sniffing:
         counts = Counter(self._engine.reassembly.counts)
         counts.update(counted)
         passed_over = left_over(counts)
-        if is_lossy(summary) or passed_over or dropped:
+        if is_lossy(summary) or passed_over or dropped or (is_cut(counts) and not summary.connections):
             self._outcome.lossy = True
+        if dropped:
+            counts["dropped"] += dropped
+        if told and not self._records and (not self._settings.quiet or (self._outcome.strict and self._outcome.lossy)):
+            for line in self._faults(counts):
+                self._env.say(f"kw: {line}")
         seconds = self._env.monotonic() - self._begun
         if self._settings.quiet or not told:
             return
+        unmatched = self._unmatched.line() if self._unmatched is not None else None
+        if unmatched is not None:
+            self._env.say(f"kw: {unmatched}")
         if self._limited:
             said = [limit_line(self._shown, self._renderer.errors, self._renderer.undecoded, seconds)]
         else:
@@ -498,6 +548,7 @@ class Sniffing:
                 summary,
                 shown=self._shown,
                 errors=self._renderer.errors,
+                expected=self._renderer.expected + self._expected,
                 undecoded=self._renderer.undecoded,
                 packets=counts["packets"],
                 lines=lines,
@@ -506,6 +557,11 @@ class Sniffing:
                 zone=find_zone(self._settings.zone),
             )
         self._env.say(self._fitting(said, "" if dropped is None else f" · {dropped:,} dropped by the kernel"))
+
+    def _faults(self, counts: Mapping[str, int]) -> list[str]:
+        """What is wrong with the captures themselves."""
+        whole = self._whole and not self._outcome.problems and not self._limited
+        return fault_lines(counts_of_summary(self._engine.summary, counts, self._ports), whole=whole)
 
     def _fitting(self, lines: list[str], more: str) -> str:
         """The longest line that the terminal has room for."""

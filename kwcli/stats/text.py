@@ -313,8 +313,9 @@ def _notes(counted: StatsResult) -> list[str]:
     if waited:
         ms = sum(row["waited_ms"] for row in counted.rows)
         notes.append(
-            f"waited: fetches that came back empty after 0.9 × max_wait_ms or more ({waited:,}, "
-            f"{format_latency(ms / waited)} on average); inferred to be long polls, and not among the latencies."
+            "waited: fetches that came back empty after 0.9 × max_wait_ms or more (inferred to be long polls),"
+            " JoinGroup and SyncGroup, which wait for the other members; not among the latencies"
+            f" ({waited:,}, {format_latency(ms / waited)} on average)."
         )
     if counted.more:
         notes.append(f"{number_of(counted.more, 'more group')}: not shown (--top {counted.asked.top}).")

@@ -131,7 +131,7 @@ class Stats:
     shows_skipped = False
 
     def __init__(self, asked: StatsOptions, settings: Settings, write: Write) -> None:
-        self.errors = self.undecoded = 0
+        self.errors = self.expected = self.undecoded = 0
         self._asked = asked
         self._settings = settings
         self._write = write
@@ -148,7 +148,8 @@ class Stats:
                     for add in adds:
                         add(row)
                     if row.error_codes:
-                        self.errors += 1
+                        self.errors += bool(row.unexpected)
+                        self.expected += not row.unexpected
                     if row.failed and row.outcome == "complete":
                         self.undecoded += 1
         except LimitExceeded as problem:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from decoders.apis.releases import RELEASES
+from decoders.schema.model import Versions
 from kwcli.calling.version_table import BrokerOffer, Matrix, likeness, stable, table
 from kwcli.env import Settings
 from kwcli.output.units import cell_width, palette
@@ -23,6 +24,50 @@ def test_three_nodes_and_a_release_fit_into_80_columns(release: str, against: st
     assert [line.split()[0] for line in lines if "metadata.version" in line] == ["metadata.version"]
     keys = {line.removeprefix("≠").split()[0] for line in lines}
     assert {str(key) for key in offer} <= keys
+
+
+# What librdkafka 2.16's mock cluster offers.
+MOCK = {
+    0: (0, 10),
+    1: (0, 16),
+    2: (0, 7),
+    3: (0, 13),
+    8: (0, 9),
+    9: (0, 6),
+    10: (0, 3),
+    11: (0, 6),
+    12: (0, 5),
+    13: (0, 4),
+    14: (0, 4),
+    18: (0, 2),
+    22: (0, 4),
+    23: (2, 2),
+    24: (0, 1),
+    25: (0, 1),
+    26: (0, 1),
+    28: (0, 3),
+    68: (1, 1),
+    71: (0, 0),
+    72: (0, 0),
+    76: (1, 1),
+    78: (1, 1),
+    79: (1, 1),
+}
+
+
+def test_a_broker_that_is_no_release_looks_like_none() -> None:
+    assert str(likeness({key: Versions(*versions) for key, versions in MOCK.items()})) == "no release"
+    assert str(likeness({})) == "no release"
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_release_with_a_few_changes_is_still_one(release: str) -> None:
+    offer = stable(release)
+    assert release in likeness(offer).releases
+    assert "~" not in str(likeness(offer))
+    key = max(offer)
+    changed = {**offer, key: Versions(offer[key].low, offer[key].high + 1)}
+    assert str(likeness(changed)) != "no release"
 
 
 def test_features_whose_names_are_no_text() -> None:

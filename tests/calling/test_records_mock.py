@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
 
+from kwcli.main import run
 from kwcli.playground.mock import MockCluster
 from tests.calling.records_live import answered, call, fetched
+from tests.cli.worlds import Outcome, kw, world
 
 
 @pytest.fixture(scope="module")
 def mock() -> Iterator[str]:
     with MockCluster(3) as cluster:
-        cluster.make_topic("orders")
+        for topic in ("orders", "lines", "bytes"):
+            cluster.make_topic(topic)
         yield cluster.bootstrap()
 
 
@@ -35,7 +39,64 @@ def test_what_cannot_be_done_is_said(mock: str) -> None:
     assert (outcome.code, outcome.out, outcome.err) == (
         1,
         "",
-        "kw: the cluster has no topic 'nobody'; there are orders\n",
+        "kw: the cluster has no topic 'nobody'; there are bytes, lines, orders\n",
     )
     outcome = call(mock, "produce", "topic=orders", "value=v", "--magic", "0", "--api-version", "9")
     assert (outcome.code, outcome.err) == (2, "kw: message format 0 needs Produce 0-2, not 9\n")
+
+
+def typed(mock: str, *words: str, stdin: bytes = b"") -> Outcome:
+    """As people see it, unless another format is named."""
+    output = () if "-o" in words else ("-o", "text")
+    return kw("call", *words, *output, "-b", mock, env=world(stdin))
+
+
+def values(mock: str, *words: str, stdin: bytes = b"") -> tuple[int, list[str], str]:
+    """The lines that a fetch prints, in order of their text: partitions have no order among themselves."""
+    outcome = typed(mock, "fetch", *words, stdin=stdin)
+    return outcome.code, sorted(outcome.out.splitlines()), outcome.err
+
+
+def test_lines_are_sent_and_printed_again(mock: str) -> None:
+    for number in range(3):
+        sent = typed(mock, "produce", "topic=lines", f"partition={number}", stdin=b"a%d\n\nc%d" % (number, number))
+        assert (sent.code, sent.err) == (0, "")
+        assert "→ Produce" in sent.out
+        assert "topic_data" not in sent.out
+    everything = ["", "", "", "a0", "a1", "a2", "c0", "c1", "c2"]
+    assert values(mock, "topic=lines", "--values") == (0, everything, "")
+    assert values(mock, "topic=lines", "--values", "offset=-1") == (0, ["c0", "c1", "c2"], "")
+    assert values(mock, "topic=lines", "--values", "offset=+1", "partition=0,2")[1] == ["", "", "c0", "c2"]
+    assert values(mock, "topic=lines", "--values", "offset=-1", "partition=1", "-o", "ndjson")[1] == ['"c1"']
+    assert values(mock, "topic=lines", "-K", ":", "offset=-1", "partition=1")[1] == [":c1"]
+    code, lines, said = values(mock, "topic=lines", "--values", "offset=end")
+    assert (code, lines) == (0, [])
+    assert "kw: no record from there on in lines[" in said
+    code, lines, said = values(mock, "topic=lines", "partition=0", "offset=77", "--values")
+    assert (code, lines) == (1, [])
+    assert "lines[0]: OFFSET_OUT_OF_RANGE" in said
+    assert "offset=beginning" in said
+
+
+def test_bytes_are_sent_and_printed_as_they_are(mock: str) -> None:
+    data = b"x\0y\n\xff\xfe\r\nk=v=w\n"
+    assert typed(mock, "produce", "topic=bytes", "partition=0", stdin=data).code == 0
+    env = world(b"")
+    assert run(["call", "fetch", "topic=bytes", "--values", "-o", "text", "-b", mock], env) == 0
+    assert env.stdout.getvalue() == data  # type: ignore[attr-defined]  # a stream of memory
+    assert typed(mock, "produce", "topic=bytes", "partition=1", "-K", "=", stdin=data).code == 0
+    shown = typed(mock, "fetch", "topic=bytes", "partition=1", "-K", "\\t", "-o", "json").out
+    assert json.loads(shown) == [
+        {"key": None, "value": {"base64": "eAB5"}},
+        {"key": None, "value": {"base64": "//4N"}},
+        {"key": "k", "value": "v=w"},
+    ]
+
+
+def test_what_is_shown_of_the_request(mock: str) -> None:
+    plain = typed(mock, "fetch", "topic=orders", "partition=0").out
+    assert plain.startswith("→ Fetch")
+    assert "max_wait_ms" not in plain
+    assert "max_wait_ms" in typed(mock, "fetch", "topic=orders", "partition=0", "-v").out
+    assert "max_wait_ms" in typed(mock, "fetch", "topic=orders", "partition=0", "--only", "request").out
+    assert "value" in typed(mock, "produce", "topic=orders", "partition=0", "value=v", "--records").out

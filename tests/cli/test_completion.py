@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,12 +18,12 @@ from click.testing import CliRunner
 from decoders.apis import KEYS, api
 from decoders.apis.error_codes import ERRORS
 from decoders.apis.releases import RELEASES
-from kwcli.completion import SHELLS, __main__
+from kwcli.completion import SHELLS, __main__, cluster_names
 from kwcli.completion.__main__ import FILES
 from kwcli.completion.program import ValueKind, apis, verbs
 from kwcli.main import kw as program
 from tests.cli.shells import COMPLETIONS, Answer, ask
-from tests.cli.worlds import kw
+from tests.cli.worlds import kw, world
 
 LARGEST = 140_000
 
@@ -117,7 +120,40 @@ ROWS = [
     Row("kw profile show ", {"prod", "test"}),
     Row("kw profile import new da", {"data.bin"}),
     Row("kw profile remove --h", {"--help"}),
+    Row("kw profile ren", {"rename"}, "kw profile rename "),
+    Row("kw vers", {"version"}, "kw version "),
+    # What kw itself is asked for: properties, filters.
+    Row("kw call -X secur", {"security.protocol="}, "kw call -X security.protocol="),
+    Row("kw call -X sasl.user", {"sasl.username="}, "kw call -X sasl.username="),
+    Row("kw call -X security.protocol=SASL_", {"SASL_PLAINTEXT", "SASL_SSL"}),
+    Row("kw call -X security.protocol=SASL_S", {"SASL_SSL"}, "kw call -X security.protocol=SASL_SSL "),
+    Row("kw call --property sasl.mechanism=G", {"GSSAPI"}, "kw call --property sasl.mechanism=GSSAPI "),
+    Row("kw call -X ssl.ca.location=da", {"data.bin"}, "kw call -X ssl.ca.location=data.bin "),
+    Row("kw proxy -X lis", {"list"}, "kw proxy -X list "),
+    Row("kw profile add new sasl.user", {"sasl.username="}),
+    Row("kw sniff -f lat", {"latency", "latency_ms"}, "kw sniff -f latency"),
+    Row("kw sniff -f 'api == Heartb", {"Heartbeat"}, "kw sniff -f 'api == Heartbeat' "),
+    Row("kw sniff -f 'partition", {"==", "!=", "<", "<=", ">", ">=", "like", "~", "!~", "in", "and", "or"}),
+    Row("kw stats x --filter='api == Heartb", {"Heartbeat"}),
+    Row('kw sniff -f "not api == Heartb', {"Heartbeat"}),
+    Row("kw sniff -f 'status == un", {"unanswered", "undecoded"}, "kw sniff -f 'status == un"),
+    Row("kw sniff -f 'error == NOT_L", {"NOT_LEADER_OR_FOLLOWER"}),
+    Row("kw sniff -f 'response.topics.num", {"response.topics.num_partitions"}),
+    # and names of the cluster.
+    Row("kw call -b host:1 produce topic=", {"orders", "payments"}, "kw call -b host:1 produce topic="),
+    Row("kw call -b host:1 produce topic=o", {"orders"}, "kw call -b host:1 produce topic=orders "),
+    Row("kw call -b host:1 Metadata topics[].name=p", {"payments"}),
+    Row("kw call Metadata topics[0].name=p -b host:1 topics[1].name=o", {"orders"}),
+    Row("kw call OffsetCommit -b host:1 group_id=", {"billing"}),
+    Row("kw call -b host:1 --node ", {"any", "all", "controller", "coordinator:", "txn:", "leader:"} | {"1", "2"}),
+    Row("kw call -b host:1 --node co", {"controller", "coordinator:"}),
+    Row("kw call -b host:1 --node 2", {"2"}, "kw call -b host:1 --node 2 "),
+    Row("kw call -b host:1 --node leader:o", {"orders-0"}, "kw call -b host:1 --node leader:orders-0 "),
+    Row("kw call -b host:1 --node coordinator:", {"billing"}),
+    # Another cluster, which is not there: nothing, and not a word.
+    Row("kw call -b 127.0.0.1:1 produce topic=", set()),
 ]
+NAMES = {"topics": ["orders", "payments"], "groups": ["billing"], "nodes": ["1\thost:1", "2\thost:2"]}
 
 
 @pytest.fixture(scope="module", params=SHELLS)
@@ -130,8 +166,29 @@ def answers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         (profiles / f"{name}.properties").touch()
     (folder / "data.bin").touch()
     lines = [row.typed for row in ROWS]
-    found = ask(request.param, lines, folder, {"XDG_CONFIG_HOME": str(folder / "config")})
+    variables = {
+        "XDG_CONFIG_HOME": str(folder / "config"),
+        "XDG_CACHE_HOME": str(folder / "cache"),
+        "KW_COMPLETION_LIMIT": "30",  # a busy machine completes late, and a test waits
+        "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
+    }
+    keep_names(folder, variables)
+    found = ask(request.param, lines, folder, variables)
     return dict(zip(lines, found, strict=True))
+
+
+def keep_names(folder: Path, variables: dict[str, str]) -> None:
+    """Names as of a cluster at host:1 in the cache, and a `kw` on the path to which they stay fresh."""
+    env = world(variables=variables)
+    for what in NAMES:
+        file = Path(cluster_names.path_of(env, what, cluster_names.ClusterWords(servers=("host:1",))))  # type: ignore[arg-type]
+        file.write_text(json.dumps(NAMES[what]))
+    program = folder / "bin" / "kw"
+    program.parent.mkdir()
+    program.write_text(
+        f'#!/bin/sh\ntouch "$XDG_CACHE_HOME"/kw/completion/*\nexec {sys.executable} -m kwcli.main "$@"\n'
+    )
+    program.chmod(0o755)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.typed)
@@ -149,7 +206,8 @@ def test_a_shell_completes(answers: dict[str, Answer], row: Row) -> None:
 def plain(word: str, typed: str) -> str:
     """An offer without the shell's quotes, and without the part of the word that stays (`--color=`, `acks=`, `@`)."""
     word = re.sub(r"\\(.)", r"\1", word)
-    stays = re.match(r".*[=@]", typed.split(" ")[-1])
+    word = word.rpartition(" ")[2] if word.strip() else word  # of an expression in quotes the last word
+    stays = re.match(r".*[=@:]", re.split(r"[ '\"]", typed)[-1])
     return word.removeprefix(stays[0]).removeprefix("@") if stays else word
 
 

@@ -12,13 +12,13 @@ import pytest
 import zstandard
 
 from kwcli.env import Exit
-from kwcli.options import FORMATS
+from kwcli.options import FORMATS, WITHOUT_BODIES
 from tests.cli.worlds import kw, world
 
 CAPTURES = sorted((Path(__file__).resolve().parents[2] / "captures").glob("*.pcap*"))
 VIEWS = [
     *(["-o", output] for output in FORMATS),
-    *(["-o", output, "--records", "-vv"] for output in FORMATS),
+    *(["-o", output, "-vv", *([] if output in WITHOUT_BODIES else ["--records"])] for output in FORMATS),
     ["-o", "json", "--reveal-secrets"],
     ["-o", "text", "--topic", "*o*"],
     ["-o", "text", "--errors", "--strict"],

@@ -141,7 +141,7 @@ def summary(**counts: Any) -> Summary:
 
 def test_the_closing_line_says_what_matters_and_fits() -> None:
     made = summary(exchanges=6, unanswered=1, first_ns=1_795_230_245 * 10**9, last_ns=1_795_230_246 * 10**9)
-    made.client_ids = {("10.0.0.1", "a"), ("10.0.0.1", "b")}
+    made.clients = {("10.0.0.1", "a", None, None), ("10.0.0.1", "b", None, None)}
     made.brokers = {"10.0.0.2:9092"}
     made.skipped.update({"lost": 1, "tls": 2})
     made.skipped_bytes.update({"lost": 1400, "tls": 99})
@@ -182,4 +182,6 @@ def test_passed_over_packets_are_a_loss(tmp_path: Path) -> None:
     capture.write_bytes(writer.header() + writer.packet(10**18, packet))
     outcome = kw("sniff", str(capture), "--strict")
     assert (outcome.code, outcome.out) == (Exit.LOSSY, "")
-    assert outcome.err.startswith("0 exchanges, 1 unreadable packet · 1 packet · ")
+    fault, closing = outcome.err.splitlines()
+    assert fault.startswith("kw: no TCP is in the capture (packets: 1 unreadable)")
+    assert closing.startswith("0 exchanges, 1 unreadable packet · 1 packet · ")

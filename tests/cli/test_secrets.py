@@ -485,8 +485,8 @@ def test_a_message_alone(name: str) -> None:
         words = ("decode", "--api", str(key), "--version", str(version), "--response", frames(name)[1].hex())
         outcome = kw(*words, "-o", output)
         assert outcome.code == 0
-        if output != "hex":
-            free_of(outcome)
+        assert hexed(SECRET)[:17] not in free_of(outcome).out
+        assert SECRET in kw(*words, "-o", output, "--reveal-secrets").out
 
 
 @pytest.mark.parametrize("output", FORMATS)

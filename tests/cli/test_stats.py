@@ -269,7 +269,7 @@ def test_nothing_counted() -> None:
         (("--metric", "bytes", "--sort", "waited"), "--sort waited goes with --metric latency"),
         (("--slowest", "3", "-o", "csv"), "--slowest is a second table, and csv has one"),
         (("-f", "latencie > 1s"), '(did you mean "latency"?)'),
-        (("-i", "eth0"), "not both; give files, or an interface"),
+        (("-i", "eth0"), "and -i eth0: not both; give files, or an interface"),
     ],
 )
 def test_what_it_refuses(words: tuple[str, ...], said: str) -> None:

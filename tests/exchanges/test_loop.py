@@ -80,7 +80,7 @@ def test_corrupt_bytes_give_records_and_nothing_else(name: str, seed: int) -> No
         if isinstance(settled, Exchange):
             assert settled.status == record["status"]
             assert settled.reason == record["reason"]
-            assert settled.errors == [tuple(error.values()) for error in record["errors"]]
+            assert settled.errors == [tuple(error.values())[:3] for error in record["errors"]]
 
 
 @pytest.mark.parametrize("seed", range(30))

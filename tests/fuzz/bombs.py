@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from decoders.limits import MIB
 from decoders.messages.whole_messages import encode_response
 from decoders.records.codecs import NAMES, deflate
-from kwcli.options import FORMATS
+from kwcli.options import FORMATS, WITHOUT_BODIES
 from tests.capture.spoken import spoken
 from tests.exchanges.talks import framed, request, response, segments
 from tests.fuzz.program import PATIENCE_S, Ended, check_end, run_measured
@@ -75,6 +75,8 @@ def try_bomb(rng: Random) -> int:
 def sniff(rng: Random, folder: Path, made: Bomb) -> tuple[list[str], Ended]:
     """Shown as an exchange of a capture."""
     words = ["sniff", captured(rng, folder, made), "-o", rng.choice(FORMATS), *rng.choice(DETAILS)]
+    if not WITHOUT_BODIES.isdisjoint(words):
+        words = [word for word in words if word != "--records"]
     return words, run_measured(words)
 
 
@@ -120,7 +122,9 @@ def call(rng: Random, _folder: Path, made: Bomb) -> tuple[list[str], Ended]:
     with Responder(each_request(answer)) as broker:
         words = ["call", str(made.key), "--api-version", str(made.version), "--node", "any", "--example"]
         words += ["-b", f"127.0.0.1:{broker.address[1]}", "--timeout", f"{PATIENCE_S}s"]
-        words += ["-o", rng.choice(FORMATS), *rng.choice([[], ["-v"], ["--records"], ["-v", "--records"]])]
+        output = rng.choice(FORMATS)
+        words += ["-o", output, *rng.choice([[], ["-v"]])]
+        words += rng.choice([[], ["--records"]]) if output not in WITHOUT_BODIES else []
         return words, run_measured(words)
 
 

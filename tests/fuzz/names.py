@@ -18,7 +18,7 @@ from typing import Final
 from decoders.apis import KEYS, api
 from decoders.records import Record, encode_batch
 from decoders.schema.model import Side
-from kwcli.options import FORMATS
+from kwcli.options import FORMATS, WITHOUT_BODIES
 from kwcli.stats.view import FORMATS as STATS_FORMATS
 from kwcli.terminal import ERASE
 from tests.capture.spoken import spoken
@@ -87,6 +87,8 @@ def captures(rng: Random, folder: Path, options: list[str]) -> tuple[int, bytes,
     if rng.random() < 0.3:
         by = rng.choice(["client_id", "topic", "group", "software,error", "client_id,topic"])
         words = ["stats", os.fsdecode(path), "-o", rng.choice([*STATS_FORMATS]), "--by", by, "--slowest", "3"]
+    if not WITHOUT_BODIES.isdisjoint(words):
+        words = [word for word in words if word != "--records"]
     return drawn(rng, [*words, *options])
 
 
@@ -117,8 +119,11 @@ def messages(rng: Random, folder: Path, options: list[str]) -> tuple[int, bytes,
     path = folder / "messages"
     data = b"".join(data for client, data in turns(rng) if client)
     path.write_bytes(data if rng.random() < 0.8 else data[: rng.randrange(1, len(data))])
-    words = ["decode", str(path), "--from", "raw", "-o", rng.choice(["text", "json", "ndjson", "hex"])]
-    return drawn(rng, [*words, *rng.choice([[], ["-v"], ["--records"], ["-v", "--records"], ["--explain"]]), *options])
+    words = ["decode", str(path), "--from", "raw"]
+    if rng.random() < 0.2:
+        return drawn(rng, [*words, "--explain", "-o", rng.choice(["text", "json", "ndjson"]), *options])
+    words += ["-o", rng.choice(["text", "json", "ndjson", "hex"])]
+    return drawn(rng, [*words, *rng.choice([[], ["-v"], ["--records"], ["-v", "--records"]]), *options])
 
 
 def brokers(rng: Random, _folder: Path, options: list[str]) -> tuple[int, bytes, list[str]]:

@@ -6,9 +6,10 @@ One row a line; empty lines and those that begin with `#` say nothing:
 
 COMMAND is `kw WORDS…` or, at the beginning of a pipe, `printf 'TEXT'`, with the quotes of a shell and no other of its
 words: no patterns, no substitution. `@100` makes the last output a terminal of 100 columns, `NAME=value` sets a
-variable, `$TMP` stands for an empty folder. EXIT is the last command's. Each TEXT must stand in what was written to
-standard output or standard error, each `!TEXT` must not; `⇒ =TEXT` says the whole standard output, `⇒ ^TEXT` its start,
-`⇒ !` alone that it is empty. `\\n` and `\\t` in TEXT mean what they do in C.
+variable, `$TMP` stands for an empty folder, `$MADE` for one with faulty captures (faulty_captures.py). EXIT is the last
+command's. Each TEXT must stand in what was written to standard output or standard error, each `!TEXT` must not;
+`⇒ =TEXT` says the whole standard output, `⇒ ^TEXT` its start, `⇒ !` alone that it is empty. `\\n` and `\\t` in TEXT
+mean what they do in C.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from tests.cli.worlds import Outcome, kw, world
+from tests.habits.faulty_captures import made_folder
 
 FOLDER: Final = Path(__file__).parent / "commands"
 ARROW: Final = "⇒"
@@ -79,7 +81,7 @@ def run_row(row: Row, folder: Path) -> Outcome:
     """Run a row in this process: its last command's outcome, with what all of them said on standard error."""
     given, said = b"", ""
     for number, command in enumerate(row.commands, 1):
-        words = [word.replace("$TMP", str(folder)) for word in command]
+        words = [_placed(word, folder) for word in command]
         if words[0] == "printf":
             given = _escaped(words[1]).encode()
             continue
@@ -95,6 +97,11 @@ def run_row(row: Row, folder: Path) -> Outcome:
         said += found.err
         given = found.out.encode()
     return Outcome(found.code, found.out, said)
+
+
+def _placed(word: str, folder: Path) -> str:
+    word = word.replace("$TMP", str(folder))
+    return word.replace("$MADE", str(made_folder())) if "$MADE" in word else word
 
 
 def missing(row: Row, found: Outcome) -> list[str]:

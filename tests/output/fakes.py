@@ -8,6 +8,7 @@ from uuid import UUID
 
 from decoders.apis import api
 from decoders.apis.error_codes import error_name
+from decoders.apis.expected_errors import expected_codes
 from decoders.exchanges.api_versions import Failure
 from decoders.exchanges.exchange import ApiError, Exchange, Skipped
 
@@ -62,6 +63,14 @@ class Fake:
     @property
     def error_codes(self) -> list[tuple[str, int]] | None:
         return self.codes or None
+
+    @property
+    def unexpected(self) -> list[tuple[str, int]]:
+        return [(path, code) for path, code in self.codes if code not in expected_codes(self.api_key)]
+
+    @property
+    def is_orphan(self) -> bool:
+        return self.status == "orphan_response"
 
     @property
     def request_end_ns(self) -> int | None:

@@ -89,6 +89,9 @@ def test_the_tables_have_what_sniff_shows(tmp_path: Path) -> None:
         ["--errors"],
         ["--port", "9092"],
         ["-f", "request.max_wait_ms >= 500"],
+        ["-f", "partition == 1 and records > 3"],
+        ["-f", "key like *1* or value ~ '[13]'"],
+        ["-f", "not side == response"],
     ],
 )
 def test_filters_are_those_of_sniff(tmp_path: Path, words: list[str]) -> None:
@@ -98,6 +101,11 @@ def test_filters_are_those_of_sniff(tmp_path: Path, words: list[str]) -> None:
     assert known(rows(tmp_path / "out")) == known(wanted)
     places = {(row["client"], row["place"]) for row in rows(tmp_path / "out")}
     assert {(row["client"], row["place"]) for row in rows(tmp_path / "out", "topic_partitions")} <= places
+
+
+def test_a_filter_may_ask_for_the_file(tmp_path: Path) -> None:
+    run(TOUR, RAW, "--out", tmp_path / "out", "-f", "file like '*sasl-raw*'")
+    assert known(rows(tmp_path / "out")) == known(sniffed(RAW))
 
 
 def test_times_select_exchanges_and_keep_their_answers(tmp_path: Path) -> None:

@@ -70,27 +70,48 @@ def rows(*given: dict[str, object]) -> pa.RecordBatch:
 
 COLUMNS = {
     **dict.fromkeys(("kind", "status", "client_ip", "client_id", "broker", "reason"), pa.string()),
-    "error_codes": pa.list_(pa.int32()),
+    **dict.fromkeys(("client_software_name", "client_software_version"), pa.string()),
+    "error_expected": pa.list_(pa.bool_()),
+    "api_key": pa.int32(),
     "time_ns": pa.int64(),
     "size": pa.int64(),
 }
-NOTHING: dict[str, object] = {"kind": "exchange", "status": "complete", "error_codes": [], "broker": "10.0.0.9:9092"}
+NOTHING: dict[str, object] = {"kind": "exchange", "status": "complete", "error_expected": [], "broker": "10.0.0.9:9092"}
 ONE = rows(
-    {"client_ip": "10.0.0.1", "client_id": "a", "time_ns": 5 * SECOND},
-    {"client_ip": "10.0.0.1", "client_id": "a", "time_ns": 7 * SECOND, "error_codes": [3, 5]},
-    {"client_ip": "10.0.0.1", "client_id": "b", "time_ns": 6 * SECOND, "status": "unanswered"},
+    {"client_ip": "10.0.0.1", "client_id": "a", "api_key": 3, "time_ns": 5 * SECOND},
+    {"client_ip": "10.0.0.1", "client_id": "a", "api_key": 3, "time_ns": 7 * SECOND, "error_expected": [False, True]},
+    {"client_ip": "10.0.0.1", "client_id": "b", "api_key": 3, "time_ns": 6 * SECOND, "status": "unanswered"},
+    {"client_ip": "10.0.0.1", "client_id": "b", "api_key": 18, "time_ns": 6 * SECOND, "error_expected": [True, True]},
     {"kind": "skipped", "reason": "tls", "size": 999, "time_ns": SECOND, "broker": "10.0.0.7:443"},
 )
 OTHER = rows(
     {"client_ip": "10.0.0.2", "time_ns": 3 * SECOND, "status": "orphan_response", "broker": "10.0.0.8:9092"},
-    {"client_ip": "10.0.0.2", "client_id": "a", "time_ns": 4 * SECOND, "error_codes": [6]},
+    {
+        "client_ip": "10.0.0.2",
+        "client_id": "a",
+        "api_key": 3,
+        "time_ns": 4 * SECOND,
+        "error_expected": [False],
+        "client_software_name": "app",
+        "client_software_version": "1",
+    },
 )
 GAPS = rows(
     {"kind": "skipped", "reason": "lost", "size": 100, "time_ns": SECOND},
     {"kind": "skipped", "reason": "lost", "size": 23, "time_ns": SECOND},
 )
 CONNECTIONS = pa.RecordBatch.from_pydict(
-    {"kafka": [True, False, True], "client_gaps": [0, 9, 1], "server_gaps": [2, 9, 0]}
+    {
+        "kafka": [True, False, True, True],
+        "client_gaps": [0, 9, 1, 0],
+        "server_gaps": [2, 9, 0, 0],
+        "reason": pa.array([None, "not_kafka", None, "one_direction"], pa.string()),
+        "detail": pa.array([None, "Redis: command GET", None, "answers"], pa.string()),
+        "opened": [True, True, False, True],
+        "client_packets": [9, 9, 9, 0],
+        "server_packets": [9, 9, 0, 9],
+        "broker_port": [9092, 6379, 9093, 9094],
+    }
 )
 
 
@@ -114,11 +135,15 @@ def test_counts_add_up_in_any_order_and_survive_the_way_home() -> None:
             assert {name: getattr(merged, name) for name in RunCounts.__slots__} == {
                 name: getattr(whole, name) for name in RunCounts.__slots__
             }
-    assert whole.exchanges == 7
+    assert whole.exchanges == 8
     assert whole.runs == {"tls": 1, "lost": 2}
-    assert whole.clients == {("10.0.0.1", "a"), ("10.0.0.1", "b"), ("10.0.0.2", "a")}
+    clients = {("10.0.0.1", "a", None, None), ("10.0.0.1", "b", None, None), ("10.0.0.2", "a", "app", "1")}
+    assert whole.clients == clients
+    assert (whole.answers_only, whole.requests_only) == ({9094: 1}, {9093: 1})
+    assert whole.foreign == {("Redis", 6379): 1}
     assert whole.brokers == {"10.0.0.8:9092", "10.0.0.9:9092"}
-    assert (whole.first_ns, whole.last_ns, whole.errors, whole.gaps) == (3 * SECOND, 7 * SECOND, 3, 3)
+    assert (whole.first_ns, whole.last_ns) == (3 * SECOND, 7 * SECOND)
+    assert (whole.errors, whole.expected, whole.gaps) == (3, 1, 3)
 
 
 def test_the_closing_lines() -> None:
@@ -126,8 +151,8 @@ def test_the_closing_lines() -> None:
     packets, engine = {"packets": 1234, "fragmented": 2}, "engine local (small)"
     line = closing_line(found, packets, damaged=1, engine=engine, seconds=1.5)
     assert line == (
-        "5 exchanges, 3 clients, 2 brokers, 2 connections, 2 errors, 1 unanswered, 2 gaps (123B), 1 TLS connection, "
-        "2 incomplete IP packets, 1 damaged capture · 1970-01-01 00:00:03–00:00:07 UTC · "
+        "6 exchanges, 3 clients, 2 brokers, 3 connections, 2 errors, 1 expected error, 1 unanswered, 2 gaps (123B), "
+        "1 TLS connection, 2 incomplete IP packets, 1 damaged capture · 1970-01-01 00:00:03–00:00:07 UTC · "
         "1,234 packets · engine local (small) · 1.50 s"
     )
     written = [

@@ -138,10 +138,11 @@ def test_time_is_counted_the_same(stats: Stats, report: Row, ask: Callable[[str]
 
 
 def named(rows: list[Row]) -> list[Row]:
-    """Rows of a view, with the names that statistics and reports have for who a client is."""
+    """Rows of a view, with the names that statistics and reports have for who a client is, and their brackets."""
     names = {"client_id": "client", "client_ip": "address"}
     names |= {f"client_software_{name}": word for name, word in (("name", "software"), ("version", "software_version"))}
-    return [{names.get(name, name): value for name, value in row.items()} for row in rows]
+    rows = [{names.get(name, name): value for name, value in row.items()} for row in rows]
+    return [row | {"address": f"[{row['address']}]"} if ":" in (row.get("address") or "") else row for row in rows]
 
 
 def test_errors_are_the_same(stats: Stats, report: Row, ask: Callable[[str], list[Row]]) -> None:
@@ -172,7 +173,43 @@ def test_clients_are_the_same(stats: Stats, report: Row, ask: Callable[[str], li
     names = ("request_bytes", "response_bytes")
     expected = added(stats("--by", "client"), ("client",), "count", *names)
     assert added(report["talkers"]["client"], ("client",), "count", *names) == expected
-    assert added(named(ask("select * from clients")), ("client",), "count", *names) == expected
+    asked = added(stats("--by", "client", "-f", "api_key >= 0"), ("client",), "count", *names)
+    assert added(named(ask("select * from clients")), ("client",), "count", *names) == asked
+
+
+def test_there_is_one_number_of_clients(
+    captures: list[str], report: Row, ask: Callable[[str], list[Row]], tmp_path: Path
+) -> None:
+    sniffed = re.search(r", (\d+) clients", kw("sniff", *captures, "-o", "csv").err)
+    made = re.search(r", (\d+) clients", kw("pipeline", "run", *captures, "--out", str(tmp_path / "again")).err)
+    assert sniffed is not None
+    assert made is not None
+    (viewed,) = ask("select count(*) as clients from clients")
+    told = report["summary"]["clients"], report["old_versions"]["clients"], viewed["clients"], int(made[1])
+    assert told == (int(sniffed[1]),) * 4
+    two = ask("select client_software_name from clients where client_id = 'admin' and client_software_name is not null")
+    assert len(two) > 1
+
+
+def test_errors_that_are_meant_so_count_nowhere(stats: Stats, report: Row, ask: Callable[[str], list[Row]]) -> None:
+    meant = {("ApiVersions", "UNSUPPORTED_VERSION"), ("JoinGroup", "MEMBER_ID_REQUIRED")}
+    (row,) = ask("select count(*) as count from exchanges where exists(error_expected, e -> e) and api = 'JoinGroup'")
+    assert row["count"] > 10
+    assert not meant & {(row["api"], row["error"]) for row in report["errors"]}
+    assert not meant & {(row["api"], row["error"]) for row in stats("--by", "api,error", "--metric", "errors")}
+    assert not meant & {(row["api"], row["error"]) for row in ask("select * from errors_by_api")}
+    (views,) = ask("select sum(errors) as errors from latency_by_api")
+    assert views["errors"] == report["summary"]["errors"] == sum(row["errors"] for row in stats("--by", "api"))
+
+
+def test_members_that_wait_for_their_group_are_not_slow(
+    stats: Stats, report: Row, ask: Callable[[str], list[Row]]
+) -> None:
+    counted = by_key(stats("--by", "api"), "api")
+    for api in ("JoinGroup", "SyncGroup"):
+        (viewed,) = ask(f"select count(waited_ns) as waited from exchanges where api = '{api}'")
+        assert counted[api,]["waited"] == viewed["waited"] > 5
+    assert not {"JoinGroup", "SyncGroup"} & {row["api"] for row in report["slowest"]}
 
 
 def test_versions_of_clients_are_the_same(stats: Stats, report: Row, ask: Callable[[str], list[Row]]) -> None:

@@ -80,7 +80,7 @@ def test_a_door_of_plaintext_asks_for_nothing(tmp_path: Path) -> None:
 
 def test_options_are_checked() -> None:
     assert ListenerNames().convert("ssl,SASL-SSL,ssl", None, None) == ("SSL", "SASL_SSL")
-    assert TopicList().convert("a:3,b", None, None) == (("a", 3), ("b", 1))
+    assert TopicList().convert("a:3,b", None, None) == (("a", 3), ("b", None))
 
 
 @pytest.mark.parametrize("text", ["", "tls", "ssl,"])

@@ -96,7 +96,7 @@ def test_ports_that_are_taken_are_told_and_traffic_flows(tmp_path: Path, grounds
 
 
 def test_without_java_it_is_the_mock(tmp_path: Path, grounds: list[Round]) -> None:
-    grounds.append(ground := Round(tmp_path, "--nodes", "2", "--topics", "a:3", path=str(tmp_path / "nothing")))
+    grounds.append(ground := Round(tmp_path, "--nodes", "2", "--topics", "a", path=str(tmp_path / "nothing")))
     place = ground.wait_until_ready()
     assert "librdkafka's mock cluster, no Apache Kafka: there is no Java on the PATH" in ground.said
     # The mock puts one byte too many behind its Metadata from version 9 on.

@@ -201,6 +201,11 @@ class ClusterClient:
             raise Failure(f"the cluster has no topic ids (topic {name})")
         return identity
 
+    @property
+    def topic_names(self) -> dict[UUID, str]:
+        """The names of topics that were looked up, by id."""
+        return {topic.id: topic.name for topic in self._topics.values() if topic.id is not None and topic.id.int}
+
     def topic_name(self, identity: UUID) -> str | None:
         """The name of the topic with this id; None where the cluster knows none."""
         connection = self.any()

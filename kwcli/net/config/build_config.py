@@ -298,7 +298,10 @@ VARIABLES: Final = {
     "KW_BOOTSTRAP_SERVER": "bootstrap.servers",
     "KW_BOOTSTRAP_CONTROLLER": "bootstrap.controllers",
 }
-_OTHERS: Final = ("KW_PROFILE", "KW_TIMEOUT", "KW_CONNECT_TIMEOUT", "KW_DIAL_MAP", "KW_OUTPUT", "KW_PAGER")
+_OTHERS: Final = (
+    *("KW_PROFILE", "KW_TIMEOUT", "KW_CONNECT_TIMEOUT", "KW_DIAL_MAP", "KW_OUTPUT", "KW_PAGER"),
+    "KW_COMPLETION_LIMIT",
+)
 
 
 def client_config(

@@ -8,7 +8,7 @@ from typing import Any, Final
 from decoders.analysis.fold import Row
 from decoders.apis.keys import API_VERSIONS
 from decoders.apis.releases import HISTORY, RELEASES, history, spoken
-from decoders.exchanges.exchange import rfc3339
+from decoders.exchanges.exchange import count_clients, rfc3339
 from decoders.wire.units import parse_time
 from kwcli.pipeline.report.run_folds import BY, FoldResults
 
@@ -44,7 +44,7 @@ def old_versions(rows: Sequence[Row], release: str) -> list[Row]:
 
 
 def _name(row: Row) -> tuple[Any, ...]:
-    """Who it is, whatever it says of its software: that is not known before it asks for versions."""
+    """Who it is, whatever it says of its software."""
     return row["address"], row["client_id"]
 
 
@@ -200,6 +200,8 @@ def _summary(result: FoldResults, every: Row | None) -> Row:
     summary = {name: every[name] if every else empty for name in names}
     summary |= {name: every[name] if every else None for name in ("p50", "p90", "p99", "max", "waited_ms")}
     summary |= {f"{name}s": different(name) for name in ("client", "topic", "broker")}
+    versions = _rows(result, "versions")
+    summary["clients"] = None if versions is None else _clients(versions)
     throttled = result.found.get("throttle api")
     summary["throttled"] = None if throttled is None else sum(row["values"] for row in throttled.rows())
     connections = _rows(result, "connections")
@@ -256,9 +258,15 @@ def _old(result: FoldResults, target: str) -> Row | None:
     rows = _rows(result, "versions")
     if rows is None:
         return None
-    clients = {tuple(row[name] for name in ("address", "client_id", "software", "software_version")) for row in rows}
     old = _sorted(old_versions(rows, target), "count")
-    return {"target": target, "clients": len(clients), "old": old}
+    return {"target": target, "clients": _clients(rows), "old": old}
+
+
+def _clients(versions: list[Row]) -> int:
+    """How many clients the rows of `ClientVersions` are about."""
+    return count_clients(
+        (row["address"], row["client_id"] or "", row["software"], row["software_version"]) for row in versions
+    )
 
 
 def _talkers(result: FoldResults) -> Row:

@@ -124,7 +124,9 @@ class BatchColumns:
         self._known: dict[tuple[str, str], Any] = {}
 
     def column(self, name: str) -> pa.Array:
-        """A column as it is."""
+        """A column as it is; of error codes, their names and topics those that the protocol does not mean so."""
+        if name in ERRORS:
+            return self._once("errors", name, lambda: _unexpected(self._batch, name))
         return self._batch.column(name)
 
     def integers(self, name: str) -> Numbers:
@@ -189,6 +191,21 @@ DIMENSIONS: Final[dict[str, Callable[[BatchColumns], CodedColumn]]] = {
 }
 # Dimensions that an exchange has several values of, and their columns.
 LISTS: Final = {"topic": "topics", "group": "groups", "error": "error_names"}
+
+
+# Lists with an element for each error code, as `error_expected` has.
+ERRORS: Final = frozenset({"error_codes", "error_names", "error_topics"})
+
+
+def _unexpected(batch: pa.RecordBatch, name: str) -> pa.Array:
+    """A list of what there is of each error code, without those that the protocol means so."""
+    column, expected = batch.column(name), batch.column("error_expected")
+    kept = pc.invert(pc.list_flatten(expected))
+    if pc.all(kept).as_py():
+        return column
+    parents = pc.list_parent_indices(expected).filter(kept).to_numpy(zero_copy_only=False)
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(parents, minlength=len(column)))])
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pc.list_flatten(column).filter(kept))
 
 
 def _elements(column: pa.Array) -> tuple[Numbers, CodedColumn]:

@@ -42,7 +42,7 @@ METRIC_COLUMNS: Final = {
     "errors": (),
     "throttle": ("throttle_time_ms",),
 }
-COLUMNS: Final = ("time_ns", "status", "request_size", "response_size", "error_codes", "error_topics")
+COLUMNS: Final = ("time_ns", "status", "request_size", "response_size", "error_codes", "error_topics", "error_expected")
 
 
 class MeasuredRows(NamedTuple):

@@ -117,8 +117,8 @@ LATENCY: Final = (
     ReportColumn("undecoded", _count("undecoded"), 11),
 )
 WAITED: Final = (
-    "waited: fetches that came back empty after 0.9 × max_wait_ms or more; inferred to be long polls, and not among "
-    "the latencies."
+    "waited: fetches that came back empty after 0.9 × max_wait_ms or more (inferred to be long polls), JoinGroup and "
+    "SyncGroup, which wait for the other members; not among the latencies."
 )
 
 
@@ -337,7 +337,7 @@ def totals(report: Report) -> list[tuple[str, str]]:
         if summary[name]:
             found.append((name, f"{summary[name]:,} ({percent(summary[name] / count)})"))
     found += [(name, f"{summary[name]:,}") for name in ("clients", "brokers", "topics", "connections") if summary[name]]
-    others = (("not Kafka", "not_kafka"), ("long polls", "waited"), ("throttled", "throttled"))
+    others = (("not Kafka", "not_kafka"), ("waited by design", "waited"), ("throttled", "throttled"))
     found += [(name, f"{summary[key]:,}") for name, key in others if summary[key]]
     if count:
         found += [("sent", format_size(summary["request_bytes"])), ("got", format_size(summary["response_bytes"]))]

@@ -89,7 +89,7 @@ def _said(report: Report, summary: Row) -> Iterator[str]:
     for name, noun in (("errors", "with errors"), ("unanswered", "unanswered"), ("undecoded", "undecoded")):
         if summary[name]:
             yield f"{summary[name]:,} {noun} ({percent(summary[name] / summary['count'])})"
-    for name, noun in (("waited", "long polls"), ("throttled", "throttled")):
+    for name, noun in (("waited", "waited by design"), ("throttled", "throttled")):
         if summary[name]:
             yield f"{summary[name]:,} {noun}"
 

@@ -78,6 +78,7 @@ EXCHANGES: Final[tuple[TableColumn, ...]] = (
     _must("error_names", "list<string>", "their names"),
     _must("error_paths", "list<string>", "their places in the response, `topics[0].error_code`"),
     _must("error_topics", "list<string>", "the topics they are about; null for one that is about none"),
+    _must("error_expected", "list<bool>", "whether the protocol means them so: such count as errors nowhere"),
     _may("closed", "string", "how the connection ended, where that settled it: `fin`, `rst`, `idle`, `capture_end`"),
     _must("retransmitted", "bool", "whether bytes of it were sent again"),
     _may("undecoded_side", "string", "what could not be decoded: `request`, `response` or `both`"),
@@ -100,7 +101,11 @@ EXCHANGES: Final[tuple[TableColumn, ...]] = (
     _may("throttle_time_ms", "int64", "how long the broker had the client wait; null where it did not"),
     _may("max_wait_ms", "int64", "of a fetch: how long the broker may wait for records"),
     _may("min_bytes", "int64", "of a fetch: for how many bytes of them"),
-    _may("waited_ns", "int64", "latency of a fetch that was answered empty because its wait was over (inferred)"),
+    _may(
+        "waited_ns",
+        "int64",
+        "latency of what waited: a fetch for records in vain (inferred), a member for its group",
+    ),
     _may("fetch_session_id", "int64", "fetch session"),
     _may("fetch_session_epoch", "int64", "its epoch in the request"),
     _may("fetch_session_incremental", "bool", "whether the request only says what changes"),
@@ -159,7 +164,7 @@ CONNECTIONS: Final[tuple[TableColumn, ...]] = (
     _NUMBER,
     _BEGAN,
     _must("kafka", "bool", "whether it carries Kafka"),
-    _may("reason", "string", "what else it carries: `tls`, `not_kafka`"),
+    _may("reason", "string", "what else it carries: `tls`, `not_kafka`; `one_direction`: only answers of a broker"),
     _may("detail", "string", "the same in words"),
     _must("opened", "bool", "whether the capture has its SYN, and it came before the first bytes"),
     _must("closed", "string", "how it ended: `fin`, `rst`, `idle`, `capture_end`"),
@@ -192,7 +197,7 @@ SKIPPED: Final[tuple[TableColumn, ...]] = (
     _BEGAN,
     _may("direction", "string", "`request` or `response`; null for a whole connection"),
     _must("size", "int64", "bytes, those that are not in the capture included"),
-    _must("reason", "string", "`lost`, `midstream`, `garbage`, `oversized`, `not_kafka`, `tls`, …"),
+    _must("reason", "string", "`lost`, `midstream`, `garbage`, `oversized`, `not_kafka`, `one_direction`, `tls`, …"),
     _must("detail", "string", "the same in words"),
 )
 

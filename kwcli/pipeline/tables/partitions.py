@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from decoders.analysis.dimensions import needs_of
-from decoders.analysis.exchange_facts import RECORDS, WAITS, throttle_needs
+from decoders.analysis.exchange_facts import FETCHES, RECORDS, WAITS, throttle_needs
 from decoders.apis.error_codes import error_name
-from decoders.apis.keys import FETCH, SHARE_FETCH
 from decoders.exchanges import topics
 from decoders.exchanges.exchange import SESSION_PATHS
 from decoders.exchanges.needs import Needs
@@ -22,7 +21,6 @@ from decoders.wire.primitives import uuid_text
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
 
-_WAITING: Final = frozenset({FETCH, SHARE_FETCH})
 _NONE: Final[frozenset[str]] = frozenset()
 
 
@@ -42,7 +40,7 @@ class TableNeeds(Needs):
             return more
         wanted = needs_of(("topic", "group"), key, side) | throttle_needs(key, side) | WAITS.of(key, side)
         wanted |= frozenset(SESSION_PATHS.get((key, side), ()))
-        if key in _WAITING and side == "request":
+        if key in FETCHES and side == "request":
             wanted |= {"min_bytes"}
         if self._partitions:
             wanted |= topics.paths(key, side)

@@ -10,9 +10,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from decoders.analysis.dimensions import DIMENSIONS
-from decoders.analysis.exchange_facts import NS_PER_MS, code_topics, records_of, throttle_needs, waited_ns
+from decoders.analysis.exchange_facts import (
+    GATHERINGS,
+    NS_PER_MS,
+    WAITING,
+    code_topics,
+    records_of,
+    throttle_needs,
+    waited_ns,
+)
 from decoders.apis.error_codes import error_name
-from decoders.apis.keys import FETCH, SHARE_FETCH
+from decoders.apis.keys import FETCH
 from decoders.exchanges.api_versions import SIDES
 from decoders.exchanges.exchange import session_of
 from decoders.exchanges.topics import RECORD_ARRAYS, TOPIC_ARRAYS, at_path
@@ -45,7 +53,8 @@ _PLAIN: Final = (
 )
 ROW: Final = len(_PLACES) + len(_PLAIN) + 1
 _RARE: Final = (
-    *("reason", "error_codes", "error_names", "error_paths", "error_topics", "closed", "retransmitted"),
+    *("reason", "error_codes", "error_names", "error_paths", "error_topics", "error_expected", "closed"),
+    "retransmitted",
     *("undecoded_side", "undecoded_reason", "undecoded_path", "undecoded_offset", "request_layout", "response_layout"),
 )
 _CLIENT: Final = ("client_id", "client_software_name", "client_software_version")
@@ -192,7 +201,6 @@ def _partitions(counts: Sequence[int], parts: list[list[Any]]) -> pa.Array:
 # `python -m tests.bench.tables` measures it.
 
 
-_WAITING: Final = frozenset({FETCH, SHARE_FETCH})
 _topics: Final = DIMENSIONS["topic"].get
 _groups: Final = DIMENSIONS["group"].get
 _NO_PARTS: Final[list[Partition]] = []
@@ -209,7 +217,7 @@ _BYTES_END: Final = _BYTES + 1
 # Texts kept in the form in which they are shown.
 TEXTS_MAX: Final = 100_000
 # What most exchanges have: nothing out of the ordinary.
-ORDINARY: Final[tuple[Any, ...]] = (None, [], [], [], [], None, False, None, None, None, None, None, None)
+ORDINARY: Final[tuple[Any, ...]] = (None, [], [], [], [], [], None, False, None, None, None, None, None, None)
 
 
 class Pool:
@@ -239,7 +247,7 @@ class ApiContents:
         self.topics = bool(entity_paths(key, "request", "topicName") or entity_paths(key, "response", "topicName"))
         self.groups = bool(entity_paths(key, "request", "groupId") or entity_paths(key, "response", "groupId"))
         self.throttles = bool(throttle_needs(key, "response"))
-        self.waits = key in _WAITING
+        self.waits = key in WAITING
         self.holds = key in RECORD_ARRAYS
         self.places = key in TOPIC_ARRAYS
         self.sole = SingleTopic.of(key)
@@ -445,7 +453,7 @@ class ExchangeColumns:
         return (batches, records, size) if size else _NOTHING
 
     def _rare_of(self, exchange: Exchange) -> int:
-        codes = exchange.error_codes or ()
+        codes, expected = exchange.error_codes or (), exchange.spec.expected
         failed, early = exchange.failed, exchange.early or {}
         side = reason = path = offset = None
         if failed:
@@ -457,6 +465,7 @@ class ExchangeColumns:
             [error_name(code) for _, code in codes],
             [path for path, _ in codes],
             [None if topic is None else self._shown(topic) for topic in code_topics(exchange)],
+            [code in expected for _, code in codes],
             exchange.closed,
             exchange.retransmitted,
             "both" if failed and len(failed) > 1 else side,
@@ -490,7 +499,9 @@ def _body_text(body: Any) -> str:
 
 
 def _waits(exchange: Exchange) -> tuple[Any, ...]:
-    """How long a fetch may wait and did, and its session."""
+    """How long a fetch may wait and did, and its session; how long a member waited for its group."""
+    if exchange.api_key in GATHERINGS:
+        return None, None, waited_ns(exchange), None, None, None
     request = exchange.request_view
     if request.__class__ is not dict:
         return _NO_WAIT

@@ -26,6 +26,7 @@ TYPES: Final[dict[str, pa.DataType]] = {
     "timestamp": pa.timestamp("us", tz="UTC"),
     "list<int32>": _list(pa.int32()),
     "list<string>": _list(pa.string()),
+    "list<bool>": _list(pa.bool_()),
 }
 
 

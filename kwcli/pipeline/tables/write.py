@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from decoders.exchanges.exchange import ClientIdentity, foreign_name
+from decoders.exchanges.pairer import is_alone
 from kwcli.pipeline.tables.schemas import EPOCH, ROWS, SCHEMAS, by_date, by_table
 from kwcli.sniff.run import LOSSY, missing
 
@@ -32,21 +34,29 @@ __all__ = [
     "WrittenFile",
 ]
 
-_READ: Final = ["kind", "status", "error_codes", "client_ip", "client_id", "broker", "time_ns", "reason", "size"]
+# Counts whose keys are ports, which JSON has as texts.
+_BY_PORT: Final = ("answers_only", "requests_only", "foreign")
+# Columns that tell clients apart.
+_WHO: Final = ["client_ip", "client_id", "client_software_name", "client_software_version"]
+_READ: Final = ["kind", "status", "error_expected", *_WHO, "api_key", "broker", "time_ns", "reason", "size"]
 
 
 class RunCounts:
-    """Counts. `clients` are pairs of host and client id; `runs` reason → runs of bytes that are no exchange."""
+    """Counts. `clients` are those that asked; `runs` reason → runs of bytes that are no exchange."""
 
     __slots__ = (
+        "answers_only",
         "brokers",
         "clients",
         "connections",
         "errors",
         "exchanges",
+        "expected",
         "first_ns",
+        "foreign",
         "gaps",
         "last_ns",
+        "requests_only",
         "run_bytes",
         "runs",
         "statuses",
@@ -55,11 +65,16 @@ class RunCounts:
     def __init__(self) -> None:
         self.exchanges = 0
         self.statuses: Counter[str] = Counter()
-        self.errors = 0
-        self.clients: set[tuple[str, str]] = set()
+        self.errors = 0  # exchanges that have one
+        self.expected = 0  # that have only such as the protocol means so
+        self.clients: set[ClientIdentity] = set()
         self.brokers: set[str] = set()
         self.connections = 0  # that are Kafka
         self.gaps = 0
+        # As `Summary` has them.
+        self.answers_only: Counter[int] = Counter()
+        self.requests_only: Counter[int] = Counter()
+        self.foreign: Counter[tuple[str, int]] = Counter()
         self.runs: Counter[str] = Counter()
         self.run_bytes: Counter[str] = Counter()
         self.first_ns = 0
@@ -68,7 +83,11 @@ class RunCounts:
     @property
     def lossy(self) -> bool:
         """Whether traffic is missing, or could not be decoded."""
-        return self.gaps > 0 or any(self.statuses[status] for status in LOSSY) or bool(missing(self.runs))
+        return (
+            self.gaps > 0
+            or any(self.statuses[status] for status in LOSSY)
+            or bool(missing(self.runs) or self.requests_only)
+        )
 
     def add(self, rows: pa.RecordBatch) -> None:
         """Count rows of the travelling form (schemas.ROWS): exchanges and skipped runs."""
@@ -88,6 +107,28 @@ class RunCounts:
         kafka = rows.filter(rows.column("kafka"))
         self.connections += kafka.num_rows
         self.gaps += sum(pc.sum(kafka.column(name)).as_py() or 0 for name in ("client_gaps", "server_gaps"))
+        self._one_direction(kafka)
+        others = rows.filter(pc.and_(pc.invert(rows.column("kafka")), pc.is_valid(rows.column("reason"))))
+        for detail, port in zip(*(others.column(name).to_pylist() for name in ("detail", "broker_port")), strict=True):
+            self.foreign[foreign_name(detail), port] += 1
+
+    def _one_direction(self, kafka: pa.RecordBatch) -> None:
+        """Count Kafka connections of which only one direction is there."""
+        import pyarrow.compute as pc
+
+        packets = [kafka.column(f"{side}_packets") for side in ("client", "server")]
+        alone = kafka.filter(
+            pc.or_(
+                pc.or_(pc.equal(packets[0], 0), pc.equal(packets[1], 0)),
+                pc.fill_null(pc.equal(kafka.column("reason"), "one_direction"), False),
+            )
+        )
+        names = ("reason", "opened", "client_packets", "server_packets", "broker_port")
+        for reason, opened, client, server, port in zip(
+            *(alone.column(name).to_pylist() for name in names), strict=True
+        ):
+            if reason is not None or is_alone(opened=opened, packets=client + server):
+                (self.answers_only if server else self.requests_only)[port] += 1
 
     def _exchanges(self, rows: pa.Table) -> None:
         import pyarrow.compute as pc
@@ -97,15 +138,24 @@ class RunCounts:
         self.exchanges += rows.num_rows
         for pair in pc.value_counts(rows["status"]).to_pylist():
             self.statuses[pair["values"]] += pair["counts"]
-        self.errors += pc.sum(pc.greater(pc.list_value_length(rows["error_codes"]), 0)).as_py() or 0
-        named = rows.select(["client_ip", "client_id"]).group_by(["client_ip", "client_id"]).aggregate([])
-        for client_ip, client_id in zip(*(named[name].to_pylist() for name in ("client_ip", "client_id")), strict=True):
-            if client_id is not None:
-                self.clients.add((client_ip, client_id))
+        self._errors(rows["error_expected"].combine_chunks())
+        asked = rows.filter(pc.is_valid(rows["api_key"])).select(_WHO).group_by(_WHO).aggregate([])
+        for ip, client_id, name, version in zip(*(asked[column].to_pylist() for column in _WHO), strict=True):
+            self.clients.add((ip, client_id or "", name, version))
         self.brokers.update(pc.unique(rows["broker"]).to_pylist())
         span = pc.min_max(rows["time_ns"]).as_py()
         self.first_ns = min(self.first_ns or span["min"], span["min"])
         self.last_ns = max(self.last_ns, span["max"])
+
+    def _errors(self, expected: pa.Array) -> None:
+        """Count exchanges with errors, and those with such alone as the protocol means so."""
+        import pyarrow.compute as pc
+
+        having = pc.list_parent_indices(expected)
+        failed = having.filter(pc.invert(pc.list_flatten(expected)))
+        errors = pc.count_distinct(failed).as_py()
+        self.errors += errors
+        self.expected += pc.count_distinct(having).as_py() - errors
 
     def _skipped(self, rows: pa.Table) -> None:
         found = rows.select(["reason", "size"]).group_by("reason").aggregate([("size", "sum"), ("size", "count")])
@@ -115,10 +165,11 @@ class RunCounts:
 
     def merge(self, other: RunCounts) -> None:
         """Add the counts of another one."""
-        for name in ("statuses", "runs", "run_bytes"):
+        for name in ("statuses", "runs", "run_bytes", "answers_only", "requests_only", "foreign"):
             getattr(self, name).update(getattr(other, name))
         self.exchanges += other.exchanges
         self.errors += other.errors
+        self.expected += other.expected
         self.connections += other.connections
         self.gaps += other.gaps
         self.clients |= other.clients
@@ -129,13 +180,18 @@ class RunCounts:
     def export(self) -> str:
         """All of it as text."""
         values: dict[str, Any] = {name: getattr(self, name) for name in self.__slots__}
-        return json.dumps({**values, "clients": sorted(self.clients), "brokers": sorted(self.brokers)})
+        values |= {name: list(values[name].items()) for name in _BY_PORT}
+        return json.dumps({**values, "clients": list(self.clients), "brokers": sorted(self.brokers)})
 
     @classmethod
     def resume(cls, text: str) -> RunCounts:
         """What `export` gave."""
         tally = cls()
         for name, value in json.loads(text).items():
+            if name in _BY_PORT:
+                its = {tuple(key) if isinstance(key, list) else key: count for key, count in value}
+                setattr(tally, name, Counter(its))
+                continue
             kind = type(getattr(tally, name))
             setattr(tally, name, kind(map(tuple, value)) if name == "clients" else kind(value))
         return tally

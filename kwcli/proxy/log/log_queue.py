@@ -23,6 +23,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Literal
 
+from decoders.apis.error_codes import error_name
 from kwcli.proxy.log.log_protocol import CLIENT, COUNTS, HEAD, SERVER, SIZE, TIMES, MessageKind
 
 if TYPE_CHECKING:
@@ -51,8 +52,8 @@ class Reporter:
 
     def add(self, exchange: Exchange) -> None:
         """Note its errors, if it has any."""
-        for error in exchange.errors:
-            self._found[exchange.api or "other", error.name] += 1
+        for _, code in exchange.unexpected:
+            self._found[exchange.api or "other", error_name(code)] += 1
 
     def send(self) -> None:
         """Tell what was noted since, as far as it goes out at once."""

@@ -79,6 +79,7 @@ class LogRows:
                 self.pairer.summary,
                 shown=self._shown,
                 errors=self._renderer.errors,
+                expected=self._renderer.expected,
                 undecoded=self._renderer.undecoded,
                 packets=0,
                 seconds=self._env.monotonic() - self._begun,

@@ -1,0 +1,321 @@
+"""A half-typed word and the line before it in, what it may become out: what the scripts of shells cannot know.
+
+`kw __complete KIND WORD LINE…` is what they call, for properties, filters, nodes and values of a request's fields.
+One candidate a line, for the whole word, with what it means behind a tab. Nothing else is written, whatever is wrong,
+and it ends in time: TAB is a key, not a command.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
+
+from kwcli.env import Environment, Exit
+
+if TYPE_CHECKING:
+    from kwcli.completion.cluster_names import What
+
+# From the start of the process, in all: what a shell waits for. The variable sets another limit, in seconds.
+LIMIT_S: Final = 0.3
+LIMIT_VARIABLE: Final = "KW_COMPLETION_LIMIT"
+_ENDING_S: Final = 0.02  # of an interpreter
+_MOST: Final = 500
+_QUOTED: Final = "-quoted"  # behind a KIND
+_STARTING_S: Final = 0.06  # of an interpreter and this program, where the system does not tell when it began
+
+Candidate = tuple[str, str]  # a word, and what it means
+
+
+class Typed(NamedTuple):
+    """The word that is typed, the words before it on the line, and how to ask the cluster that they name.
+
+    `quoted`: the word stands in quotes that are open.
+    """
+
+    word: str
+    line: Sequence[str]
+    names: Callable[[What], list[str]]
+    quoted: bool = False
+
+
+def complete(env: Environment, words: Sequence[str]) -> Exit:
+    """Print the candidates for `KIND WORD LINE…`."""
+    from kwcli.completion.cluster_names import cluster_names
+
+    kind, word, *line = [*words, "", ""] if len(words) < 2 else words
+    own = env.variables is os.environ  # a process of its own; a test's surroundings are none
+    left = _limit_s(env) - (_age_s() if own else 0.0) - _ENDING_S
+    if own:
+        signal.signal(signal.SIGALRM, _give_up)
+        signal.setitimer(signal.ITIMER_REAL, max(left, 0.01))
+
+    def names(what: What) -> list[str]:
+        return cluster_names(env, what, line, left - _ENDING_S, apart=own)
+
+    row = KINDS.get(kind.removesuffix(_QUOTED))
+    if row is not None:
+        found: list[Candidate] = []
+        typed = Typed(word, line, names, kind.endswith(_QUOTED))
+        with suppress(Exception):  # a defect would be drawn into the line that is typed
+            found = [each for each in row(typed) if each[0].lower().startswith(word.lower())][:_MOST]
+        if own:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        env.stdout.write("".join(_line(*each) for each in found).encode("utf-8", "surrogateescape"))
+    return Exit.DONE
+
+
+def _limit_s(env: Environment) -> float:
+    try:
+        return min(float(env.variables.get(LIMIT_VARIABLE) or LIMIT_S), 3600.0)
+    except ValueError:
+        return LIMIT_S
+
+
+def _give_up(_number: int, _frame: object) -> NoReturn:
+    os._exit(0)
+
+
+def _age_s() -> float:
+    """For how long this process runs."""
+    try:
+        with open("/proc/self/stat", "rb") as file:
+            began = int(file.read().rpartition(b")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
+        return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - began)
+    except (OSError, ValueError, IndexError, AttributeError):
+        return _STARTING_S
+
+
+def _line(word: str, meaning: str) -> str:
+    """A candidate with a control character in it is none: it would be typed."""
+    if not word.isprintable():
+        return ""
+    return f"{word}\t{meaning}\n" if meaning and meaning.isprintable() else f"{word}\n"
+
+
+# -X: names of properties, then their values.
+
+
+def _properties(typed: Typed) -> Iterator[Candidate]:
+    from kwcli.net.config.properties import BY_NAME
+
+    name, equals, value = typed.word.partition("=")
+    if not equals:
+        yield from (("list", "show all properties"), ("dump", "show those in force"))
+        yield from ((f"{known}=", row.text) for known, row in BY_NAME.items())
+        return
+    row = BY_NAME.get(name)
+    if row is None:
+        return
+    if row.form == "path":
+        yield from ((f"{name}={path}", "") for path in _paths(value))
+    yield from ((f"{name}={each}", "") for each in row.values)
+
+
+def _paths(begun: str) -> Iterator[str]:
+    folder, _, start = begun.rpartition("/")
+    where = os.path.expanduser(folder + "/") if "/" in begun else "."
+    head = folder + "/" if "/" in begun else ""
+    try:
+        entries = sorted(os.scandir(where), key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in entries:
+        if entry.name.startswith(start) and (start or not entry.name.startswith(".")):
+            yield f"{head}{entry.name}{'/' if entry.is_dir() else ''}"
+
+
+# --node
+
+
+_NODES: Final = (
+    ("any", "whichever answers first"),
+    ("all", "every broker"),
+    ("controller", "the active controller"),
+    ("coordinator:", "the coordinator of a group"),
+    ("txn:", "the coordinator of a transactional id"),
+    ("leader:", "the leader of a partition, orders-0"),
+)
+
+
+def _nodes(typed: Typed) -> Iterator[Candidate]:
+    kind, colon, _ = typed.word.partition(":")
+    if kind == "coordinator" and colon:
+        yield from ((f"{kind}:{name}", "") for name in typed.names("groups"))
+    elif kind == "leader" and colon:
+        yield from ((f"{kind}:{name}-0", "") for name in typed.names("topics"))
+    elif not colon:
+        yield from _NODES
+        if not any(name.startswith(typed.word) for name, _ in _NODES if typed.word):
+            yield from ((name.partition("\t")[0], name.partition("\t")[2]) for name in typed.names("nodes"))
+
+
+# path=value of a request
+
+
+# Short words of Produce and Fetch.
+_SHORT: Final[dict[str, What]] = {"topic": "topics", "group": "groups"}
+_ENTITIES: Final[dict[str, What]] = {"topicName": "topics", "groupId": "groups", "brokerId": "nodes"}
+_INDEX: Final = re.compile(r"\[\d+\]")
+
+
+def _body(typed: Typed) -> Iterator[Candidate]:
+    path, equals, _ = typed.word.partition("=")
+    if not equals:
+        return
+    what = _SHORT.get(path) or _entity(typed.line, _INDEX.sub("[]", path.removesuffix(":")))
+    if what is not None:
+        yield from ((f"{path}={name.partition(chr(9))[0]}", name.partition("\t")[2]) for name in typed.names(what))
+
+
+def _entity(line: Sequence[str], path: str) -> What | None:
+    """What a field of the request holds, by the field's declaration; the API is the first of the line that is one."""
+    from decoders.apis import api
+    from decoders.errors import UnknownApi
+
+    for word in line[1:]:  # behind the command
+        try:
+            found = api(word)
+        except UnknownApi:
+            continue
+        fields: Iterable[object] = found.request.fields
+        entity = ""
+        for step in path.split("."):
+            field = next((each for each in fields if each.name == step.removesuffix("[]")), None)  # type: ignore[attr-defined]
+            if field is None:
+                return None
+            fields, entity = field.fields, field.entity  # type: ignore[attr-defined]
+        return "topics" if path.endswith("resource_name") else _ENTITIES.get(entity)  # most resources are topics
+    return None
+
+
+# -f: fields, operators, values
+
+
+_TOKEN: Final = re.compile(r"\s*(\"[^\"]*\"?|'[^']*'?|[()]|,|[=!<>~]+|[^\s()=!<>~,\"']+)")
+_COMPARISONS: Final = frozenset({"==", "=", "!=", "<", "<=", ">", ">=", "~", "!~", "like"})
+_JOINTS: Final = frozenset({"and", "or", "not", "&&", "||", "!", "("})
+_OPERATORS: Final = (
+    *(("==", "is"), ("!=", "is not"), ("<", "less"), ("<=", "at most"), (">", "more"), (">=", "at least")),
+    *(
+        ("like", "a glob"),
+        ("~", "a regular expression"),
+        ("!~", "not that"),
+        ("in", "one of a list"),
+        ("and", ""),
+        ("or", ""),
+    ),
+)
+
+
+def _filter(typed: Typed) -> Iterator[Candidate]:
+    """The expression with one more word; what stands before that stays."""
+    from decoders.filters.fields import FIELDS
+
+    expression = typed.word
+    tokens = [(match[1], match.end()) for match in _TOKEN.finditer(expression)]
+    begun = tokens[-1][0] if tokens and tokens[-1][1] == len(expression) and _is_word(tokens[-1][0]) else ""
+    head = expression[: len(expression) - len(begun)]
+    before = [token for token, _ in (tokens[:-1] if begun else tokens)]
+    last = before[-1] if before else ""
+    if not begun and last[:1] in ("'", '"') and last and (len(last) == 1 or last[-1] != last[0]):
+        return  # inside a text
+    if not begun and last[-1:] in (")", "'", '"') and not expression[-1:].isspace():
+        head += " "
+    found = [(word, meaning) for word, meaning in _next(before, typed) if word.lower().startswith(begun.lower())]
+    if typed.quoted and len(found) == 1 and found[0][0] in FIELDS:
+        # A shell would end the quotes behind the only candidate, and an expression goes on behind a field.
+        head, found = f"{head}{found[0][0]} ", [*_OPERATORS]
+    yield from ((head + word, meaning) for word, meaning in found)
+
+
+def _is_word(token: str) -> bool:
+    return token[0] not in "\"'()," and token not in _COMPARISONS
+
+
+def _next(before: list[str], typed: Typed) -> Iterator[Candidate]:
+    """What may follow these words of an expression."""
+    last = before[-1] if before else "("
+    if last in _COMPARISONS and len(before) > 1:
+        yield from _values(before[-2], typed)
+    elif last in ("(", ",") and "in" in before and _open_list(before) is not None:
+        yield from _values(_open_list(before) or "", typed)
+    elif last in _JOINTS:
+        yield from _fields(typed)
+    elif last == "in":
+        yield "(", ""
+    elif len(before) > 1 and (before[-2] in _COMPARISONS or last == ")"):
+        yield from (("and", ""), ("or", ""))
+    else:
+        yield from _OPERATORS
+
+
+def _open_list(before: list[str]) -> str | None:
+    """The field of the `in (` that is still open."""
+    for at in range(len(before) - 1, 0, -1):
+        if before[at] == ")":
+            return None
+        if before[at] == "(" and before[at - 1] == "in" and at > 1:
+            return before[at - 2]
+    return None
+
+
+def _fields(typed: Typed) -> Iterator[Candidate]:
+    from decoders.filters.expression import all_paths
+    from decoders.filters.fields import BODIES, FIELDS, HEADER
+
+    yield from ((name, row.text) for name, row in FIELDS.items())
+    yield from ((f"{HEADER}.", "a header of the records"), ("not", ""))
+    begun = typed.word.rpartition(" ")[2].lstrip("(")
+    for side in BODIES:
+        if not begun.startswith(f"{side}."):
+            yield f"{side}.", f"a field of the {side}"
+            continue
+        head, dot, _ = begun.rpartition(".")
+        steps = all_paths(BODIES[side][0])
+        start = f"{head}{dot}".removeprefix(f"{side}.")
+        for path in sorted({_step(path, start) for path in steps if path.startswith(start)}):
+            yield f"{side}.{path}", ""
+
+
+def _step(path: str, start: str) -> str:
+    """A path as far as its next step."""
+    return start + path[len(start) :].partition(".")[0]
+
+
+_STATUSES: Final = ("complete", "no_response_expected", "unanswered", "orphan_response", "token", "undecoded")
+_LIVE: Final[dict[str, What]] = {"topic": "topics", "topics": "topics", "group": "groups"}
+_WORDS: Final[dict[str, tuple[str, ...]]] = {
+    "status": _STATUSES,
+    "side": ("request", "response"),
+    "undecoded_side": ("request", "response"),
+    "closed": ("fin", "rst", "capture_end", "idle"),
+}
+
+
+def _values(field: str, typed: Typed) -> Iterator[Candidate]:
+    if field == "api":
+        from decoders.apis import NAMES, api
+
+        yield from ((api(key).name, str(key)) for key in NAMES)
+    elif field in ("error", "errors"):
+        from decoders.apis.error_codes import ERRORS
+
+        yield from ((error.name, f"{code}: {error.meaning}") for code, error in ERRORS.items())
+    elif field in _LIVE:
+        yield from ((name, "") for name in typed.names(_LIVE[field]))
+    else:
+        yield from ((word, "") for word in _WORDS.get(field, ()))
+
+
+# What a script names → who knows.
+KINDS: Final[dict[str, Callable[[Typed], Iterable[Candidate]]]] = {
+    "property": _properties,
+    "node": _nodes,
+    "body": _body,
+    "filter": _filter,
+}

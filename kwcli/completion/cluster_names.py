@@ -1,0 +1,237 @@
+"""The connection options of a half-typed line in, the names of its cluster's topics, groups and nodes out.
+
+A key of the keyboard must not wait for a network. Names are kept for a minute in the user's cache folder, one file a
+cluster and kind, for the owner alone. Where there are none that are fresh, a process of its own asks the cluster and
+writes them, and the one that completes waits for it as long as it may; when that is not long enough, the next TAB has
+them. What is asked changes nothing: ApiVersions, the login, Metadata of all topics with auto_topic_creation off,
+ListGroups. Whatever fails, fails without a word, and is not tried again for some seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from kwcli.env import Environment, Failure
+from kwcli.user_files import make_folder, open_private, own_folder, sweep
+
+if TYPE_CHECKING:
+    from kwcli.net.cluster.cluster import ClusterClient
+    from kwcli.net.config.client_config import ClientConfig
+
+What = Literal["topics", "groups", "nodes"]
+FRESH_S: Final = 60.0
+FAILED_S: Final = 10.0  # so long an attempt that failed is not repeated
+ASKING_S: Final = 5.0  # of the process that asks, in all
+_CONNECT_S: Final = 2.0
+_NAMES_MAX: Final = 5000
+_PAUSE_S: Final = 0.005
+# Options of a line that say which cluster is meant, and with them how to reach it.
+_OPTIONS: Final = {
+    "-b": "servers",
+    "--bootstrap-server": "servers",
+    "--bootstrap-controller": "controllers",
+    "-X": "properties",
+    "--property": "properties",
+    "-F": "files",
+    "--command-config": "files",
+    "--profile": "profile",
+    "--dial-map": "dial_map",
+}
+# Variables that say nothing about the cluster.
+_OTHERS: Final = frozenset({"KW_OUTPUT", "KW_COMPLETION_LIMIT"})
+
+
+class ClusterWords(NamedTuple):
+    """What the words of a line say about the cluster; each option as often as it stands there."""
+
+    servers: tuple[str, ...] = ()
+    controllers: tuple[str, ...] = ()
+    properties: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    profile: tuple[str, ...] = ()
+    dial_map: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, words: Sequence[str]) -> ClusterWords:
+        """`-b host:1`, `-bhost:1`, `--profile=prod`; all else is left out."""
+        found: dict[str, list[str]] = {}
+        at = 0
+        while at < len(words):
+            word, value = words[at], ""
+            option, equals, attached = word.partition("=")
+            if word in _OPTIONS:
+                option, value = word, words[at + 1] if at + 1 < len(words) else ""
+                at += 1
+            elif option.startswith("--") and equals and option in _OPTIONS:
+                value = attached
+            elif word[:2] in _OPTIONS:
+                option, value = word[:2], word[2:]
+            else:
+                option = ""
+            if option and value:
+                found.setdefault(_OPTIONS[option], []).append(value)
+            at += 1
+        return cls(**{name: tuple(values) for name, values in found.items()})
+
+    def config(self, env: Environment) -> ClientConfig:
+        """The settings. Raises Failure."""
+        from kwcli.net.config.build_config import client_config, dial_pair
+
+        return client_config(
+            env,
+            servers=self.servers[-1] if self.servers else None,
+            controllers=self.controllers[-1] if self.controllers else None,
+            properties=[(name.strip(), value) for name, _, value in (word.partition("=") for word in self.properties)],
+            files=self.files,
+            profile=self.profile[-1] if self.profile else None,
+            timeout_s=ASKING_S,
+            connect_timeout_s=_CONNECT_S,
+            dial_map=[dial_pair(word, "") for word in self.dial_map],
+        )
+
+
+def cluster_names(
+    env: Environment, what: What, words: Sequence[str], wait_s: float, *, apart: bool = True
+) -> list[str]:
+    """The names, sorted; empty where there are none or nobody answers in time. `apart`: ask in a process of its own."""
+    asked = ClusterWords.of(words)
+    try:
+        path = path_of(env, what, asked)
+        found = _kept(path)
+        if found is not None or wait_s <= 0:
+            return found or []
+        if apart:
+            _ask_apart(env, what, asked, path)
+        else:
+            _ask(env, what, asked, path)
+        end = time.monotonic() + wait_s
+        while (found := _kept(path)) is None and time.monotonic() < end:
+            time.sleep(_PAUSE_S)
+        return found or []
+    except OSError:
+        return []
+
+
+def path_of(env: Environment, what: What, asked: ClusterWords) -> str:
+    """The file of a cluster's names: its name tells nothing, and differs where anything about the connection does."""
+    import hashlib
+
+    config = own_folder("config", env.variables)
+    files = [*asked.files, str(config / "active-profile")]
+    profile = asked.profile[-1] if asked.profile else env.variables.get("KW_PROFILE") or _text(files[-1])
+    files.append(str(config / "profiles" / f"{profile}.properties"))
+    variables = sorted(pair for pair in env.variables.items() if pair[0].startswith("KW_") and pair[0] not in _OTHERS)
+    told = json.dumps([asked, profile, variables, [_changed(file) for file in files]])
+    name = hashlib.sha256(told.encode("utf-8", "surrogateescape")).hexdigest()[:32]
+    folder = str(own_folder("cache", env.variables) / "completion")
+    make_folder(folder)
+    return os.path.join(folder, f"{name}.{what}")
+
+
+def _text(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read(100).strip()
+    except OSError:
+        return ""
+
+
+def _changed(path: str) -> tuple[str, int]:
+    try:
+        return os.path.abspath(path), os.stat(path).st_mtime_ns
+    except OSError:
+        return os.path.abspath(path), 0
+
+
+def _kept(path: str) -> list[str] | None:
+    """The names of a file that is fresh; None where there is none. An empty one, of a failed attempt, ages sooner."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            age = time.time() - os.fstat(file.fileno()).st_mtime
+            names = json.load(file)
+    except (OSError, ValueError):
+        return None
+    if not isinstance(names, list) or not -1 < age < (FRESH_S if names else FAILED_S):
+        return None
+    return [name for name in names if isinstance(name, str)]
+
+
+def _ask_apart(env: Environment, what: What, asked: ClusterWords, path: str) -> None:
+    """Start a process that asks, unless one does already. It has no terminal, and ends by itself."""
+    lock = f"{path}.asking"
+    with suppress(OSError):
+        if time.time() - os.stat(lock).st_mtime > 2 * ASKING_S:
+            os.unlink(lock)
+    try:
+        os.close(open_private(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return
+    if os.fork():
+        return
+    try:
+        os.setsid()
+        signal.alarm(int(2 * ASKING_S))  # whatever a library waits for
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for descriptor in (0, 1, 2):
+            os.dup2(nothing, descriptor)
+        _ask(env, what, asked, path)
+    finally:
+        with suppress(OSError):
+            os.unlink(lock)
+        os._exit(0)
+
+
+def _ask(env: Environment, what: What, asked: ClusterWords, path: str) -> None:
+    """Ask the cluster and keep what it says, or that it says nothing."""
+    from kwcli.net.cluster.cluster import ClusterClient
+    from kwcli.net.deadline import Deadline
+
+    names: list[str] = []
+    with suppress(Failure, OSError):
+        config = asked.config(env)
+        with ClusterClient(config, Deadline(ASKING_S, time.monotonic)) as client:
+            names = sorted(_ASKED[what](client))[:_NAMES_MAX]
+    made = f"{path}.{os.getpid()}"
+    sweep(f"{path}.*")
+    with open(made, "w", encoding="utf-8", opener=open_private) as file:
+        json.dump(names, file)
+    os.replace(made, path)
+
+
+def _topics(client: ClusterClient) -> list[str]:
+    from decoders.apis.keys import METADATA
+    from kwcli.net.cluster import metadata_requests
+
+    connection = client.any()
+    version = client.version(connection, METADATA)
+    answer = client.ask(connection, METADATA, version, metadata_requests.topics_request(version, None))
+    return [topic.name for topic in metadata_requests.topics(answer) if topic.name]
+
+
+def _groups(client: ClusterClient) -> list[str]:
+    from decoders.apis.keys import LIST_GROUPS
+
+    names: set[str] = set()
+    for number in client.nodes():
+        with suppress(Failure):  # the others' groups are better than none
+            connection = client.node(number)
+            answer = client.ask(connection, LIST_GROUPS, client.version(connection, LIST_GROUPS), {})
+            names |= {row["group_id"] for row in answer["groups"]}
+    return [name for name in names if name]
+
+
+def _nodes(client: ClusterClient) -> list[str]:
+    return [f"{number}\t{node.address[0]}:{node.address[1]}" for number, node in client.nodes().items()]
+
+
+_ASKED: Final[dict[What, Callable[[ClusterClient], list[str]]]] = {
+    "topics": _topics,
+    "groups": _groups,
+    "nodes": _nodes,
+}

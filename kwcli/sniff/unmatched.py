@@ -1,0 +1,118 @@
+"""Exchanges that a filter passes over in, what there would have been to ask for out: where nothing matches."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Final
+
+from decoders.apis import NAMES, api
+from decoders.apis.error_codes import error_name
+from decoders.exchanges.exchange import rfc3339
+from kwcli.output.units import count_of, format_latency, format_size
+from kwcli.terminal import clean
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Settled
+    from decoders.filters import Filter
+    from decoders.filters.expression import Atom
+
+__all__ = ["Unmatched"]
+
+# Different values that are kept of a question, and that a sentence lists.
+VALUES_MAX: Final = 1000
+LISTED_MAX: Final = 8
+
+
+def _api(key: int) -> str:
+    return api(key).name if key in NAMES else str(key)
+
+
+# Kind of a field → how one of its values is said. Of the others the least and the greatest are said.
+_LISTED: Final[dict[str, Callable[[Any], str]]] = {
+    "text": str,
+    "address": lambda address: str(address).rpartition(":")[0],
+    "any": str,
+    "api": _api,
+    "error": error_name,
+}
+_RANGED: Final[dict[str, Callable[[Any], str]]] = {
+    "number": str,
+    "version": str,
+    "duration": format_latency,
+    "size": format_size,
+    "time": rfc3339,
+}
+# Names of fields as people say them, where they say them otherwise.
+_SAID: Final = {"client_id": "client id", "api": "API", "error": "error code", "txn": "transactional id"}
+
+
+class Unmatched:
+    """Looks at what comes until something matches; `line` says why nothing did. `wrong` is what --errors asks."""
+
+    def __init__(self, selection: Filter, wrong: Filter) -> None:
+        self._selection = selection
+        self._parts = [(part, part.atoms(), Counter[Any]()) for part in selection.parts()]
+        self._matched = [False] * len(self._parts)
+        self._wrong = [atom.name for atom in wrong.atoms()]
+        self._looked = 0
+
+    def look(self, rows: Iterable[Settled]) -> None:
+        """Exchanges that did not match."""
+        can_be = self._selection.can_be
+        for row in rows:
+            if row.kind != "exchange":
+                continue
+            self._looked += 1
+            for number, (part, atoms, values) in enumerate(self._parts):
+                if self._matched[number]:
+                    continue
+                if part.matches(row):
+                    self._matched[number] = True
+                elif _is_told(atoms) and (atoms[0].kind == "api" or can_be(row.api_key)):
+                    found = atoms[0].values(row)
+                    if len(values) < VALUES_MAX or all(value in values for value in found):
+                        values.update(found)
+
+    def line(self) -> str | None:
+        """Why nothing matched, and what there is."""
+        if not self._looked:
+            return None
+        for (_, atoms, values), matched in zip(self._parts, self._matched, strict=True):
+            if matched:
+                continue
+            names = [atom.name for atom in atoms]
+            if names == self._wrong:
+                return "nothing went wrong: no error code, nothing undecoded, no request left alone"
+            if len(set(names)) != 1:
+                return "nothing matches the filter"
+            if not _is_told(atoms):
+                return f"no {names[0]} matches"
+            return _there_is(names[0], atoms[0].kind, values)
+        if len(self._parts) == 1:
+            return None
+        return "nothing matches all conditions of the filter, though something does each of them"
+
+
+def _is_told(atoms: list[Atom]) -> bool:
+    """Whether a question is about one field, whose values may be listed: not what records hold."""
+    return len({atom.name for atom in atoms}) == 1 and (atoms[0].kind in _LISTED or atoms[0].kind in _RANGED)
+
+
+def _there_is(name: str, kind: str, values: Counter[Any]) -> str:
+    """`no topic matches; there are orders, payments, metrics`."""
+    said = name if "." in name else _SAID.get(name, name.replace("_", " "))
+    if not values:
+        return f"no {said} matches: there is none in the exchanges that could"
+    if kind in _RANGED:
+        least, greatest = _RANGED[kind](min(values)), _RANGED[kind](max(values))
+        there = f"there is {least}" if least == greatest else f"they go from {least} to {greatest}"
+    else:
+        texts = Counter[str]()
+        for value, count in values.items():
+            texts[clean(_LISTED[kind](value)) or '""'] += count
+        listed = [text for text, _ in texts.most_common(LISTED_MAX)]
+        rest = len(texts) - len(listed)
+        more = f" and {count_of(rest, 'other')}" if rest else ""
+        there = f"there {'is' if len(texts) == 1 else 'are'} {', '.join(listed)}{more}"
+    return f"no {said} matches; {there}"
