@@ -23,6 +23,7 @@ from decoders.exchanges.pairing import begin
 from decoders.exchanges.topics import Topics
 from decoders.schema.json_form import shown
 from decoders.schema.model import Plan, PlanField, Side
+from decoders.tls.facts import TlsInfo
 from decoders.wire.primitives import RANGES, uuid_bytes
 from decoders.wire.units import parse_time
 
@@ -103,6 +104,7 @@ class FromRecords:
         ends = self._ends.get((number, client, broker))
         if ends is None:
             ends = ConnectionInfo(_int(record, "connection") or 0, client, broker, 0, Topics())
+            ends.tls = _tls(record.get("tls"))
             self._ends[number, client, broker] = ends
         for identity, name in record.get("topic_names", {}).items():
             key = UUID(bytes=uuid_bytes(identity))
@@ -147,6 +149,17 @@ class FromRecords:
         exchange.views = (_view(spec, record, "request"), _view(spec, record, "response"))
         _set_times(exchange, record)
         return exchange
+
+
+def _tls(said: Any) -> TlsInfo | None:
+    if said is None:
+        return None
+    return {
+        "version": str(said["version"]),
+        "cipher": str(said["cipher"]),
+        "sni": _string(said["sni"], "sni"),
+        "client_subject": _string(said["client_subject"], "client_subject"),
+    }
 
 
 def from_json_dict(record: Mapping[str, Any]) -> Settled:

@@ -127,7 +127,7 @@ def test_ports_are_those_of_brokers(written: Path) -> None:
 
 def test_the_closing_line_counts(written: Path) -> None:
     said = kw("sniff", str(written / "tour.pcapng.ndjson"), "-o", "csv").err
-    assert said.startswith("193 exchanges, 12 clients, 3 brokers, ")
+    assert said.startswith("193 exchanges, 13 clients, 3 brokers, ")
     assert " · 193 lines · " in said
 
 
